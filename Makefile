@@ -1,0 +1,47 @@
+# `make demo` shows the toolkit at work; `make test` proves it. Only Python 3.11+ and make are needed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint bench pins requirements-test clean
+
+demo: $(VENV)/.core
+	@$(BIN)/otherwords run quickstart.toml
+
+test: $(VENV)/.test lint
+	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+lint: $(VENV)/.test
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy
+
+bench: $(VENV)/.test
+	@$(BIN)/python -m benchmarks
+
+$(VENV)/.core: pyproject.toml requirements/core.txt
+	@echo "Installing otherwords into $(VENV) (no torch) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --require-hashes -r requirements/core.txt
+	@$(PIP) --no-deps --editable .
+	@touch $@
+
+# torch has no hash: its wheel differs by platform and source, so its version alone is pinned.
+$(VENV)/.test: $(VENV)/.core requirements/test.txt
+	@echo "Installing the test extras into $(VENV) (torch among them: a few minutes) ..."
+	@$(PIP) --require-hashes -r requirements/test.txt
+	@$(PIP) torch==2.13.0
+	@touch $@
+
+# Renew the pins (needs uv) after a change of dependencies.
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+CUDA    := $(shell sed -n 's/^\(nvidia-[a-z0-9-]*\|cuda-[a-z]*\|triton\)==.*/\1/p' .pins 2>/dev/null)
+pins:
+	@$(COMPILE) pyproject.toml --output-file requirements/core.txt
+	@$(COMPILE) pyproject.toml --extra test --output-file .pins
+	@$(MAKE) --no-print-directory requirements-test && rm .pins
+requirements-test:
+	@$(COMPILE) pyproject.toml --extra test --no-emit-package torch $(CUDA:%=--no-emit-package %) \
+	    --output-file requirements/test.txt
+
+clean:
+	rm -rf $(VENV) runs

@@ -1,0 +1,67 @@
+"""otherwords: does an NLI model still give the same answer when the same problem is put in other words?
+
+The public names, loaded when first used: `import otherwords` itself loads neither numpy nor polars.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .datasets.source import load
+    from .errors import OtherwordsError
+    from .metrics.metric import Metric
+    from .models.cache import Cache
+    from .models.model import Model
+    from .pipeline import answer, check, score, vary
+    from .problem import TASKS, Batch, Bucket, Problem, Score, Task, Variant, Verdict
+    from .study import Study, run
+
+_HOME = {
+    "load": "datasets.source",
+    "OtherwordsError": "errors",
+    "Metric": "metrics.metric",
+    "Cache": "models.cache",
+    "Model": "models.model",
+    **dict.fromkeys(("answer", "check", "score", "vary"), "pipeline"),
+    **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
+    **dict.fromkeys(("Study", "run"), "study"),
+}
+
+__all__ = [
+    "TASKS",
+    "Batch",
+    "Bucket",
+    "Cache",
+    "Metric",
+    "Model",
+    "OtherwordsError",
+    "Problem",
+    "Score",
+    "Study",
+    "Task",
+    "Variant",
+    "Verdict",
+    "__version__",
+    "answer",
+    "check",
+    "load",
+    "run",
+    "score",
+    "vary",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"otherwords has no {name!r}; it has {', '.join(__all__)}")
+    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

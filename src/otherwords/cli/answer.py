@@ -1,0 +1,43 @@
+"""otherwords answer"""
+
+from __future__ import annotations
+
+from . import options as opt
+from .display import bars, console, sentence
+
+
+def answer(
+    inputs: opt.Inputs,
+    model: opt.Models,
+    out: opt.Out = "-",
+    task: opt.TaskName = "",
+    field: opt.Fields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
+    label_map: opt.LabelMap = "",
+    no_canary: opt.NoCanary = False,
+    batch_size: opt.BatchSize = 0,
+    cache: opt.CachePath = "",
+    no_cache: opt.NoCache = False,
+    skip_bad: opt.SkipBad = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Ask models: write one row per input row with `model, bucket, variant, gold, pred, p:<label>...`.
+
+    An original has an empty `variant`. Variants that a check dropped are not asked.
+    """
+    from ..datasets.source import Source
+    from ..pipes import answer_files
+
+    with bars(quiet):
+        source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
+        done = answer_files(
+            source,
+            out,
+            model,
+            label_map=opt.label_map(label_map),
+            canary=not no_canary,
+            cache=None if no_cache else cache,
+            batch_size=batch_size,
+        )
+    if not quiet:
+        console(stderr=True).print(f"{sentence(done.counts)} -> {out}", highlight=False)

@@ -1,0 +1,81 @@
+"""The application: its commands, and how errors and warnings reach the user."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from .._version import __version__
+from ..errors import OtherwordsError
+from . import answer, cache, check, list_plugins, report, run, score, vary
+
+
+class Commands(TyperGroup):
+    """Turns what the library refuses into one line on standard error and an exit code; nothing else is caught."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command."""
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            try:
+                return super().invoke(ctx)
+            except OtherwordsError as error:
+                _complain(str(error))
+                raise typer.Exit(error.exit_code) from error
+            except BrokenPipeError:
+                sys.stdout = None  # type: ignore[assignment]  # the reader went away: nothing more to say
+                raise typer.Exit(0) from None
+            except OSError as error:
+                _complain(
+                    f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}; what was finished is kept: run again"
+                )
+                raise typer.Exit(2) from error
+            except KeyboardInterrupt:
+                _complain("interrupted; what was answered is kept: run again to go on")
+                raise typer.Exit(130) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="otherwords",
+    help="Does an NLI model still give the same answer when the same problem is put in other words?",
+    epilog="Every stage reads and writes tables: vary FILE | check - | answer - | score - . Exit codes: 0 ok, 1 a check or "
+    "gate failed, 2 wrong usage or input.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("vary")(vary.vary)
+app.command("check")(check.check)
+app.command("answer")(answer.answer)
+app.command("score")(score.score)
+app.command("report")(report.report)
+app.command("list")(list_plugins.list_plugins)
+app.add_typer(cache.app, name="cache")
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"otherwords {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass
+
+
+def _complain(message: str) -> None:
+    typer.secho(f"error: {message}", fg="red", err=True)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.secho(f"warning: {message}", fg="yellow", err=True)

@@ -1,0 +1,36 @@
+"""otherwords check"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import bars, console, sentence
+
+
+def check(
+    inputs: opt.Inputs,
+    checks: Annotated[
+        list[str], typer.Option("--with", "-w", metavar="CHECK", help="A check (otherwords list checks).")
+    ] = ["surface"],  # noqa: B006
+    out: opt.Out = "-",
+    task: opt.TaskName = "",
+    field: opt.Fields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
+    skip_bad: opt.SkipBad = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Judge variants: write the suite with a `check:<name>` verdict, its reason and score beside every variant.
+
+    Needs the originals too: name both files, or use `vary --suite`. Dropped variants stay in the table, marked.
+    """
+    from ..datasets.source import Source
+    from ..pipes import check_files
+
+    with bars(quiet):
+        source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
+        done = check_files(source, out, checks)
+    if not quiet:
+        console(stderr=True).print(f"{sentence(done.counts)} -> {out}", highlight=False)

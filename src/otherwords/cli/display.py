@@ -1,0 +1,97 @@
+"""What people see: progress bars on standard error, tables on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from ..problem import Score
+
+
+def console(stderr: bool = False) -> Console:
+    """A console; wide enough not to cut columns where the output is a file or a pipe."""
+    made = Console(stderr=stderr)
+    return made if made.is_terminal else Console(stderr=stderr, width=max(made.width, 120))
+
+
+@contextmanager
+def bars(quiet: bool) -> Iterator[None]:
+    """Show a bar with rate and time left for every stage in the block."""
+    from ..progress import Progress as Listener
+    from ..progress import heard_by
+
+    if quiet:
+        with heard_by(Listener()):
+            yield
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        SpinnerColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
+
+    layout = (
+        SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), Rate(),
+        TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*layout, console=console(stderr=True)) as shown:
+
+        class Bars(Listener):
+            task: Any = None
+            count = 0
+
+            def start(self, stage: str, total: int | None = None) -> None:
+                self.task, self.count = shown.add_task(stage, total=total), 0
+
+            def advance(self, count: int) -> None:
+                self.count += count
+                shown.advance(self.task, count)
+
+            def done(self) -> None:
+                shown.update(self.task, total=max(self.count, 1), completed=max(self.count, 1))
+
+        with heard_by(Bars()):
+            yield
+
+
+def score_table(scores: Sequence[Score], confidence: float) -> Table:
+    """Scores in per cent with their intervals, a row each."""
+    table = Table(title=None, header_style="bold", row_styles=["", ""])
+    several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
+    names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for name in ("value", f"{confidence:.0%} interval", "buckets", "answers"):
+        table.add_column(name, justify="right", no_wrap=True)
+    last: tuple[str, str | None] | None = None
+    for one in scores:
+        if last not in (None, (one.model, one.group)):
+            table.add_section()
+        last = (one.model, one.group)
+        cells = {"model": one.model, "group": one.group or "all", "metric": one.metric}
+        interval = "–" if one.low is None or one.high is None else f"{100 * one.low:.1f} – {100 * one.high:.1f}"
+        value = "–" if one.value is None else f"{100 * one.value:.1f} %"
+        table.add_row(*(cells[name] for name in names), value, interval, f"{one.n_units:,}", f"{one.n_answers:,}")
+    return table
+
+
+def sentence(counts: dict[str, int]) -> str:
+    """Counts in words, leaving out what did not occur."""
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count)

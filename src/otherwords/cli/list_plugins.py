@@ -1,0 +1,49 @@
+"""otherwords list"""
+
+from __future__ import annotations
+
+import json as json_library
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import console
+
+
+def list_plugins(
+    kind: Annotated[
+        str, typer.Argument(metavar="[KIND]", help="models, generators, checks, metrics or datasets.")
+    ] = "",
+    json: opt.Json = False,
+) -> None:
+    """Show what there is: every model, generator, check, metric and data set, with its options."""
+    from rich.table import Table
+
+    from ..errors import UnknownName
+    from ..registry import KINDS
+
+    if kind and kind not in KINDS:
+        raise UnknownName(f"no kind {kind!r}; there are: {', '.join(KINDS)}")
+    rows = [
+        {
+            "kind": registry.kind,
+            "name": plugin.full_name,
+            "options": plugin.shown_options(),
+            "summary": plugin.summary,
+        }
+        for registry in KINDS.values()
+        if kind in ("", registry.kind)
+        for plugin in registry
+    ]
+    if json:
+        typer.echo(json_library.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    table = Table(header_style="bold")
+    for name in rows[0]:
+        table.add_column(name, overflow="fold", no_wrap=name in ("kind", "name"))
+    for before, row in zip([rows[0], *rows], rows, strict=False):
+        if before["kind"] != row["kind"]:
+            table.add_section()
+        table.add_row(*row.values())
+    console().print(table)

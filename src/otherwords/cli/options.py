@@ -1,0 +1,91 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from ..errors import BadInput
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="JSONL, CSV, TSV or Parquet; - for JSONL on standard input; or a data set, as in snli:FILE or everyday. Several are "
+        "read as one.",
+    ),
+]
+Out = Annotated[
+    str,
+    typer.Option("-o", "--out", help="Where to write: .jsonl, .csv, .tsv, .parquet, or - for standard output."),
+]
+TaskName = Annotated[
+    str,
+    typer.Option("--task", help="nli, rte, a-nli, d-nli, or a .toml file. Default: what the data set says, else nli."),
+]
+Fields = Annotated[
+    list[str],
+    typer.Option("--field", metavar="NAME=COLUMN", help="The column that holds a field, the label, id, cluster or of."),
+]
+Labels = Annotated[
+    list[str],
+    typer.Option("--label", metavar="FOUND=LABEL", help="What a label in the data means, as in 0=entailment."),
+]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and write them to rejected.jsonl.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of all random choices.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bars, no tables.")]
+Models = Annotated[
+    list[str],
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="[NAME=]MODEL",
+        help="A model (otherwords list models), as in hf:NAME_OR_PATH or small=onnx:PATH.",
+    ),
+]
+LabelMap = Annotated[
+    str, typer.Option("--label-map", metavar="MODEL'S=TASK'S,...", help="What the model's labels mean.")
+]
+NoCanary = Annotated[
+    bool,
+    typer.Option("--no-canary", help="Do not ask the dozen trivial questions that reveal permuted labels."),
+]
+CachePath = Annotated[str, typer.Option("--cache", help="Answer cache to use instead of the shared one.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep answers for this run only.")]
+BatchSize = Annotated[
+    int,
+    typer.Option("--batch-size", min=0, help="Problems a model is given at a time; 0: as the model likes."),
+]
+Metrics = Annotated[list[str], typer.Option("--metric", help="A metric (otherwords list metrics). Default: all.")]
+By = Annotated[list[str], typer.Option("--by", metavar="COLUMN", help="Also score each group of this column.")]
+Replicates = Annotated[int, typer.Option("--replicates", min=1, help="Bootstrap replicates.")]
+Confidence = Annotated[float, typer.Option("--confidence", min=0.5, max=0.9999, help="Confidence of the intervals.")]
+Require = Annotated[
+    list[str],
+    typer.Option("--require", metavar="GATE", help="Exit with 1 unless it holds, as in 'flip_rate<=0.1'."),
+]
+
+
+def pairs(options: Iterable[str], flag: str) -> dict[str, str]:
+    """Read NAME=VALUE options.
+
+    >>> pairs(["0=entailment", "1=neutral"], "--label")
+    {'0': 'entailment', '1': 'neutral'}
+    """
+    found: dict[str, str] = {}
+    for option in options:
+        name, mark, value = option.partition("=")
+        if not mark or not name or not value:
+            raise BadInput(f"cannot read {flag} {option}", fix=f"write {flag} NAME=VALUE")
+        if name in found:
+            raise BadInput(f"{flag} {name} is given twice")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def label_map(text: str) -> dict[str, str]:
+    """Read a label map: the model's own label = the task's, separated by commas."""
+    return pairs([part for part in text.split(",") if part.strip()], "--label-map")

@@ -1,0 +1,21 @@
+"""otherwords report"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Where to write the page. Default: report.html in the run folder."),
+    ] = None,
+) -> None:
+    """Render the report of a run folder again: one HTML page that needs no network."""
+    from ..study import rerender
+
+    typer.echo(rerender(folder, out))

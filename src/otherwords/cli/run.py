@@ -1,0 +1,81 @@
+"""otherwords run"""
+
+from __future__ import annotations
+
+import json as json_library
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from . import options as opt
+from .display import bars, console, score_table
+
+
+def run(
+    study: Annotated[
+        str, typer.Argument(metavar="[STUDY.toml]", help="A study file; options below come on top of it.")
+    ] = "",
+    data: Annotated[
+        list[str], typer.Option("--data", metavar="FILE", help="A file or data set; may be repeated.")
+    ] = [],  # noqa: B006
+    generators: Annotated[
+        list[str], typer.Option("--with", "-w", metavar="GENERATOR", help="A generator; may be repeated.")
+    ] = [],  # noqa: B006
+    checks: Annotated[
+        list[str],
+        typer.Option("--check", metavar="CHECK", help="A check; may be repeated. Default: surface."),
+    ] = [],  # noqa: B006
+    model: opt.Models = [],  # noqa: B006
+    metric: opt.Metrics = [],  # noqa: B006
+    by: opt.By = [],  # noqa: B006
+    out: Annotated[str, typer.Option("-o", "--out", help="The run folder. Default: runs/<name of the study>.")] = "",
+    task: opt.TaskName = "",
+    field: opt.Fields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
+    label_map: opt.LabelMap = "",
+    no_canary: opt.NoCanary = False,
+    batch_size: Annotated[
+        int | None,
+        typer.Option("--batch-size", min=0, help="Problems a model is given at a time; 0: as it likes."),
+    ] = None,
+    cache: opt.CachePath = "",
+    no_cache: opt.NoCache = False,
+    skip_bad: opt.SkipBad = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of all random choices.")] = None,
+    replicates: Annotated[int | None, typer.Option("--replicates", min=1, help="Bootstrap replicates.")] = None,
+    confidence: Annotated[
+        float | None, typer.Option("--confidence", min=0.5, max=0.9999, help="Confidence of the intervals.")
+    ] = None,
+    require: opt.Require = [],  # noqa: B006
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Do everything: problems, variants, checks, answers, scores and a report, into one folder that can be resumed."""
+    from ..gates import enforce, parse
+    from ..study import read_study
+    from ..study import run as run_study
+
+    for gate in require:
+        parse(gate)
+    given: dict[str, Any] = {
+        "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
+        "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"), "label_map": opt.label_map(label_map),
+        "cache": cache, "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
+        "batch_size": batch_size,
+    }  # fmt: skip
+    chosen = {name: value for name, value in given.items() if value not in ("", None, False, [], {})}
+    if no_cache:
+        chosen["cache"] = None
+    if no_canary:
+        chosen["canary"] = False
+    settled = read_study(study or {}, **chosen)
+    with bars(quiet):
+        result = run_study(settled, out=out or None)
+    if json:
+        typer.echo(json_library.dumps([asdict(one) for one in result.scores], indent=2, ensure_ascii=False))
+    elif not quiet:
+        screen = console()
+        screen.print(score_table(result.scores, settled.confidence))
+        typer.echo(result.report)
+    enforce(require, result.scores)

@@ -1,0 +1,44 @@
+"""otherwords score"""
+
+from __future__ import annotations
+
+import json as json_library
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import console, score_table
+
+
+def score(
+    answers: Annotated[
+        str,
+        typer.Argument(
+            metavar="ANSWERS",
+            help="An answers table: a file, a run folder's answers/, or - for JSONL on standard input.",
+        ),
+    ],
+    metric: opt.Metrics = [],  # noqa: B006
+    by: opt.By = [],  # noqa: B006
+    task: opt.TaskName = "",
+    replicates: opt.Replicates = 10_000,
+    confidence: opt.Confidence = 0.95,
+    require: opt.Require = [],  # noqa: B006
+    seed: opt.Seed = 1,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Measure: metrics with intervals from any table with `bucket, variant, gold, pred` (and `model`, `cluster`, `p:<label>`)."""
+    from ..gates import enforce, parse
+    from ..pipeline import score as measure
+
+    for gate in require:
+        parse(gate)
+    scores = measure(answers, metric, by=by, task=task, seed=seed, replicates=replicates, confidence=confidence)
+    if json:
+        typer.echo(json_library.dumps([asdict(one) for one in scores], indent=2, ensure_ascii=False))
+    elif not quiet:
+        console().print(score_table(scores, confidence))
+    enforce(require, scores)

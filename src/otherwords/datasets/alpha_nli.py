@@ -1,0 +1,68 @@
+"""Abductive NLI: which of two hypotheses explains what happened between two observations?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import BadInput
+from ..registry import datasets
+from .records import Dataset, Record, json_lines
+
+_LABELS = (("1", "hyp1"), ("2", "hyp2"))
+
+
+@datasets("alpha_nli.v1")
+def alpha_nli(path: Path, labels_path: str = "") -> Dataset:
+    """Abductive NLI as released: *.jsonl, labels in the rows or in *-labels.lst (Bhagavatula et al. 2020).
+
+    Labels, 1 or 2 a line, are looked for in `<stem>-labels.lst` beside the problems, or where `labels_path`
+    says. Several rows tell one story, so the id is `<story_id>-<running number within the story>`, and the
+    story is the cluster.
+    """
+    beside = path.parent / f"{path.stem}-labels.lst"
+    answers = Path(labels_path) if labels_path else beside if beside.is_file() else None
+    files = (path, answers) if answers else (path,)
+    return Dataset(lambda: _stories(path, answers), task="a-nli", files=files, labels=_LABELS)
+
+
+def _stories(path: Path, answers: Path | None) -> Iterator[Record]:
+    labels = _labels(path, answers) if answers else None
+    told: Counter[str] = Counter()
+    for position, record in enumerate(json_lines(path)):
+        if record.error:  # keeps its place, so that the labels below it stay aligned
+            yield record
+            continue
+        row = dict(record.row)
+        if labels is not None:
+            if str(row.get("label") or labels[position]) != labels[position]:
+                found = f"label: the row says {row['label']!r}, {answers} says {labels[position]!r}"
+                yield record._replace(error=found)
+                continue
+            row["label"] = labels[position]
+        elif "label" not in row:
+            found = f"no label in the row, and no {path.stem}-labels.lst beside the file (or labels_path=...)"
+            yield record._replace(error=found)
+            continue
+        story = str(row.get("story_id") or "").strip()
+        if not story:
+            yield record._replace(error="story_id: found nothing")
+            continue
+        told[story] += 1
+        yield record._replace(row={**row, "id": f"{story}-{told[story]}", "cluster": story})
+
+
+def _labels(path: Path, answers: Path) -> list[str]:
+    """Read the labels, one for every problem: a single missing line would shift all that follow."""
+    for file in (path, answers):
+        if not file.is_file():
+            raise BadInput("there is no such file", where=str(file))
+    text = answers.read_text(encoding="utf-8-sig", errors="replace")
+    labels = [line.strip() for line in text.rstrip().split("\n")]
+    with path.open("rb") as lines:
+        problems = sum(1 for line in lines if line.strip())
+    if len(labels) != problems:
+        found = f"{len(labels)} labels for the {problems} problems in {path}"
+        raise BadInput(found, where=str(answers), fix="one label a line, in the order of the problems")
+    return labels

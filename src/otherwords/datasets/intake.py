@@ -1,0 +1,189 @@
+"""The door: every record is checked once, here, and everything behind it may trust the table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import BadInput, shorten
+from ..problem import NO_MAJORITY, Task
+from ..storage.files import digest
+from .records import Record
+
+#: Columns of the answers table: an extra column of the same name is kept under `input_<name>`.
+_TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
+Row = dict[str, Any]
+
+
+@dataclass
+class Intake:
+    """Turns records into rows `id, of, how, <fields>, label, cluster, <extras>`, and remembers what it left out.
+
+    `columns` maps our names to the file's (`premise` -> `sentence1`), `labels` the file's labels to the task's.
+    With `skip_bad`, bad rows land in `rejected` with the reason; otherwise the first one raises.
+    """
+
+    task: Task
+    columns: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    skip_bad: bool = False
+    accepted: int = 0
+    no_majority: int = 0
+    rejected: list[Row] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        known = {*self.task.fields, "id", "of", "how", "label", "cluster"}
+        if strangers := set(self.columns) - known:
+            raise BadInput(f"cannot map {sorted(strangers)}", fix=f"{self.task.name} has {', '.join(sorted(known))}")
+        if strangers := {mine for mine in self.labels.values() if mine != NO_MAJORITY} - set(self.task.labels):
+            raise BadInput(
+                f"cannot map to {sorted(strangers)}",
+                fix=f"{self.task.name} has {', '.join(self.task.labels)}",
+            )
+        self._names = {_plain(label): label for label in (*self.task.labels, NO_MAJORITY)}
+        self._labels = {_plain(theirs): mine for theirs, mine in self.labels.items()}
+        self._ids: set[str] = set()
+        self._originals: dict[str, tuple[str, str]] = {}  # id -> label, cluster
+        self._undecided: set[str] = set()  # originals without a majority: their variants go too
+        self._waiting: dict[str, list[tuple[Record, Row]]] = {}  # variants that came before their original
+
+    def rows(self, records: Iterable[Record]) -> Iterator[Row]:
+        """Check records one by one; an original comes out before its variants."""
+        for number, record in enumerate(records, 1):
+            try:
+                yield from self._take(record, number)
+            except BadInput as error:
+                self._reject(record, error)
+        for variants in self._waiting.values():
+            for record, row in variants:
+                fix = "give the originals too (several files may be named one after the other)"
+                self._reject(
+                    record,
+                    BadInput(f"no problem has the id {row['of']!r}", where=record.where, field="of", fix=fix),
+                )
+        if not self.accepted and not self.rejected:
+            raise BadInput(
+                f"no problem left ({self.no_majority} without a majority label)",
+                fix="give at least one problem",
+            )
+
+    def _take(self, record: Record, number: int) -> Iterator[Row]:
+        row = self._row(record, number)
+        if row["label"] == NO_MAJORITY:
+            self.no_majority += 1
+            self._undecided.add(row["id"])
+            self.no_majority += len(self._waiting.pop(row["id"], ()))
+        elif row["of"] is None:
+            self._originals[row["id"]] = (row["label"], row["cluster"])
+            self.accepted += 1
+            yield row
+            for late, variant in self._waiting.pop(row["id"], ()):
+                try:
+                    yield self._variant(late, variant)
+                except BadInput as error:
+                    self._reject(late, error)
+        elif row["of"] in self._undecided:
+            self.no_majority += 1
+        elif row["of"] in self._originals:
+            yield self._variant(record, row)
+        else:
+            self._waiting.setdefault(row["of"], []).append((record, row))
+
+    def _variant(self, record: Record, row: Row) -> Row:
+        """Hold a variant against its original: the same right answer, the same cluster."""
+        label, cluster = self._originals[row["of"]]
+        if row["label"] != label:
+            found = f"the variant {row['id']!r} says {row['label']!r} but its original {row['of']!r} says {label!r}"
+            raise BadInput(found, where=record.where, field="label", fix="a variant keeps the label of its original")
+        self.accepted += 1
+        return {**row, "cluster": cluster}
+
+    def _row(self, record: Record, number: int) -> Row:
+        where = record.where
+        if record.error:
+            raise BadInput(record.error, where=where, fix="repair the row, or leave it out with --skip-bad")
+        given = {theirs: mine for mine, theirs in self.columns.items()}
+        values = {
+            given.get(name, name): value
+            for name, value in record.row.items()
+            if name not in self.columns or name in given
+        }
+        for name in (*self.task.fields, "label"):
+            if name not in values and name not in self.task.optional:
+                fix = f"there are {', '.join(map(str, record.row))}: map one with --field {name}=COLUMN, or choose another --task"
+                raise BadInput("no such column", where=where, field=name, fix=fix)
+        of = _text(values.pop("of", None))
+        row: Row = {
+            "id": self._identify(values.pop("id", number), where),
+            "of": of or None,
+            "how": _text(values.pop("how", None)),
+        }
+        if row["of"] == row["id"]:
+            raise BadInput(f"{row['id']!r} is a variant of itself", where=where, field="of")
+        row.update({name: self._read_text(name, values.pop(name, ""), where) for name in self.task.fields})
+        row["label"] = self._read_label(values.pop("label"), where)
+        cluster = _text(values.pop("cluster", None))
+        row["cluster"] = cluster or digest(*(row[name] for name in self.task.cluster))[:16]
+        return {
+            **row,
+            **{(f"input_{k}" if k in _TAKEN else k): _scalar(v) for k, v in values.items() if k is not None},
+        }
+
+    def _identify(self, value: Any, where: str) -> str:
+        identity = _text(value)
+        if not identity:
+            raise BadInput(
+                "found nothing", where=where, field="id", fix="give every row an id, or leave the column out"
+            )
+        if identity in self._ids:
+            raise BadInput(f"{identity!r} occurs twice", where=where, field="id", fix="ids must be unique")
+        self._ids.add(identity)
+        return identity
+
+    def _read_text(self, name: str, value: Any, where: str) -> str:
+        if value is None:
+            value = ""
+        if not isinstance(value, str):
+            raise BadInput(f"found {shorten(value)}", where=where, field=name, fix="texts must be strings")
+        if not value.strip() and name not in self.task.optional:
+            raise BadInput(
+                "found an empty text",
+                where=where,
+                field=name,
+                fix="fill it in, or leave the row out with --skip-bad",
+            )
+        return value
+
+    def _read_label(self, value: Any, where: str) -> str:
+        plain = _plain(value)
+        label = self._labels.get(plain) or self._names.get(plain)
+        if label is None:
+            known = ", ".join(self.task.labels)
+            fix = (
+                f"{self.task.name} has {known}: map it with --label {shorten(value)[:20]}=..., or choose another --task"
+            )
+            raise BadInput(f"found {shorten(value)}", where=where, field="label", fix=fix)
+        return label
+
+    def _reject(self, record: Record, error: BadInput) -> None:
+        if not self.skip_bad:
+            raise error
+        row = {"where": record.where, "field": error.field, "reason": str(error), "row": record.row}
+        self.rejected.append(json.loads(json.dumps(row, default=str)))
+
+
+def _plain(label: Any) -> str:
+    return str(label).strip().lower().replace("_", "-")
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _scalar(value: Any) -> Any:
+    """Keep plain values; write nested ones as JSON, so that every table can hold them."""
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,120 @@
+"""Raw records with their place in the file, so that every later complaint can name it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import BadInput
+
+
+class Record(NamedTuple):
+    """One row as it was found, or why it could not even be read."""
+
+    where: str
+    row: dict[str, Any]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a data set's factory returns: how to read its records, the task it poses, the files it reads.
+
+    A record that has `of` is a variant of the problem with that id; so a data set may be a suite of buckets.
+    `labels` translates the labels as released into the task's; a user's own mapping comes on top.
+    """
+
+    read: Callable[[], Iterator[Record]]
+    task: str = ""
+    files: tuple[Path, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+
+    def __call__(self) -> Iterator[Record]:
+        """Read the records, one after the other."""
+        return self.read()
+
+
+def json_lines(path: Path) -> Iterator[Record]:
+    """Read one JSON object a line; a broken line is reported with its number and does not end the reading."""
+    for number, line in _lines(path):
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line.decode("utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            yield Record(where, {"line": line.decode("utf-8", "replace")}, f"broken JSON: {error}")
+            continue
+        if isinstance(row, dict):
+            yield Record(where, row)
+        else:
+            yield Record(where, {"line": row}, f"found {type(row).__name__}, not a JSON object")
+
+
+def delimited(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[Record]:
+    """Read CSV or TSV with a header line; values stay text."""
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    text = io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="surrogateescape", newline="")
+    with text:
+        reader = csv.reader(text, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
+        header = next(reader, None)
+        if header is None:
+            raise BadInput("is empty", where=str(path), fix="the first line must name the columns")
+        for cells in reader:
+            where = f"{path}, line {reader.line_num}"
+            row = dict(zip(header, cells, strict=False))
+            if not cells:
+                continue
+            if any("\udc80" <= letter <= "\udcff" for cell in cells for letter in cell):
+                shown = {name: cell.encode("utf-8", "replace").decode() for name, cell in row.items()}
+                yield Record(where, shown, "not UTF-8 text")
+            elif len(cells) != len(header):
+                yield Record(where, row, f"found {len(cells)} cells under {len(header)} column names")
+            else:
+                yield Record(where, row)
+
+
+def table_rows(path: Path) -> Iterator[Record]:
+    """Read a Parquet file, or a folder of them, slice by slice."""
+    import polars as pl
+
+    try:
+        table = pl.scan_parquet(path / "**/*.parquet" if path.is_dir() else path)
+        height = table.select(pl.len()).collect().item()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise BadInput(f"cannot be read as Parquet: {error}", where=str(path)) from error
+    step = 10_000
+    for start in range(0, height, step):
+        for number, row in enumerate(table.slice(start, step).collect().iter_rows(named=True), start + 1):
+            yield Record(f"{path}, row {number}", row)
+
+
+def renamed(records: Iterable[Record], names: dict[str, str]) -> Iterator[Record]:
+    """Give columns the names used here: `names` maps ours to theirs; all others pass through."""
+    ours = {theirs: mine for mine, theirs in names.items()}
+    for record in records:
+        if record.error:
+            yield record
+        else:
+            yield record._replace(row={ours.get(name, name): value for name, value in record.row.items()})
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    with _open(path) as file:
+        for number, line in enumerate(file, 1):
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if line.strip():
+                yield number, line
+
+
+def _open(path: Path) -> Any:
+    if str(path) == "-":
+        return io.BufferedReader(sys.stdin.buffer.raw) if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer
+    if not path.is_file():
+        raise BadInput("there is no such file", where=str(path))
+    return path.open("rb")

@@ -1,0 +1,99 @@
+"""From what the user names (a file, `-`, `snli:FILE`, `everyday`) to one checked stream of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ..errors import BadInput, UnknownName
+from ..frames import to_frame
+from ..problem import Task, get_task
+from ..registry import Bound, datasets
+from ..storage.files import write_text
+from .intake import Intake, Row
+
+_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+
+
+def find(name: str) -> Bound:
+    """Find the data set that a user means.
+
+    A file or folder that exists is read by its ending; anything else must be a registered data set with its options.
+    """
+    path = Path(name)
+    if name == "-":
+        return datasets.make("jsonl:-")
+    if path.suffix in _ENDINGS and not datasets.has(name):
+        return datasets.make(f"{_ENDINGS[path.suffix]}:{name}")
+    if path.is_dir() and any(path.rglob("*.parquet")):
+        return datasets.make(f"parquet:{name}")
+    if datasets.has(name):
+        return datasets.make(name)
+    if path.exists():
+        raise BadInput(
+            "has a format unknown here",
+            where=name,
+            fix=f"use {', '.join(_ENDINGS)}, or name a layout, as in snli:{name}",
+        )
+    names = ", ".join(plugin.name for plugin in datasets)
+    raise UnknownName(f"no file and no data set {name!r}; data sets: {names} (as in snli:FILE)")
+
+
+def load(
+    *names: str,
+    task: str | Task | Mapping[str, Any] = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+) -> pl.DataFrame:
+    """Read problems, or a suite of problems and variants, as a table that every stage takes.
+
+    >>> load("everyday").columns
+    ['id', 'of', 'how', 'premise', 'hypothesis', 'label', 'cluster', 'topic', 'split']
+    """
+    source = Source(names, task, columns or {}, labels or {}, skip_bad)
+    return to_frame(list(source), source.chosen)
+
+
+@dataclass
+class Source:
+    """Some data sets read as one, with the user's own names for columns and labels."""
+
+    names: Sequence[str]
+    task: str | Task | Mapping[str, Any] = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    skip_bad: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise BadInput("no data named", fix="name a file or a data set (otherwords list datasets)")
+        self.bound = [find(name) for name in self.names]
+        told = {bound.function.task for bound in self.bound} - {""}
+        if not self.task and len(told) > 1:
+            raise BadInput(f"the data sets pose different tasks: {', '.join(sorted(told))}", fix="read them one by one")
+        self.chosen = get_task(self.task or (told.pop() if told else "nli"))
+        translations = dict(pair for bound in self.bound for pair in bound.function.labels)
+        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))
+
+    def write_rejected(self, folder: Path) -> Path:
+        """Write every rejected row with its reason to rejected.jsonl."""
+        path = folder / "rejected.jsonl"
+        write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.intake.rejected))
+        return path
+
+    @property
+    def signature(self) -> list[Any]:
+        """All that decides what rows come out, save for standard input, which cannot be known beforehand."""
+        options = [sorted(self.columns.items()), sorted(self.labels.items()), self.skip_bad]
+        task = [self.chosen.fields, self.chosen.labels, self.chosen.optional, self.chosen.cluster]
+        return [[bound.signature for bound in self.bound], options, task]

@@ -1,0 +1,47 @@
+"""Gates: what a user requires of a score, as in `flip_rate<=0.1`, for use in continuous integration."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable, Sequence
+
+from .errors import BadInput, GateFailed, UnknownName
+from .problem import Score
+
+_SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+_GATE = re.compile(r"\s*([\w-]+)\s*(<=|>=|<|>)\s*([0-9.]+)\s*(%?)\s*")
+
+
+def parse(gate: str) -> tuple[str, str, float]:
+    """Read a requirement.
+
+    >>> parse("flip_rate <= 10%")
+    ('flip_rate', '<=', 0.1)
+    """
+    match = _GATE.fullmatch(gate)
+    try:
+        bound = float(match[3]) if match else None
+    except ValueError:
+        bound = None
+    if match is None or bound is None:
+        raise BadInput(f"cannot read the requirement {gate!r}", fix="write it like flip_rate<=0.1 or p_c>=85%")
+    return match[1], match[2], bound / 100 if match[4] else bound
+
+
+def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
+    """Raise where a model's overall score does not meet a requirement, or cannot be told."""
+    failed = []
+    for gate in gates:
+        name, sign, bound = parse(gate)
+        found = [one for one in scores if one.metric == name and one.group is None]
+        if not found:
+            known = ", ".join(sorted({one.metric for one in scores}))
+            raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {known}")
+        failed += [
+            f"{one.model}: {name} is {'undefined' if one.value is None else f'{one.value:.4f}'}, required {sign} {bound:g}"
+            for one in found
+            if one.value is None or not _SIGNS[sign](one.value, bound)
+        ]
+    if failed:
+        raise GateFailed("; ".join(failed))

@@ -1,0 +1,1 @@
+"""Who answers: anything that turns a batch of problems into labels or probabilities."""

@@ -1,0 +1,105 @@
+"""Asking: each distinct text once, cached answers not at all, the rest in batches of similar length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from ..problem import Batch, Task
+from ..registry import models
+from ..storage.files import digest
+from . import canary
+from .cache import Cache, Cached, key
+from .model import Answerer, as_model
+
+Progress = Callable[[int], None]
+
+
+def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None, name: str = "") -> Answerer:
+    """Make a model ready to answer a task. `spec` may carry a short name: `small=hf:some/model`."""
+    short, spec = split_name(spec)
+    bound = models.make(spec, task=task)
+    map_part = f"[{','.join(f'{k}={v}' for k, v in sorted(label_map.items()))}]" if label_map else ""
+    model = Answerer(name or short, bound.signature + map_part, as_model(bound.function), task, label_map or {})
+    _ = (
+        model.targets if model.model.labels else None
+    )  # a label map that does not fit is refused now, not at the first batch
+    return model
+
+
+def split_name(spec: str) -> tuple[str, str]:
+    """Take `name=spec` apart; without a name, the spec itself is one.
+
+    >>> split_name("small=hf:org/model"), split_name("scripted(seed=1)")
+    (('small', 'hf:org/model'), ('scripted(seed=1)', 'scripted(seed=1)'))
+    """
+    head, mark, tail = spec.partition("=")
+    if mark and head.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        return head, tail
+    return spec, spec
+
+
+def ask(
+    columns: Mapping[str, Sequence[str]],
+    model: Answerer,
+    cache: Cache,
+    batch_size: int = 0,
+    progress: Progress = lambda count: None,
+) -> list[Cached]:
+    """Answer every row of texts, in order. `progress` hears how many rows each step has settled."""
+    task, size = model.task, batch_size or model.model.batch_size
+    number = cache.model(model.signature, _task_key(task))
+    model_key = bytes.fromhex(digest(model.signature, _task_key(task)))
+    rows = list(zip(*(columns[name] for name in task.fields), strict=True))
+    keys = [key(model_key, row) for row in rows]
+    places: dict[bytes, list[int]] = {}
+    for place, one in enumerate(keys):
+        places.setdefault(one, []).append(place)
+    known = cache.get(list(places))
+    progress(sum(len(places[one]) for one in known))
+    todo = sorted((one for one in places if one not in known), key=lambda one: (_length(rows[places[one][0]]), one))
+    for some in (todo[start : start + size] for start in range(0, len(todo), size)):
+        texts = [rows[places[one][0]] for one in some]
+        answers = model(Batch(task, {name: [text[i] for text in texts] for i, name in enumerate(task.fields)}))
+        p = [None] * len(some) if answers.p is None else [tuple(row) for row in answers.p.tolist()]
+        fresh = {one: Cached(int(pred), row) for one, pred, row in zip(some, answers.pred, p, strict=True)}
+        cache.put(number, fresh)
+        known.update(fresh)
+        progress(sum(len(places[one]) for one in some))
+    return [known[one] for one in keys]
+
+
+def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]) -> pl.DataFrame:
+    """Set answers beside the rows they answer: `model, bucket, variant, gold, pred, p:<label>...` and what came along."""
+    labels = model.task.labels
+    pred = np.array([answer.pred for answer in answers], dtype=np.int64)
+    table = frame.select(
+        pl.lit(model.name).alias("model"),
+        pl.coalesce("of", "id").alias("bucket"),
+        pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
+        pl.col("label").alias("gold"),
+        pl.Series("pred", labels, dtype=pl.String).gather(pred) if len(pred) else pl.lit("").alias("pred"),
+    )
+    if answers and answers[0].p is not None:
+        p = np.array([answer.p for answer in answers])
+        table = table.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
+    along = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
+    return table.hstack(frame.select(along))
+
+
+def sing(model: Answerer, cache: Cache) -> None:
+    """Run the canary: raises where the labels are permuted, warns where the model is weak."""
+    batch = canary.batch(model.task)
+    if len(batch):
+        answers = ask(batch.columns, model, cache)
+        canary.canary(model, [model.task.labels[answer.pred] for answer in answers])
+
+
+def _task_key(task: Task) -> str:
+    return f"{','.join(task.fields)} -> {','.join(task.labels)}"
+
+
+def _length(row: tuple[str, ...]) -> int:
+    return sum(map(len, row))

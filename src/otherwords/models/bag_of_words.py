@@ -1,0 +1,104 @@
+"""A bag-of-words classifier: the weakest honest baseline, trained in seconds when it is loaded.
+
+Multinomial logistic regression on which words the last field shares with the others and which it adds. In numpy
+alone, so that the light core has a model that learns; the probabilities are rounded to six places, which hides the last
+bits in which processors differ.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..datasets.intake import Intake
+from ..errors import BadInput
+from ..problem import TASKS, Batch, Task
+from ..registry import datasets, models
+from ..storage.files import digest
+from .model import Floats, Model
+
+_WORD = re.compile(r"\w+(?:'\w+)?")
+
+
+@models("bag_of_words.v1", unsigned=("batch_size",))
+def bag_of_words(
+    train: str = "everyday.v1(split=train)",
+    penalty: float = 1.0,
+    steps: int = 200,
+    batch_size: int = 1024,
+    task: Any = None,
+) -> Model:
+    """Bag-of-words baseline, trained on a data set (default: the bundled training problems) when loaded.
+
+    `penalty` is the L2 weight on the coefficients, `steps` the number of gradient steps.
+    """
+    task = task or TASKS["nli"]
+    problems, identity = _training_rows(train, task)
+    if not problems:
+        raise BadInput("no training problems", where=train)
+    features = [_features([row[name] for name in task.fields]) for row in problems]
+    vocabulary = {word: i for i, word in enumerate(sorted(set().union(*features)))}
+    gold = np.array([task.labels.index(row["label"]) for row in problems])
+    weights = _fit(_matrix(features, vocabulary), np.eye(len(task.labels))[gold], penalty, steps)
+
+    def answer(batch: Batch) -> Floats:
+        rows = zip(*(batch[name] for name in batch.task.fields), strict=True)
+        x = _matrix([_features(list(row)) for row in rows], vocabulary)
+        return np.round(_softmax(_product(x, weights)), 6)
+
+    return Model(answer, identity=identity, batch_size=batch_size)
+
+
+def _training_rows(train: str, task: Task) -> tuple[list[dict[str, Any]], str]:
+    """Read the training problems: a registered data set, or a file by its ending."""
+    spec = train if datasets.has(train) else f"{Path(train).suffix.removeprefix('.')}:{train}"
+    bound = datasets.make(spec)
+    rows = list(Intake(task, labels=dict(bound.function.labels)).rows(bound.function()))
+    return rows, digest([[row[name] for name in (*task.fields, "label")] for row in rows])[:12]
+
+
+def _features(texts: list[str]) -> set[str]:
+    *context, target = [_WORD.findall(text.lower()) for text in texts]
+    known = {word for words in context for word in words}
+    marks = {("shared " if word in known else "new ") + word for word in target}
+    share = sum(word in known for word in target) / max(len(target), 1)
+    return marks | {"bias", f"share {int(share * 4)}"}
+
+
+def _matrix(
+    features: list[set[str]], vocabulary: dict[str, int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Row and column numbers of the ones in a sparse 0/1 matrix."""
+    pairs = [(i, vocabulary[word]) for i, words in enumerate(features) for word in sorted(words) if word in vocabulary]
+    rows, columns = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return rows, columns, len(features)
+
+
+def _product(x: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int], weights: Floats) -> Floats:
+    rows, columns, height = x
+    return np.stack([np.bincount(rows, weights[columns, k], height) for k in range(weights.shape[1])], axis=1)
+
+
+def _fit(
+    x: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int], gold: Floats, penalty: float, steps: int
+) -> Floats:
+    """Gradient descent with momentum; the step size follows from the largest feature count of a row."""
+    rows, columns, height = x
+    size = int(columns.max()) + 1
+    weights, pace = np.zeros((size, gold.shape[1])), np.zeros((size, gold.shape[1]))
+    rate = 2.0 / (np.bincount(rows).max() + penalty)
+    for _ in range(steps):
+        error = _softmax(_product(x, weights)) - gold
+        slope = np.stack([np.bincount(columns, error[rows, k], size) for k in range(gold.shape[1])], axis=1)
+        pace = 0.9 * pace - rate / height * 10 * (slope + penalty * weights)
+        weights = weights + pace
+    return weights
+
+
+def _softmax(z: Floats) -> Floats:
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(e / e.sum(axis=1, keepdims=True))

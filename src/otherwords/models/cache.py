@@ -1,0 +1,128 @@
+"""Answers by content: SQLite, keyed by model signature and text, shared by all runs, committed batch by batch."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import struct
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import BadInput
+
+_SCHEMA = """
+create table if not exists models (id integer primary key, key text unique, signature text, task text);
+create table if not exists answers (key blob primary key, model integer, pred integer, p blob, at integer) without rowid;
+create index if not exists answers_by_model on answers (model);
+"""
+
+
+class Cached(NamedTuple):
+    """A stored answer: the label's position, and the probabilities if the model has them."""
+
+    pred: int
+    p: tuple[float, ...] | None
+
+
+def default_path() -> Path:
+    """$OTHERWORDS_CACHE, or answers.sqlite in the user's cache folder."""
+    if chosen := os.environ.get("OTHERWORDS_CACHE"):
+        return Path(chosen)
+    base = Path.home() / "Library/Caches" if sys.platform == "darwin" else Path.home() / ".cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or base) / "otherwords" / "answers.sqlite"
+
+
+class Cache:
+    """One file of answers. Without a path, a temporary one, so that equal texts are still answered once in a run."""
+
+    def __init__(self, path: str | Path | None = None):
+        self._temporary = tempfile.TemporaryDirectory(prefix="otherwords-") if path is None else None
+        self.path = Path(self._temporary.name) / "answers.sqlite" if self._temporary else Path(path or "")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        try:
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute(
+                "pragma synchronous = normal"
+            )  # a killed process loses nothing; a power cut, the last batches
+            self._db.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise BadInput(
+                f"is not an answer cache: {error}", where=str(self.path), fix="name another with --cache"
+            ) from error
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, and remove it if it was temporary."""
+        self._db.close()
+        if self._temporary:
+            self._temporary.cleanup()
+
+    def model(self, signature: str, task: str) -> int:
+        """Number a model under a task; the same pair always gets the same number."""
+        key = hashlib.sha256(f"{signature}\0{task}".encode()).hexdigest()
+        self._db.execute("insert or ignore into models (key, signature, task) values (?, ?, ?)", (key, signature, task))
+        return int(self._db.execute("select id from models where key = ?", (key,)).fetchone()[0])
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Cached]:
+        """Look up many keys at once; those unknown are simply absent."""
+        found: dict[bytes, Cached] = {}
+        for start in range(0, len(keys), 500):
+            some = keys[start : start + 500]
+            marks = ",".join("?" * len(some))
+            for key, pred, p in self._db.execute(f"select key, pred, p from answers where key in ({marks})", some):
+                found[key] = Cached(pred, None if p is None else struct.unpack(f"<{len(p) // 8}d", p))
+        return found
+
+    def put(self, model: int, answers: Mapping[bytes, Cached]) -> None:
+        """Store a batch in one transaction."""
+        now = int(time.time())
+        rows = [
+            (k, model, a.pred, None if a.p is None else struct.pack(f"<{len(a.p)}d", *a.p), now)
+            for k, a in answers.items()
+        ]
+        self._db.execute("begin immediate")
+        try:
+            self._db.executemany("insert or replace into answers values (?, ?, ?, ?, ?)", rows)
+        except BaseException:
+            self._db.execute("rollback")
+            raise
+        self._db.execute("commit")
+
+    def info(self) -> list[dict[str, Any]]:
+        """How many answers are kept of each model, and since when."""
+        query = """select signature, task, count(*) as answers, min(at) as oldest, max(at) as newest
+                   from answers join models on models.id = model group by model order by answers desc, signature"""
+        cursor = self._db.execute(query)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def prune(self, *, model: str = "", older_than_days: float | None = None) -> int:
+        """Delete the answers of models whose signature contains `model`, and older than so many days; count them."""
+        before = time.time() + 1 if older_than_days is None else time.time() - older_than_days * 86_400
+        query = "delete from answers where at < ? and model in (select id from models where instr(signature, ?) > 0 or ? = '')"
+        deleted = self._db.execute(query, (before, model, model)).rowcount
+        self._db.execute("delete from models where id not in (select model from answers)")
+        self._db.execute("vacuum")
+        return deleted
+
+
+def key(model_key: bytes, texts: Iterable[str]) -> bytes:
+    """The address of an answer: who was asked, and what."""
+    state = hashlib.blake2b(model_key, digest_size=20)
+    for text in texts:
+        raw = text.encode("utf-8", "surrogatepass")
+        state.update(len(raw).to_bytes(8, "little"))
+        state.update(raw)
+    return state.digest()

@@ -1,0 +1,160 @@
+"""The canary: a dozen questions nobody gets wrong, asked of every model first, reveal labels in the wrong order."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+
+from ..errors import LabelOrder
+from ..problem import Batch, Task
+from .model import Answerer
+
+# Four of each label; RTE takes neutral and contradiction for not-entailed.
+_NLI = {
+    "entailment": [
+        ("A man is sleeping on the sofa.", "A man is asleep."),
+        ("Two dogs are running through the snow.", "Two dogs are running."),
+        ("The woman is eating a red apple.", "A woman is eating fruit."),
+        ("All of the children are singing.", "Some of the children are singing."),
+    ],
+    "neutral": [
+        ("A man is reading a book.", "The man is a teacher."),
+        ("A woman is walking down the street.", "The woman is going to meet her sister."),
+        ("Two boys are playing football.", "The boys are brothers."),
+        ("A girl is eating ice cream.", "The ice cream is chocolate flavoured."),
+    ],
+    "contradiction": [
+        ("A man is sleeping on the sofa.", "The man is awake and dancing."),
+        ("The room is completely empty.", "The room is full of people."),
+        ("A woman is standing outside in the sun.", "The woman is inside a dark cave."),
+        ("Nobody is in the kitchen.", "A man is cooking in the kitchen."),
+    ],
+}
+_SUPPORT = ("strengthener", "weakener")
+_DEFEASIBLE = [
+    (
+        "A man is outside with a dog.",
+        "The man is walking his dog.",
+        "The dog is on a leash.",
+        "The dog belongs to someone else.",
+    ),
+    (
+        "A woman is in a kitchen.",
+        "The woman is cooking dinner.",
+        "She is stirring a pot on the stove.",
+        "She is painting the walls.",
+    ),
+    (
+        "A boy holds a ball.",
+        "The boy is about to play.",
+        "His friends are waiting on the field.",
+        "He is putting the ball away.",
+    ),
+    (
+        "Two people are talking.",
+        "The two people are friends.",
+        "They are laughing and hugging.",
+        "They have never met before.",
+    ),
+    (
+        "A girl is reading.",
+        "The girl enjoys the book.",
+        "She smiles at every page.",
+        "She yawns and looks bored.",
+    ),
+    (
+        "A man is running.",
+        "The man is late for a train.",
+        "He keeps looking at his watch.",
+        "He is running laps in a stadium.",
+    ),
+]
+_ABDUCTIVE = [
+    (
+        "Tom's car would not start.",
+        "He arrived at work an hour late.",
+        "Tom had to take a slow bus.",
+        "Tom's car started at once.",
+    ),
+    (
+        "Ann planted seeds in spring.",
+        "She had fresh tomatoes in summer.",
+        "The seeds grew well.",
+        "All of the seeds died.",
+    ),
+    ("Sam was very hungry.", "He felt full and happy.", "Sam ate a big meal.", "Sam did not eat anything."),
+    (
+        "It was sunny in the morning.",
+        "Lisa came home soaking wet.",
+        "It began to rain hard.",
+        "It stayed dry all day.",
+    ),
+    (
+        "Ben lost his phone.",
+        "He was glad to have it back.",
+        "A neighbour found and returned it.",
+        "Nobody ever found the phone.",
+    ),
+    (
+        "Mia studied every night.",
+        "She passed the exam easily.",
+        "She knew all of the answers.",
+        "She failed every question.",
+    ),
+]
+
+
+def questions(task: Task) -> list[tuple[tuple[str, ...], str]]:
+    """The canary's texts and right answers for a task; none for a task of the user's own."""
+    if task.name == "nli":
+        return [(pair, label) for label, pairs in _NLI.items() for pair in pairs]
+    if task.name == "rte":
+        names = {"entailment": "entailed"}
+        return [(pair, names.get(label, "not-entailed")) for label, pairs in _NLI.items() for pair in pairs]
+    if task.name == "d-nli":
+        return [((p, h, (s, w)[i]), _SUPPORT[i]) for p, h, s, w in _DEFEASIBLE for i in (0, 1)]
+    if task.name == "a-nli":
+        return [((a, b, *((y, n) if i == 0 else (n, y))), f"hyp{i + 1}") for a, b, y, n in _ABDUCTIVE for i in (0, 1)]
+    return []
+
+
+def judge(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str]) -> tuple[int, int, dict[str, str]]:
+    """Count right answers as they are and under the best renaming of the labels; give that renaming.
+
+    >>> judge(["no", "no", "yes"], ["yes", "yes", "no"], ["yes", "no"])
+    (0, 3, {'yes': 'no', 'no': 'yes'})
+    """
+    plain = sum(p == g for p, g in zip(pred, gold, strict=True))
+    best, renaming = plain, {label: label for label in labels}
+    for order in itertools.permutations(labels):
+        names = dict(zip(labels, order, strict=True))
+        right = sum(names[p] == g for p, g in zip(pred, gold, strict=True))
+        if right > best:
+            best, renaming = right, names
+    return plain, best, renaming
+
+
+def canary(model: Answerer, pred: Sequence[str]) -> None:
+    """Refuse a model whose labels are clearly permuted; warn of one that is merely weak.
+
+    Clearly: another order gets all but one right, and at least half of the questions more than the order given. A
+    guessing two-label model would meet that once in 315 times, a three-label one practically never.
+    """
+    gold = [label for _, label in questions(model.task)]
+    plain, best, renaming = judge(pred, gold, model.task.labels)
+    if best >= len(gold) - 1 and best - plain >= len(gold) / 2:
+        own = model.model.labels or model.task.labels
+        fix = ",".join(f"{mine}={renaming[target]}" for mine, target in zip(own, model.targets, strict=True))
+        raise LabelOrder(
+            f"{model.name} seems to have its labels in another order: {plain} of {len(gold)} trivial questions right as "
+            f"they are, {best} if renamed; use --label-map {fix}, or --no-canary if the model really answers so"
+        )
+    if plain < 2 * len(gold) / 3:
+        warnings.warn(f"{model.name} is weak: {plain} of {len(gold)} trivial questions right", stacklevel=2)
+
+
+def batch(task: Task) -> Batch:
+    """The canary's questions as a batch."""
+    texts = [text for text, _ in questions(task)]
+    return Batch(task, {name: [text[i] for text in texts] for i, name in enumerate(task.fields)})

@@ -1,0 +1,132 @@
+"""A model as the answer stage sees it: a function from a batch to answers, with its own label names, checked on return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BadInput, WrongAnswer, shorten
+from ..problem import Batch, Task
+
+Floats = npt.NDArray[np.float64]
+#: How far a row of probabilities may be from summing to one (float16 softmax is within 2e-3).
+_SLACK = 5e-3
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model's factory may return instead of a bare function, to say more about itself.
+
+    `function` takes a Batch and returns one label per problem, or one row of probabilities per problem with a column
+    for each of `labels` (the task's own, where it names none). `identity` tells two contents of the same name apart.
+    A model that is not `batch_invariant` may answer differently in other company; its scores say so.
+    """
+
+    function: Callable[[Batch], Any]
+    labels: tuple[str, ...] = ()
+    identity: str = ""
+    batch_invariant: bool = True
+    batch_size: int = 64
+
+    def __call__(self, batch: Batch) -> Any:
+        """Answer a batch."""
+        return self.function(batch)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Checked answers to a batch: a label's position for each problem and, where the model has them, probabilities."""
+
+    pred: npt.NDArray[np.int64]
+    p: Floats | None
+
+    def __len__(self) -> int:
+        return len(self.pred)
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """A model made ready for one task: its labels are translated, its answers checked."""
+
+    name: str
+    signature: str
+    model: Model
+    task: Task
+    label_map: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The task's label that each of the model's own labels stands for; several may stand for the same."""
+        own = self.model.labels or self.task.labels
+        return tuple(self._translate(label) for label in own)
+
+    def _translate(self, label: str) -> str:
+        names = {_plain(mine): theirs for mine, theirs in self.label_map.items()}
+        known = {_plain(name): name for name in self.task.labels}
+        target = names.get(_plain(label), known.get(_plain(label)))
+        if target not in self.task.labels:
+            own = ", ".join(self.model.labels or self.task.labels)
+            example = ",".join(f"{mine}=..." for mine in (self.model.labels or self.task.labels))
+            raise BadInput(
+                f"the label {label!r} of {self.name} ({own}) is none of {self.task.name}'s ({', '.join(self.task.labels)})",
+                fix=f"say what each means: --label-map {example}",
+            )
+        return target
+
+    def permuted(self, mapping: Mapping[str, str]) -> Answerer:
+        """The same model under another label map."""
+        return replace(self, label_map=mapping)
+
+    def __call__(self, batch: Batch) -> Answers:
+        """Answer a batch, and refuse whatever is not one proper answer per problem."""
+        raw = self.model(batch)
+        if isinstance(raw, (list, tuple)) and raw and isinstance(raw[0], str):
+            return self._from_labels(raw, len(batch))
+        return self._from_probabilities(raw, batch)
+
+    def _from_labels(self, raw: Sequence[str], count: int) -> Answers:
+        self._count(len(raw), count)
+        place = {name: i for i, name in enumerate(self.task.labels)}
+        return Answers(np.array([place[self._translate(label)] for label in raw], dtype=np.int64), None)
+
+    def _from_probabilities(self, raw: Any, batch: Batch) -> Answers:
+        try:
+            given = np.asarray(raw, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise WrongAnswer(f"{self.name} returned {shorten(raw)}; return labels or rows of probabilities") from error
+        targets = self.targets
+        self._count(len(given) if given.ndim else 0, len(batch))
+        if given.ndim != 2 or given.shape[1] != len(targets):
+            own = ", ".join(self.model.labels or self.task.labels)
+            raise WrongAnswer(
+                f"{self.name} returned shape {given.shape} for {len(batch)} problems; one column for each of {own} would work"
+            )
+        wrong = ~(np.abs(given.sum(axis=1) - 1) <= _SLACK) | ~((given >= 0) & (given <= 1 + _SLACK)).all(axis=1)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            text = shorten(dict(batch[row].text), 200)
+            raise WrongAnswer(
+                f"{self.name} gave {[float(value) for value in given[row]]} for {text}; "
+                "probabilities must be numbers from 0 to 1 that sum to one (apply softmax to logits first)"
+            )
+        place = np.array([self.task.labels.index(target) for target in targets])
+        merged = np.zeros((len(given), len(self.task.labels)))
+        np.add.at(merged, (slice(None), place), given)
+        return Answers(place[given.argmax(axis=1)], merged)  # argmax first, then merge: as the PaRTE paper does
+
+    def _count(self, found: int, wanted: int) -> None:
+        if found != wanted:
+            raise WrongAnswer(f"{self.name} returned {found} answers for {wanted} problems; one per problem would work")
+
+
+def as_model(function: Any) -> Model:
+    """Let a factory return a bare function where there is nothing more to say."""
+    return function if isinstance(function, Model) else Model(function)
+
+
+def _plain(label: str) -> str:
+    return str(label).strip().lower().replace("_", "-")

@@ -1,0 +1,99 @@
+"""What sequence-pair classifiers share: two texts from a problem, label names, probabilities, word of cuts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..problem import Batch, Task
+from .model import Floats
+
+#: Below this, special tokens leave no room for text (and `tokenizers` then quietly does not truncate at all).
+SHORTEST = 8
+
+
+def pairs(batch: Batch) -> list[tuple[str, str]]:
+    """Put every problem as two texts: its two fields; of more fields, the last target comes second.
+
+    >>> from otherwords.problem import TASKS
+    >>> pairs(Batch(TASKS["d-nli"], {"premise": ["Dusk."], "hypothesis": ["It is dark."], "update": ["Not yet."]}))
+    [('Dusk. It is dark.', 'Not yet.')]
+    """
+    refuse_other_tasks(batch.task)
+    second = batch.task.fields[-1] if len(batch.task.fields) == 2 else batch.task.targets[-1]
+    before = [batch[name] for name in batch.task.fields if name != second]
+    firsts = (" ".join(text for text in texts if text) for texts in zip(*before, strict=True))
+    return [(_clean(a), _clean(b)) for a, b in zip(firsts, batch[second], strict=True)]
+
+
+def refuse_other_tasks(task: Task) -> None:
+    """Raise where two texts cannot put the question: one field only, or a choice between fields."""
+    if len(task.fields) < 2:
+        reason = f"has the one field {task.fields[0]}, and a sequence-pair classifier reads two texts"
+    elif set(task.labels) <= set(task.fields):
+        reason = f"chooses between the fields {', '.join(task.labels)}, which a sequence-pair classifier cannot"
+    else:
+        return
+    raise BadInput(reason, where=f"task {task.name}", fix="use a callable that does: python:module:function")
+
+
+def label_names(id2label: Any, where: str) -> tuple[str, ...]:
+    """The model's label names in the order of its outputs, from the `id2label` of its config."""
+    fix = 'give it "id2label": {"0": "entailment", "1": "neutral", ...}, in the order of the outputs'
+    if not isinstance(id2label, Mapping) or not id2label:
+        raise BadInput("has no label names", where=where, field="id2label", fix=fix)
+    by_number = {str(number): str(name) for number, name in id2label.items()}
+    if set(by_number) != {str(number) for number in range(len(by_number))}:
+        raise BadInput(f"numbers its labels {', '.join(by_number)}", where=where, field="id2label", fix=fix)
+    if len(by_number) == 1:
+        message = "names a single output: that is a score, not a choice of label"
+        raise BadInput(message, where=where, field="id2label", fix="use a model with one output per label")
+    return tuple(by_number[str(number)] for number in range(len(by_number)))
+
+
+def probabilities(logits: Any, labels: tuple[str, ...], where: str) -> Floats:
+    """Softmax in float64, each row by itself, after a check that there is one column per label."""
+    raw = np.asarray(logits, dtype=np.float64)
+    if raw.ndim != 2 or raw.shape[1] != len(labels):
+        message = f"the outputs have the shape {raw.shape}, but id2label names {len(labels)}"
+        raise BadInput(
+            f"{message}: {', '.join(labels)}",
+            where=where,
+            fix="correct id2label in config.json to one name per output",
+        )
+    powers = np.exp(raw - raw.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+class Truncation:
+    """Say once per model, with the first batch concerned, that texts were cut."""
+
+    def __init__(self, who: str, max_length: int):
+        self._who, self._max_length, self._said = who, max_length, False
+
+    def note(self, cut: int, count: int) -> None:
+        """Warn if any were cut and no warning was given before."""
+        if not cut or self._said:
+            return
+        self._said = True
+        message = (
+            f"{self._who}: {cut} of {count} pairs in a batch have more than {self._max_length} tokens and were "
+            "cut, the longer text first (later batches are not counted); the option max_length changes that"
+        )
+        warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def refuse_sizes(who: str, max_length: int, batch_size: int) -> None:
+    """Raise where a length or a batch size cannot work."""
+    for name, value, least in (("max_length", max_length, SHORTEST), ("batch_size", batch_size, 1)):
+        if value < least:
+            raise BadInput(f"found {value}", where=who, field=name, fix=f"give {least} or more")
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which JSON allows and tokenizers refuse, by a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")

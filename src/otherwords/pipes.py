@@ -1,0 +1,111 @@
+"""The stages from file to file, as the commands and shell pipes use them: read, check and spool all input, then work."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from . import stages
+from .datasets.source import Source
+from .engines import InProcess
+from .models.answering import sing
+from .models.cache import Cache, default_path
+from .progress import current
+from .storage import tables
+from .storage.run import RunFolder
+
+
+@dataclass
+class Summary:
+    """What a command did: rows written, counts along the way, where rejected rows went."""
+
+    rows: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    rejected: Path | None = None
+
+
+def vary_files(
+    source: Source,
+    out: str,
+    using: Sequence[str],
+    *,
+    seed: int = 1,
+    suite: bool = False,
+    shard: int = stages.SHARD,
+) -> Summary:
+    """Write the variants of all problems; with `suite`, each original before its variants."""
+    with _taken_in(source, out, shard) as (folder, summary, shards):
+        jobs = [stages.Job(str(folder.path), i, source.chosen, tuple(using), seed) for i in shards]
+        counts = stages.run_stage(InProcess(), "variants", jobs, summary.counts["rows"])
+        stage = "buckets" if suite else "variants"
+        if suite:
+            stages.run_stage(InProcess(), stage, [stages.Job(str(folder.path), i, source.chosen) for i in shards])
+        summary.counts["variants"] = sum(counts)
+        summary.rows = tables.write(_frames(folder, stage), out)
+    return summary
+
+
+def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = stages.SHARD) -> Summary:
+    """Write the suite with the verdict of each check beside every variant."""
+    with _taken_in(source, out, shard) as (folder, summary, shards):
+        jobs = [stages.Job(str(folder.path), i, source.chosen, tuple(using)) for i in shards]
+        counts = stages.run_stage(InProcess(), "buckets", jobs, summary.counts["rows"])
+        summary.counts["dropped"] = sum(counts) - stages.asked(folder)
+        summary.rows = tables.write(_frames(folder, "buckets"), out)
+    return summary
+
+
+def answer_files(
+    source: Source,
+    out: str,
+    models: Sequence[str],
+    *,
+    label_map: Mapping[str, str] | None = None,
+    canary: bool = True,
+    cache: str | None = "",
+    batch_size: int = 0,
+    shard: int = stages.SHARD,
+) -> Summary:
+    """Write one answer per row and model; rows that a check dropped are not asked."""
+    mapping = tuple(sorted((label_map or {}).items()))
+    with _taken_in(source, out, shard) as (folder, summary, shards):
+        stages.run_stage(InProcess(), "buckets", [stages.Job(str(folder.path), i, source.chosen) for i in shards])
+        total = stages.asked(folder)
+        summary.counts["dropped"] = summary.counts["rows"] - total
+        with Cache(None if cache is None else cache or default_path()) as store:
+            for spec in models:
+                if canary:
+                    sing(stages.answerer(spec, source.chosen, mapping), store)
+                jobs = [
+                    stages.Job(str(folder.path), i, source.chosen, (spec,), 1, mapping, str(store.path), batch_size)
+                    for i in shards
+                ]
+                stages.run_stage(InProcess(), "answers", jobs, total)
+        summary.rows = tables.write(_frames(folder, "answers"), out)
+    return summary
+
+
+@contextmanager
+def _taken_in(source: Source, out: str, shard: int) -> Iterator[tuple[RunFolder, Summary, range]]:
+    """Spool the checked input to disk, so that nothing is done, let alone written, before all of it is known to be good."""
+    stages.forget()
+    tables.refuse_unwritable(out)
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
+        folder = RunFolder(place)
+        current().start("problems")
+        noted: dict[str, Any] = stages.take_in(source, folder, shard)
+        current().done()
+        summary = Summary(counts={name: noted[name] for name in ("rows", "originals", "no_majority", "rejected")})
+        yield folder, summary, range(noted["shards"])
+    if source.intake.rejected:
+        summary.rejected = source.write_rejected(Path() if out == "-" else Path(out).parent)
+
+
+def _frames(folder: RunFolder, stage: str) -> Iterable[pl.DataFrame]:
+    return (pl.read_parquet(part) for part in folder.parts(stage))

@@ -1,0 +1,202 @@
+"""The nouns: a Task says what is asked, a Problem asks it, a Variant asks it in other words, a Bucket holds both."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import BadInput, UnknownName
+
+#: Columns that the stages write; no task may use one as a text field.
+RESERVED = frozenset({"id", "of", "how", "label", "cluster", "model", "bucket", "variant", "gold", "pred"})
+#: The label of a problem on which annotators found no majority (SNLI's convention): counted and left out.
+NO_MAJORITY = "-"
+
+
+@dataclass(frozen=True)
+class Task:
+    """The named text fields of a problem, its labels, and which fields a rewording may touch.
+
+    `targets` are the fields under judgement, the rest is context; `optional` fields may be empty; `cluster` names
+    the fields that make two problems dependent when they share them (SNLI asks three questions of every premise).
+
+    >>> Task("two-premise", fields=("first", "second", "hypothesis"), labels=("yes", "no")).targets
+    ('hypothesis',)
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    labels: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    cluster: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for attribute in ("fields", "labels", "targets", "optional", "cluster"):
+            value = getattr(self, attribute)
+            if isinstance(value, str):
+                raise BadInput(
+                    f"{attribute} must be a list of names, not the text {value!r}", where=f"task {self.name}"
+                )
+            object.__setattr__(self, attribute, tuple(str(part) for part in value))
+        self._refuse_nonsense()
+        object.__setattr__(self, "targets", self.targets or self.fields[-1:])
+        object.__setattr__(self, "cluster", self.cluster or self.fields[:1])
+
+    def _refuse_nonsense(self) -> None:
+        where = f"task {self.name}"
+        if not self.fields or len(set(self.labels)) < 2:
+            raise BadInput("needs at least one field and two labels", where=where)
+        if len(set(self.fields)) < len(self.fields) or len(set(self.labels)) < len(self.labels):
+            raise BadInput("names a field or a label twice", where=where)
+        if clash := RESERVED & set(self.fields):
+            raise BadInput(f"field names {sorted(clash)} are reserved", where=where, fix="rename them")
+        for group in (self.targets, self.optional, self.cluster):
+            if strangers := set(group) - set(self.fields):
+                raise BadInput(f"{sorted(strangers)} are not among its fields {list(self.fields)}", where=where)
+
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            "nli",
+            ("premise", "hypothesis"),
+            ("entailment", "neutral", "contradiction"),
+            ("premise", "hypothesis"),
+        ),
+        Task("rte", ("premise", "hypothesis"), ("entailed", "not-entailed"), ("premise", "hypothesis")),
+        Task(
+            "a-nli",
+            ("obs1", "obs2", "hyp1", "hyp2"),
+            ("hyp1", "hyp2"),
+            ("hyp1", "hyp2"),
+            cluster=("obs1", "obs2"),
+        ),
+        Task(
+            "d-nli",
+            ("premise", "hypothesis", "update"),
+            ("strengthener", "weakener"),
+            optional=("premise",),
+            cluster=("premise", "hypothesis"),
+        ),
+    )
+}
+
+
+def get_task(task: str | Task | Mapping[str, Any]) -> Task:
+    """Find a task by name, read one from a TOML file (name, fields, labels, ...), or take it as it is."""
+    if isinstance(task, Task):
+        return task
+    if isinstance(task, Mapping):
+        return _task_from(task, "task")
+    if task in TASKS:
+        return TASKS[task]
+    if task.endswith(".toml"):
+        try:
+            return _task_from(tomllib.loads(Path(task).read_text(encoding="utf-8")), task)
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise BadInput(f"cannot be read as a task: {error}", where=task) from error
+    raise UnknownName(f"no task {task!r}; there are {', '.join(TASKS)}, or give a .toml file with fields and labels")
+
+
+def _task_from(table: Mapping[str, Any], where: str) -> Task:
+    known = set(Task.__dataclass_fields__)
+    if strangers := set(table) - known:
+        raise BadInput(f"unknown keys {sorted(strangers)}", where=where, fix=f"use {', '.join(sorted(known))}")
+    if missing := {"fields", "labels"} - set(table):
+        raise BadInput(f"lacks {sorted(missing)}", where=where)
+    return Task(**{"name": "custom", **table})
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One question to a model: a text for every field of the task, and the right answer."""
+
+    id: str
+    task: Task
+    text: Mapping[str, str]
+    label: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def restate(self, **text: str) -> Variant:
+        """Say the same problem in other words: the named fields change, all else stays.
+
+        >>> p = Problem("p1", TASKS["nli"], {"premise": "It isn't wet.", "hypothesis": "It is dry."}, "entailment")
+        >>> p.restate(premise="It is not wet.").text["hypothesis"]
+        'It is dry.'
+        """
+        if strangers := set(text) - set(self.task.fields):
+            raise UnknownName(f"{sorted(strangers)} are not fields of {self.task.name}: {list(self.task.fields)}")
+        return Variant("", self.task, {**self.text, **text}, self.label, self.extra, of=self.id)
+
+
+@dataclass(frozen=True)
+class Variant(Problem):
+    """A Problem that knows what it is a variant *of* and *how* it came about (a generator's signature)."""
+
+    of: str = ""
+    how: str = ""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A problem and its variants: the unit over which consistency is measured."""
+
+    problem: Problem
+    variants: tuple[Variant, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check says of one variant; a reason is owed for every drop."""
+
+    keep: bool
+    reason: str = ""
+    score: float | None = None
+
+
+class Batch(Sequence[Problem]):
+    """What a model sees: some problems of one task, column by column. `batch["premise"]` lists the premises.
+
+    The right answers are not in it, so no model can peek.
+    """
+
+    def __init__(self, task: Task, columns: Mapping[str, Sequence[str]]):
+        self.task = task
+        self.columns = {name: list(columns[name]) for name in task.fields}
+
+    def __len__(self) -> int:
+        return len(self.columns[self.task.fields[0]])
+
+    def __iter__(self) -> Iterator[Problem]:
+        return (self[index] for index in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        """Give the texts of a field by its name, or one problem by its position."""
+        if isinstance(key, str):
+            return self.columns[key]
+        if isinstance(key, slice):
+            return Batch(self.task, {name: texts[key] for name, texts in self.columns.items()})
+        return Problem("", self.task, {name: texts[key] for name, texts in self.columns.items()}, "")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number that a paper can quote: its value, interval and counts, and the signature that explains it.
+
+    `value` is None where the metric has nothing to measure, and `low`, `high` where there is only one cluster.
+    """
+
+    metric: str
+    signature: str
+    model: str
+    group: str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    n_units: int
+    n_answers: int

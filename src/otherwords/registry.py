@@ -1,0 +1,223 @@
+"""Names instead of objects: `wordnet.v1(pos=noun)` finds a factory, binds its options and prints its signature.
+
+A plug-in is a decorated factory that takes options and returns a function. Built-ins are found in this package, others
+through entry points of the group `otherwords.<kind>`; either way a plug-in is one file, registered nowhere else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .errors import BadInput, UnknownName
+from .storage.files import fingerprint
+
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+_SPEC = re.compile(
+    r"(?P<name>[A-Za-z][\w-]*(?:\.v\d+)?)(?::(?P<rest>.*?))?(?:\((?P<options>\s*|\s*\w+\s*=.*)\))?", re.S
+)
+_OPTION = re.compile(r'\s*(\w+)\s*=\s*("(?:[^"\\]|\\.)*"|\[[^\]]*\]|\{[^}]*\}|[^,]*?)\s*(?:,|$)', re.S)
+_PLAIN = re.compile(r"[\w./:#+-]+")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A registered factory under its versioned name; `unsigned` options change the speed, never the result."""
+
+    name: str
+    version: int
+    factory: Callable[..., Any]
+    unsigned: tuple[str, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """Name and version, as signatures print it."""
+        return f"{self.name}.v{self.version}"
+
+    @property
+    def summary(self) -> str:
+        """The first line of the factory's docstring."""
+        return (inspect.getdoc(self.factory) or "").partition("\n")[0]
+
+    def options(self) -> dict[str, Any]:
+        """Name every option with its default; an option that must be given has `...`."""
+        parameters = inspect.signature(self.factory).parameters.values()
+        return {p.name: ... if p.default is p.empty else p.default for p in parameters}
+
+    def shown_options(self) -> str:
+        """The options with their defaults, as a signature prints them; `task` is given by the run."""
+        return ", ".join(
+            name if default is ... else f"{name}={_print(default)}"
+            for name, default in self.options().items()
+            if name != "task"
+        )
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A plug-in with its options bound: the function it made, and the signature that explains it."""
+
+    plugin: Plugin
+    signature: str
+    function: Callable[..., Any]
+
+
+class Registry:
+    """All plug-ins of one kind. Calling it with a versioned name gives the decorator that registers a factory."""
+
+    def __init__(self, kind: str, package: str):
+        self.kind, self._package = kind, package
+        self._plugins: dict[str, Plugin] = {}
+        self._complete = False
+
+    def __call__(self, name: str, *, unsigned: tuple[str, ...] = ()) -> Callable[[Factory], Factory]:
+        """Register the decorated factory under `name`, which ends in `.v` and a number."""
+        match = re.fullmatch(r"([A-Za-z][\w-]*)\.v(\d+)", name)
+        if not match:
+            raise BadInput(f"a {self.kind} plug-in is named like thing.v1, not {name!r}")
+
+        def register(factory: Factory) -> Factory:
+            known = self._plugins.get(name)
+            if known and known.factory.__code__ is not factory.__code__:
+                raise BadInput(
+                    f"{self.kind}: {name} is registered twice",
+                    fix="a changed method becomes the next version",
+                )
+            self._plugins[name] = Plugin(match[1], int(match[2]), factory, unsigned)
+            return factory
+
+        return register
+
+    def __iter__(self) -> Iterator[Plugin]:
+        self._discover()
+        return iter(sorted(self._plugins.values(), key=lambda plugin: (plugin.name, plugin.version)))
+
+    def get(self, name: str) -> Plugin:
+        """Find a plug-in by its versioned name, or the newest version by its plain name."""
+        self._discover()
+        found = [p for p in self if name in (p.full_name, p.name)]
+        if not found:
+            names = ", ".join(plugin.full_name for plugin in self) or "none"
+            raise UnknownName(f"no {self.kind} named {name!r}; there are: {names}")
+        return found[-1]
+
+    def has(self, spec: str) -> bool:
+        """Whether the part of `spec` before any options is a name registered here."""
+        match = _SPEC.fullmatch(spec)
+        return bool(match) and any(match["name"] in (p.full_name, p.name) for p in self)  # type: ignore[index]
+
+    def make(self, spec: str, **defaults: Any) -> Bound:
+        """Turn `name`, `name.v1(option=value, ...)` or `name:first-option` into a bound function.
+
+        `defaults` fill options that the plug-in has and the spec does not give (a run's task, say); they are not signed.
+        """
+        match = _SPEC.fullmatch(spec.strip())
+        if not match:
+            raise BadInput(f"cannot read {spec!r}", fix="write name, name.v1(option=value) or name:path")
+        plugin = self.get(match["name"])
+        given = _parse_options(match["options"] or "", spec)
+        parameters = list(plugin.options())
+        if match["rest"] is not None:
+            if not parameters or parameters[0] in given:
+                raise BadInput(f"{plugin.full_name} takes nothing after the colon", where=spec)
+            given[parameters[0]] = match["rest"]
+        signed = _bind(plugin, given, spec)
+        context = {name: value for name, value in defaults.items() if name in parameters and name not in given}
+        function = plugin.factory(**{**signed, **context})
+        return Bound(plugin, _signature(plugin, signed, context, getattr(function, "identity", "")), function)
+
+    def _discover(self) -> None:
+        if self._complete:
+            return
+        self._complete = True
+        package = importlib.import_module(self._package)
+        for module in pkgutil.iter_modules(package.__path__, self._package + "."):
+            importlib.import_module(module.name)
+        for entry in entry_points(group=f"otherwords.{self.kind}"):
+            entry.load()
+
+
+def _parse_options(text: str, spec: str) -> dict[str, Any]:
+    """Read `pos=noun, k=3`; values are JSON where they look like it, else plain words."""
+    options: dict[str, Any] = {}
+    position = 0
+    while position < len(text.rstrip()):
+        match = _OPTION.match(text, position)
+        if not match:
+            raise BadInput(f"cannot read the options from {text[position:]!r}", where=spec, fix="write name=value, ...")
+        try:
+            options[match[1]] = json.loads(match[2])
+        except json.JSONDecodeError:
+            options[match[1]] = match[2]
+        position = match.end()
+    return options
+
+
+def _bind(plugin: Plugin, given: dict[str, Any], spec: str) -> dict[str, Any]:
+    """Bind given options over defaults, each of the type that the factory's annotation asks for."""
+    options = plugin.options()
+    if strangers := set(given) - set(options):
+        raise UnknownName(
+            f"{plugin.full_name} has no option {sorted(strangers)}; it has: {', '.join(options) or 'none'}"
+        )
+    bound = {**options, **given}
+    if missing := [name for name, value in bound.items() if value is ...]:
+        raise BadInput(
+            f"{plugin.full_name} needs {', '.join(missing)}",
+            where=spec,
+            fix=f"write {plugin.name}({missing[0]}=...)",
+        )
+    hints = typing.get_type_hints(plugin.factory)
+    return {name: _cast(value, hints.get(name), f"{spec}: {name}") for name, value in bound.items()}
+
+
+def _cast(value: Any, wanted: Any, where: str) -> Any:
+    if wanted is str and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if wanted is Path and isinstance(value, str):
+        return Path(value)
+    if wanted in (str, int, float, bool) and type(value) is not wanted:
+        raise BadInput(
+            f"found {value!r}",
+            where=where,
+            fix=f"give {'true or false' if wanted is bool else wanted.__name__}",
+        )
+    return value
+
+
+def _signature(plugin: Plugin, signed: dict[str, Any], context: dict[str, Any], identity: str) -> str:
+    """Print name, version and every bound option; files by name and content, so that a path on one machine does not matter."""
+    parts = [
+        f"{name}={_print(value)}"
+        for name, value in signed.items()
+        if name not in plugin.unsigned and name not in context
+    ]
+    return f"{plugin.full_name}({', '.join(parts)})" + (f"#{identity}" if identity else "")
+
+
+def _print(value: Any) -> str:
+    if isinstance(value, Path):
+        if value == Path():  # the default of an option that is not given
+            return ""
+        return f"{value.name}#{fingerprint(value)[:12]}" if value.exists() else value.name
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return text if _PLAIN.fullmatch(text) or not isinstance(value, str) else json.dumps(text)
+
+
+datasets = Registry("datasets", "otherwords.datasets")
+generators = Registry("generators", "otherwords.variants")
+checks = Registry("checks", "otherwords.validity")
+models = Registry("models", "otherwords.models")
+metrics = Registry("metrics", "otherwords.metrics")
+KINDS = {registry.kind: registry for registry in (datasets, generators, checks, models, metrics)}

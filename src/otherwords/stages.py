@@ -1,0 +1,205 @@
+"""The stages on a run folder: each maps a shard to a part. Jobs are names and numbers, so any engine can carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from . import pipeline
+from ._version import __version__
+from .datasets.intake import Row
+from .datasets.source import Source
+from .engines import Engine
+from .frames import is_kept, to_frame
+from .models.answering import load
+from .models.cache import Cache
+from .models.model import Answerer
+from .problem import Task
+from .progress import current
+from .registry import KINDS, Bound
+from .storage.files import digest
+from .storage.run import RunFolder, key_of
+
+#: Rows after which a shard ends, at the next bucket.
+SHARD = 2_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """One shard of one stage: what to do, with what, where. `using` names the generators or checks, or the model."""
+
+    folder: str
+    number: int
+    task: Task
+    using: tuple[str, ...] = ()
+    seed: int = 1
+    label_map: tuple[tuple[str, str], ...] = ()
+    cache: str = ""
+    batch_size: int = 0
+
+
+def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, Any]:
+    """Bring the data into the folder as `problems/`, bucket by bucket; give the counts."""
+    key = digest(__version__, source.signature, shard)
+    noted = folder.manifest.get("intake", {})
+    if noted.get("key") == key and "-" not in source.names and len(folder.parts("problems")) == noted["shards"]:
+        return dict(noted)
+    folder.note(intake={})
+    cutter = _Cutter(shard)
+    count = _write(folder, key, cutter.cut(iter(source), source.chosen))
+    if not cutter.contiguous:
+        whole = folder.read("problems")
+        place = pl.int_range(pl.len()).min().over(pl.coalesce("of", "id"))
+        count = _write(folder, key, _slices(whole.sort(place, maintain_order=True), shard))
+    folder.trim("problems", count)
+    intake = source.intake
+    noted = {"key": key, "shards": count, "rows": intake.accepted, "originals": cutter.originals,
+             "no_majority": intake.no_majority, "rejected": len(intake.rejected)}  # fmt: skip
+    folder.note(intake=noted)
+    return noted
+
+
+class _Cutter:
+    """Cuts a stream of rows into frames between buckets, and sees whether buckets came in one piece."""
+
+    def __init__(self, shard: int):
+        self.shard, self.contiguous, self.originals = shard, True, 0
+
+    def cut(self, rows: Iterable[Row], task: Task) -> Iterator[pl.DataFrame]:
+        some: list[Row] = []
+        bucket = None
+        for row in rows:
+            if row["of"] is None:
+                bucket, self.originals = row["id"], self.originals + 1
+                if len(some) >= self.shard:
+                    yield to_frame(some, task)
+                    some = []
+            elif row["of"] != bucket:
+                self.contiguous = False
+            some.append(row)
+            current().advance(1)
+        if some:
+            yield to_frame(some, task)
+
+
+def _slices(frame: pl.DataFrame, shard: int) -> Iterator[pl.DataFrame]:
+    starts = frame.select(pl.col("of").is_null().arg_true()).to_series().to_list()
+    begin = 0
+    for start in starts:
+        if start - begin >= shard:
+            yield frame.slice(begin, start - begin)
+            begin = start
+    yield frame.slice(begin)
+
+
+def _write(folder: RunFolder, key: str, frames: Iterable[pl.DataFrame]) -> int:
+    count = 0
+    for frame in frames:
+        folder.write("problems", count, digest(key, count), frame)
+        count += 1
+    return count
+
+
+def run_stage(engine: Engine, stage: str, jobs: list[Job], total: int | None = None) -> list[int]:
+    """Map a stage over its shards; give the rows of each part."""
+    current().start(stage.partition("/")[0], total)
+    counts = list(engine.map(FUNCTIONS[stage.partition("/")[0]], jobs))
+    if jobs:
+        RunFolder(jobs[0].folder).trim(_stage(stage, jobs[0]), len(jobs))
+    current().done()
+    return counts
+
+
+def vary_shard(job: Job) -> int:
+    """problems/ -> variants/"""
+    folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
+    bound = [made("generators", name) for name in job.using]
+    key = digest(__version__, key_of(source), [one.signature for one in bound], job.seed)
+    part = folder.make(
+        "variants", job.number, key, lambda: pipeline.vary(pl.read_parquet(source), bound, job.task, job.seed)
+    )
+    current().advance(_height(source))
+    return _height(part)
+
+
+def check_shard(job: Job) -> int:
+    """problems/ and variants/ -> buckets/"""
+    folder = RunFolder(job.folder)
+    sources = [part for part in (folder.part(stage, job.number) for stage in ("problems", "variants")) if part.exists()]
+    bound = [made("checks", name) for name in job.using]
+    key = digest(__version__, [key_of(part) for part in sources], [one.signature for one in bound])
+
+    def build() -> pl.DataFrame:
+        suite = pl.concat([pl.read_parquet(part) for part in sources], how="diagonal_relaxed")
+        return pipeline.check(suite, bound, job.task)
+
+    part = folder.make("buckets", job.number, key, build)
+    current().advance(_height(part))
+    return _height(part)
+
+
+def answer_shard(job: Job) -> int:
+    """buckets/ -> answers/<model>/"""
+    folder = RunFolder(job.folder)
+    model = answerer(job.using[0], job.task, job.label_map)
+    source = folder.part("buckets", job.number)
+    key = digest(__version__, key_of(source), model.name, model.signature)
+    path = folder.part(_stage("answers", job), job.number)
+    if key_of(path) == key:
+        current().advance(_height(path))
+        return _height(path)
+
+    def build() -> pl.DataFrame:
+        with Cache(job.cache) as cache:
+            return pipeline.answer(pl.read_parquet(source), model, cache=cache, batch_size=job.batch_size)
+
+    return _height(folder.make(_stage("answers", job), job.number, key, build))
+
+
+FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_shard}
+
+
+def _stage(stage: str, job: Job) -> str:
+    """Answers lie in a folder per model, named after it."""
+    if stage != "answers":
+        return stage
+    model = answerer(job.using[0], job.task, job.label_map)
+    plain = "".join(letter if letter.isalnum() else "-" for letter in model.name)[:40].strip("-")
+    return f"answers/{plain}-{digest(model.name, model.signature)[:8]}"
+
+
+@lru_cache(maxsize=64)
+def made(kind: str, name: str) -> Bound:
+    """A plug-in by name, made once per process."""
+    return KINDS[kind].make(name)
+
+
+@lru_cache(maxsize=4)
+def answerer(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> Answerer:
+    """A model by name, loaded once per process."""
+    return load(spec, task, dict(label_map))
+
+
+def forget() -> None:
+    """Make everything anew next time: files behind names may have changed."""
+    made.cache_clear()
+    answerer.cache_clear()
+
+
+def answer_folders(jobs: Iterable[Job]) -> list[str]:
+    """Where the answers of each job's model lie."""
+    return list(dict.fromkeys(_stage("answers", job) for job in jobs))
+
+
+def asked(folder: RunFolder) -> int:
+    """How many rows the models will be asked: all but the dropped."""
+    return sum(pl.scan_parquet(p).select(is_kept().sum()).collect().item() for p in folder.parts("buckets"))
+
+
+def _height(path: Path) -> int:
+    return int(pl.scan_parquet(path).select(pl.len()).collect().item())

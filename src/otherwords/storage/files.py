@@ -1,0 +1,71 @@
+"""Files that are whole or absent: atomic writes, checksums, stable hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path`; move it there when the block ends well, remove it when it does not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        with draft.open("rb") as written:
+            os.fsync(written.fileno())
+        draft.chmod(0o666 & ~_umask())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    with atomic(path) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON in one fixed form (indented, as ordered by the caller), so that equal values are equal bytes."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left behind in a folder that this process alone writes to."""
+    for draft in folder.rglob(".*.part"):
+        draft.unlink(missing_ok=True)
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a file's content, or of the names and contents of all files below a folder."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        return digest(*((str(file.relative_to(path)), fingerprint(file)) for file in files))
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(*parts: Any) -> str:
+    """SHA-256 of JSON-like values: the same on every machine and in every process, unlike `hash`."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def seed_for(*parts: Any) -> int:
+    """A 63-bit seed from names and numbers, so that order, shards and machines do not matter."""
+    return int(digest(*parts)[:16], 16) >> 1
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

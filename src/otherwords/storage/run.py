@@ -1,0 +1,102 @@
+"""The run folder: a folder of Parquet parts per stage, each part carrying the key of what it was made from.
+
+A part whose key still fits is never made again. That one rule makes a run resumable, and a rerun cost what changed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ..errors import BadInput, Busy
+from .files import atomic, sweep, write_json
+
+_KEY = "otherwords.key"
+
+
+class RunFolder:
+    """Where one study lives: `problems/`, `variants/`, `buckets/`, `answers/`, scores.json, report.html, manifest.json."""
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for this process alone; a second run of it is refused at once."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise Busy(
+                    f"another process is using {self.path}; wait for it, or choose another folder with -o"
+                ) from error
+            sweep(self.path)
+            yield
+
+    def part(self, stage: str, number: int) -> Path:
+        """Where the given shard of a stage lies."""
+        return self.path / stage / f"part-{number:05}.parquet"
+
+    def parts(self, stage: str) -> list[Path]:
+        """All parts of a stage, in order."""
+        return sorted((self.path / stage).rglob("part-*.parquet"))
+
+    def make(self, stage: str, number: int, key: str, build: Callable[[], pl.DataFrame]) -> Path:
+        """Give the part of a shard, building it only where none with this key exists."""
+        path = self.part(stage, number)
+        if key_of(path) != key:
+            self.write(stage, number, key, build())
+        return path
+
+    def write(self, stage: str, number: int, key: str, frame: pl.DataFrame) -> None:
+        """Write the part of a shard, whole or not at all, with its key inside."""
+        with atomic(self.part(stage, number)) as draft:
+            frame.write_parquet(draft, metadata={_KEY: key}, statistics=False)
+
+    def trim(self, stage: str, count: int) -> None:
+        """Remove parts beyond the last: leftovers of an earlier, larger study in the same folder."""
+        for path in self.parts(stage):
+            if int(path.stem.removeprefix("part-")) >= count:
+                path.unlink()
+
+    def read(self, stage: str, columns: list[str] | None = None) -> pl.DataFrame:
+        """Read a whole stage as one table; parts may differ in their extra columns."""
+        parts = self.parts(stage)
+        if not parts:
+            raise BadInput(f"has no {stage}", where=str(self.path), fix="run the study first: otherwords run")
+        frames = [pl.scan_parquet(part) for part in parts]
+        table = pl.concat(frames, how="diagonal_relaxed")
+        return (table.select(columns) if columns else table).collect()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What is known of the run: inputs, signatures, seed, versions, timings. Empty before the first stage."""
+        path = self.path / "manifest.json"
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+        except json.JSONDecodeError as error:
+            raise BadInput(
+                f"is damaged: {error}", where=str(path), fix="delete it: the run then starts over"
+            ) from error
+
+    def note(self, **entries: Any) -> None:
+        """Add entries to the manifest."""
+        write_json(self.path / "manifest.json", {**self.manifest, **entries})
+
+
+def key_of(path: Path) -> str:
+    """The key a part was written with, or nothing where it is absent or unreadable."""
+    if not path.exists() or os.stat(path).st_size == 0:
+        return ""
+    try:
+        return pl.read_parquet_metadata(path).get(_KEY, "")
+    except pl.exceptions.PolarsError:
+        return ""

@@ -1,0 +1,285 @@
+"""A study: the whole pipeline as one description, run into one folder that can be resumed, inspected and shared."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import time
+import tomllib
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from . import pipeline, stages
+from ._version import __version__
+from .datasets.source import Source
+from .engines import Engine, InProcess
+from .errors import BadInput
+from .models.answering import sing
+from .models.cache import Cache, default_path
+from .problem import Score, Task
+from .progress import current
+from .registry import metrics
+from .report.page import render
+from .storage.files import fingerprint, write_json, write_text
+from .storage.run import RunFolder
+
+
+class Study(BaseModel):
+    """What to do, from data to scores. Every field can stand in a TOML file under the same name."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    name: str = "study"
+    data: list[str] = Field(description="files or data sets")
+    task: str | dict[str, Any] = ""
+    columns: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    skip_bad: bool = False
+    vary: list[str] = []
+    check: list[str] = ["surface"]
+    models: list[str] = Field(min_length=1)
+    label_map: dict[str, str] = {}
+    canary: bool = True
+    batch_size: int = Field(0, ge=0)
+    cache: str | None = Field("", description='path, "" for the shared one, None for none')
+    metrics: list[str] = []
+    by: list[str] = []
+    seed: int = 1
+    replicates: int = Field(10_000, ge=1)
+    confidence: float = Field(0.95, gt=0, lt=1)
+    shard: int = Field(stages.SHARD, ge=1)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a finished study leaves: its scores, and the folder with everything behind them."""
+
+    folder: Path
+    scores: list[Score]
+    report: Path
+    manifest: dict[str, Any]
+
+
+def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
+    """Read a study from a TOML file or a dictionary; what is given by name comes on top."""
+    where, values = "study", source
+    if not isinstance(source, dict):
+        where = str(source)
+        try:
+            values = tomllib.loads(Path(source).read_text(encoding="utf-8"))
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise BadInput(f"cannot be read as a study: {error}", where=where) from error
+        values.setdefault("name", Path(source).stem)  # type: ignore[union-attr]
+    try:
+        return Study(**{**values, **overrides})  # type: ignore[dict-item]
+    except ValidationError as error:
+        first = error.errors()[0]
+        known = ", ".join(Study.model_fields)
+        message = f"{first['msg']} (found {first['input']!r})"
+        raise BadInput(
+            message, where=where, field=".".join(map(str, first["loc"])), fix=f"a study has {known}"
+        ) from error
+
+
+def run(
+    study: str | Path | dict[str, Any] | Study | None = None,
+    *,
+    out: str | Path | None = None,
+    engine: Engine | None = None,
+    **overrides: Any,
+) -> Run:
+    """Run a study into a folder (default `runs/<name>`). What the folder already holds is not done again.
+
+    >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, out=tmp / "run", cache=None)
+    >>> sorted({score.metric for score in result.scores})
+    ['accuracy_original', 'accuracy_variants', 'flip_rate', 'p_c']
+    """
+    if not isinstance(study, Study):
+        study = read_study(study if study is not None else {}, **overrides)
+    elif overrides:
+        study = read_study(study.model_dump(), **overrides)
+    folder = RunFolder(out or Path("runs") / study.name)
+    stages.forget()
+    with folder.locked(), _noted_warnings(folder):
+        return _Runner(study, folder, engine or InProcess()).run()
+
+
+class _Runner:
+    """One pass through the stages. Each method is a stage; all they share is on disk."""
+
+    def __init__(self, study: Study, folder: RunFolder, engine: Engine):
+        self.study, self.folder, self.engine = study, folder, engine
+        self.source = Source(study.data, study.task, study.columns, study.labels, study.skip_bad)
+        self.task: Task = self.source.chosen
+        for name in study.metrics:
+            metrics.make(name)  # a wrong name is told now, not after the last answer
+        self.timings: dict[str, float] = {}
+
+    def run(self) -> Run:
+        study, folder = self.study, self.folder
+        folder.note(**_about(study, self.source))
+        intake = self._timed("problems", self._take_in)
+        shards = range(intake["shards"])
+        self._timed("variants", lambda: self._vary(shards, intake))
+        self._timed("buckets", lambda: self._check(shards))
+        jobs = self._timed("answers", lambda: self._answer(shards))
+        scores = self._timed("scores", lambda: self._score(jobs))
+        report = self._timed("report", lambda: write_report(folder, scores))
+        folder.note(timings={stage: round(seconds, 3) for stage, seconds in self.timings.items()})
+        return Run(folder.path, scores, report, folder.manifest)
+
+    def _timed(self, stage: str, work: Any) -> Any:
+        start = time.perf_counter()
+        result = work()
+        self.timings[stage] = time.perf_counter() - start
+        return result
+
+    def _take_in(self) -> dict[str, Any]:
+        current().start("problems")
+        intake = stages.take_in(self.source, self.folder, self.study.shard)
+        if self.source.intake.rejected:
+            self.source.write_rejected(self.folder.path)
+        current().done()
+        return intake
+
+    def _vary(self, shards: range, intake: dict[str, Any]) -> None:
+        if not self.study.vary:
+            if intake["rows"] == intake["originals"]:
+                raise BadInput(
+                    "nothing to compare",
+                    fix="name a generator (vary = [...], --with), or data that holds variants",
+                )
+            shutil.rmtree(self.folder.path / "variants", ignore_errors=True)
+            return
+        signatures = [stages.made("generators", name).signature for name in self.study.vary]
+        jobs = [self._job(i, tuple(self.study.vary)) for i in shards]
+        counts = stages.run_stage(self.engine, "variants", jobs, intake["rows"])
+        self._note("vary", signatures, variants=sum(counts))
+
+    def _check(self, shards: range) -> None:
+        signatures = [stages.made("checks", name).signature for name in self.study.check]
+        jobs = [self._job(i, tuple(self.study.check)) for i in shards]
+        counts = stages.run_stage(self.engine, "buckets", jobs)
+        kept = stages.asked(self.folder)
+        self._note("check", signatures, dropped=sum(counts) - kept, asked=kept)
+
+    def _answer(self, shards: range) -> list[stages.Job]:
+        total = stages.asked(self.folder)
+        with Cache(None if self.study.cache is None else self.study.cache or default_path()) as cache:
+            first = [self._job(0, (spec,), str(cache.path)) for spec in self.study.models]
+            models = [stages.answerer(job.using[0], job.task, job.label_map) for job in first]
+            if len({model.name for model in models}) < len(models):
+                raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
+            for model, job in zip(models, first, strict=True):
+                if self.study.canary:
+                    sing(model, cache)
+                jobs = [self._job(i, job.using, job.cache) for i in shards]
+                stages.run_stage(self.engine, "answers", jobs, total)
+        self._sweep_answers(first)
+        self._note("models", {model.name: model.signature for model in models})
+        self.folder.note(batch_invariant={model.name: model.model.batch_invariant for model in models})
+        return first
+
+    def _sweep_answers(self, jobs: list[stages.Job]) -> None:
+        """Remove the answers of models that are no longer in the study; the cache still has them."""
+        wanted = {Path(stage).name for stage in stages.answer_folders(jobs)}
+        for other in (self.folder.path / "answers").iterdir():
+            if other.name not in wanted:
+                shutil.rmtree(other)
+
+    def _score(self, jobs: list[stages.Job]) -> list[Score]:
+        study = self.study
+        current().start("scores")
+        answers = self.folder.read("answers")
+        scores = pipeline.score(
+            answers, study.metrics, by=study.by, task=self.task, seed=study.seed,
+            replicates=study.replicates, confidence=study.confidence,
+        )  # fmt: skip
+        write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
+        self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
+        current().done()
+        return scores
+
+    def _job(self, number: int, using: tuple[str, ...], cache: str = "") -> stages.Job:
+        label_map = tuple(sorted(self.study.label_map.items()))
+        return stages.Job(
+            str(self.folder.path),
+            number,
+            self.task,
+            using,
+            self.study.seed,
+            label_map,
+            cache,
+            self.study.batch_size,
+        )
+
+    def _note(self, stage: str, signatures: Any, **counts: int) -> None:
+        known = self.folder.manifest
+        signed = {**known.get("signatures", {}), stage: signatures}
+        self.folder.note(signatures=signed, counts={**known.get("counts", {}), **counts})
+
+
+def rerender(path: str | Path, out: Path | None = None) -> Path:
+    """Render the report of a finished run again, from what its folder holds."""
+    folder = RunFolder(path)
+    if not (folder.path / "scores.json").exists():
+        raise BadInput("has no scores.json", where=str(path), fix="name the folder of a finished run: otherwords run")
+    scores = [Score(**one) for one in json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))]
+    return write_report(folder, scores, out)
+
+
+def write_report(folder: RunFolder, scores: Sequence[Score], out: Path | None = None) -> Path:
+    """Render the report of a run folder."""
+    manifest = folder.manifest
+    task = Task(**manifest["task"])
+    page = render(scores, folder.read("answers"), folder.read("buckets"), task, manifest)
+    path = out or folder.path / "report.html"
+    write_text(path, page)
+    return path
+
+
+def _about(study: Study, source: Source) -> dict[str, Any]:
+    """The manifest's opening: everything that decides the result, and the versions it was made with."""
+    inputs = []
+    for bound in source.bound:
+        files = [path for path in bound.function.files if path.exists()]
+        listed = [{"name": f.name, "sha256": fingerprint(f), "bytes": f.stat().st_size} for f in files]
+        inputs.append({"signature": bound.signature, "files": listed})
+    packages = ("numpy", "polars", "onnxruntime", "tokenizers")
+    return {
+        "otherwords": __version__,
+        "study": study.model_dump(),
+        "seed": study.seed,
+        "task": asdict(source.chosen),
+        "inputs": inputs,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
+        "warnings": [],
+    }
+
+
+@contextmanager
+def _noted_warnings(folder: RunFolder) -> Iterator[None]:
+    """Keep in the manifest what the user was warned of, without keeping it from the user."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+        said: list[str] = []
+
+        def note(message: Warning | str, *rest: Any, **more: Any) -> None:
+            said.append(str(message))
+            show(message, *rest, **more)
+
+        warnings.showwarning = note
+        try:
+            yield
+        finally:
+            warnings.showwarning = show
+            if said:
+                folder.note(warnings=list(dict.fromkeys(said)))

@@ -1,0 +1,45 @@
+"""Word overlap: PaRTE keeps a paraphrase only if it shares not too many words with its source (section 3 there)."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..problem import Bucket, Verdict
+from ..registry import checks
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@checks("overlap.v1")
+def overlap(most: float = 0.75) -> Any:
+    """Drop variants whose changed fields share too many words with the original's (Jaccard above `most`).
+
+    The paper's Appendix B words the condition the wrong way round; its data follow this one.
+    """
+
+    def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+        for bucket in buckets:
+            original = bucket.problem.text
+            for variant in bucket.variants:
+                changed = [name for name, text in variant.text.items() if text != original[name]]
+                share = max((jaccard(original[name], variant.text[name]) for name in changed), default=1.0)
+                yield Verdict(share <= most, "" if share <= most else f"Jaccard {share:.2f} above {most:g}", share)
+
+    return check
+
+
+def jaccard(one: str, other: str) -> float:
+    """Shared words over all words, after lower-casing and removing ASCII punctuation.
+
+    >>> jaccard("Two films won six Oscars .", "Six Oscars were won by two films.")
+    0.7142857142857143
+    """
+    a, b = words(one), words(other)
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
+def words(text: str) -> set[str]:
+    """The distinct words of a text as PaRTE counts them."""
+    return set(text.translate(_PUNCTUATION).lower().split())

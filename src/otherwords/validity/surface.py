@@ -1,0 +1,44 @@
+"""What can be seen on the surface: a variant is not empty, not unchanged, not a repetition, not oddly long or short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..problem import Bucket, Problem, Verdict
+from ..registry import checks
+
+
+@checks("surface.v1")
+def surface(min_ratio: float = 0.33, max_ratio: float = 3.0) -> Any:
+    """Drop variants that are empty, unchanged, repeated in their bucket, or out of proportion to the original.
+
+    The ratios compare lengths in words, over all fields together.
+    """
+
+    def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+        for bucket in buckets:
+            seen = {_key(bucket.problem): "unchanged"}
+            words = _words(bucket.problem)
+            for variant in bucket.variants:
+                ratio = _words(variant) / words
+                reason = seen.get(_key(variant), "")
+                seen.setdefault(_key(variant), "repeated in its bucket")
+                if any(
+                    not variant.text[name].strip() and bucket.problem.text[name].strip() for name in variant.task.fields
+                ):
+                    reason = "empty text"
+                elif not reason and not min_ratio <= ratio <= max_ratio:
+                    reason = f"length ratio {ratio:.2f}"
+                yield Verdict(not reason, reason, ratio)
+
+    return check
+
+
+def _key(problem: Problem) -> tuple[str, ...]:
+    """White space does not make a text another text."""
+    return tuple(" ".join(problem.text[name].split()) for name in problem.task.fields)
+
+
+def _words(problem: Problem) -> int:
+    return max(1, sum(len(problem.text[name].split()) for name in problem.task.fields))

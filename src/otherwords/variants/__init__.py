@@ -1,0 +1,1 @@
+"""How problems are put in other words: generators of variants."""
