@@ -22,7 +22,7 @@ def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
 
 def _column(name: str, values: list[Any]) -> pl.Series:
     kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} and not kinds == {int}:
+    if kinds <= {int, float} and kinds != {int}:
         values = [None if value is None else float(value) for value in values]
     elif len(kinds) > 1:
         values = [None if value is None else str(value) for value in values]
@@ -73,6 +73,6 @@ def buckets(suite: pl.DataFrame, task: Task) -> list[Bucket]:
     return [Bucket(problem, tuple(variants)) for problem, variants in found.values()]
 
 
-def is_kept() -> pl.Expr:
+def kept(suite: pl.LazyFrame) -> pl.LazyFrame:
     """Rows that no check dropped. Verdicts are `check:<name>`; their reasons and scores have a second colon."""
-    return pl.all_horizontal(pl.col("^check:[^:]+$").fill_null(True), pl.lit(True))
+    return suite.filter(pl.all_horizontal(pl.lit(True), pl.col("^check:[^:]+$").fill_null(True)))

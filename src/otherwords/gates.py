@@ -39,7 +39,7 @@ def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
             known = ", ".join(sorted({one.metric for one in scores}))
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {known}")
         failed += [
-            f"{one.model}: {name} is {'undefined' if one.value is None else f'{one.value:.4f}'}, required {sign} {bound:g}"
+            f"{one.model}: {name} is {one.value}, required {sign} {bound:g}"
             for one in found
             if one.value is None or not _SIGNS[sign](one.value, bound)
         ]

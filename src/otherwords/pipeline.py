@@ -1,4 +1,4 @@
-"""The whole story on tables: problems -> vary -> variants -> check -> buckets -> answer -> answers -> score -> scores."""
+"""The whole story: problems -> vary -> variants -> check -> buckets -> answer -> answers -> score -> scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polars as pl
 from . import significance
 from ._version import __version__
 from .errors import BadInput, UnknownName
-from .frames import buckets, is_kept, problems, to_frame, variant_rows
+from .frames import buckets, kept, problems, to_frame, variant_rows
 from .metrics import table
 from .metrics.metric import Metric, as_metric
 from .models.answering import answer_table, ask, sing
@@ -63,7 +63,7 @@ def _generate(generator: Bound, originals: list[Problem], seed: int) -> Iterator
 
 
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
-    """Judge every variant with each check: a column `check:<name>` says whether it is kept, two more why and how clearly.
+    """Judge every variant with each check: `check:<name>` says whether it is kept, two more columns why.
 
     Nothing is removed: what was dropped stays in the table, marked.
     """
@@ -110,7 +110,7 @@ def answer(
         model = load_model(model, get_task(task), label_map)
         if canary:
             sing(model, cache)
-    asked = suite.filter(is_kept())
+    asked = kept(suite.lazy()).collect()
     columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
     return answer_table(asked, model, ask(columns, model, cache, batch_size, current().advance))
 
@@ -125,9 +125,9 @@ def score(
     replicates: int = 10_000,
     confidence: float = 0.95,
 ) -> list[Score]:
-    """Measure each model in an answers table with each metric (default: all), overall and in the groups of `by` columns.
+    """Measure each model in an answers table with each metric (default: all), overall and by groups of columns.
 
-    >>> rows = {"bucket": ["a", "a", "a"], "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
+    >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
     >>> flips.value, flips.n_units, flips.n_answers
     (0.5, 1, 2)

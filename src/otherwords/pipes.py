@@ -1,4 +1,4 @@
-"""The stages from file to file, as the commands and shell pipes use them: read, check and spool all input, then work."""
+"""The stages from file to file, as commands and shell pipes use them: read and check all input, then work."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def vary_files(
     shard: int = stages.SHARD,
 ) -> Summary:
     """Write the variants of all problems; with `suite`, each original before its variants."""
-    with _taken_in(source, out, shard) as (folder, summary, shards):
+    stages.forget()
+    with _taken_in(source, out, shard, generators=using) as (folder, summary, shards):
         jobs = [stages.Job(str(folder.path), i, source.chosen, tuple(using), seed) for i in shards]
         counts = stages.run_stage(InProcess(), "variants", jobs, summary.counts["rows"])
         stage = "buckets" if suite else "variants"
@@ -53,7 +54,8 @@ def vary_files(
 
 def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = stages.SHARD) -> Summary:
     """Write the suite with the verdict of each check beside every variant."""
-    with _taken_in(source, out, shard) as (folder, summary, shards):
+    stages.forget()
+    with _taken_in(source, out, shard, checks=using) as (folder, summary, shards):
         jobs = [stages.Job(str(folder.path), i, source.chosen, tuple(using)) for i in shards]
         counts = stages.run_stage(InProcess(), "buckets", jobs, summary.counts["rows"])
         summary.counts["dropped"] = sum(counts) - stages.asked(folder)
@@ -74,14 +76,16 @@ def answer_files(
 ) -> Summary:
     """Write one answer per row and model; rows that a check dropped are not asked."""
     mapping = tuple(sorted((label_map or {}).items()))
+    stages.forget()
+    loaded = [stages.answerer(spec, source.chosen, mapping) for spec in models]
     with _taken_in(source, out, shard) as (folder, summary, shards):
         stages.run_stage(InProcess(), "buckets", [stages.Job(str(folder.path), i, source.chosen) for i in shards])
         total = stages.asked(folder)
         summary.counts["dropped"] = summary.counts["rows"] - total
         with Cache(None if cache is None else cache or default_path()) as store:
-            for spec in models:
+            for spec, model in zip(models, loaded, strict=True):
                 if canary:
-                    sing(stages.answerer(spec, source.chosen, mapping), store)
+                    sing(model, store)
                 jobs = [
                     stages.Job(str(folder.path), i, source.chosen, (spec,), 1, mapping, str(store.path), batch_size)
                     for i in shards
@@ -92,10 +96,14 @@ def answer_files(
 
 
 @contextmanager
-def _taken_in(source: Source, out: str, shard: int) -> Iterator[tuple[RunFolder, Summary, range]]:
-    """Spool the checked input to disk, so that nothing is done, let alone written, before all of it is known to be good."""
-    stages.forget()
+def _taken_in(
+    source: Source, out: str, shard: int, **using: Sequence[str]
+) -> Iterator[tuple[RunFolder, Summary, range]]:
+    """Spool the checked input to disk: nothing is done, let alone written, before all of it is known to be good."""
     tables.refuse_unwritable(out)
+    for kind, names in using.items():
+        for name in names:
+            stages.made(kind, name)  # a wrong name is told now, not after a long input
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         folder = RunFolder(place)
         current().start("problems")

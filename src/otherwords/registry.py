@@ -68,7 +68,7 @@ class Bound:
 
     plugin: Plugin
     signature: str
-    function: Callable[..., Any]
+    function: Any
 
 
 class Registry:
@@ -118,7 +118,7 @@ class Registry:
     def make(self, spec: str, **defaults: Any) -> Bound:
         """Turn `name`, `name.v1(option=value, ...)` or `name:first-option` into a bound function.
 
-        `defaults` fill options that the plug-in has and the spec does not give (a run's task, say); they are not signed.
+        `defaults` fill options that the plug-in has and the spec does not give (a run's task); they are not signed.
         """
         match = _SPEC.fullmatch(spec.strip())
         if not match:
@@ -197,7 +197,7 @@ def _cast(value: Any, wanted: Any, where: str) -> Any:
 
 
 def _signature(plugin: Plugin, signed: dict[str, Any], context: dict[str, Any], identity: str) -> str:
-    """Print name, version and every bound option; files by name and content, so that a path on one machine does not matter."""
+    """Print name, version and every bound option; files by name and content, so that their place does not matter."""
     parts = [
         f"{name}={_print(value)}"
         for name, value in signed.items()

@@ -58,8 +58,8 @@ def bootstrap(
 ) -> Array:
     """Draw as many clusters as there are, with replacement, again and again; give the metric's value each time.
 
-    Equal rows are drawn together: how often each distinct row occurs in a replicate is one multinomial draw, so the cost
-    depends on how many different rows there are, not on how many clusters.
+    Equal rows are drawn together: how often each distinct row occurs in a replicate is one multinomial draw, so the
+    cost depends on how many different rows there are, not on how many clusters.
     """
     n = int(counts.sum())
     exact, scale = _fixed_point(distinct, n)
@@ -75,8 +75,8 @@ def bootstrap(
 def _fixed_point(rows: Array, n: int) -> tuple[Array, float]:
     """Scale rows to whole numbers so small that every sum over n units is exact.
 
-    Exact sums come out the same in any order, so on any processor and with any linear algebra library. Whole numbers stay
-    as they are; fractions are rounded to about 2^-52 n, far below the bootstrap's own error.
+    Exact sums come out the same in any order, so on any processor and with any linear algebra library. Whole numbers
+    stay as they are; fractions are rounded to about 2^-52 n, far below the bootstrap's own error.
     """
     if np.issubdtype(rows.dtype, np.integer):
         return rows.astype(np.float64), 1.0

@@ -15,7 +15,7 @@ from ._version import __version__
 from .datasets.intake import Row
 from .datasets.source import Source
 from .engines import Engine
-from .frames import is_kept, to_frame
+from .frames import kept, to_frame
 from .models.answering import load
 from .models.cache import Cache
 from .models.model import Answerer
@@ -198,7 +198,7 @@ def answer_folders(jobs: Iterable[Job]) -> list[str]:
 
 def asked(folder: RunFolder) -> int:
     """How many rows the models will be asked: all but the dropped."""
-    return sum(pl.scan_parquet(p).select(is_kept().sum()).collect().item() for p in folder.parts("buckets"))
+    return sum(kept(pl.scan_parquet(p)).select(pl.len()).collect().item() for p in folder.parts("buckets"))
 
 
 def _height(path: Path) -> int:

@@ -77,7 +77,7 @@ def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
             values = tomllib.loads(Path(source).read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError) as error:
             raise BadInput(f"cannot be read as a study: {error}", where=where) from error
-        values.setdefault("name", Path(source).stem)  # type: ignore[union-attr]
+        values.setdefault("name", Path(source).stem)
     try:
         return Study(**{**values, **overrides})  # type: ignore[dict-item]
     except ValidationError as error:
@@ -98,7 +98,7 @@ def run(
 ) -> Run:
     """Run a study into a folder (default `runs/<name>`). What the folder already holds is not done again.
 
-    >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, out=tmp / "run", cache=None)
+    >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
     ['accuracy_original', 'accuracy_variants', 'flip_rate', 'p_c']
     """

@@ -27,12 +27,11 @@ class Commands(TyperGroup):
                 _complain(str(error))
                 raise typer.Exit(error.exit_code) from error
             except BrokenPipeError:
-                sys.stdout = None  # type: ignore[assignment]  # the reader went away: nothing more to say
+                sys.stdout = None  # the reader went away: nothing more to say
                 raise typer.Exit(0) from None
             except OSError as error:
-                _complain(
-                    f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}; what was finished is kept: run again"
-                )
+                place = f": {error.filename}" if error.filename else ""
+                _complain(f"{error.strerror or error}{place}; what was finished is kept: run again")
                 raise typer.Exit(2) from error
             except KeyboardInterrupt:
                 _complain("interrupted; what was answered is kept: run again to go on")
@@ -43,8 +42,8 @@ app = typer.Typer(
     cls=Commands,
     name="otherwords",
     help="Does an NLI model still give the same answer when the same problem is put in other words?",
-    epilog="Every stage reads and writes tables: vary FILE | check - | answer - | score - . Exit codes: 0 ok, 1 a check or "
-    "gate failed, 2 wrong usage or input.",
+    epilog="Every stage reads and writes tables: vary FILE --suite | check - | answer - | score - . "
+    "Exit codes: 0 ok, 1 a check or gate failed, 2 wrong usage or input.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -48,9 +48,14 @@ def bars(quiet: bool) -> Iterator[None]:
             return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
 
     layout = (
-        SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), Rate(),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
+        SpinnerColumn(finished_text="[green]✓"),
+        TextColumn("{task.description:<9}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*layout, console=console(stderr=True)) as shown:
 
         class Bars(Listener):

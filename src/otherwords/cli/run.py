@@ -60,8 +60,9 @@ def run(
         parse(gate)
     given: dict[str, Any] = {
         "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
-        "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"), "label_map": opt.label_map(label_map),
-        "cache": cache, "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
+        "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
+        "label_map": opt.label_map(label_map), "cache": cache,
+        "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
         "batch_size": batch_size,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value not in ("", None, False, [], {})}

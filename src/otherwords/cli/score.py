@@ -30,7 +30,10 @@ def score(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Measure: metrics with intervals from any table with `bucket, variant, gold, pred` (and `model`, `cluster`, `p:<label>`)."""
+    """Measure: metrics with intervals, from any table with `bucket, variant, gold, pred`.
+
+    Columns `model`, `cluster` and `p:<label>` are used where they are there.
+    """
     from ..gates import enforce, parse
     from ..pipeline import score as measure
 

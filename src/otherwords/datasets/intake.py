@@ -112,13 +112,14 @@ class Intake:
         }
         for name in (*self.task.fields, "label"):
             if name not in values and name not in self.task.optional:
-                fix = f"there are {', '.join(map(str, record.row))}: map one with --field {name}=COLUMN, or choose another --task"
+                found = ", ".join(map(str, record.row))
+                fix = f"there are {found}: map one with --field {name}=COLUMN, or choose another --task"
                 raise BadInput("no such column", where=where, field=name, fix=fix)
         of = _text(values.pop("of", None))
         row: Row = {
             "id": self._identify(values.pop("id", number), where),
             "of": of or None,
-            "how": _text(values.pop("how", None)),
+            "how": _text(values.pop("how", None)) or None,
         }
         if row["of"] == row["id"]:
             raise BadInput(f"{row['id']!r} is a variant of itself", where=where, field="of")

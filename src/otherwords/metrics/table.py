@@ -53,7 +53,7 @@ class Answers:
     def sum_by_bucket(self, *masks: Array) -> Array:
         """Count, for every bucket, the rows where each mask holds: one column per mask.
 
-        All counts are read off one pass: the masks of a row form a small number, and pairs of it and the bucket are counted.
+        One pass does it: the masks of a row form a small number, and pairs of it and the bucket are counted.
         """
         kinds = 1 << len(masks)
         code = self.bucket.astype(np.int64) * kinds

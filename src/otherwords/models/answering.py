@@ -72,7 +72,7 @@ def ask(
 
 
 def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]) -> pl.DataFrame:
-    """Set answers beside the rows they answer: `model, bucket, variant, gold, pred, p:<label>...` and what came along."""
+    """Set answers beside their rows: `model, bucket, variant, gold, pred, p:<label>...` and what came along."""
     labels = model.task.labels
     pred = np.array([answer.pred for answer in answers], dtype=np.int64)
     table = frame.select(

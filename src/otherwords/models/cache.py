@@ -17,7 +17,9 @@ from ..errors import BadInput
 
 _SCHEMA = """
 create table if not exists models (id integer primary key, key text unique, signature text, task text);
-create table if not exists answers (key blob primary key, model integer, pred integer, p blob, at integer) without rowid;
+create table if not exists answers (
+    key blob primary key, model integer, pred integer, p blob, at integer
+) without rowid;
 create index if not exists answers_by_model on answers (model);
 """
 
@@ -111,7 +113,8 @@ class Cache:
     def prune(self, *, model: str = "", older_than_days: float | None = None) -> int:
         """Delete the answers of models whose signature contains `model`, and older than so many days; count them."""
         before = time.time() + 1 if older_than_days is None else time.time() - older_than_days * 86_400
-        query = "delete from answers where at < ? and model in (select id from models where instr(signature, ?) > 0 or ? = '')"
+        query = """delete from answers where at < ?
+                   and model in (select id from models where instr(signature, ?) > 0 or ? = '')"""
         deleted = self._db.execute(query, (before, model, model)).rowcount
         self._db.execute("delete from models where id not in (select model from answers)")
         self._db.execute("vacuum")

@@ -147,8 +147,8 @@ def canary(model: Answerer, pred: Sequence[str]) -> None:
         own = model.model.labels or model.task.labels
         fix = ",".join(f"{mine}={renaming[target]}" for mine, target in zip(own, model.targets, strict=True))
         raise LabelOrder(
-            f"{model.name} seems to have its labels in another order: {plain} of {len(gold)} trivial questions right as "
-            f"they are, {best} if renamed; use --label-map {fix}, or --no-canary if the model really answers so"
+            f"{model.name} seems to have its labels in another order: {plain} of {len(gold)} trivial questions right "
+            f"as they are, {best} if renamed; use --label-map {fix}, or --no-canary if the model really answers so"
         )
     if plain < 2 * len(gold) / 3:
         warnings.warn(f"{model.name} is weak: {plain} of {len(gold)} trivial questions right", stacklevel=2)

@@ -21,14 +21,14 @@ _FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
 _TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
-# `name` is not signed as it is given, because it may be a path of this machine: the identity has the model's name
-# and commit or content. The device, like the batch, changes last bits only, which `batch_invariant` owns up to.
+# `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
+# commit or content. The device, like the batch, changes last bits only, which `batch_invariant` owns up to.
 @models("hf.v1", unsigned=("name", "device", "batch_size", "revision"))
 def hf(name: str, max_length: int = 256, device: str = "auto", batch_size: int = 64, revision: str = "") -> Model:
     """Ask a sequence-pair classifier of the Hugging Face hub, or of a local folder (safetensors only).
 
-    Pairs of more than `max_length` tokens are cut. `device` is auto (cuda where there is one), cpu, cuda, cuda:1;
-    `revision` a branch, tag or commit of the hub. Code that comes with a model is never run.
+    Pairs of more than `max_length` tokens are cut. `device` is auto (cuda where there is one), cpu or cuda:N;
+    `revision` is a branch, tag or commit on the hub. Code that comes with a model is never run.
     """
     try:
         import torch
@@ -38,7 +38,7 @@ def hf(name: str, max_length: int = 256, device: str = "auto", batch_size: int =
 
     who = f"hf:{name}"
     refuse_sizes(who, max_length, batch_size)
-    folder, identity = _folder(name, revision)
+    folder, identity = _local(name, revision) if Path(name).expanduser().is_dir() else _hub(name, revision)
     _refuse_incomplete(folder, who)
     with _quiet(transformers):
         tokenizer, classifier = _load(transformers, folder, who)
@@ -47,7 +47,8 @@ def hf(name: str, max_length: int = 256, device: str = "auto", batch_size: int =
     try:
         classifier = classifier.to(device=torch.device(place), dtype=torch.float32).eval()
     except (AssertionError, RuntimeError) as error:
-        raise BadInput(f"cannot use {device!r}: {error}", where=who, field="device", fix="give auto or cpu") from error
+        message = f"cannot use {device!r}: {error}"
+        raise BadInput(message, where=who, field="device", fix="give auto or cpu") from error
     truncation = Truncation(who, max_length)
 
     def encode(texts: list[tuple[str, str]]) -> Any:
@@ -76,55 +77,48 @@ def hf(name: str, max_length: int = 256, device: str = "auto", batch_size: int =
     return Model(answer, labels, identity, batch_invariant=False, batch_size=batch_size)
 
 
-def _folder(name: str, revision: str) -> tuple[Path, str]:
-    """Find the files, from the hub if need be, and the name and commit or content that identify them."""
-    path = Path(name).expanduser()
-    if path.is_dir():
-        if revision:
-            raise BadInput("a local folder has no revisions", where=f"hf:{name}", field="revision", fix="leave it out")
-        files = sorted(file for pattern in _FILES for file in path.glob(pattern))
-        content = digest(*((file.name, fingerprint(file)) for file in files))
-        return path, f"{path.resolve().name}@{content[:12]}"
-    if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
-        fix = "give a folder with config.json, model.safetensors and a tokenizer, or a name on the hub"
-        raise BadInput(f"no such folder: {path.absolute()}", where=f"hf:{name}", fix=fix)
-    return _from_hub(name, revision)
+def _local(name: str, revision: str) -> tuple[Path, str]:
+    """A folder, and what identifies it: its own name, and the content of the files that make the model."""
+    if revision:
+        raise BadInput("a local folder has no revisions", where=f"hf:{name}", fix="leave the option out")
+    folder = Path(name).expanduser()
+    files = sorted(file for pattern in _FILES for file in folder.glob(pattern))
+    content = digest(*((file.name, fingerprint(file)) for file in files))
+    return folder, f"{folder.resolve().name}@{content[:12]}"
 
 
-def _from_hub(name: str, revision: str) -> tuple[Path, str]:
+def _hub(name: str, revision: str) -> tuple[Path, str]:
+    """A hub model's files, all of one commit, fetched unless they were before; its name and commit identify it."""
     from huggingface_hub import snapshot_download
 
+    chosen = revision or None
     try:
-        # One snapshot for all the files: tokenizer and weights of the same commit, which names the folder.
-        found = snapshot_download(name, revision=revision or None, allow_patterns=list(_FILES), ignore_patterns=["*/*"])
-    except Exception as error:  # of many kinds: no such name, no access, no network, offline and not yet fetched
-        tried = f"no folder {Path(name).absolute()}, and not to be had from the hub"
-        fix = "check the name, the revision and the network, or give a local folder"
-        message = f"{tried} ({type(error).__name__}: {str(error).strip().splitlines()[0]})"
+        folder = Path(snapshot_download(name, revision=chosen, allow_patterns=list(_FILES), ignore_patterns=["*/*"]))
+    except Exception as error:  # not a hub name, no such name, no access, no network, offline and not fetched yet
+        cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        message = f"no folder {Path(name).expanduser().absolute()}, and none from the hub ({cause})"
+        fix = "check the name, the revision and the network, or give a folder made by save_pretrained"
         raise BadInput(message, where=f"hf:{name}", fix=fix) from error
-    return Path(found), f"{name}@{Path(found).name[:12]}"
+    return folder, f"{name}@{folder.name[:12]}"
 
 
 def _refuse_incomplete(folder: Path, who: str) -> None:
     """Refuse what transformers reports obscurely, or not at all (it makes up an empty tokenizer)."""
     if not (folder / "config.json").is_file():
-        raise BadInput("no config.json there", where=who, fix="save the model with save_pretrained")
+        raise BadInput("has no config.json", where=who, fix="save the model with save_pretrained")
     if not any(file for pattern in _TOKENIZER for file in folder.glob(pattern)):
         fix = f"save it there with tokenizer.save_pretrained (one of {', '.join(_TOKENIZER)})"
-        raise BadInput("no tokenizer there", where=who, fix=fix)
+        raise BadInput("has no tokenizer", where=who, fix=fix)
     if not any(folder.glob("*.safetensors")):
-        pickled = "only pickled weights, which can run code when loaded" if any(folder.glob("*.bin")) else "none"
         convert = "AutoModelForSequenceClassification.from_pretrained(SOURCE).save_pretrained(FOLDER)"
-        fix = f"where you trust the source, convert with transformers: {convert}"
-        raise BadInput(f"needs weights as .safetensors, found {pickled}", where=who, fix=fix)
+        fix = f"convert it with transformers, if you trust its source: {convert}"
+        message = "has no weights as .safetensors, and pickled ones (.bin) are refused: loading can run code"
+        raise BadInput(message, where=who, fix=fix)
 
 
 def _load(transformers: Any, folder: Path, who: str) -> tuple[Any, Any]:
     safe = {"trust_remote_code": False, "local_files_only": True}
-    lenient = {
-        "output_loading_info": True,
-        "ignore_mismatched_sizes": True,
-    }  # so that the message can be ours
+    lenient = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # our messages say more
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safe)
         auto = transformers.AutoModelForSequenceClassification
@@ -132,11 +126,11 @@ def _load(transformers: Any, folder: Path, who: str) -> tuple[Any, Any]:
     except Exception as error:  # OSError, ValueError, KeyError, SafetensorError, ImportError ...
         fix = "it must load with AutoTokenizer and AutoModelForSequenceClassification, without code of its own"
         raise BadInput(f"transformers cannot load it: {error}", where=who, fix=fix) from error
-    if wrong := [str(key) for key in info["mismatched_keys"]]:
-        message = f"the weights do not fit config.json, which names {len(classifier.config.id2label)} labels"
-        raise BadInput(f"{message}: {'; '.join(sorted(wrong))}", where=who, fix="correct id2label in config.json")
+    if wrong := sorted(str(key) for key in info["mismatched_keys"]):
+        message = f"config.json names {len(classifier.config.id2label)} labels, which its weights do not fit"
+        raise BadInput(f"{message}: {'; '.join(wrong)}", where=who, fix="correct id2label in config.json")
     if missing := sorted(info["missing_keys"]):
-        message = f"the weights lack {', '.join(missing[:4])}: without a trained head its answers would be random"
+        message = f"has no trained head (its weights lack {', '.join(missing[:4])}): it would answer at random"
         raise BadInput(message, where=who, fix="fine-tune it for the task first, or name a model that is")
     return tokenizer, classifier
 

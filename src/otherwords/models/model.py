@@ -1,4 +1,4 @@
-"""A model as the answer stage sees it: a function from a batch to answers, with its own label names, checked on return."""
+"""A model as the answer stage sees it: its labels are translated, its answers checked."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Answerer:
             own = ", ".join(self.model.labels or self.task.labels)
             example = ",".join(f"{mine}=..." for mine in (self.model.labels or self.task.labels))
             raise BadInput(
-                f"the label {label!r} of {self.name} ({own}) is none of {self.task.name}'s ({', '.join(self.task.labels)})",
+                f"{self.name} answers {label!r} ({own}); {self.task.name} has {', '.join(self.task.labels)}",
                 fix=f"say what each means: --label-map {example}",
             )
         return target
@@ -103,7 +103,7 @@ class Answerer:
         if given.ndim != 2 or given.shape[1] != len(targets):
             own = ", ".join(self.model.labels or self.task.labels)
             raise WrongAnswer(
-                f"{self.name} returned shape {given.shape} for {len(batch)} problems; one column for each of {own} would work"
+                f"{self.name} returned shape {given.shape} for {len(batch)} problems; use a column for each of {own}"
             )
         wrong = ~(np.abs(given.sum(axis=1) - 1) <= _SLACK) | ~((given >= 0) & (given <= 1 + _SLACK)).all(axis=1)
         if wrong.any():
@@ -115,7 +115,8 @@ class Answerer:
             )
         place = np.array([self.task.labels.index(target) for target in targets])
         merged = np.zeros((len(given), len(self.task.labels)))
-        np.add.at(merged, (slice(None), place), given)
+        for column, target in enumerate(place):
+            merged[:, target] += given[:, column]
         return Answers(place[given.argmax(axis=1)], merged)  # argmax first, then merge: as the PaRTE paper does
 
     def _count(self, found: int, wanted: int) -> None:

@@ -31,16 +31,12 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, batch_size: int = 
     graph = _graph(path)
     who = f"onnx:{path}"
     refuse_sizes(who, max_length, batch_size)
-    config, tokenizer_file = graph.parent / "config.json", graph.parent / "tokenizer.json"
-    labels = label_names(_read_config(config).get("id2label"), str(config))
-    tokenizer = _tokenizer(tokenizer_file, max_length)
+    labels = _labels(graph.parent / "config.json")
+    tokenizer = _tokenizer(graph.parent / "tokenizer.json", max_length)
     content = graph.read_bytes()
     session = _session(graph, threads)
     inputs = _inputs(session, str(graph))
-    outputs = {output.name: output.shape for output in session.get_outputs()}
-    output = "logits" if "logits" in outputs else next(iter(outputs))
-    if isinstance(outputs[output][-1], int):  # else it is named, and known only when it has run
-        probabilities(np.zeros((1, outputs[output][-1])), labels, str(graph))
+    output = _output(session, labels, str(graph))
     truncation = Truncation(who, max_length)
 
     def ask(encodings: list[Any]) -> Floats:
@@ -96,17 +92,17 @@ def _graph(path: Path) -> Path:
         if not file.is_file():
             others = ", ".join(sorted(str(other) for other in (*path.glob("*.onnx"), *path.glob("*/*.onnx"))))
             found = f" (but {others})" if others and file == graph else ""
-            fix = "give a folder with model.onnx, tokenizer.json, config.json; or an .onnx file beside the other two"
+            fix = "give a folder with model.onnx, tokenizer.json, config.json; or an .onnx file beside these"
             raise BadInput(f"no such file{found}", where=str(file), fix=fix)
     return graph
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _labels(path: Path) -> tuple[str, ...]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise BadInput(f"is not JSON: {error}", where=str(path)) from error
-    return config if isinstance(config, dict) else {}
+    return label_names(config.get("id2label") if isinstance(config, dict) else None, str(path))
 
 
 def _tokenizer(path: Path, max_length: int) -> Any:
@@ -133,6 +129,15 @@ def _session(graph: Path, threads: int) -> Any:
     except Exception as error:
         fix = "export or download it again"
         raise BadInput(f"onnxruntime cannot load it: {error}", where=str(graph), fix=fix) from error
+
+
+def _output(session: Any, labels: tuple[str, ...], where: str) -> str:
+    """The output named logits, or else the first; its width is checked here if it is fixed, else with the answers."""
+    shapes = {output.name: output.shape for output in session.get_outputs()}
+    name = "logits" if "logits" in shapes else next(iter(shapes))
+    if len(shapes[name]) == 2 and isinstance(shapes[name][1], int):
+        probabilities(np.zeros((1, shapes[name][1])), labels, where)
+    return name
 
 
 def _inputs(session: Any, where: str) -> list[tuple[str, str, type]]:

@@ -26,9 +26,10 @@ _imported: dict[str, str] = {}
 def python(target: str, batch_size: int = 256) -> Model:
     """Ask a Python function: it takes a Batch and returns labels or rows of probabilities.
 
-    `target` is module:function or path/to/file.py:function; the current directory is importable. The function may
-    have the attributes `labels` (what its columns mean, where not the task's own labels) and `batch_invariant`
-    (False where answers depend on the rest of the batch). Its file's content is signed, that of helpers is not.
+    `target` is module:function or path/to/file.py:function; the current directory is importable. The function
+    may have the attributes `labels` (what its columns mean, where not the task's own labels) and
+    `batch_invariant` (False where answers depend on the rest of the batch). The content of its file is signed,
+    that of helper files is not.
     """
     where = f"python:{target}"
     place, _, name = target.rpartition(":")

@@ -1,4 +1,4 @@
-"""What sequence-pair classifiers share: two texts from a problem, label names, probabilities, word of cuts."""
+"""What sequence-pair classifiers share: texts from a problem, label names, probabilities, word of cuts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SHORTEST = 8
 def pairs(batch: Batch) -> list[tuple[str, str]]:
     """Put every problem as two texts: its two fields; of more fields, the last target comes second.
 
-    >>> from otherwords.problem import TASKS
-    >>> pairs(Batch(TASKS["d-nli"], {"premise": ["Dusk."], "hypothesis": ["It is dark."], "update": ["Not yet."]}))
-    [('Dusk. It is dark.', 'Not yet.')]
+    >>> task = Task("two-premise", fields=("first", "second", "hypothesis"), labels=("yes", "no"))
+    >>> pairs(Batch(task, {"first": ["It rains."], "second": ["I am out."], "hypothesis": ["I am wet."]}))
+    [('It rains. I am out.', 'I am wet.')]
     """
     refuse_other_tasks(batch.task)
     second = batch.task.fields[-1] if len(batch.task.fields) == 2 else batch.task.targets[-1]
@@ -81,8 +81,8 @@ class Truncation:
             return
         self._said = True
         message = (
-            f"{self._who}: {cut} of {count} pairs in a batch have more than {self._max_length} tokens and were "
-            "cut, the longer text first (later batches are not counted); the option max_length changes that"
+            f"{self._who}: {cut} of {count} pairs in a batch have more than {self._max_length} tokens and "
+            "were cut, the longer text first (later batches are not counted); the option max_length changes that"
         )
         warnings.warn(message, UserWarning, stacklevel=2)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,7 @@ _KEY = "otherwords.key"
 
 
 class RunFolder:
-    """Where one study lives: `problems/`, `variants/`, `buckets/`, `answers/`, scores.json, report.html, manifest.json."""
+    """Where one study lives: problems/, variants/, buckets/, answers/, scores.json, report.html, manifest.json."""
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -94,7 +93,7 @@ class RunFolder:
 
 def key_of(path: Path) -> str:
     """The key a part was written with, or nothing where it is absent or unreadable."""
-    if not path.exists() or os.stat(path).st_size == 0:
+    if not path.exists() or path.stat().st_size == 0:
         return ""
     try:
         return pl.read_parquet_metadata(path).get(_KEY, "")

@@ -10,11 +10,9 @@ from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
 
+_VERBS = ("is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "could", "would", "should", "must")
 _NOT = {
-    **{
-        f"{verb}n't": f"{verb} not"
-        for verb in ["is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "could", "would", "should", "must", "need", "might"]
-    },
+    **{f"{verb}n't": f"{verb} not" for verb in (*_VERBS, "need", "might")},
     "can't": "cannot",
     "won't": "will not",
     "shan't": "shall not",

@@ -1,0 +1,130 @@
+"""The page: everything a sceptical reader needs in one HTML file that loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import jinja2
+import polars as pl
+
+from ..errors import BadInput
+from ..problem import Score, Task
+from . import dropped, flips, numbers, plot
+
+#: The order of the foot; entries of the manifest that are not named here follow in their own order.
+_FOOT = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
+
+
+def render(
+    scores: Sequence[Score],
+    answers: pl.DataFrame,
+    buckets: pl.DataFrame,
+    task: Task,
+    manifest: Mapping[str, Any],
+) -> str:
+    """Write the report of a study as one HTML page. The same input gives the same bytes.
+
+    `answers` may hold several models; `buckets` has the texts and the verdicts of the checks; of the `manifest`,
+    whatever is there is shown.
+    """
+    if not scores or answers.height == 0:
+        raise BadInput("nothing to report", fix="give at least one score and one answer")
+    judged = flips.judge(answers)
+    counted = flips.by_problem(judged)
+    models = list(dict.fromkeys([*(score.model for score in scores), *judged["model"].unique().sort()]))
+    bars = [bar for bar in (flips.bar(model, counted) for model in models) if bar.total]
+    return _template().render(
+        title=_title(manifest),
+        models=models,
+        sentence=numbers.sentence(scores, _counted(counted)),
+        tables=numbers.tables(scores),
+        meanings=numbers.MEANINGS,
+        intervals=numbers.intervals(score.signature for score in scores),
+        bars=bars,
+        plot=plot.draw(bars) if bars else "",
+        cases={model: flips.worst(model, judged, counted, buckets, task) for model in models},
+        funnel=dropped.funnel(buckets),
+        answered={bar.model: int(counted.filter(pl.col("model") == bar.model)["n"].sum()) for bar in bars},
+        task=task,
+        warnings=[_plain(warning) for warning in manifest.get("warnings") or ()],
+        foot=list(_foot(manifest, scores)),
+    )
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"percent": numbers.percent, "count": numbers.count}
+    return environment.from_string((resources.files(__package__) / "page.html.jinja").read_text(encoding="utf-8"))
+
+
+def _title(manifest: Mapping[str, Any]) -> str:
+    study = manifest.get("study")
+    return str(study.get("title") or study.get("name") or "") if isinstance(study, Mapping) else ""
+
+
+def _counted(counted: pl.DataFrame) -> dict[str, tuple[int, int, int]]:
+    sums = counted.group_by("model").agg(pl.col("flips").sum(), pl.col("n").sum(), pl.len()).sort("model")
+    return {model: (flipped, asked, problems) for model, flipped, asked, problems in sums.rows()}
+
+
+def _foot(manifest: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Give the foot's sections: a heading, and lines of a name (may be empty) and a value."""
+    yield "metrics", [(score, "") for score in dict.fromkeys(score.signature for score in scores)]
+    rest = [key for key in manifest if key not in (*_FOOT, "warnings")]
+    for key in (*_FOOT, *rest):
+        value = manifest.get(key)
+        if value in (None, {}, [], ""):
+            continue
+        if key == "signatures" and isinstance(value, Mapping):
+            for kind, signed in value.items():
+                if lines := list(_lines(signed)):
+                    yield f"{kind} (as asked)" if kind == "metrics" else kind, lines
+        elif key == "inputs" and isinstance(value, Sequence):
+            yield key, [line for one in value for line in _input(one)]
+        else:
+            yield key, list(_lines(value))
+
+
+def _lines(value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        yield from ((str(name), _plain(part)) for name, part in value.items())
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        yield from (("", _plain(part)) for part in value)
+    else:
+        yield "", _plain(value)
+
+
+def _input(one: Any) -> Iterator[tuple[str, str]]:
+    if not isinstance(one, Mapping):
+        yield "", _plain(one)
+        return
+    yield (
+        "",
+        _plain(
+            {key: part for key, part in one.items() if key not in ("signature", "files")} or one.get("signature", "")
+        ),
+    )
+    for file in one.get("files") or ():
+        known = file if isinstance(file, Mapping) else {"name": file}
+        size = f"{known['bytes']:,} bytes" if isinstance(known.get("bytes"), int) else ""
+        yield (
+            _plain(known.get("name", "")),
+            " ".join(part for part in (size, f"sha256 {known.get('sha256', '–')}") if part),
+        )
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return json.dumps(value, ensure_ascii=False, default=str)
