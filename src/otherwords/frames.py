@@ -2,21 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from .errors import BadInput, shorten
 from .problem import Bucket, Problem, Task, Variant
+
+#: Columns that a later stage writes: one that comes along under such a name is kept as `input_<name>`.
+_TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
+
+
+def along(values: Mapping[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
+    """What comes along with a row: under names that are free, nested values as JSON, so that every table can hold it.
+
+    >>> along({"model": "gpt", "tags": ["a", "b"]})
+    {'input_model': 'gpt', 'tags': '["a", "b"]'}
+    """
+    claimed = _TAKEN.union(taken)
+    found = {}
+    for name, value in values.items():
+        free = f"input_{name}" if name in claimed else name
+        while free != name and free in values:
+            free = f"input_{free}"
+        found[free] = _scalar(value)
+    return found
+
+
+def _scalar(value: Any) -> Any:
+    if value is None or isinstance(value, (str, float, bool)) or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, tuple, dict)) else str(value)
 
 
 def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
-    """Make a table `id, of, how, <fields>, label, cluster, <extras>`; an extra of mixed kinds becomes text."""
+    """Make a table `id, of, how, <fields>, label, cluster, <extras>`; an extra of mixed kinds becomes text.
+
+    Verdicts of checks may come as text, from a CSV file. An extra that is nowhere filled in has no type, so that it
+    takes that of the other shards.
+    """
     main = ["id", "of", "how", *task.fields, "label", "cluster"]
     extras = list(dict.fromkeys(name for row in rows for name in row if name not in main))
     columns = {name: pl.Series(name, [row.get(name) for row in rows], dtype=pl.String) for name in main}
     for name in extras:
-        columns[name] = _column(name, [row.get(name) for row in rows])
+        make = _verdicts if re.fullmatch("check:[^:]+", name) else _column
+        columns[name] = make(name, [row.get(name) for row in rows])
     return pl.DataFrame(columns)
 
 
@@ -25,8 +58,21 @@ def _column(name: str, values: list[Any]) -> pl.Series:
     if kinds <= {int, float} and kinds != {int}:
         values = [None if value is None else float(value) for value in values]
     elif len(kinds) > 1:
-        values = [None if value is None else str(value) for value in values]
-    return pl.Series(name, values, dtype=None if kinds else pl.String)
+        values = [None if value is None else _text(value) for value in values]
+    return pl.Series(name, values, dtype=None if kinds else pl.Null)
+
+
+def _text(value: Any) -> str:
+    """As Polars writes it where the parts of a run are put together."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _verdicts(name: str, values: list[Any]) -> pl.Series:
+    said = {"true": True, "false": False, "": None}
+    for value in values:
+        if value is not None and str(value).lower() not in said:
+            raise BadInput(f"found {shorten(value)}", field=name, fix="a check says true (keep) or false (drop)")
+    return pl.Series(name, [None if v is None else said[str(v).lower()] for v in values], dtype=pl.Boolean)
 
 
 def problems(frame: pl.DataFrame, task: Task) -> list[Problem]:
@@ -54,7 +100,7 @@ def variant_rows(variants: Iterable[Variant], clusters: dict[str, str]) -> list[
             **v.text,
             "label": v.label,
             "cluster": clusters[v.of],
-            **v.extra,
+            **along(v.extra, ("id", "of", "how", *v.text, "label", "cluster")),
         }
         for v in variants
     ]
@@ -69,6 +115,9 @@ def buckets(suite: pl.DataFrame, task: Task) -> list[Bucket]:
             found[row.id] = (row, [])
     for row in rows:
         if isinstance(row, Variant):
+            if row.of not in found:
+                fix = "a suite holds the originals too"
+                raise BadInput(f"no problem has the id {row.of!r}", where=f"variant {row.id!r}", field="of", fix=fix)
             found[row.of][1].append(row)
     return [Bucket(problem, tuple(variants)) for problem, variants in found.values()]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
     task = get_task(task)
     originals = [p for p in problems(frame, task) if not isinstance(p, Variant)]
     clusters = dict(frame.select("id", "cluster").iter_rows())
-    made = [v for generator in using for v in _generate(_bind(generators, generator), originals, seed)]
+    bound = [_bind(generators, one) for one in using]
+    _refuse_twice([one.signature for one in bound])
+    counts: Counter[tuple[str, str]] = Counter()
+    made = [v for generator in bound for v in _generate(generator, originals, seed, counts)]
     seen: set[str] = set()
     for variant in made:
         if variant.id in seen or variant.id in clusters:
@@ -49,17 +53,21 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
     return to_frame(variant_rows(made, clusters), task)
 
 
-def _generate(generator: Bound, originals: list[Problem], seed: int) -> Iterator[Variant]:
+def _generate(
+    generator: Bound, originals: list[Problem], seed: int, counts: Counter[tuple[str, str]]
+) -> Iterator[Variant]:
+    """Variants of one generator. They are numbered together with those of its namesake under other options."""
+    name = generator.plugin.name
     for start in range(0, len(originals), BATCH):
         some = originals[start : start + BATCH]
-        counts = {problem.id: 0 for problem in some}
+        given = {problem.id for problem in some}
         seeds = [seed_for(seed, generator.signature, problem.id) for problem in some]
         for made in generator.function(some, seeds):
-            if made.of not in counts:
+            if made.of not in given:
                 raise BadInput(f"{generator.signature} made a variant of {made.of!r}, which it was not given")
-            counts[made.of] += 1
-            name = made.id or f"{made.of}~{generator.plugin.name}.{counts[made.of]}"
-            yield Variant(name, made.task, made.text, made.label, made.extra, of=made.of, how=generator.signature)
+            counts[made.of, name] += 1
+            identity = made.id or f"{made.of}~{name}.{counts[made.of, name]}"
+            yield Variant(identity, made.task, made.text, made.label, made.extra, of=made.of, how=generator.signature)
 
 
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
@@ -70,8 +78,9 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
     task = get_task(task)
     gathered = buckets(suite, task)
     names = [variant.id for bucket in gathered for variant in bucket.variants]
-    for one in using:
-        bound = _bind(checks, one)
+    judges = [_bind(checks, one) for one in using]
+    _refuse_twice([one.plugin.name for one in judges])
+    for bound in judges:
         verdicts = list(bound.function(gathered))
         if len(verdicts) != len(names):
             raise BadInput(f"{bound.signature} gave {len(verdicts)} verdicts on {len(names)} variants")
@@ -138,18 +147,31 @@ def score(
         raise BadInput("confidence must lie between 0 and 1, replicates above 0")
     labels = get_task(task).labels if task else ()
     bound = [metrics.make(name) for name in using] or [metrics.make(plugin.full_name) for plugin in metrics]
-    if "model" not in answers.columns:
-        answers = answers.with_columns(pl.lit("model").alias("model"))
+    answers = _with_model(answers)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         mine = answers.filter(pl.col("model") == model)
+        known: tuple[str, ...] = ()
         for group, part in _groups(mine, by):
-            data = table.read(part, labels, f"the answers of {model}")
+            data = table.read(part, labels or known, f"the answers of {model}")
+            known = data.labels
             for one in bound:
                 scores.append(_score(one, data, model, group, seed, replicates, confidence))
     if all(one.value is None for one in scores):
         raise BadInput("nothing to measure", fix="give answers to variants too, not to the originals alone")
     return scores
+
+
+def _with_model(answers: pl.DataFrame) -> pl.DataFrame:
+    if answers.height == 0:
+        raise BadInput("no answers", where="the answers", fix="give a table with at least one row")
+    if "model" not in answers.columns:
+        return answers.with_columns(pl.lit("model").alias("model"))
+    if answers["model"].null_count():
+        row = int(answers["model"].is_null().arg_true()[0])
+        fix = "name the model of every answer, or leave the column out"
+        raise BadInput("found nothing", where=f"the answers, row {row + 1}", field="model", fix=fix)
+    return answers.with_columns(pl.col("model").cast(pl.String))
 
 
 def _score(
@@ -165,7 +187,7 @@ def _score(
     rows = metric.statistics(data)
     used = rows[:, -1] > 0
     units = significance.by_cluster(rows, data.cluster)
-    distinct, counts = significance.collapse(units)
+    distinct, counts = significance.collapse(units[units[:, -1] > 0])  # the others have nothing to say
     value = float(metric.combine(significance.totals(distinct, counts)))
     low = high = None
     if math.isnan(value):
@@ -204,6 +226,11 @@ def _groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | No
             inside = answers.filter(pl.col(column) == value)
             company = answers.filter(original, pl.col("bucket").is_in(inside["bucket"].unique().implode()))
             yield f"{column}={value}", pl.concat([company, inside.filter(~original)])
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise BadInput(f"{twice[0]} is named twice", fix="name it once")
 
 
 def _bind(registry: Any, spec: str | Bound) -> Bound:

@@ -16,6 +16,11 @@ RESERVED = frozenset({"id", "of", "how", "label", "cluster", "model", "bucket", 
 NO_MAJORITY = "-"
 
 
+def plain(label: object) -> str:
+    """A label as labels are compared: "Not_Entailed " is "not-entailed"."""
+    return str(label).strip().lower().replace("_", "-")
+
+
 @dataclass(frozen=True)
 class Task:
     """The named text fields of a problem, its labels, and which fields a rewording may touch.
@@ -37,10 +42,8 @@ class Task:
     def __post_init__(self) -> None:
         for attribute in ("fields", "labels", "targets", "optional", "cluster"):
             value = getattr(self, attribute)
-            if isinstance(value, str):
-                raise BadInput(
-                    f"{attribute} must be a list of names, not the text {value!r}", where=f"task {self.name}"
-                )
+            if not isinstance(value, (list, tuple)):
+                raise BadInput(f"{attribute} must be a list of names, not {value!r}", where=f"task {self.name}")
             object.__setattr__(self, attribute, tuple(str(part) for part in value))
         self._refuse_nonsense()
         object.__setattr__(self, "targets", self.targets or self.fields[-1:])
@@ -50,8 +53,11 @@ class Task:
         where = f"task {self.name}"
         if not self.fields or len(set(self.labels)) < 2:
             raise BadInput("needs at least one field and two labels", where=where)
-        if len(set(self.fields)) < len(self.fields) or len(set(self.labels)) < len(self.labels):
-            raise BadInput("names a field or a label twice", where=where)
+        labels = {plain(label) for label in self.labels}
+        if len(set(self.fields)) < len(self.fields) or len(labels) < len(self.labels):
+            raise BadInput("names a field or a label twice", where=where, fix="labels must differ in more than case")
+        if NO_MAJORITY in labels:
+            raise BadInput(f"the label {NO_MAJORITY!r} stands for no majority", where=where, fix="use another name")
         if clash := RESERVED & set(self.fields):
             raise BadInput(f"field names {sorted(clash)} are reserved", where=where, fix="rename them")
         for group in (self.targets, self.optional, self.cluster):
@@ -98,7 +104,7 @@ def get_task(task: str | Task | Mapping[str, Any]) -> Task:
     if task.endswith(".toml"):
         try:
             return _task_from(tomllib.loads(Path(task).read_text(encoding="utf-8")), task)
-        except (OSError, tomllib.TOMLDecodeError) as error:
+        except (OSError, ValueError) as error:  # absent, not UTF-8, not TOML
             raise BadInput(f"cannot be read as a task: {error}", where=task) from error
     raise UnknownName(f"no task {task!r}; there are {', '.join(TASKS)}, or give a .toml file with fields and labels")
 

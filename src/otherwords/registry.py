@@ -12,6 +12,7 @@ import json
 import pkgutil
 import re
 import typing
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -25,7 +26,9 @@ Factory = TypeVar("Factory", bound=Callable[..., Any])
 _SPEC = re.compile(
     r"(?P<name>[A-Za-z][\w-]*(?:\.v\d+)?)(?::(?P<rest>.*?))?(?:\((?P<options>\s*|\s*\w+\s*=.*)\))?", re.S
 )
-_OPTION = re.compile(r'\s*(\w+)\s*=\s*("(?:[^"\\]|\\.)*"|\[[^\]]*\]|\{[^}]*\}|[^,]*?)\s*(?:,|$)', re.S)
+_OPTION = re.compile(r"\s*(\w+)\s*=\s*")
+_WORD = re.compile(r"[^,]*")
+_NEXT = re.compile(r"\s*(?:,|$)")
 _PLAIN = re.compile(r"[\w./:#+-]+")
 
 
@@ -87,7 +90,7 @@ class Registry:
 
         def register(factory: Factory) -> Factory:
             known = self._plugins.get(name)
-            if known and known.factory.__code__ is not factory.__code__:
+            if known and not _same(known.factory, factory):
                 raise BadInput(
                     f"{self.kind}: {name} is registered twice",
                     fix="a changed method becomes the next version",
@@ -129,7 +132,7 @@ class Registry:
         if match["rest"] is not None:
             if not parameters or parameters[0] in given:
                 raise BadInput(f"{plugin.full_name} takes nothing after the colon", where=spec)
-            given[parameters[0]] = match["rest"]
+            given[parameters[0]] = json.dumps(match["rest"])
         signed = _bind(plugin, given, spec)
         context = {name: value for name, value in defaults.items() if name in parameters and name not in given}
         function = plugin.factory(**{**signed, **context})
@@ -143,57 +146,82 @@ class Registry:
         for module in pkgutil.iter_modules(package.__path__, self._package + "."):
             importlib.import_module(module.name)
         for entry in entry_points(group=f"otherwords.{self.kind}"):
-            entry.load()
+            try:
+                entry.load()
+            except Exception as error:  # somebody else's code: the rest of the toolkit works without it
+                message = f"{self.kind}: the plug-in {entry.name} = {entry.value} cannot be loaded"
+                warnings.warn(f"{message}: {type(error).__name__}: {error}", stacklevel=2)
 
 
-def _parse_options(text: str, spec: str) -> dict[str, Any]:
-    """Read `pos=noun, k=3`; values are JSON where they look like it, else plain words."""
-    options: dict[str, Any] = {}
+def _same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
+    """Whether two factories are one, perhaps decorated twice."""
+    return one is other or getattr(one, "__code__", one) is getattr(other, "__code__", other)
+
+
+def _parse_options(text: str, spec: str) -> dict[str, str]:
+    """Cut `pos=noun, k=3` into values as they are written: JSON from an opening mark to its end, else a word."""
+    options: dict[str, str] = {}
     position = 0
     while position < len(text.rstrip()):
-        match = _OPTION.match(text, position)
-        if not match:
-            raise BadInput(f"cannot read the options from {text[position:]!r}", where=spec, fix="write name=value, ...")
-        try:
-            options[match[1]] = json.loads(match[2])
-        except json.JSONDecodeError:
-            options[match[1]] = match[2]
-        position = match.end()
+        name = _OPTION.match(text, position)
+        end = _end_of_value(text, name.end()) if name else None
+        following = None if end is None else _NEXT.match(text, end)
+        if not name or not following:
+            fix = 'write name=value, ...; a value with a comma in double quotes, lists as in ["a", "b"]'
+            raise BadInput(f"cannot read the options from {text[position:]!r}", where=spec, fix=fix)
+        if name[1] in options:
+            raise BadInput(f"the option {name[1]} is given twice", where=spec)
+        options[name[1]] = text[name.end() : end].rstrip()
+        position = following.end()
     return options
 
 
-def _bind(plugin: Plugin, given: dict[str, Any], spec: str) -> dict[str, Any]:
-    """Bind given options over defaults, each of the type that the factory's annotation asks for."""
+def _end_of_value(text: str, start: int) -> int | None:
+    if text[start : start + 1] not in ('"', "[", "{"):
+        return _WORD.match(text, start).end()  # type: ignore[union-attr]  # an empty word is one too
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]
+    except json.JSONDecodeError:
+        return None
+
+
+def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:
+    """Bind given options, as written, over defaults, each of the type that the factory's annotation asks for."""
     options = plugin.options()
     if strangers := set(given) - set(options):
         raise UnknownName(
             f"{plugin.full_name} has no option {sorted(strangers)}; it has: {', '.join(options) or 'none'}"
         )
-    bound = {**options, **given}
-    if missing := [name for name, value in bound.items() if value is ...]:
+    if missing := [name for name, value in options.items() if value is ... and name not in given]:
         raise BadInput(
             f"{plugin.full_name} needs {', '.join(missing)}",
             where=spec,
             fix=f"write {plugin.name}({missing[0]}=...)",
         )
     hints = typing.get_type_hints(plugin.factory)
-    return {name: _cast(value, hints.get(name), f"{spec}: {name}") for name, value in bound.items()}
+    read = {name: _read(text, hints.get(name), f"{spec}: {name}") for name, text in given.items()}
+    return {name: read.get(name, default) for name, default in options.items()}
 
 
-def _cast(value: Any, wanted: Any, where: str) -> Any:
-    if wanted is str and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return str(value)
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+def _read(text: str, wanted: Any, where: str) -> Any:
+    """Read a value: a word is text where text is wanted (`revision=1.10`), else JSON where it looks like it."""
+    value = text if wanted in (str, Path) and not text.startswith('"') else _decoded(text)
+    if wanted is float and type(value) is int:
         return float(value)
-    if wanted is Path and isinstance(value, str):
-        return Path(value)
+    if wanted is Path:
+        # A folder is signed by its own name, and "." and ".." have none.
+        return Path(value).resolve() if value and Path(value).name in ("", "..") else Path(value)
     if wanted in (str, int, float, bool) and type(value) is not wanted:
-        raise BadInput(
-            f"found {value!r}",
-            where=where,
-            fix=f"give {'true or false' if wanted is bool else wanted.__name__}",
-        )
+        kind = "true or false" if wanted is bool else wanted.__name__
+        raise BadInput(f"found {value!r}", where=where, fix=f"give {kind}")
     return value
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _signature(plugin: Plugin, signed: dict[str, Any], context: dict[str, Any], identity: str) -> str:

@@ -22,7 +22,7 @@ from .models.model import Answerer
 from .problem import Task
 from .progress import current
 from .registry import KINDS, Bound
-from .storage.files import digest
+from .storage.files import digest, fingerprint
 from .storage.run import RunFolder, key_of
 
 #: Rows after which a shard ends, at the next bucket.
@@ -45,17 +45,20 @@ class Job:
 
 def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, Any]:
     """Bring the data into the folder as `problems/`, bucket by bucket; give the counts."""
-    key = digest(__version__, source.signature, shard)
+    files = [path for bound in source.bound for path in bound.function.files]
+    unseen = any(str(path) == "-" for path in files)
+    key = digest(__version__, source.signature, shard, [fingerprint(path) for path in files if path.exists()])
     noted = folder.manifest.get("intake", {})
-    if noted.get("key") == key and "-" not in source.names and len(folder.parts("problems")) == noted["shards"]:
+    if noted.get("key") == key and not unseen and len(folder.parts("problems")) == noted["shards"]:
         return dict(noted)
     folder.note(intake={})
     cutter = _Cutter(shard)
-    count = _write(folder, key, cutter.cut(iter(source), source.chosen))
+    count = _write(folder, key, cutter.cut(iter(source), source.chosen), unseen)
     if not cutter.contiguous:
+        folder.trim("problems", count)
         whole = folder.read("problems")
         place = pl.int_range(pl.len()).min().over(pl.coalesce("of", "id"))
-        count = _write(folder, key, _slices(whole.sort(place, maintain_order=True), shard))
+        count = _write(folder, key, _slices(whole.sort(place, maintain_order=True), shard), unseen)
     folder.trim("problems", count)
     intake = source.intake
     noted = {"key": key, "shards": count, "rows": intake.accepted, "originals": cutter.originals,
@@ -97,10 +100,11 @@ def _slices(frame: pl.DataFrame, shard: int) -> Iterator[pl.DataFrame]:
     yield frame.slice(begin)
 
 
-def _write(folder: RunFolder, key: str, frames: Iterable[pl.DataFrame]) -> int:
+def _write(folder: RunFolder, key: str, frames: Iterable[pl.DataFrame], unseen: bool) -> int:
+    """Write frames as parts. What came from standard input no signature knows, so that its content is in the keys."""
     count = 0
     for frame in frames:
-        folder.write("problems", count, digest(key, count), frame)
+        folder.write("problems", count, digest(key, count, frame.write_ndjson() if unseen else ""), frame)
         count += 1
     return count
 

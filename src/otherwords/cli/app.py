@@ -46,6 +46,7 @@ app = typer.Typer(
     "Exit codes: 0 ok, 1 a check or gate failed, 2 wrong usage or input.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,  # plain help: twice as fast, and it can be searched
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from ..errors import BadInput
 from ..registry import datasets
+from ..storage.files import fingerprint
 from .records import Dataset, Record, json_lines
 
 _LABELS = (("1", "hyp1"), ("2", "hyp2"))
 
 
 @datasets("alpha_nli.v1")
-def alpha_nli(path: Path, labels_path: str = "") -> Dataset:
+def alpha_nli(path: Path, labels_path: Path = Path()) -> Dataset:
     """Abductive NLI as released: *.jsonl, labels in the rows or in *-labels.lst (Bhagavatula et al. 2020).
 
     Labels, 1 or 2 a line, are looked for in `<stem>-labels.lst` beside the problems, or where `labels_path`
@@ -22,9 +23,10 @@ def alpha_nli(path: Path, labels_path: str = "") -> Dataset:
     story is the cluster.
     """
     beside = path.parent / f"{path.stem}-labels.lst"
-    answers = Path(labels_path) if labels_path else beside if beside.is_file() else None
+    answers = labels_path if labels_path != Path() else beside if beside.is_file() else None
     files = (path, answers) if answers else (path,)
-    return Dataset(lambda: _stories(path, answers), task="a-nli", files=files, labels=_LABELS)
+    identity = fingerprint(answers)[:12] if answers and answers.is_file() else ""
+    return Dataset(lambda: _stories(path, answers), task="a-nli", files=files, labels=_LABELS, identity=identity)
 
 
 def _stories(path: Path, answers: Path | None) -> Iterator[Record]:

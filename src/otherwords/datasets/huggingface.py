@@ -9,24 +9,27 @@ from typing import Any
 from ..errors import BadInput, MissingExtra
 from ..problem import NO_MAJORITY
 from ..registry import datasets
+from ..storage.files import fingerprint
 from .records import Dataset, Record
 
 _FORMATS = {".json": "json", ".jsonl": "json", ".csv": "csv", ".parquet": "parquet"}
 
 
-@datasets("hf.v1")
+# `name` is not signed as given, since it may be a path of this machine: the identity names the data set.
+@datasets("hf.v1", unsigned=("name",))
 def hf(name: str, split: str = "test", config: str = "", revision: str = "") -> Dataset:
     """Hugging Face `datasets`: a hub name, a folder from save_to_disk, or local JSON, CSV or Parquet.
 
     Class labels come out as their names, and -1 (the hub's mark for "no label") as no majority. A file, or a
     folder that was saved without splits, is read whole whatever `split` says. Pin a hub data set with
-    `revision`; the text of a local one is not in the signature.
+    `revision`; a local one is signed by its content.
     """
     try:
         import datasets as library
     except ImportError as error:
         raise MissingExtra("hf: data sets", "datasets") from error
     files = (Path(name),) if Path(name).exists() else ()
+    identity = f"{files[0].resolve().name}@{fingerprint(files[0])[:12]}" if files else name
 
     def read() -> Iterator[Record]:
         table = _load(library, name, split, config, revision)
@@ -35,7 +38,7 @@ def hf(name: str, split: str = "test", config: str = "", revision: str = "") -> 
             labels = {column: _named(row[column], names[column]) for column in names}
             yield Record(f"{name}, {split} row {number}", {**row, **labels})
 
-    return Dataset(read, files=files)
+    return Dataset(read, files=files, identity=identity)
 
 
 def _load(library: Any, name: str, split: str, config: str, revision: str) -> Any:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput, shorten
-from ..problem import NO_MAJORITY, Task
+from ..frames import along
+from ..problem import NO_MAJORITY, Task, plain
 from ..storage.files import digest
 from .records import Record
 
-#: Columns of the answers table: an extra column of the same name is kept under `input_<name>`.
-_TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
 Row = dict[str, Any]
 
 
@@ -42,8 +41,11 @@ class Intake:
                 f"cannot map to {sorted(strangers)}",
                 fix=f"{self.task.name} has {', '.join(self.task.labels)}",
             )
-        self._names = {_plain(label): label for label in (*self.task.labels, NO_MAJORITY)}
-        self._labels = {_plain(theirs): mine for theirs, mine in self.labels.items()}
+        self._names = {plain(label): label for label in (*self.task.labels, NO_MAJORITY)}
+        self._labels = {plain(theirs): mine for theirs, mine in self.labels.items()}
+        self._own = known - set(self.columns)
+        self._used = self._own | set(self.columns.values())
+        self._met: set[str] = set()  # names of ours that some row had a column for
         self._ids: set[str] = set()
         self._originals: dict[str, tuple[str, str]] = {}  # id -> label, cluster
         self._undecided: set[str] = set()  # originals without a majority: their variants go too
@@ -63,11 +65,13 @@ class Intake:
                     record,
                     BadInput(f"no problem has the id {row['of']!r}", where=record.where, field="of", fix=fix),
                 )
-        if not self.accepted and not self.rejected:
-            raise BadInput(
-                f"no problem left ({self.no_majority} without a majority label)",
-                fix="give at least one problem",
-            )
+        if absent := [mine for mine in self.columns if mine not in self._met]:
+            found = f"no row has the column {self.columns[absent[0]]!r}"
+            raise BadInput(found, field=absent[0], fix="name one that is there with --field, or leave it out")
+        if not self.accepted:
+            first = f", the first: {self.rejected[0]['reason']}" if self.rejected else ""
+            found = f"{self.no_majority} without a majority label, {len(self.rejected)} rejected{first}"
+            raise BadInput(f"no problem left ({found})", fix="give at least one problem")
 
     def _take(self, record: Record, number: int) -> Iterator[Row]:
         row = self._row(record, number)
@@ -104,13 +108,8 @@ class Intake:
         where = record.where
         if record.error:
             raise BadInput(record.error, where=where, fix="repair the row, or leave it out with --skip-bad")
-        given = {theirs: mine for mine, theirs in self.columns.items()}
-        values = {
-            given.get(name, name): value
-            for name, value in record.row.items()
-            if name not in self.columns or name in given
-        }
-        for name in (*self.task.fields, "label"):
+        values, rest = self._named(record.row)
+        for name in (*self.task.fields, "label", *({"id"} & set(self.columns))):
             if name not in values and name not in self.task.optional:
                 found = ", ".join(map(str, record.row))
                 fix = f"there are {found}: map one with --field {name}=COLUMN, or choose another --task"
@@ -125,12 +124,19 @@ class Intake:
             raise BadInput(f"{row['id']!r} is a variant of itself", where=where, field="of")
         row.update({name: self._read_text(name, values.pop(name, ""), where) for name in self.task.fields})
         row["label"] = self._read_label(values.pop("label"), where)
-        cluster = _text(values.pop("cluster", None))
-        row["cluster"] = cluster or digest(*(row[name] for name in self.task.cluster))[:16]
-        return {
-            **row,
-            **{(f"input_{k}" if k in _TAKEN else k): _scalar(v) for k, v in values.items() if k is not None},
-        }
+        row["cluster"] = _text(values.pop("cluster", None))
+        row |= along(rest, row)
+        _refuse_halves(row, where)
+        row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
+        self._ids.add(row["id"])
+        return row
+
+    def _named(self, row: Row) -> tuple[Row, Row]:
+        """Tell the columns used here, by our names, from the rest, which comes along."""
+        mapped = {mine: row[theirs] for mine, theirs in self.columns.items() if theirs in row}
+        self._met |= mapped.keys()
+        values = {name: value for name, value in row.items() if name in self._own}
+        return {**values, **mapped}, {name: value for name, value in row.items() if name not in self._used}
 
     def _identify(self, value: Any, where: str) -> str:
         identity = _text(value)
@@ -140,7 +146,6 @@ class Intake:
             )
         if identity in self._ids:
             raise BadInput(f"{identity!r} occurs twice", where=where, field="id", fix="ids must be unique")
-        self._ids.add(identity)
         return identity
 
     def _read_text(self, name: str, value: Any, where: str) -> str:
@@ -158,8 +163,7 @@ class Intake:
         return value
 
     def _read_label(self, value: Any, where: str) -> str:
-        plain = _plain(value)
-        label = self._labels.get(plain) or self._names.get(plain)
+        label = self._labels.get(plain(value)) or self._names.get(plain(value))
         if label is None:
             known = ", ".join(self.task.labels)
             fix = (
@@ -175,16 +179,14 @@ class Intake:
         self.rejected.append(json.loads(json.dumps(row, default=str)))
 
 
-def _plain(label: Any) -> str:
-    return str(label).strip().lower().replace("_", "-")
-
-
 def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _scalar(value: Any) -> Any:
-    """Keep plain values; write nested ones as JSON, so that every table can hold them."""
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+def _refuse_halves(row: Row, where: str) -> None:
+    r"""JSON can say half a character ("\\ud83d" alone); no table and no hash can."""
+    for name, value in row.items():
+        for text in (name, value if isinstance(value, str) else ""):
+            if not text.isascii() and text != text.encode("utf-8", "replace").decode():
+                fix = "write both halves, or the character itself"
+                raise BadInput(f"found half a character in {shorten(text)}", where=where, field=name, fix=fix)

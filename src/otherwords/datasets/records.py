@@ -27,13 +27,15 @@ class Dataset:
     """What a data set's factory returns: how to read its records, the task it poses, the files it reads.
 
     A record that has `of` is a variant of the problem with that id; so a data set may be a suite of buckets.
-    `labels` translates the labels as released into the task's; a user's own mapping comes on top.
+    `labels` translates the labels as released into the task's; a user's own mapping comes on top. `identity` tells two
+    contents of the same name apart where the options do not: files beside the one that is named.
     """
 
     read: Callable[[], Iterator[Record]]
     task: str = ""
     files: tuple[Path, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
+    identity: str = ""
 
     def __call__(self) -> Iterator[Record]:
         """Read the records, one after the other."""
@@ -46,7 +48,7 @@ def json_lines(path: Path) -> Iterator[Record]:
         where = f"{path}, line {number}"
         try:
             row = json.loads(line.decode("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number or a nesting beyond all limits
             yield Record(where, {"line": line.decode("utf-8", "replace")}, f"broken JSON: {error}")
             continue
         if isinstance(row, dict):
@@ -64,6 +66,8 @@ def delimited(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> I
         header = next(reader, None)
         if header is None:
             raise BadInput("is empty", where=str(path), fix="the first line must name the columns")
+        if twice := [name for name in header if header.count(name) > 1]:
+            raise BadInput("names this column twice", where=f"{path}, line 1", field=twice[0], fix="rename one of them")
         for cells in reader:
             where = f"{path}, line {reader.line_num}"
             row = dict(zip(header, cells, strict=False))
@@ -79,18 +83,21 @@ def delimited(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> I
 
 
 def table_rows(path: Path) -> Iterator[Record]:
-    """Read a Parquet file, or a folder of them, slice by slice."""
+    """Read a Parquet file, or a folder of them, slice by slice; files of a folder may differ in their columns."""
     import polars as pl
 
+    parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path] if path.is_file() else []
+    if not parts:
+        raise BadInput("there is no such file", where=str(path / "*.parquet" if path.is_dir() else path))
     try:
-        table = pl.scan_parquet(path / "**/*.parquet" if path.is_dir() else path)
+        table = pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
         height = table.select(pl.len()).collect().item()
+        step = 10_000
+        for start in range(0, height, step):
+            for number, row in enumerate(table.slice(start, step).collect().iter_rows(named=True), start + 1):
+                yield Record(f"{path}, row {number}", row)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise BadInput(f"cannot be read as Parquet: {error}", where=str(path)) from error
-    step = 10_000
-    for start in range(0, height, step):
-        for number, row in enumerate(table.slice(start, step).collect().iter_rows(named=True), start + 1):
-            yield Record(f"{path}, row {number}", row)
 
 
 def renamed(records: Iterable[Record], names: dict[str, str]) -> Iterator[Record]:

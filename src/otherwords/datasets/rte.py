@@ -88,6 +88,7 @@ class _Reader:
             missing = [name for key, name in wanted.items() if key not in self._row]
             error = self._error or (f"the pair has no {', no '.join(missing)}" if missing else "")
             self.records.append(Record(self._where, self._row, error))
+            self._row = {}
         elif self._field == _TEXTS.get(tag):
             self._row[self._field] = self._row[self._field].strip()
             self._field = ""

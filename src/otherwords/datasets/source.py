@@ -88,12 +88,14 @@ class Source:
     def write_rejected(self, folder: Path) -> Path:
         """Write every rejected row with its reason to rejected.jsonl."""
         path = folder / "rejected.jsonl"
-        write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.intake.rejected))
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.intake.rejected)
+        write_text(path, text.encode("utf-8", "backslashreplace").decode())  # half a character stays the escape it was
         return path
 
     @property
     def signature(self) -> list[Any]:
         """All that decides what rows come out, save for standard input, which cannot be known beforehand."""
         options = [sorted(self.columns.items()), sorted(self.labels.items()), self.skip_bad]
-        task = [self.chosen.fields, self.chosen.labels, self.chosen.optional, self.chosen.cluster]
+        chosen = self.chosen
+        task = [chosen.fields, chosen.labels, chosen.targets, chosen.optional, chosen.cluster]
         return [[bound.signature for bound in self.bound], options, task]

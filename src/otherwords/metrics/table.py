@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, shorten
+from .coding import codes, has_duplicates, label_codes, label_texts
 
 Array = npt.NDArray[Any]
 _SLACK = 5e-3
@@ -76,123 +78,103 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: str = "the answ
 
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
     """
-    names = _label_names(frame, labels, where)
-    is_variant = _is_variant(frame).to_numpy()
-    bucket = _codes(frame["bucket"])
-    size = int(bucket.max()) + 1
-    _check_buckets(frame, bucket, is_variant, size, where)
-    _check_probabilities(frame, where)
-    gold, pred = (_coded(frame, column, names, where) for column in ("gold", "pred"))
+    _check_columns(frame, where)
+    names = tuple(labels) or _label_names(frame, where)
+    is_variant = _is_variant(frame["variant"])
     originals = np.flatnonzero(~is_variant)
-    gold_of = np.zeros(size, dtype=gold.dtype)
-    gold_of[bucket[originals]] = gold[originals]
-    if (differ := gold_of[bucket] != gold).any():
-        row = int(np.flatnonzero(differ)[0])
-        found = f"variant {frame['variant'][row]!r} says {frame['gold'][row]!r}, its original otherwise"
-        raise BadInput(
-            found,
-            where=f"{where}, row {row + 1}",
-            field="gold",
-            fix="a variant keeps the label of its original",
-        )
+    bucket, size = codes(frame["bucket"], where)
+    _check_originals(frame, bucket, is_variant, size, where)
+    _check_repetition(frame, bucket, where)
+    _check_probabilities(frame, where)
+    gold, pred = (label_codes(frame[column], names, where) for column in ("gold", "pred"))
+    _check_gold(frame, bucket, gold, originals, size, where)
     cluster = np.arange(size)
     if "cluster" in frame.columns:
-        cluster = np.zeros(size, dtype=np.int64)
-        cluster[bucket[originals]] = _codes(frame["cluster"].fill_null(frame["bucket"].cast(pl.String)))[originals]
-        cluster = np.unique(cluster, return_inverse=True)[1]
+        cluster[bucket[originals]] = codes(_cluster_names(frame[originals]), where)[0]
     return Answers(names, bucket, is_variant, gold, pred, cluster, frame)
 
 
-def _label_names(frame: pl.DataFrame, labels: Sequence[str], where: str) -> tuple[str, ...]:
+def _check_columns(frame: pl.DataFrame, where: str) -> None:
     if frame.height == 0:
         raise BadInput("no answers", where=where, fix="give a table with at least one row")
     if missing := [name for name in ("bucket", "variant", "gold", "pred") if name not in frame.columns]:
         fix = f"an answers table has bucket, variant, gold, pred; found {', '.join(frame.columns)}"
         raise BadInput("no such column", where=where, field=missing[0], fix=fix)
-    if labels:
-        return tuple(labels)
-    found = pl.concat([frame["gold"].unique().cast(pl.String), frame["pred"].unique().cast(pl.String)]).drop_nulls()
-    told = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
-    return (*told, *sorted(set(found) - set(told)))
-
-
-def _is_variant(frame: pl.DataFrame) -> pl.Series:
-    variant = frame["variant"]
-    if variant.dtype == pl.Null:
-        return pl.repeat(False, frame.height, eager=True)
-    if variant.dtype == pl.String:
-        return (variant.fill_null("") != "").alias("is_variant")
-    return variant.is_not_null()
-
-
-def _codes(column: pl.Series) -> Array:
-    """Number distinct values from 0. In which order is left open: nothing depends on it (see significance.collapse)."""
-    if column.null_count():
-        row = int(column.is_null().arg_true()[0])
-        raise BadInput("found nothing", where=f"row {row + 1}", field=column.name, fix="every answer needs one")
-    if column.dtype.is_integer() and column.len() and int(column.min()) >= 0 and int(column.max()) < 4 * column.len():  # type: ignore[arg-type]
-        return _dense(column.to_numpy().astype(np.int64))
-    category = column.cast(pl.String).cast(pl.Categorical)
-    return _dense(category.to_physical().to_numpy().astype(np.int64))
-
-
-def _dense(codes: Array) -> Array:
-    """Close the gaps in small integer codes."""
-    low = int(codes.min())
-    present = np.bincount(codes - low) > 0
-    if present.all():
-        return np.asarray(codes - low)
-    return np.asarray((np.cumsum(present) - 1)[codes - low])
-
-
-def _coded(frame: pl.DataFrame, column: str, names: tuple[str, ...], where: str) -> Array:
-    texts = frame[column].cast(pl.String)
-    codes = texts.replace_strict(list(names), list(range(len(names))), default=None, return_dtype=pl.Int16)
-    if codes.null_count():
-        row = int(codes.is_null().arg_true()[0])
-        fix = f"use one of {', '.join(names)}, or another --task"
-        raise BadInput(f"found {shorten(texts[row])}", where=f"{where}, row {row + 1}", field=column, fix=fix)
-    return codes.to_numpy()
-
-
-def _check_buckets(frame: pl.DataFrame, bucket: Array, is_variant: Array, size: int, where: str) -> None:
-    """One original a bucket, no variant twice."""
-    originals = np.bincount(bucket[~is_variant], minlength=size)
-    if (originals != 1).any():
-        row = int(np.flatnonzero((originals != 1)[bucket])[0])
-        name, count = frame["bucket"][row], int(originals[bucket[row]])
-        fix = "every bucket has one answer with an empty variant: the original's"
-        raise BadInput(
-            f"bucket {name!r} has {count} originals",
-            where=f"{where}, row {row + 1}",
-            field="variant",
-            fix=fix,
-        )
-    twice = frame.select(pl.struct("bucket", "variant").hash().is_duplicated())
-    if twice.to_series().any():
-        found = frame.filter(pl.struct("bucket", "variant").is_duplicated())
-        if found.height:
-            name = found["variant"][0]
+    for name in ("bucket", "variant", "gold", "pred"):
+        if frame[name].dtype.is_nested():
+            fix = "give one name or number per answer"
             raise BadInput(
-                f"variant {name!r} is answered twice",
-                where=where,
-                field="variant",
-                fix="give each answer once",
+                f"found {shorten(frame[name].head(1).to_list()[0])}", where=f"{where}, row 1", field=name, fix=fix
             )
+
+
+def _label_names(frame: pl.DataFrame, where: str) -> tuple[str, ...]:
+    """The labels told by `p:<label>` columns, then all others that occur, sorted."""
+    told = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
+    gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
+    if gold and pred and not gold & pred:
+        found = f"gold says {', '.join(sorted(gold))}; pred says {', '.join(sorted(pred))}"
+        warnings.warn(f"{where}: no answer can be right: {found}. Are they spelled alike?", stacklevel=2)
+    return (*told, *sorted((gold | pred) - set(told)))
+
+
+def _cluster_names(originals: pl.DataFrame) -> pl.Series:
+    """What each bucket belongs to; one without a cluster stands for itself, whatever others are called."""
+    cluster = pl.col("cluster").cast(pl.String)
+    alone = "bucket " + pl.col("bucket").cast(pl.String)
+    return originals.select(
+        pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)
+    ).to_series()
+
+
+def _is_variant(variant: pl.Series) -> Array:
+    if variant.dtype == pl.Null:
+        return np.zeros(len(variant), dtype=bool)
+    if variant.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return (variant.cast(pl.String).fill_null("") != "").to_numpy()
+    return variant.is_not_null().to_numpy()
+
+
+def _check_originals(frame: pl.DataFrame, bucket: Array, is_variant: Array, size: int, where: str) -> None:
+    count = np.bincount(bucket[~is_variant], minlength=size)
+    if (count == 1).all():
+        return
+    row = int(np.flatnonzero((count != 1)[bucket])[0])
+    found = f"bucket {frame['bucket'][row]!r} has {count[bucket[row]]} originals"
+    fix = "every bucket has one answer with an empty variant: the original's"
+    raise BadInput(found, where=f"{where}, row {row + 1}", field="variant", fix=fix)
+
+
+def _check_repetition(frame: pl.DataFrame, bucket: Array, where: str) -> None:
+    if not has_duplicates(bucket, frame["variant"]):
+        return
+    twice = frame.select(pl.struct("bucket", "variant").is_duplicated()).to_series()
+    if twice.any():
+        row = int(twice.arg_true()[1])
+        found = f"variant {frame['variant'][row]!r} is answered twice"
+        raise BadInput(found, where=f"{where}, row {row + 1}", field="variant", fix="give each answer once")
+
+
+def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Array, size: int, where: str) -> None:
+    expected = np.zeros(size, dtype=gold.dtype)
+    expected[bucket[originals]] = gold[originals]
+    if (differ := expected[bucket] != gold).any():
+        row = int(np.flatnonzero(differ)[0])
+        found = f"variant {frame['variant'][row]!r} says {frame['gold'][row]!r}, its original otherwise"
+        fix = "a variant keeps the label of its original"
+        raise BadInput(found, where=f"{where}, row {row + 1}", field="gold", fix=fix)
 
 
 def _check_probabilities(frame: pl.DataFrame, where: str) -> None:
     columns = [name for name in frame.columns if name.startswith("p:")]
     if not columns or all(frame[name].null_count() == frame.height for name in columns):
         return
-    total = frame.select(
-        pl.sum_horizontal([pl.col(name).cast(pl.Float64) for name in columns], ignore_nulls=False)
-    ).to_series()
-    low = frame.select(pl.min_horizontal(columns)).to_series()
-    wrong = (((total - 1).abs() > _SLACK) | total.is_nan() | total.is_null() | (low < 0)).fill_null(True)
+    p = frame.select(pl.col(name).cast(pl.Float64, strict=False) for name in columns)
+    total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
+    low = p.select(pl.min_horizontal(pl.all())).to_series()
+    wrong = (((total - 1).abs() > _SLACK) | total.is_nan() | (low < 0)).fill_null(True)
     if wrong.any():
         row = int(wrong.arg_true()[0])
-        found = {name: frame[name][row] for name in columns}
-        raise BadInput(
-            f"found {found}", where=f"{where}, row {row + 1}", field="p:", fix="probabilities must sum to one"
-        )
+        fix = "probabilities must be numbers from 0 to 1 that sum to one"
+        found = frame.select(columns).row(row, named=True)
+        raise BadInput(f"found {found}", where=f"{where}, row {row + 1}", field="p:", fix=fix)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from ..errors import WrongAnswer
 from ..problem import Batch, Task
 from ..registry import models
 from ..storage.files import digest
@@ -72,7 +73,10 @@ def ask(
 
 
 def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]) -> pl.DataFrame:
-    """Set answers beside their rows: `model, bucket, variant, gold, pred, p:<label>...` and what came along."""
+    """Set answers beside their rows: `model, bucket, variant, gold, pred, p:<label>...` and what came along.
+
+    Probabilities that came along are another model's, and are kept as `input_p:<label>`.
+    """
     labels = model.task.labels
     pred = np.array([answer.pred for answer in answers], dtype=np.int64)
     table = frame.select(
@@ -82,11 +86,14 @@ def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]
         pl.col("label").alias("gold"),
         pl.Series("pred", labels, dtype=pl.String).gather(pred) if len(pred) else pl.lit("").alias("pred"),
     )
-    if answers and answers[0].p is not None:
-        p = np.array([answer.p for answer in answers])
+    p = np.array([answer.p for answer in answers if answer.p is not None])
+    if 0 < len(p) < len(answers):
+        found = f"{model.name} gave probabilities for {len(p)} of {len(answers)} problems, labels for the rest"
+        raise WrongAnswer(f"{found}; one or the other would work")
+    if len(p):
         table = table.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
     along = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
-    return table.hstack(frame.select(along))
+    return table.hstack(frame.select(pl.col(name).alias(_unclaimed(name)) for name in along))
 
 
 def sing(model: Answerer, cache: Cache) -> None:
@@ -95,6 +102,10 @@ def sing(model: Answerer, cache: Cache) -> None:
     if len(batch):
         answers = ask(batch.columns, model, cache)
         canary.canary(model, [model.task.labels[answer.pred] for answer in answers])
+
+
+def _unclaimed(name: str) -> str:
+    return f"input_{name}" if name.startswith("p:") else name
 
 
 def _task_key(task: Task) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput, WrongAnswer, shorten
-from ..problem import Batch, Task
+from ..problem import Batch, Task, plain
 
 Floats = npt.NDArray[np.float64]
 #: How far a row of probabilities may be from summing to one (float16 softmax is within 2e-3).
@@ -31,6 +31,10 @@ class Model:
     identity: str = ""
     batch_invariant: bool = True
     batch_size: int = 64
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise BadInput(f"found {self.batch_size}", field="batch_size", fix="give 1 or more")
 
     def __call__(self, batch: Batch) -> Any:
         """Answer a batch."""
@@ -65,9 +69,9 @@ class Answerer:
         return tuple(self._translate(label) for label in own)
 
     def _translate(self, label: str) -> str:
-        names = {_plain(mine): theirs for mine, theirs in self.label_map.items()}
-        known = {_plain(name): name for name in self.task.labels}
-        target = names.get(_plain(label), known.get(_plain(label)))
+        names = {plain(mine): theirs for mine, theirs in self.label_map.items()}
+        known = {plain(name): name for name in self.task.labels}
+        target = names.get(plain(label), known.get(plain(label)))
         if target not in self.task.labels:
             own = ", ".join(self.model.labels or self.task.labels)
             example = ",".join(f"{mine}=..." for mine in (self.model.labels or self.task.labels))
@@ -84,6 +88,8 @@ class Answerer:
     def __call__(self, batch: Batch) -> Answers:
         """Answer a batch, and refuse whatever is not one proper answer per problem."""
         raw = self.model(batch)
+        if isinstance(raw, np.ndarray) and raw.dtype.kind in "UO":
+            raw = raw.tolist()  # labels, as scikit-learn gives them
         if isinstance(raw, (list, tuple)) and raw and isinstance(raw[0], str):
             return self._from_labels(raw, len(batch))
         return self._from_probabilities(raw, batch)
@@ -127,7 +133,3 @@ class Answerer:
 def as_model(function: Any) -> Model:
     """Let a factory return a bare function where there is nothing more to say."""
     return function if isinstance(function, Model) else Model(function)
-
-
-def _plain(label: str) -> str:
-    return str(label).strip().lower().replace("_", "-")

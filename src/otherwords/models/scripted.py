@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..datasets.records import json_lines
-from ..errors import BadInput, WrongAnswer
+from ..datasets.records import Record, json_lines
+from ..errors import BadInput, WrongAnswer, shorten
 from ..problem import Batch, Task
 from ..registry import models
 from ..storage.files import seed_for
@@ -31,15 +32,15 @@ def scripted(
     label, "any" (a pseudo-random answer that depends on the text and `seed` only) or "fail". `log` collects every text
     that was really asked, one JSON line each; `delay` is the seconds a batch takes.
     """
-    rows = [(record.where, record.row) for record in json_lines(script)] if script != Path() else []
+    if delay < 0:
+        raise BadInput(f"found {delay}", where="scripted", field="delay", fix="give 0 or more")
+    rows = [_row(record) for record in json_lines(script)] if script != Path() else []
     book: dict[tuple[str, ...], Floats] = {}
 
     def answer(batch: Batch) -> Floats:
         task = batch.task
         if rows and not book:
-            book.update(
-                {tuple(str(row.get(name, "")) for name in task.fields): _read(row, task, where) for where, row in rows}
-            )
+            book.update({_texts(row, task, where): _read(row, task, where) for where, row in rows})
         texts = list(zip(*(batch[name] for name in task.fields), strict=True))
         if log:
             with Path(log).open("a", encoding="utf-8") as file:
@@ -50,9 +51,28 @@ def scripted(
     return Model(answer, batch_size=batch_size)
 
 
-def _read(row: dict[str, object], task: Task, where: str) -> Floats:
-    if f"p:{task.labels[0]}" in row:
-        return np.array([row.get(f"p:{label}", 0.0) for label in task.labels], dtype=np.float64)
+def _row(record: Record) -> tuple[str, dict[str, Any]]:
+    if record.error:
+        raise BadInput(record.error, where=record.where)
+    return record.where, record.row
+
+
+def _texts(row: dict[str, Any], task: Task, where: str) -> tuple[str, ...]:
+    for name in task.fields:
+        if not isinstance(row.get(name, "" if name in task.optional else None), str):
+            found = f"found {shorten(row.get(name))}"
+            raise BadInput(found, where=where, field=name, fix=f"a script names {', '.join(task.fields)}")
+    return tuple(row.get(name, "") for name in task.fields)
+
+
+def _read(row: dict[str, Any], task: Task, where: str) -> Floats:
+    if given := [name for name in row if name.startswith("p:")]:
+        wanted = [f"p:{label}" for label in task.labels]
+        values = [row.get(name) for name in wanted]
+        if set(given) != set(wanted) or not all(isinstance(value, (int, float)) for value in values):
+            found = f"found {shorten({name: row[name] for name in given})}"
+            raise BadInput(found, where=where, field="p:", fix=f"give a number for each of {', '.join(wanted)}")
+        return np.array(values, dtype=np.float64)
     if row.get("pred") not in task.labels:
         raise BadInput(
             f"found {row.get('pred')!r}",

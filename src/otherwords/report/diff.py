@@ -6,17 +6,18 @@ import re
 import string
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 #: Words of a field that the page shows; the rest becomes an ellipsis.
 LIMIT = 60
 #: Above this many words difflib may skip frequent ones: coarser, but not quadratic.
 _EXACT = 1000
-_MARKS = re.escape(
-    string.punctuation.replace("'", "").replace("-", "").replace("_", "") + "“”„«»…–—؟،؛、。，！？：；「」"
-)
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # written without spaces: each sign is a word
-_TOKEN = re.compile(rf"([{_CJK}]|[^\s{_MARKS}{_CJK}]{{1,40}}|[{_MARKS}])(\s*)")
+_MARKS = re.escape(string.punctuation.translate(dict.fromkeys(map(ord, "'-_"))) + "“”„«»…–—؟،؛、。，！？：；「」")
+#: Signs written without spaces: each is a word. Other scripts without spaces fall into runs of twenty signs.
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(rf"([{_CJK}]|[^\s{_MARKS}{_CJK}]{{1,20}}|[{_MARKS}])(\s*)")
 
 Kind = Literal["same", "new", "gone", "cut"]
 
@@ -44,7 +45,7 @@ def compare(old: str, new: str, limit: int = LIMIT) -> tuple[Segment, ...]:
     """
     before, after = _tokens(old), _tokens(new)
     shown: list[_Token] = []
-    for tag, i, i_end, j, j_end in _operations(before, after):
+    for tag, i, i_end, j, j_end in _operations(old, new):
         if tag == "delete":
             if shown and before[i - 1].spaced:
                 shown[-1] = shown[-1]._replace(spaced=True)
@@ -62,22 +63,31 @@ def excerpt(old: str, news: Iterable[str] = (), limit: int = LIMIT) -> tuple[Seg
     [('cut', '… '), ('same', 'c d e'), ('cut', ' …')]
     """
     before = _tokens(old)
-    touched: set[int] = set()
-    if len(before) > limit:
-        for new in news:
-            for tag, i, i_end, _, _ in _operations(before, _tokens(new)):
-                if tag != "equal":
-                    touched.update(range(i, max(i_end, min(i + 1, len(before)))))
-    return _join(before, _kept(len(before), sorted(touched), limit))
+    if len(before) <= limit:
+        return _join(before, range(len(before)))
+    places = sorted((_touched(old, new) for new in news), key=lambda some: (len(some), sorted(some)))
+    shown: set[int] = set()
+    for some in places:  # small changes first: a text written anew would leave no room for them
+        if not shown or len(shown | some) <= limit // 2:
+            shown |= some
+    return _join(before, _kept(len(before), sorted(shown), limit))
+
+
+def _touched(old: str, new: str) -> set[int]:
+    """Where an original was changed; an insertion touches the word that follows it."""
+    spans = [(i, max(i + 1, i_end)) for tag, i, i_end, _, _ in _operations(old, new) if tag != "equal"]
+    last = len(_tokens(old)) - 1
+    return {min(place, last) for start, end in spans for place in range(start, end)}
 
 
 def _tokens(text: str) -> list[_Token]:
     return [_Token("same", word, bool(space)) for word, space in _TOKEN.findall(text.strip())]
 
 
-def _operations(old: Sequence[_Token], new: Sequence[_Token]) -> list[tuple[str, int, int, int, int]]:
-    """Give difflib's opcodes; what both texts begin and end with is set aside first, which spares it most of the work."""
-    a, b = [token.word for token in old], [token.word for token in new]
+@lru_cache(maxsize=512)  # several models flip on the same problems
+def _operations(old: str, new: str) -> list[tuple[str, int, int, int, int]]:
+    """Give difflib's opcodes; what both texts begin and end with is set aside first, to spare it most of the work."""
+    a, b = ([token.word for token in _tokens(text)] for text in (old, new))
     most = min(len(a), len(b))
     head = next((i for i in range(most) if a[i] != b[i]), most)
     tail = next((i for i in range(most - head) if a[-1 - i] != b[-1 - i]), most - head)
@@ -116,7 +126,7 @@ def _join(tokens: Sequence[_Token], kept: Sequence[int]) -> tuple[Segment, ...]:
 
     if kept and kept[0] > 0:
         add("cut", "… ")
-    for place, following in zip(kept, [*kept[1:], None], strict=True):
+    for place, following in zip_longest(kept, kept[1:]):
         token = tokens[place]
         add(token.kind, token.word)
         if following is not None and following > place + 1:

@@ -53,7 +53,7 @@ class Case:
 
 
 def judge(answers: pl.DataFrame) -> pl.DataFrame:
-    """Give the answers `model, bucket, variant, gold, pred, sure`, with `first` (the original's answer), `flip`, `right`.
+    """Give the answers `model, bucket, variant, gold, pred`, with whether each is a `flip`, is `right`, and how `sure`.
 
     An original's own row has a null variant and is no flip.
     """
@@ -88,8 +88,9 @@ def by_problem(judged: pl.DataFrame) -> pl.DataFrame:
 def bar(model: str, counted: pl.DataFrame) -> Bar:
     """Sort a model's problems into always right, mixed and always wrong."""
     mine = counted.filter(pl.col("model") == model)
-    right, wrong = (mine["right"] == mine["n"]).sum(), (mine["right"] == 0).sum()
-    return Bar(model, right, mine.height - right - wrong, wrong, (mine["n"] == 1).sum())
+    tests = (pl.col("right") == pl.col("n"), pl.col("right") == 0, pl.col("n") == 1)
+    right, wrong, single = (mine.filter(test).height for test in tests)
+    return Bar(model, right, mine.height - right - wrong, wrong, single)
 
 
 def worst(model: str, judged: pl.DataFrame, counted: pl.DataFrame, buckets: pl.DataFrame, task: Task) -> list[Case]:

@@ -17,8 +17,10 @@ MEANINGS = {
     ),
     "p_c": (
         "P_C",
-        "Chance that two rewordings of a problem, drawn with replacement, are both right or both wrong (the estimator "
-        "of Srikanth et al. 2024). 100\u00a0% means that no error is due to the wording; 50\u00a0% is the least possible.",
+        (
+            "Chance that two rewordings of a problem, drawn with replacement, are both right or both wrong: at least "
+            "one half. At 100\u00a0% no error is due to the wording. The estimator is that of Srikanth et al. (2024)."
+        ),
     ),
     "flip_rate": (
         "Flip rate",
@@ -61,19 +63,19 @@ class Table:
 
 
 def percent(fraction: float) -> str:
-    """Round to a tenth of a percent.
+    r"""Round to a tenth of a percent.
 
-    >>> percent(0.31249), percent(-0.0123), percent(-0.00001)
-    ('31.2', '−1.2', '0.0')
+    >>> [percent(fraction).replace("\u2212", "-") for fraction in (0.31249, -0.0123, -0.00001)]
+    ['31.2', '-1.2', '0.0']
     """
-    return f"{round(100 * fraction, 1) + 0.0:.1f}".replace("-", "−")
+    return f"{round(100 * fraction, 1) + 0.0:.1f}".replace("-", "\u2212")
 
 
 def count(number: int, noun: str) -> str:
-    """Put a number before its noun, without a plural where there is one.
+    r"""Put a number before its noun, which stays on its line.
 
     >>> count(1, "rewording"), count(7782, "rewording")
-    ('1 rewording', '7,782 rewordings')
+    ('1\xa0rewording', '7,782\xa0rewordings')
     """
     return f"{number:,}\u00a0{noun}{'' if number == 1 else 's'}"
 
@@ -105,39 +107,52 @@ def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+@dataclass(frozen=True)
+class _Flips:
+    rate: float
+    low: float | None
+    high: float | None
+    answers: int
+    problems: int
+
+    @property
+    def share(self) -> str:
+        """The rate with its interval, where it has one."""
+        if self.low is None or self.high is None:
+            return f"{percent(self.rate)}\u00a0%"
+        return f"{percent(self.rate)}\u00a0% [{percent(self.low)}, {percent(self.high)}]"
+
+    @property
+    def asked(self) -> str:
+        """What the rate is a share of."""
+        return f"{count(self.answers, 'rewording')} of {count(self.problems, 'problem')}"
+
+
 def sentence(scores: Sequence[Score], counted: Mapping[str, tuple[int, int, int]]) -> str:
     """Answer the question in words: how often each model changed its answer.
 
     `counted` has flips, rewordings and problems by model, for studies that do not score the flip rate.
     """
-    flips = {s.model: s for s in scores if s.metric == "flip_rate" and s.group is None and s.value is not None}
-    said = {s.model: (s.value or 0.0, s.low, s.high, s.n_answers, s.n_units) for s in flips.values()}
-    for model, (changed, asked, problems) in counted.items():
-        if asked and not flips:
-            said[model] = (changed / asked, None, None, asked, problems)
+    scored = [s for s in scores if s.metric == "flip_rate" and s.group is None]
+    said = {s.model: _Flips(s.value, s.low, s.high, s.n_answers, s.n_units) for s in scored if s.value is not None}
+    if not scored:
+        said = {m: _Flips(changed / asked, None, None, asked, n) for m, (changed, asked, n) in counted.items()}
     if not said:
         return "This run cannot tell: no rewording was answered."
-    if all(rate[0] == 0 for rate in said.values()):
-        parts = [f"{m} gave the same answer to all {_asked(n, units)}" for m, (_, _, _, n, units) in said.items()]
-        return f"On these problems, yes: {_listed(parts)}."
-    order = list(said)
-    if len(order) > _NAMED:
-        order = [min(order, key=lambda m: said[m][0]), max(order, key=lambda m: said[m][0])]
-    parts = [f"{'' if i else 'changed its answer '}on {_rate(*said[m])}" for i, m in enumerate(order)]
-    if len(said) > _NAMED:
-        return (
-            f"Not always: of {len(said)} models, {order[0]} {parts[0]} (least often) and {order[1]} {parts[1]} (most)."
-        )
-    return f"Not always: {_listed([f'{model} {part}' for model, part in zip(order, parts, strict=True)])}."
-
-
-def _rate(value: float, low: float | None, high: float | None, answers: int, units: int) -> str:
-    interval = f" [{percent(low)}, {percent(high)}]" if low is not None and high is not None else ""
-    return f"{percent(value)}\u00a0%{interval} of {_asked(answers, units)}"
-
-
-def _asked(answers: int, units: int) -> str:
-    return f"{count(answers, 'rewording')} of {count(units, 'problem')}"
+    shared = len(said) > 1 and len({one.asked for one in said.values()}) == 1
+    start = f"asked {next(iter(said.values())).asked}, " if shared else ""
+    of = {model: "" if shared else f" of {one.asked}" for model, one in said.items()}
+    if all(one.rate == 0 for one in said.values()):
+        parts = [f"{model} never changed its answer{of[model].replace(' of', ' on', 1)}" for model in said]
+        return f"On these problems, yes: {start}{_listed(parts)}."
+    if len(said) <= _NAMED:
+        verb = dict.fromkeys(said, "") | {next(iter(said)): "changed its answer "}
+        return f"Not always: {start}{_listed([f'{m} {verb[m]}on {said[m].share}{of[m]}' for m in said])}."
+    least, most = min(said, key=lambda m: said[m].rate), max(said, key=lambda m: said[m].rate)
+    return (
+        f"Not always: {start}{least} changed its answer least often of {len(said)} models, on {said[least].share}"
+        f"{of[least]}, and {most} most often, on {said[most].share}{of[most]}."
+    )
 
 
 def _listed(parts: list[str]) -> str:
@@ -145,16 +160,16 @@ def _listed(parts: list[str]) -> str:
 
 
 def intervals(signatures: Iterable[str]) -> dict[str, str]:
-    """Read confidence, replicates and cluster off the metrics' signatures, where they agree.
+    """Read confidence, replicates and cluster off the metrics' signatures; empty where they are silent or differ.
 
     >>> intervals(["p_c.v1 interval=percentile(confidence=0.95, replicates=10000, cluster=bucket) seed=1"])
     {'confidence': '95', 'replicates': '10,000', 'cluster': 'bucket'}
     """
     text = " ".join(signatures)
     found = {key: set(re.findall(rf"\b{key}=([\w.]+)", text)) for key in ("confidence", "replicates", "cluster")}
-    agreed = {key: values.pop() for key, values in found.items() if len(values) == 1}
-    if "confidence" in agreed:
+    agreed = {key: values.pop() if len(values) == 1 else "" for key, values in found.items()}
+    if agreed["confidence"]:
         agreed["confidence"] = f"{100 * float(agreed['confidence']):g}"
-    if "replicates" in agreed:
+    if agreed["replicates"]:
         agreed["replicates"] = f"{int(agreed['replicates']):,}"
     return agreed

@@ -16,6 +16,7 @@ from . import dropped, flips, numbers, plot
 
 #: The order of the foot; entries of the manifest that are not named here follow in their own order.
 _FOOT = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
+_KINDS = {"vary": "generators", "check": "checks"}
 
 
 def render(
@@ -78,16 +79,18 @@ def _counted(counted: pl.DataFrame) -> dict[str, tuple[int, int, int]]:
 
 def _foot(manifest: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Give the foot's sections: a heading, and lines of a name (may be empty) and a value."""
-    yield "metrics", [(score, "") for score in dict.fromkeys(score.signature for score in scores)]
+    signed = list(dict.fromkeys(score.signature for score in scores))
+    yield "metrics", [("", signature) for signature in signed]
     rest = [key for key in manifest if key not in (*_FOOT, "warnings")]
     for key in (*_FOOT, *rest):
         value = manifest.get(key)
         if value in (None, {}, [], ""):
             continue
         if key == "signatures" and isinstance(value, Mapping):
-            for kind, signed in value.items():
-                if lines := list(_lines(signed)):
-                    yield f"{kind} (as asked)" if kind == "metrics" else kind, lines
+            for kind, names in value.items():
+                lines = [line for line in _lines(names) if not any(one.startswith(line[1]) for one in signed)]
+                if lines:
+                    yield _KINDS.get(str(kind), str(kind)), lines
         elif key == "inputs" and isinstance(value, Sequence):
             yield key, [line for one in value for line in _input(one)]
         else:

@@ -18,7 +18,7 @@ _PARTS = (
     ("mixed", "depends on the wording", "50%", "middle"),
     ("wrong", "always wrong", "100%", "end"),
 )
-_ROW, _BAR, _NAME = 104, 26, 32
+_ROW, _BAR, _NAME = 104, 26, 27
 _HATCH = (
     '<defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<rect class="mixed" width="7" height="7"/><rect class="thread" width="2" height="7"/></pattern></defs>'
@@ -57,7 +57,7 @@ def describe(bars: Sequence[Bar]) -> str:
     """Say in words what the plot shows."""
     return " ".join(
         f"{bar.model}: of {count(bar.total, 'problem')}, "
-        + ", ".join(f"{getattr(bar, part):,} {label} ({_share(bar, part)})" for part, label, _, _ in _PARTS)
+        + ", ".join(f"{label} {getattr(bar, part):,} ({_share(bar, part)})" for part, label, _, _ in _PARTS)
         + "."
         for bar in bars
     )

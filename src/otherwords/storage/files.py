@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,13 +21,28 @@ def atomic(path: Path) -> Iterator[Path]:
     os.close(handle)
     draft = Path(name)
     try:
-        yield draft
+        with disk_errors(path):
+            yield draft
         with draft.open("rb") as written:
             os.fsync(written.fileno())
         draft.chmod(0o666 & ~_umask())
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Let a full disk be an OSError with its number and a file's name even where Polars met it, in words of its own."""
+    try:
+        yield
+    except Exception as error:
+        number = error.errno if isinstance(error, OSError) else None
+        told = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None and told is None:
+            raise
+        number = number or int(told[1])  # type: ignore[index]
+        raise OSError(number, os.strerror(number), str(path)) from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -11,21 +12,31 @@ from pathlib import Path
 import polars as pl
 
 from ..errors import BadInput
-from .files import atomic
+from . import faults
+from .files import atomic, disk_errors
 
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
+#: Names and labels: text even where they look like numbers, because 01 is not 1.
+_NAMES = ("model", "bucket", "variant", "gold", "pred", "cluster")
 
 
 def refuse_unwritable(target: str | Path) -> None:
     """Complain of a name that cannot be written to before any work is done for it."""
+    if str(target) == "-":
+        return
     path = Path(target)
-    if str(target) != "-" and path.suffix not in FORMATS:
+    if path.is_dir():
+        raise BadInput("is a folder", where=str(path), fix="name a file")
+    if path.suffix not in FORMATS:
         raise BadInput(
             f"cannot write {path.name!r}",
             fix=f"end the name in {', '.join(FORMATS)}, or use - for standard output",
         )
-    if path.is_dir() and str(target) != "-":
-        raise BadInput("is a folder", where=str(path), fix="name a file")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise BadInput(f"cannot be written: {above} is not a folder", where=str(path))
+    if not os.access(above, os.W_OK):
+        raise BadInput(f"cannot be written: {above} is not open to you", where=str(path), fix="name another place")
 
 
 def write(frames: Iterable[pl.DataFrame], target: str | Path) -> int:
@@ -35,7 +46,7 @@ def write(frames: Iterable[pl.DataFrame], target: str | Path) -> int:
     half a table. A column that a frame lacks is null there.
     """
     refuse_unwritable(target)
-    with tempfile.TemporaryDirectory(prefix="otherwords-") as folder:
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as folder, disk_errors(Path(folder)):
         parts = []
         for number, frame in enumerate(frames):
             parts.append(Path(folder) / f"{number:06}.parquet")
@@ -51,39 +62,78 @@ def write(frames: Iterable[pl.DataFrame], target: str | Path) -> int:
             sys.stdout.buffer.flush()
         else:
             with atomic(Path(target)) as draft:
-                _sink(whole, draft, Path(target).suffix)
+                _sink(whole, draft, Path(target))
         return int(whole.select(pl.len()).collect().item()) if parts else 0
 
 
-def _sink(table: pl.LazyFrame, path: Path, suffix: str) -> None:
-    if suffix == ".parquet":
-        table.sink_parquet(path)
-    elif suffix in (".csv", ".tsv"):
-        table.sink_csv(path, separator="\t" if suffix == ".tsv" else ",")
+def _sink(table: pl.LazyFrame, draft: Path, target: Path) -> None:
+    if target.suffix == ".parquet":
+        table.sink_parquet(draft)
+    elif target.suffix == ".csv":
+        table.sink_csv(draft)
+    elif target.suffix == ".tsv":
+        _refuse_breaks(table, target)
+        table.sink_csv(draft, separator="\t", quote_style="never")  # a quotation mark is a letter, as when read
     else:
-        table.sink_ndjson(path)
+        table.sink_ndjson(draft)
+
+
+def _refuse_breaks(table: pl.LazyFrame, target: Path) -> None:
+    """TSV has no way to write a tab or a line break within a cell."""
+    columns = [name for name, kind in table.collect_schema().items() if kind == pl.String]
+    found = table.select(pl.col(columns).str.contains(r"[\t\r\n]").any()).collect() if columns else pl.DataFrame()
+    for name in columns:
+        if found[name][0]:
+            raise BadInput(
+                "a text has a tab or a line break in it",
+                where=str(target),
+                field=name,
+                fix="write .jsonl, .csv or .parquet instead",
+            )
 
 
 def read(path: str | Path) -> pl.DataFrame:
-    """Read a whole table (an answers table, say) from a file, standard input (`-`) or a folder of Parquet parts."""
-    where = str(path)
-    path = Path(path)
+    """Read a whole answers table from a file, standard input (`-`), a run folder or a folder of Parquet parts."""
+    where, path = str(path), Path(path)
     if where != "-" and not path.exists():
         raise BadInput("there is no such file", where=where)
     try:
-        if where == "-":
-            return pl.read_ndjson(sys.stdin.buffer.read(), infer_schema_length=None)
         if path.is_dir():
-            parts = [pl.scan_parquet(part) for part in sorted(path.rglob("*.parquet"))]
-            return pl.concat(parts, how="diagonal_relaxed").collect()
+            return _read_folder(path)
         if path.suffix == ".parquet":
             return pl.read_parquet(path)
-        if path.suffix in (".csv", ".tsv"):
-            return pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",", infer_schema_length=None)
-        if path.suffix in (".jsonl", ".ndjson"):
-            return pl.read_ndjson(path, infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        raise BadInput(f"cannot be read as Parquet: {_first_line(error)}", where=where) from error
+    if where != "-" and path.suffix not in FORMATS:
+        raise BadInput("has a format unknown here", where=where, fix=f"use one of {', '.join(FORMATS)}")
+    return _read_text(sys.stdin.buffer.read() if where == "-" else path, path.suffix, where)
+
+
+def _read_folder(path: Path) -> pl.DataFrame:
+    inner = path / "answers"
+    parts = sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
+    if not parts:
+        raise BadInput("holds no Parquet files", where=str(path), fix="name a file, or the folder of a finished run")
+    return pl.concat([pl.scan_parquet(part) for part in parts], how="diagonal_relaxed").collect()
+
+
+def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
+    separator = {".csv": ",", ".tsv": "\t"}.get(suffix)
+    source = faults.without_mark(source)
+    try:
+        if separator is None:
+            return pl.read_ndjson(source, infer_schema_length=None)
+        return pl.read_csv(
+            source,
+            separator=separator,
+            quote_char=None if separator == "\t" else '"',
+            infer_schema_length=None,
+            schema_overrides=dict.fromkeys(_NAMES, pl.String),
+        )
     except (pl.exceptions.PolarsError, ValueError) as error:
-        raise BadInput(
-            f"cannot be read as a table: {error}", where=where, fix="give a table with at least one row"
-        ) from error
-    raise BadInput("has a format unknown here", where=where, fix=f"use one of {', '.join(FORMATS)}")
+        faults.tell(source, separator, where)
+        raise BadInput(f"cannot be read as a table: {_first_line(error)}", where=where) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

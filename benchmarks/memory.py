@@ -1,0 +1,62 @@
+"""Memory is flat in the size of the input: vary and answer with the scripted model, 250,000 and 1,000,000 variants."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from . import isolated
+
+PER_PROBLEM = 4
+SIZES = (250_000, 1_000_000)
+
+_WORK = """
+import time, warnings
+from otherwords.datasets.source import Source
+from otherwords.pipes import answer_files, vary_files
+problems, recorded, folder = sys.argv[1:4]
+start = time.perf_counter()
+done = vary_files(Source([problems]), f"{folder}/suite.jsonl", [f"recorded(path={recorded})"], suite=True)
+between = time.perf_counter()
+answered = answer_files(Source([f"{folder}/suite.jsonl"]), f"{folder}/answers.parquet", ["scripted(otherwise=neutral)"],
+                        cache=f"{folder}/cache.sqlite", canary=False)
+report(variants=done.counts["variants"], rows=answered.rows, vary=between - start, answer=time.perf_counter() - between)
+"""
+
+
+def run() -> list[dict[str, Any]]:
+    peaks = {}
+    for size in SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            problems, recorded = Path(folder) / "problems.jsonl", Path(folder) / "recorded.jsonl"
+            _make(problems, recorded, size // PER_PROBLEM)
+            peaks[size] = isolated.run(_WORK, str(problems), str(recorded), folder)
+            assert peaks[size]["variants"] == size
+            assert peaks[size]["rows"] == size + size // PER_PROBLEM
+    few, many = (peaks[size] for size in SIZES)
+    detail = "; ".join(
+        f"{size:,} variants: peak {peaks[size]['peak_mb']:.0f} MB, vary {peaks[size]['vary']:.0f} s, "
+        f"answer {peaks[size]['answer']:.0f} s"
+        for size in SIZES
+    )
+    claim = "peak memory of vary + answer at 1,000,000 variants above that at 250,000"
+    growth = many["peak_mb"] - few["peak_mb"]
+    return [{"claim": claim, "measured": growth, "unit": "MB", "at_most": 150, "detail": detail}]
+
+
+def _make(problems: Path, recorded: Path, count: int) -> None:
+    with problems.open("w") as first, recorded.open("w") as second:
+        for number in range(count):
+            premise = f"Person {number} walked {number % 977} metres along the river before breakfast on a cold day."
+            row = {
+                "id": f"p{number}",
+                "premise": premise,
+                "hypothesis": f"Person {number} was up early.",
+                "label": "neutral",
+            }
+            first.write(json.dumps(row) + "\n")
+            for variant in range(PER_PROBLEM):
+                text = f"It was early when person {number} got up, wording {variant}."
+                second.write(json.dumps({"of": row["id"], "hypothesis": text}) + "\n")

@@ -1,0 +1,68 @@
+"""Coding: names to small integers, exactly and fast. Ten million answers are an ordinary size.
+
+Strings are hashed, the hashes sorted, and every string compared with the first of its code, so that a collision of
+hashes cannot go unnoticed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..errors import BadInput, shorten
+
+Array = npt.NDArray[Any]
+
+
+def codes(column: pl.Series, where: str) -> tuple[Array, int]:
+    """Number distinct values from 0, and count them. In which order is left open: nothing may depend on it."""
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise BadInput(
+            "found nothing", where=f"{where}, row {row + 1}", field=column.name, fix="every answer needs one"
+        )
+    texts = column.cast(pl.String)
+    heads = (texts != texts.shift(1)).fill_null(True)
+    if heads.sum() * 2 < len(texts):  # rows of a bucket mostly stand together: code their first rows, and repeat
+        run = heads.cast(pl.Int64).cum_sum().to_numpy() - 1
+        short, count = _by_hash(texts.filter(heads))
+        return short[run], count
+    return _by_hash(texts)
+
+
+def _by_hash(texts: pl.Series) -> tuple[Array, int]:
+    _, first, code = np.unique(texts.hash().to_numpy(), return_index=True, return_inverse=True)
+    if (texts.gather(first).gather(code) != texts).any():  # two strings with one hash: once in ten million tables
+        code = texts.rank("dense").to_numpy().astype(np.int64) - 1
+        return code, int(code.max()) + 1
+    return code, len(first)
+
+
+def label_codes(column: pl.Series, names: tuple[str, ...], where: str) -> Array:
+    """Give each label its place among the names; a stranger is refused with its row."""
+    texts = label_texts(column)
+    found = np.full(len(texts), -1, dtype=np.int16)
+    for place, name in enumerate(names):
+        found[(texts == name).fill_null(False).to_numpy()] = place
+    if (strangers := found < 0).any():
+        row = int(np.flatnonzero(strangers)[0])
+        fix = f"use one of {', '.join(names)}, or another --task" if names else "every answer needs one"
+        raise BadInput(f"found {shorten(texts[row])}", where=f"{where}, row {row + 1}", field=column.name, fix=fix)
+    return found
+
+
+def label_texts(column: pl.Series) -> pl.Series:
+    """Labels as text; a label that a program made a float (1.0) is the whole number it was."""
+    if column.dtype.is_float() and (column.is_finite() & (column == column.round(0))).all():
+        column = column.cast(pl.Int64)
+    return column.cast(pl.String)
+
+
+def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
+    """Whether a (bucket, variant) pair occurs twice, by hashes; sorted numbers are compared, not strings."""
+    mixed = variant.hash().to_numpy() ^ (bucket.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    mixed.sort()
+    return bool((mixed[1:] == mixed[:-1]).any())

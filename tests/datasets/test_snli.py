@@ -1,0 +1,116 @@
+import json
+from collections import Counter
+
+import pytest
+
+from otherwords.errors import BadInput
+from otherwords.registry import datasets
+
+SNLI = {
+    "annotator_labels": ["neutral", "entailment", "neutral", "neutral", "neutral"],
+    "captionID": "4705552913.jpg#2",
+    "gold_label": "neutral",
+    "pairID": "4705552913.jpg#2r1n",
+    "sentence1": "Two women are embracing.",
+    "sentence1_binary_parse": "( ( Two women ) ... )",
+    "sentence1_parse": "(ROOT (S ...))",
+    "sentence2": "The sisters are hugging goodbye.",
+    "sentence2_binary_parse": "( ( The sisters ) ... )",
+    "sentence2_parse": "(ROOT (S ...))",
+}
+GLUE = (
+    "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
+    "sentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n"
+    '0\t63735\t63735n\tslate\t( x )\t( y )\t(ROOT x)\t(ROOT y)\t"The new rights are nice\tThey are.\tneutral\tneutral\n'
+    "1\t91383\t91383c\tgovernment\t( x )\t( y )\t(ROOT x)\t(ROOT y)\tThis site.\tNo site.\tneutral\tcontradiction\n"
+)
+
+
+def written(path, *rows, end="\n", mark=""):
+    path.write_bytes((mark + "".join(json.dumps(row) + end for row in rows)).encode())
+    return path
+
+
+@pytest.mark.parametrize(("end", "mark"), [("\n", ""), ("\r\n", ""), ("\r\n", "\ufeff")])
+def test_snli_layout(tmp_path, take, end, mark):
+    undecided = {**SNLI, "pairID": "other", "gold_label": "-"}
+    path = written(tmp_path / "snli_1.0_dev.jsonl", SNLI, undecided, end=end, mark=mark)
+    (row,), intake = take(f"snli:{path}")
+    assert (row["id"], row["label"], row["of"]) == ("4705552913.jpg#2r1n", "neutral", None)
+    assert row["premise"] == "Two women are embracing."
+    assert row["hypothesis"] == "The sisters are hugging goodbye."
+    assert json.loads(row["annotator_labels"]) == SNLI["annotator_labels"]
+    assert row["captionID"] == "4705552913.jpg#2"
+    assert not [name for name in row if "parse" in name]
+    assert intake.no_majority == 1
+
+
+def test_snli_bad_rows_are_pinned(tmp_path, take):
+    unlabelled = {name: value for name, value in SNLI.items() if name != "gold_label"}
+    path = written(tmp_path / "dev.jsonl", SNLI, SNLI, {**SNLI, "pairID": "x", "sentence2": ""}, unlabelled)
+    with pytest.raises(BadInput, match=r"dev\.jsonl, line 2: id: .* occurs twice"):
+        take(f"snli:{path}")
+    rows, intake = take(f"snli:{path}", skip_bad=True)
+    assert len(rows) == 1
+    assert [(bad["where"].rpartition(" ")[2], bad["field"]) for bad in intake.rejected] == [
+        ("2", "id"),
+        ("3", "hypothesis"),
+        ("4", "label"),
+    ]
+
+
+def test_snli_as_released(originals, take):
+    rows, intake = take(f"snli:{originals / 'snli_1.0' / 'snli_1.0_dev.jsonl'}")
+    assert Counter(row["label"] for row in rows) == {"contradiction": 103, "neutral": 97, "entailment": 96}
+    assert intake.no_majority == 4
+    assert len({row["id"] for row in rows}) == 296
+    assert len(json.loads(rows[0]["annotator_labels"])) == 5
+
+
+def test_mnli_jsonl_layout(tmp_path, take):
+    row = {**SNLI, "pairID": "63735n", "promptID": "63735", "genre": "slate"}
+    rows, _ = take(f"mnli:{written(tmp_path / 'multinli_1.0_dev_matched.jsonl', row)}")
+    assert (rows[0]["id"], rows[0]["genre"], rows[0]["label"]) == ("63735n", "slate", "neutral")
+
+
+@pytest.mark.parametrize("name", ["dev_matched.tsv", "multinli_1.0_dev_matched.txt", "DEV.TSV"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_mnli_tables_are_not_quoted(tmp_path, take, name, end):
+    path = tmp_path / name
+    path.write_bytes(GLUE.replace("\n", end).encode())
+    rows, _ = take(f"mnli:{path}")
+    assert [(r["id"], r["label"], r["genre"]) for r in rows] == [
+        ("63735n", "neutral", "slate"),
+        ("91383c", "contradiction", "government"),
+    ]
+    assert rows[0]["premise"] == '"The new rights are nice'
+    assert not [column for column in rows[0] if "parse" in column]
+
+
+def test_mnli_test_set_of_glue_has_no_labels(tmp_path, take):
+    path = tmp_path / "test_matched.tsv"
+    path.write_text("index\tpairID\tsentence1\tsentence2\n0\t1n\tA.\tB.\n")
+    with pytest.raises(BadInput, match=r"test_matched\.tsv, line 2: label: no such column"):
+        take(f"mnli:{path}")
+
+
+def test_breaking_nli_layout(tmp_path, take):
+    row = {
+        "sentence1": "A man holds a saxophone.",
+        "category": "instruments",
+        "gold_label": "contradiction",
+        "annotator_labels": ["contradiction"] * 3,
+        "pairID": 3107,
+        "sentence2": "A man holds a guitar.",
+    }
+    path = written(tmp_path / "dataset.jsonl", row)
+    assert [record.row["id"] for record in datasets.make(f"breaking_nli:{path}").function()] == ["3107"]
+    rows, _ = take(f"breaking_nli:{path}")
+    assert (rows[0]["id"], rows[0]["category"]) == ("3107", "instruments")
+
+
+def test_breaking_nli_as_released(originals, take):
+    rows, _ = take(f"breaking_nli:{originals / 'breaking_nli' / 'dataset.jsonl'}")
+    assert Counter(row["label"] for row in rows) == {"contradiction": 246, "entailment": 50, "neutral": 4}
+    assert Counter(row["category"] for row in rows).most_common(2) == [("drinks", 50), ("instruments", 45)]
+    assert all(isinstance(row["id"], str) for row in rows)

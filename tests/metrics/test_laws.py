@@ -1,0 +1,274 @@
+"""Laws that every answers table obeys, on random tables against naive loops."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from otherwords import significance
+from otherwords.metrics import table
+from otherwords.metrics.metric import as_metric
+from otherwords.pipeline import score
+from otherwords.problem import Score, Task
+from otherwords.registry import metrics
+
+TASK = Task("laws", fields=("text",), labels=("a", "b", "c"))
+ALL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c")
+Rows = list[dict[str, Any]]
+lawful = settings(
+    derandomize=True, deadline=None, database=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn, min_buckets: int = 1, min_variants: int = 0) -> Rows:
+    """An answers table as rows, at least one variant in it; clusters may hold several buckets."""
+    rows: Rows = []
+    sizes = draw(st.lists(st.integers(min_variants, 5), min_size=min_buckets, max_size=9).filter(any))
+    for number, size in enumerate(sizes):
+        gold, first, *others = draw(st.lists(st.sampled_from("abc"), min_size=size + 2, max_size=size + 2))
+        shared = {"bucket": f"b{number}", "gold": gold, "cluster": f"k{draw(st.integers(0, 4))}",
+                  "genre": draw(st.sampled_from(["news", "talk"]))}  # fmt: skip
+        rows.append({**shared, "variant": None, "pred": first, "how": None})
+        for place, pred in enumerate(others):
+            how = draw(st.sampled_from(["voice", "synonym"]))
+            rows.append({**shared, "variant": f"v{place}", "pred": pred, "how": how})
+    return rows
+
+
+def frame(rows: Rows) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema_overrides={"variant": pl.String, "how": pl.String}, infer_schema_length=None)
+
+
+def scored(rows: Rows | pl.DataFrame, **options: Any) -> list[Score]:
+    answers = rows if isinstance(rows, pl.DataFrame) else frame(rows)
+    return score(answers, ALL, task=TASK, replicates=60, **options)
+
+
+def as_bytes(scores: list[Score]) -> bytes:
+    return json.dumps([asdict(one) for one in scores], allow_nan=False).encode()
+
+
+def naive(rows: Rows) -> dict[str, float]:
+    """The four metrics with loops and fractions, as METHODS.md words them."""
+    originals = {row["bucket"]: row for row in rows if row["variant"] is None}
+    variants = [row for row in rows if row["variant"] is not None]
+    theta: dict[str, list[bool]] = defaultdict(list)
+    for row in variants:
+        theta[row["bucket"]].append(row["pred"] == row["gold"])
+    shares = [sum(right) / len(right) for right in theta.values()]
+    return {
+        "accuracy_original": sum(row["pred"] == row["gold"] for row in originals.values()) / len(originals),
+        "accuracy_variants": sum(row["pred"] == row["gold"] for row in variants) / len(variants),
+        "flip_rate": sum(row["pred"] != originals[row["bucket"]]["pred"] for row in variants) / len(variants),
+        "p_c": math.fsum(t**2 + (1 - t) ** 2 for t in shares) / len(shares),
+    }
+
+
+@lawful
+@given(tables())
+def test_values_and_counts_equal_naive_loops(rows: Rows) -> None:
+    found = {one.metric: one for one in scored(rows)}
+    assert {name: one.value for name, one in found.items()} == pytest.approx(naive(rows), abs=1e-12)
+    variants = [row for row in rows if row["variant"] is not None]
+    buckets, with_variants = {row["bucket"] for row in rows}, {row["bucket"] for row in variants}
+    counts = {name: (one.n_units, one.n_answers) for name, one in found.items()}
+    assert counts.pop("accuracy_original") == (len(buckets), len(buckets))
+    assert set(counts.values()) == {(len(with_variants), len(variants))}
+
+
+@lawful
+@given(tables())
+def test_intervals_lie_between_0_and_1_and_exist_unless_there_is_one_cluster(rows: Rows) -> None:
+    for one in scored(rows):
+        told = [row for row in rows if (row["variant"] is None) == (one.metric == "accuracy_original")]
+        if len({row["cluster"] for row in told}) == 1:
+            assert (one.low, one.high) == (None, None)
+        else:
+            assert one.low is not None
+            assert one.high is not None
+            assert -1e-12 <= one.low <= one.high <= 1 + 1e-12
+
+
+@lawful
+@given(tables())
+def test_p_c_lies_between_its_bound_and_one(rows: Rows) -> None:
+    theta: dict[str, list[bool]] = defaultdict(list)
+    for row in rows:
+        if row["variant"] is not None:
+            theta[row["bucket"]].append(row["pred"] == row["gold"])
+    a = float(np.mean([np.mean(right) for right in theta.values()]))
+    value = next(one.value for one in scored(rows) if one.metric == "p_c")
+    assert value is not None
+    assert 1 - 2 * a * (1 - a) - 1e-12 <= value <= 1
+
+
+@lawful
+@given(tables())
+def test_identity_never_flips(rows: Rows) -> None:
+    answer = {row["bucket"]: row["pred"] for row in rows if row["variant"] is None}
+    same = [{**row, "pred": answer[row["bucket"]]} for row in rows]
+    found = {one.metric: one for one in scored(same)}
+    assert found["flip_rate"].value == 0.0
+    assert found["flip_rate"].high in (0.0, None)
+    assert found["p_c"].value == 1.0
+
+
+@lawful
+@given(tables(), st.randoms(use_true_random=False))
+def test_names_order_and_strange_columns_change_no_byte(rows: Rows, random: Any) -> None:
+    expected = as_bytes(scored(rows, by=["genre", "how"]))
+    buckets = sorted({row["bucket"] for row in rows})
+    fresh = random.sample(range(10_000), len(buckets))
+    words, numbers = dict(zip(buckets, map(str, fresh), strict=True)), dict(zip(buckets, fresh, strict=True))
+    clusters = {f"k{i}": f"k{(i * 3 + 1) % 5} of them" for i in range(5)}
+    other = {
+        "words for buckets": [{**row, "bucket": words[row["bucket"]]} for row in rows],
+        "numbers for buckets": [{**row, "bucket": numbers[row["bucket"]]} for row in rows],
+        "variants": [{**row, "variant": row["variant"] and f"{row['variant']}/{random.random()}"} for row in rows],
+        "empty variants": [{**row, "variant": row["variant"] or ""} for row in rows],
+        "clusters": [{**row, "cluster": clusters[row["cluster"]]} for row in rows],
+        "column": [{**row, "p": random.random(), "row": i, "original_pred": "c"} for i, row in enumerate(rows)],
+        "shuffled": random.sample(rows, len(rows)),
+    }
+    for name, changed in other.items():
+        assert as_bytes(scored(changed, by=["genre", "how"])) == expected, name
+
+
+@lawful
+@given(tables())
+def test_numbers_for_variants_change_no_byte(rows: Rows) -> None:
+    numbered = frame(rows).with_columns(pl.col("variant").str.strip_prefix("v").cast(pl.Int64))
+    assert as_bytes(scored(numbered)) == as_bytes(scored(rows))
+
+
+@lawful
+@given(tables(), st.permutations("abc"))
+def test_renaming_labels_changes_no_byte(rows: Rows, order: list[str]) -> None:
+    names = dict(zip("abc", order, strict=True))
+    renamed = [{**row, "gold": names[row["gold"]], "pred": names[row["pred"]]} for row in rows]
+    assert as_bytes(scored(renamed)) == as_bytes(scored(rows))
+
+
+@lawful
+@given(tables())
+def test_buckets_without_variants_do_not_touch_what_is_measured_on_variants(rows: Rows) -> None:
+    lonely = [{**row, "bucket": f"alone{i}", "cluster": f"alone{i}", "variant": None} for i, row in enumerate(rows)]
+    before = [one for one in scored(rows) if one.metric != "accuracy_original"]
+    after = [one for one in scored([*lonely, *rows]) if one.metric != "accuracy_original"]
+    assert as_bytes(after) == as_bytes(before)
+
+
+@lawful
+@given(tables(), tables())
+def test_disjoint_tables_add_up(one: Rows, two: Rows) -> None:
+    other = [{**row, "bucket": f"other {row['bucket']}", "cluster": f"other {row['cluster']}"} for row in two]
+    union = {score.metric: score.value for score in scored([*one, *other])}
+    for name in ALL:
+        metric = as_metric(metrics.make(name).function)
+        parts = [metric.statistics(table.read(frame(rows), TASK.labels)).sum(axis=0) for rows in (one, other)]
+        assert float(metric.combine(parts[0] + parts[1])) == pytest.approx(union[name], abs=1e-12)
+
+
+@lawful
+@given(tables())
+def test_twice_the_same_data_has_the_same_values(rows: Rows) -> None:
+    again = [{**row, "bucket": f"again {row['bucket']}", "cluster": f"again {row['cluster']}"} for row in rows]
+    values = [one.value for one in scored([*rows, *again])]
+    assert values == pytest.approx([one.value for one in scored(rows)], abs=1e-12)
+
+
+@lawful
+@given(tables())
+def test_groups_of_a_bucket_column_equal_the_filtered_table(rows: Rows) -> None:
+    grouped = [one for one in scored(rows) if one.group is None]
+    assume(all(any(r["variant"] for r in rows if r["genre"] == g) for g in {row["genre"] for row in rows}))
+    found = scored(rows, by=["genre"])
+    assert found[: len(ALL)] == grouped
+    for genre in sorted({row["genre"] for row in rows}):
+        alone = scored([row for row in rows if row["genre"] == genre])
+        mine = [one for one in found if one.group == f"genre={genre}"]
+        assert as_bytes([Score(**{**asdict(one), "group": None}) for one in mine]) == as_bytes(alone)
+
+
+@lawful
+@given(tables(min_variants=1))
+def test_groups_of_a_variant_column_keep_each_variants_original(rows: Rows) -> None:
+    found = scored(rows, by=["how"])
+    for how in sorted({row["how"] for row in rows if row["how"]}):
+        inside = [row for row in rows if row["how"] == how]
+        buckets = {row["bucket"] for row in inside}
+        company = [row for row in rows if row["variant"] is None and row["bucket"] in buckets]
+        alone = scored([*company, *inside])
+        mine = [one for one in found if one.group == f"how={how}"]
+        assert as_bytes([Score(**{**asdict(one), "group": None}) for one in mine]) == as_bytes(alone)
+    assert {one.group for one in found} == {None} | {f"how={row['how']}" for row in rows if row["how"]}
+
+
+@lawful
+@given(tables(), tables())
+def test_models_in_one_table_do_not_meet(one: Rows, two: Rows) -> None:
+    together = [*({**row, "model": "m1"} for row in one), *({**row, "model": "m2"} for row in two)]
+    found = scored(sorted(together, key=lambda row: str(row["variant"])))
+    apart = scored([{**row, "model": "m1"} for row in one]) + scored([{**row, "model": "m2"} for row in two])
+    assert as_bytes(found) == as_bytes(apart)
+
+
+def matrices(elements: st.SearchStrategy[Any]) -> st.SearchStrategy[list[list[Any]]]:
+    return st.integers(1, 3).flatmap(
+        lambda width: st.lists(st.lists(elements, min_size=width, max_size=width), min_size=1, max_size=30)
+    )
+
+
+@lawful
+@given(matrices(st.integers(0, 3)))
+def test_collapse_equals_a_loop(rows: list[list[int]]) -> None:
+    distinct, counts = significance.collapse(np.array(rows))
+    expected: dict[tuple[int, ...], int] = defaultdict(int)
+    for row in rows:
+        expected[tuple(row)] += 1
+    assert [tuple(row) for row in distinct.tolist()] == sorted(expected)
+    assert counts.tolist() == [expected[key] for key in sorted(expected)]
+    assert significance.totals(distinct, counts).tolist() == np.sum(rows, axis=0).tolist()
+    assert distinct.dtype.kind == "i"
+
+
+@lawful
+@given(matrices(st.sampled_from([0.0, 0.1, 1 / 3, 5 / 9, 1.0])), st.randoms(use_true_random=False))
+def test_collapse_of_fractions_forgets_the_order(rows: list[list[float]], random: Any) -> None:
+    one = significance.collapse(np.array(rows))
+    other = significance.collapse(np.array(random.sample(rows, len(rows))))
+    assert one[0].tobytes() == other[0].tobytes()
+    assert one[1].tobytes() == other[1].tobytes()
+    assert int(one[1].sum()) == len(rows)
+
+
+@lawful
+@given(
+    st.one_of(matrices(st.integers(0, 2**40)), matrices(st.floats(0, 1))),
+    st.data(),
+    st.randoms(use_true_random=False),
+)
+def test_by_cluster_equals_a_loop_in_any_order(rows: list[list[Any]], data: st.DataObject, random: Any) -> None:
+    drawn = data.draw(st.lists(st.integers(0, 6), min_size=len(rows), max_size=len(rows)))
+    names = sorted(set(drawn))
+    cluster = np.array([names.index(one) for one in drawn])
+    found = significance.by_cluster(np.array(rows), cluster)
+    for number in range(len(names)):
+        mine = [row for row, owner in zip(rows, cluster, strict=True) if owner == number]
+        exact = [math.fsum(column) for column in zip(*mine, strict=True)]
+        if len(names) < len(rows):  # otherwise each row is its own cluster, and comes back as it was
+            assert found[number].tolist() == pytest.approx(exact, rel=1e-12)
+    order = random.sample(range(len(rows)), len(rows))
+    again = significance.by_cluster(np.array([rows[i] for i in order]), cluster[order])
+    assert sorted(again.tolist()) == sorted(found.tolist())
+    assert found.dtype.kind == ("i" if isinstance(rows[0][0], int) else "f")

@@ -1,0 +1,311 @@
+"""A tiny graph, built here, against the same arithmetic in numpy; and every way in which a folder can be wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from otherwords.errors import BadInput, WrongAnswer
+from otherwords.models.model import Answerer, Answers, as_model
+from otherwords.problem import TASKS, Batch, Task
+from otherwords.registry import models as registry
+
+TEXT = "a dog runs in the park while it rains and no cat sleeps"
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *TEXT.split()]
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+LABELS = ("contradiction", "entailment", "neutral")
+_random = np.random.default_rng(7)
+EMBEDDING = _random.normal(size=(len(WORDS), 5)).astype(np.float32)
+SEGMENT = _random.normal(size=(2, 5)).astype(np.float32)
+WEIGHT = _random.normal(size=(5, 3)).astype(np.float32)
+
+
+def graph(inputs=INPUTS, columns: int | str = 3, quantised: bool = False) -> onnx.ModelProto:
+    """Embed, mean over what the mask keeps, one linear layer: a bag of words in the shape of a transformer."""
+    constants = {
+        "E": EMBEDDING,
+        "T": SEGMENT,
+        "W": WEIGHT,
+        "two": np.array([2], np.int64),
+        "one": np.array([1], np.int64),
+    }
+    nodes = [
+        helper.make_node("Gather", ["E", "input_ids"], ["words"]),
+        helper.make_node("Gather", ["T", "token_type_ids"], ["segments"]) if "token_type_ids" in inputs else None,
+        helper.make_node(
+            "Add" if "token_type_ids" in inputs else "Identity", ["words", "segments"][: len(inputs) - 1], ["x"]
+        ),
+        helper.make_node("Cast", ["attention_mask"], ["m"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["m", "two"], ["mask"]),
+        helper.make_node("Mul", ["x", "mask"], ["kept"]),
+        helper.make_node("ReduceSum", ["kept", "one"], ["sum"], keepdims=0),
+        helper.make_node("ReduceSum", ["mask", "one"], ["count"], keepdims=0),
+        helper.make_node("Div", ["sum", "count"], ["mean"]),
+    ]
+    if quantised:
+        nodes += [
+            helper.make_node("DynamicQuantizeLinear", ["mean"], ["q", "scale", "zero"]),
+            helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["pooled"]),
+        ]
+    nodes.append(helper.make_node("MatMul", ["pooled" if quantised else "mean", "W"], ["logits"]))
+    made = helper.make_graph(
+        [node for node in nodes if node],
+        "tiny",
+        [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in inputs],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", columns])],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def save(folder: Path, model: onnx.ModelProto | None = None, labels=LABELS) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    onnx.save(model or graph(), folder / "model.onnx")
+    config = {"id2label": {str(i): name for i, name in enumerate(labels)}}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    pair, special = "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 2), ("[SEP]", 3)]
+    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, special)
+    tokenizer.enable_padding(length=40)  # a tokenizer's own settings must not reach the model
+    tokenizer.enable_truncation(4)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    return save(tmp_path / "tiny")
+
+
+def load(spec: str, task: Task = TASKS["nli"], label_map=None) -> Answerer:
+    bound = registry.make(spec)
+    return Answerer(spec, bound.signature, as_model(bound.function), task, label_map or {})
+
+
+def batch(texts: list[tuple[str, str]]) -> Batch:
+    return Batch(TASKS["nli"], {"premise": [a for a, _ in texts], "hypothesis": [b for _, b in texts]})
+
+
+def some_texts(count: int = 60) -> list[tuple[str, str]]:
+    rng = random.Random(3)
+    return [tuple(" ".join(rng.choices(WORDS[4:], k=rng.randrange(12))) for _ in "ab") for _ in range(count)]  # type: ignore[misc]
+
+
+def by_hand(texts: list[tuple[str, str]], segments: bool = True) -> np.ndarray:
+    """The same model in float64 numpy, one pair at a time, in the order of `LABELS`."""
+    rows = []
+    for first, second in texts:
+        a, b = (["[CLS]", *first.split(), "[SEP]"], [*second.split(), "[SEP]"])
+        ids = [WORDS.index(word) if word in WORDS else 1 for word in a + b]
+        x = EMBEDDING[ids].astype(float) + (SEGMENT[[0] * len(a) + [1] * len(b)] if segments else 0)
+        logits = x.mean(axis=0) @ WEIGHT
+        rows.append(np.exp(logits) / np.exp(logits).sum())
+    return np.array(rows)
+
+
+def same(left: Answers, right: Answers) -> bool:
+    assert left.p is not None
+    assert right.p is not None
+    return np.array_equal(left.p, right.p) and np.array_equal(left.pred, right.pred)
+
+
+def part(answers: Answers, rows) -> Answers:
+    assert answers.p is not None
+    return Answers(answers.pred[rows], answers.p[rows])
+
+
+def test_answers_are_what_numpy_computes(tiny):
+    texts = [*some_texts(), ("a zebra runs", "\ud800 rains"), ("", "")]
+    answers = load(f"onnx:{tiny}")(batch(texts))
+    columns = [LABELS.index(label) for label in TASKS["nli"].labels]
+    np.testing.assert_allclose(answers.p, by_hand(texts)[:, columns], rtol=1e-5)
+    assert answers.pred.tolist() == by_hand(texts)[:, columns].argmax(axis=1).tolist()
+    assert len(set(answers.pred.tolist())) > 1
+
+
+def test_only_declared_inputs_are_fed(tmp_path):
+    folder = save(tmp_path / "two", graph(inputs=INPUTS[:2]))
+    model = registry.make(f"onnx:{folder}").function
+    np.testing.assert_allclose(model(batch(some_texts())), by_hand(some_texts(), segments=False), rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_any_order_batch_and_thread_count_gives_the_same_bits(tiny, size, threads):
+    texts = some_texts()
+    whole = load(f"onnx:{tiny}")(batch(texts))
+    model = load(f"onnx:{tiny}(threads={threads}, batch_size={size})")
+    assert same(model(batch(texts)), whole)
+    order = random.Random(size).sample(range(len(texts)), len(texts))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        assert same(model(batch([texts[row] for row in rows])), part(whole, rows))
+
+
+def test_large_logits_do_not_overflow(tmp_path):
+    model = graph()
+    for constant in model.graph.initializer:
+        if constant.name == "W":
+            constant.CopyFrom(numpy_helper.from_array(WEIGHT * 1e5, "W"))
+    answers = load(f"onnx:{save(tmp_path / 'steep', model)}")(batch(some_texts()))
+    assert np.isfinite(answers.p).all()
+    np.testing.assert_allclose(answers.p.sum(axis=1), 1)
+
+
+def test_the_signature_is_made_of_names_and_contents(tiny, tmp_path):
+    folder, file = registry.make(f"onnx:{tiny}").signature, registry.make(f"onnx:{tiny / 'model.onnx'}").signature
+    assert str(tmp_path) not in folder + file
+    assert folder.startswith("onnx.v1(path=tiny#")
+    assert file.startswith("onnx.v1(path=model.onnx#")
+    assert registry.make(f"onnx:{tiny}(threads=1, batch_size=3)").signature == folder
+    shutil.copytree(tiny, tmp_path / "elsewhere" / "tiny")
+    assert registry.make(f"onnx:{tmp_path}/elsewhere/tiny").signature == folder
+    assert registry.make(f"onnx:{tmp_path}/elsewhere/tiny/model.onnx").signature == file
+    assert registry.make(f"onnx:{tiny}(max_length=99)").signature != folder
+
+
+@pytest.mark.parametrize("change", ["config.json", "tokenizer.json"])
+def test_the_signature_covers_what_lies_beside_the_graph(tiny, change):
+    before = [registry.make(f"onnx:{path}").signature for path in (tiny, tiny / "model.onnx")]
+    (tiny / change).write_text((tiny / change).read_text().replace("neutral", "Neutral").replace("sleeps", "slept"))
+    after = [registry.make(f"onnx:{path}").signature for path in (tiny, tiny / "model.onnx")]
+    assert not set(before) & set(after)
+
+
+def test_weights_in_a_file_of_their_own_are_signed(tiny):
+    external = {"save_as_external_data": True, "location": "weights.bin", "size_threshold": 64}
+    onnx.save(graph(), tiny / "model.onnx", **external)
+    before = registry.make(f"onnx:{tiny}/model.onnx")
+    np.testing.assert_allclose(before.function(batch(some_texts())), by_hand(some_texts()), rtol=1e-5)
+    content = bytearray((tiny / "weights.bin").read_bytes())
+    content[3] ^= 1
+    (tiny / "weights.bin").write_bytes(content)
+    assert registry.make(f"onnx:{tiny}/model.onnx").signature != before.signature
+
+
+def test_dynamic_quantisation_depends_on_the_batch_and_says_so(tmp_path, tiny):
+    assert as_model(registry.make(f"onnx:{tiny}").function).batch_invariant
+    model = registry.make(f"onnx:{save(tmp_path / 'int8', graph(quantised=True))}").function
+    assert not model.batch_invariant
+    texts = [("a dog", "it rains"), ("the cat", "no cat")]
+    assert not np.array_equal(model(batch(texts))[:1], model(batch(texts[:1])))
+
+
+def test_cut_pairs_are_counted_and_told_once(tiny):
+    long, short = ("a dog runs in the park", "it rains"), ("a dog", "it rains")
+    model = load(f"onnx:{tiny}(max_length=8)")
+    with pytest.warns(UserWarning, match=r"2 of 3 pairs .* more than 8 tokens .* max_length") as caught:
+        answers = model(batch([long, short, long]))
+    assert len(caught) == 1
+    assert same(part(answers, [0]), model(batch([("a dog runs", "it rains")])))  # the longer text is cut
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(batch([long]))
+        load(f"onnx:{tiny}(max_length=11)")(batch([long]))  # eleven tokens: just fits
+
+
+def test_three_fields_are_put_as_context_and_target(tiny):
+    task = TASKS["d-nli"]
+    model = load(f"onnx:{tiny}", task, dict(zip(LABELS, ["weakener", "strengthener", "weakener"], strict=True)))
+    texts = {"premise": ["a dog", ""], "hypothesis": ["it runs", "it runs"], "update": ["it rains", "no cat"]}
+    answers = model(Batch(task, texts))
+    expected = by_hand([("a dog it runs", "it rains"), ("it runs", "no cat")])
+    np.testing.assert_allclose(answers.p[:, 0], expected[:, 1], rtol=1e-5)
+
+
+def test_tasks_that_are_no_pair_are_refused(tiny):
+    model = registry.make(f"onnx:{tiny}").function
+    with pytest.raises(BadInput, match=r"task a-nli: chooses between the fields hyp1, hyp2.*python:module:function"):
+        model(Batch(TASKS["a-nli"], {name: ["a dog"] for name in TASKS["a-nli"].fields}))
+    single = Task("mood", fields=("text",), labels=("good", "bad"))
+    with pytest.raises(BadInput, match=r"task mood: has the one field text"):
+        model(Batch(single, {"text": ["a dog"]}))
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
+def test_a_missing_file_is_named(tiny, name):
+    (tiny / name).unlink()
+    with pytest.raises(BadInput, match=rf"{name}: no such file; give a folder with model.onnx, tokenizer.json, config"):
+        registry.make(f"onnx:{tiny}")
+
+
+def test_no_such_path_and_a_graph_under_another_name(tiny):
+    with pytest.raises(BadInput, match=r"nowhere: no such file"):
+        registry.make(f"onnx:{tiny}/nowhere")
+    (tiny / "model.onnx").rename(tiny / "small.onnx")
+    with pytest.raises(BadInput, match=r"no such file \(but .*small\.onnx\)"):
+        registry.make(f"onnx:{tiny}")
+    assert registry.make(f"onnx:{tiny}/small.onnx").function.labels == LABELS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("model.onnx", b"not a graph", r"model\.onnx: onnxruntime cannot load it: .*; export or download it again"),
+        ("model.onnx", b"", r"model\.onnx: onnxruntime cannot load it"),
+        ("tokenizer.json", b"{}", r"tokenizer\.json: is not a tokenizer"),
+        ("config.json", b"{", r"config\.json: is not JSON"),
+        ("config.json", b"[]", r"config\.json: id2label: has no label names; give it \"id2label\""),
+        ("config.json", b'{"id2label": {"0": "yes", "2": "no"}}', r"id2label: numbers its labels 0, 2"),
+        ("config.json", b'{"id2label": {"0": "score"}}', r"single output"),
+        ("config.json", b'{"id2label": {"0": "yes", "1": "no"}}', r"shape \(1, 3\), but id2label names 2: yes, no"),
+    ],
+)
+def test_a_broken_file_is_refused_with_its_name(tiny, name, content, message):
+    (tiny / name).write_bytes(content)
+    with pytest.raises(BadInput, match=message):
+        registry.make(f"onnx:{tiny}")
+
+
+def test_a_width_known_only_when_run_is_still_checked(tmp_path):
+    folder = save(tmp_path / "free", graph(columns="labels"), labels=("yes", "no"))
+    with pytest.raises(BadInput, match=r"but id2label names 2"):
+        registry.make(f"onnx:{folder}").function(batch(some_texts(1)))
+
+
+def test_generic_label_names_are_passed_on(tmp_path):
+    names = ("LABEL_0", "LABEL_1", "LABEL_2")
+    spec = f"onnx:{save(tmp_path / 'generic', labels=names)}"
+    with pytest.raises(BadInput, match=r"--label-map LABEL_0=\.\.\."):
+        load(spec)(batch(some_texts(1)))
+    answers = load(spec, label_map=dict(zip(names, LABELS, strict=True)))(batch(some_texts()))
+    np.testing.assert_allclose(answers.p[:, 0], by_hand(some_texts())[:, 1], rtol=1e-5)
+
+
+def test_other_inputs_are_refused(tmp_path):
+    model = graph()
+    model.graph.input.append(helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["batch"]))
+    with pytest.raises(BadInput, match=r"pixels: tensor\(float\).*; export it with input_ids, attention_mask"):
+        registry.make(f"onnx:{save(tmp_path / 'strange', model)}")
+
+
+def test_a_graph_of_fixed_size_is_refused(tmp_path):
+    model = graph()
+    for given in model.graph.input:
+        given.type.tensor_type.shape.dim[0].dim_value = 1
+    with pytest.raises(BadInput, match=r"input_ids: tensor\(int64\)\[1, 'length'\].*dynamic axes"):
+        registry.make(f"onnx:{save(tmp_path / 'fixed', model)}")
+
+
+def test_a_graph_that_fails_names_the_model_and_what_may_help(tiny):
+    tokenizer = json.loads((tiny / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["dog"] = 4711  # beyond the embedding
+    (tiny / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(WrongAnswer, match=r"onnx:.*tiny failed on 2 pairs of 6 tokens.*max_length \(now 256\)"):
+        registry.make(f"onnx:{tiny}").function(batch([("a dog", "rains")]))
+
+
+@pytest.mark.parametrize("option", ["max_length=2", "batch_size=0"])
+def test_sizes_that_cannot_work_are_refused(tiny, option):
+    with pytest.raises(BadInput, match=rf"{option.partition('=')[0]}: found {option[-1]}; give . or more"):
+        registry.make(f"onnx:{tiny}({option})")

@@ -1,0 +1,43 @@
+"""What was dropped is counted, and why."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from otherwords.report.dropped import alike, funnel
+
+
+def test_counts_and_reasons() -> None:
+    buckets = pl.DataFrame(
+        {
+            "id": ["a", "a1", "a2", "a3", "a4"],
+            "of": [None, "a", "a", "a", "a"],
+            "check:surface": [None, True, False, False, None],
+            "check:surface:reason": [None, None, "length ratio 3.50", "length ratio 9.00", None],
+            "check:surface:score": [None, 1.0, 3.5, 9.0, None],
+            "check:overlap": [None, True, True, False, True],
+            "check:overlap:reason": [None, None, None, "too alike", None],
+        }
+    )
+    found = funnel(buckets)
+    assert found is not None
+    surface, overlap = found.checks
+    assert (found.made, found.dropped) == (4, 2)
+    assert (surface.name, surface.dropped, surface.alone) == ("surface", 2, 1)
+    assert surface.reasons == (("length ratio 3.50 to 9.00", 2),)
+    assert (overlap.dropped, overlap.alone, overlap.reasons) == (1, 0, (("too alike", 1),))
+
+
+def test_a_check_without_reasons() -> None:
+    found = funnel(pl.DataFrame({"id": ["a", "a1"], "of": [None, "a"], "check:human": [None, False]}))
+    assert found is not None
+    assert (found.checks[0].dropped, found.checks[0].reasons) == (1, ())
+
+
+def test_no_checks() -> None:
+    assert funnel(pl.DataFrame({"id": ["a"], "of": [None]}, schema_overrides={"of": pl.String})) is None
+
+
+def test_numbers_sort_as_numbers_and_rare_reasons_come_last() -> None:
+    reasons = {"ratio 10 above 2": 1, "ratio 9 above 2": 1, "empty": 1, "b": 1, "c": 5}
+    assert alike(reasons) == [("c", 5), ("ratio 9 to 10 above 2", 2), ("b", 1), ("empty", 1)]
