@@ -52,7 +52,7 @@ def _tell_json(lines: Iterable[str], where: str) -> None:
 
 def _tell_cells(lines: Iterable[str], separator: str, where: str) -> None:
     quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-    rows = csv.reader(lines, delimiter=separator, quoting=quoting)
+    rows = csv.reader(lines, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
     header = next((cells for cells in rows if cells), None)
     if header is None:
         raise BadInput("is empty", where=where, fix="give a header and at least one row")
