@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from .errors import BadInput, GateFailed, UnknownName
 from .problem import Score
+from .registry import metrics
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 _GATE = re.compile(r"\s*([\w-]+)\s*(<=|>=|<|>)\s*([0-9.]+)\s*(%?)\s*")
@@ -27,6 +28,15 @@ def parse(gate: str) -> tuple[str, str, float]:
     if match is None or bound is None:
         raise BadInput(f"cannot read the requirement {gate!r}", fix="write it like flip_rate<=0.1 or p_c>=85%")
     return match[1], match[2], bound / 100 if match[4] else bound
+
+
+def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
+    """Complain of a gate that cannot be read, or that no chosen metric (none: all) will answer, before any work."""
+    asked = [(gate, parse(gate)[0]) for gate in gates]
+    known = [metrics.make(name).plugin.name for name in chosen] or [plugin.name for plugin in metrics]
+    for gate, name in asked:
+        if name not in known:
+            raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {', '.join(known)}")
 
 
 def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:

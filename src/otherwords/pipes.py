@@ -18,7 +18,7 @@ from .models.answering import sing
 from .models.cache import Cache, default_path
 from .progress import current
 from .storage import tables
-from .storage.run import RunFolder
+from .storage.run import RunFolder, read_part
 
 
 @dataclass
@@ -77,6 +77,7 @@ def answer_files(
     """Write one answer per row and model; rows that a check dropped are not asked."""
     mapping = tuple(sorted((label_map or {}).items()))
     stages.forget()
+    stages.refuse_wrong_models(models)
     loaded = [stages.answerer(spec, source.chosen, mapping) for spec in models]
     with _taken_in(source, out, shard) as (folder, summary, shards):
         stages.run_stage(InProcess(), "buckets", [stages.Job(str(folder.path), i, source.chosen) for i in shards])
@@ -116,4 +117,4 @@ def _taken_in(
 
 
 def _frames(folder: RunFolder, stage: str) -> Iterable[pl.DataFrame]:
-    return (pl.read_parquet(part) for part in folder.parts(stage))
+    return map(read_part, folder.parts(stage))

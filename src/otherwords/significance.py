@@ -72,16 +72,16 @@ def bootstrap(
     return np.concatenate(values)
 
 
-def _fixed_point(rows: Array, n: int) -> tuple[Array, float]:
-    """Scale rows to whole numbers so small that every sum over n units is exact.
+def _fixed_point(rows: Array, n: int) -> tuple[Array, Array]:
+    """Scale columns to whole numbers so small that every sum over n units is exact.
 
     Exact sums come out the same in any order, so on any processor and with any linear algebra library. Whole numbers
     stay as they are; fractions are rounded to about 2^-52 n, far below the bootstrap's own error.
     """
     if np.issubdtype(rows.dtype, np.integer):
-        return rows.astype(np.float64), 1.0
-    largest = float(np.abs(rows).max()) or 1.0
-    scale = 2.0 ** np.floor(52 - np.log2(n * largest))
+        return rows.astype(np.float64), np.ones(rows.shape[1])
+    largest = np.abs(rows).max(axis=0)
+    scale = 2.0 ** np.floor(52 - np.log2(n * np.where(largest > 0, largest, 1.0)))
     return np.round(rows * scale), scale
 
 
@@ -89,9 +89,14 @@ def _weights(random: np.random.Generator, counts: Array, n: int, size: int) -> A
     if len(counts) * 3 < n:
         return random.multinomial(n, counts / n, size=size).astype(np.float64)
     # Nearly all rows differ: drawing units and counting them is faster than a binomial for every row.
-    owner = np.repeat(np.arange(len(counts)), counts)
-    rows = [np.bincount(owner[random.integers(0, n, n)], minlength=len(counts)) for _ in range(size)]
-    return np.stack(rows).astype(np.float64)
+    owner, kinds = np.repeat(np.arange(len(counts)), counts), len(counts)
+    weights = np.empty((size, kinds))
+    block = max(1, 200_000 // n)  # replicates counted together; the draws are the same for any block
+    for start in range(0, size, block):
+        rows = min(block, size - start)
+        drawn = owner[random.integers(0, n, (rows, n))] + kinds * np.arange(rows)[:, None]
+        weights[start : start + rows] = np.bincount(drawn.ravel(), minlength=rows * kinds).reshape(rows, kinds)
+    return weights
 
 
 def percentile(values: Array, confidence: float) -> tuple[float | None, float | None]:

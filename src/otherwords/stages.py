@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,15 +17,16 @@ from ._version import __version__
 from .datasets.intake import Row
 from .datasets.source import Source
 from .engines import Engine
+from .errors import BadInput
 from .frames import kept, to_frame
-from .models.answering import load
+from .models.answering import load, split_name
 from .models.cache import Cache
 from .models.model import Answerer
 from .problem import Task
 from .progress import current
 from .registry import KINDS, Bound
 from .storage.files import digest, fingerprint
-from .storage.run import RunFolder, key_of
+from .storage.run import RunFolder, key_of, read_part
 
 #: Rows after which a shard ends, at the next bucket.
 SHARD = 2_000
@@ -49,22 +52,40 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     unseen = any(str(path) == "-" for path in files)
     key = digest(__version__, source.signature, shard, [fingerprint(path) for path in files if path.exists()])
     noted = folder.manifest.get("intake", {})
-    if noted.get("key") == key and not unseen and len(folder.parts("problems")) == noted["shards"]:
+    draft = RunFolder(folder.path / ".taking-in")  # until all is known to be good, an earlier study stays as it was
+    shutil.rmtree(draft.path, ignore_errors=True)
+    if noted.get("key") == key and not unseen and _is_whole(folder, key, noted["shards"]):
         return dict(noted)
-    folder.note(intake={})
-    cutter = _Cutter(shard)
-    count = _write(folder, key, cutter.cut(iter(source), source.chosen), unseen)
-    if not cutter.contiguous:
-        folder.trim("problems", count)
-        whole = folder.read("problems")
-        place = pl.int_range(pl.len()).min().over(pl.coalesce("of", "id"))
-        count = _write(folder, key, _slices(whole.sort(place, maintain_order=True), shard), unseen)
-    folder.trim("problems", count)
+    try:
+        cutter = _Cutter(shard)
+        count = _write(draft, key, cutter.cut(iter(source), source.chosen), unseen)
+        if not cutter.contiguous:
+            count = _write(draft, key, _slices(_by_bucket(draft.read("problems")), shard), unseen)
+            draft.trim("problems", count)
+        shutil.rmtree(folder.path / "problems", ignore_errors=True)
+        (draft.path / "problems").rename(folder.path / "problems")
+    finally:
+        shutil.rmtree(draft.path, ignore_errors=True)
     intake = source.intake
     noted = {"key": key, "shards": count, "rows": intake.accepted, "originals": cutter.originals,
              "no_majority": intake.no_majority, "rejected": len(intake.rejected)}  # fmt: skip
+    (folder.path / "rejected.jsonl").unlink(missing_ok=True)
+    if intake.rejected:
+        source.write_rejected(folder.path)
     folder.note(intake=noted)
     return noted
+
+
+def _is_whole(folder: RunFolder, key: str, count: int) -> bool:
+    wanted = [digest(key, number, "") for number in range(count)]
+    return [key_of(part) for part in folder.parts("problems")] == wanted
+
+
+def _by_bucket(suite: pl.DataFrame) -> pl.DataFrame:
+    """Set every original before its variants, in the order in which the buckets begin."""
+    place = "\0place"  # no column of the user's is called so
+    begins = pl.col(place).min().over(pl.coalesce("of", "id"))
+    return suite.with_row_index(place).sort(begins, maintain_order=True).drop(place)
 
 
 class _Cutter:
@@ -123,10 +144,8 @@ def vary_shard(job: Job) -> int:
     """problems/ -> variants/"""
     folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
     bound = [made("generators", name) for name in job.using]
-    key = digest(__version__, key_of(source), [one.signature for one in bound], job.seed)
-    part = folder.make(
-        "variants", job.number, key, lambda: pipeline.vary(pl.read_parquet(source), bound, job.task, job.seed)
-    )
+    key = digest(__version__, key_of(source), [one.signature for one in bound], job.seed, job.task.targets)
+    part = folder.make("variants", job.number, key, lambda: pipeline.vary(read_part(source), bound, job.task, job.seed))
     current().advance(_height(source))
     return _height(part)
 
@@ -136,11 +155,11 @@ def check_shard(job: Job) -> int:
     folder = RunFolder(job.folder)
     sources = [part for part in (folder.part(stage, job.number) for stage in ("problems", "variants")) if part.exists()]
     bound = [made("checks", name) for name in job.using]
-    key = digest(__version__, [key_of(part) for part in sources], [one.signature for one in bound])
+    key = digest(__version__, [key_of(part) for part in sources], [one.signature for one in bound], job.task.targets)
 
     def build() -> pl.DataFrame:
-        suite = pl.concat([pl.read_parquet(part) for part in sources], how="diagonal_relaxed")
-        return pipeline.check(suite, bound, job.task)
+        suite = pl.concat([read_part(part) for part in sources], how="diagonal_relaxed")
+        return pipeline.check(_by_bucket(suite), bound, job.task)
 
     part = folder.make("buckets", job.number, key, build)
     current().advance(_height(part))
@@ -160,7 +179,7 @@ def answer_shard(job: Job) -> int:
 
     def build() -> pl.DataFrame:
         with Cache(job.cache) as cache:
-            return pipeline.answer(pl.read_parquet(source), model, cache=cache, batch_size=job.batch_size)
+            return pipeline.answer(read_part(source), model, cache=cache, batch_size=job.batch_size)
 
     return _height(folder.make(_stage("answers", job), job.number, key, build))
 
@@ -189,6 +208,15 @@ def answerer(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> A
     return load(spec, task, dict(label_map))
 
 
+def refuse_wrong_models(specs: Sequence[str]) -> None:
+    """Complain of a model that does not exist, or of two of one name, before any is loaded."""
+    chosen = [split_name(spec) for spec in specs]
+    for _, spec in chosen:
+        KINDS["models"].get(re.split(r"[:(]", spec, maxsplit=1)[0].strip())
+    if len(dict(chosen)) < len(chosen):
+        raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
+
+
 def forget() -> None:
     """Make everything anew next time: files behind names may have changed."""
     made.cache_clear()
@@ -202,8 +230,8 @@ def answer_folders(jobs: Iterable[Job]) -> list[str]:
 
 def asked(folder: RunFolder) -> int:
     """How many rows the models will be asked: all but the dropped."""
-    return sum(kept(pl.scan_parquet(p)).select(pl.len()).collect().item() for p in folder.parts("buckets"))
+    return sum(kept(pl.scan_parquet(p, glob=False)).select(pl.len()).collect().item() for p in folder.parts("buckets"))
 
 
 def _height(path: Path) -> int:
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())

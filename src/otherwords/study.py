@@ -13,20 +13,20 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from . import pipeline, stages
 from ._version import __version__
 from .datasets.source import Source
 from .engines import Engine, InProcess
-from .errors import BadInput
+from .errors import BadInput, UnknownName
 from .models.answering import sing
 from .models.cache import Cache, default_path
 from .problem import Score, Task
 from .progress import current
-from .registry import metrics
 from .report.page import render
 from .storage.files import fingerprint, write_json, write_text
 from .storage.run import RunFolder
@@ -49,7 +49,7 @@ class Study(BaseModel):
     label_map: dict[str, str] = {}
     canary: bool = True
     batch_size: int = Field(0, ge=0)
-    cache: str | None = Field("", description='path, "" for the shared one, None for none')
+    cache: str | Literal[False] | None = Field("", description='path, "" for the shared one, false for none')
     metrics: list[str] = []
     by: list[str] = []
     seed: int = 1
@@ -70,23 +70,40 @@ class Run:
 
 def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
     """Read a study from a TOML file or a dictionary; what is given by name comes on top."""
-    where, values = "study", source
+    where, values = "", source
     if not isinstance(source, dict):
-        where = str(source)
-        try:
-            values = tomllib.loads(Path(source).read_text(encoding="utf-8"))
-        except (OSError, tomllib.TOMLDecodeError) as error:
-            raise BadInput(f"cannot be read as a study: {error}", where=where) from error
-        values.setdefault("name", Path(source).stem)
+        where, values = str(source), {"name": Path(source).stem, **_read_toml(Path(source))}
     try:
         return Study(**{**values, **overrides})  # type: ignore[dict-item]
     except ValidationError as error:
-        first = error.errors()[0]
-        known = ", ".join(Study.model_fields)
-        message = f"{first['msg']} (found {first['input']!r})"
-        raise BadInput(
-            message, where=where, field=".".join(map(str, first["loc"])), fix=f"a study has {known}"
-        ) from error
+        raise _translated(error, where) from error
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise BadInput("there is no such study", where=str(path), fix="name a TOML file, or say what to do with --data")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:  # neither UTF-8 nor TOML
+        fix = "a study is a TOML file; to run on data, name it with --data"
+        raise BadInput(f"cannot be read as a study: {error}", where=str(path), fix=fix) from error
+
+
+#: What Pydantic adds to the place of a value that may be of several kinds.
+_KINDS = ("str", "dict[str,any]", "literal[False]")
+
+
+def _translated(error: ValidationError, where: str) -> BadInput:
+    """Say it in our words, a misspelt name first: it is the reason why another is missing."""
+    first = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")[0]
+    field = ".".join(str(part) for part in first["loc"] if part not in _KINDS)
+    if first["type"] == "extra_forbidden":
+        return BadInput("no such setting", where=where, field=field, fix=f"there are {', '.join(Study.model_fields)}")
+    if first["type"] in ("missing", "too_short"):
+        flag = {"data": "--data", "models": "--model"}.get(field, field)
+        fix = f'write {field} = ["..."]' if where else f"give {flag}, or a study file"
+        return BadInput(f"no {field} named", where=where, fix=fix)
+    return BadInput(f"found {first['input']!r}", where=where, field=field, fix=first["msg"])
 
 
 def run(
@@ -108,8 +125,9 @@ def run(
         study = read_study(study.model_dump(), **overrides)
     folder = RunFolder(out or Path("runs") / study.name)
     stages.forget()
+    runner = _Runner(study, folder, engine or InProcess())
     with folder.locked(), _noted_warnings(folder):
-        return _Runner(study, folder, engine or InProcess()).run()
+        return runner.run()
 
 
 class _Runner:
@@ -119,14 +137,24 @@ class _Runner:
         self.study, self.folder, self.engine = study, folder, engine
         self.source = Source(study.data, study.task, study.columns, study.labels, study.skip_bad)
         self.task: Task = self.source.chosen
-        for name in study.metrics:
-            metrics.make(name)  # a wrong name is told now, not after the last answer
+        self._refuse_wrong_names()
         self.timings: dict[str, float] = {}
 
+    def _refuse_wrong_names(self) -> None:
+        """Tell of a wrong name now, not after the last answer."""
+        for kind, names in (
+            ("generators", self.study.vary),
+            ("checks", self.study.check),
+            ("metrics", self.study.metrics),
+        ):
+            for name in names:
+                stages.made(kind, name)
+        stages.refuse_wrong_models(self.study.models)
+
     def run(self) -> Run:
-        study, folder = self.study, self.folder
-        folder.note(**_about(study, self.source))
+        folder = self.folder
         intake = self._timed("problems", self._take_in)
+        folder.begin(**_about(self.study, self.source))
         shards = range(intake["shards"])
         self._timed("variants", lambda: self._vary(shards, intake))
         self._timed("buckets", lambda: self._check(shards))
@@ -145,8 +173,6 @@ class _Runner:
     def _take_in(self) -> dict[str, Any]:
         current().start("problems")
         intake = stages.take_in(self.source, self.folder, self.study.shard)
-        if self.source.intake.rejected:
-            self.source.write_rejected(self.folder.path)
         current().done()
         return intake
 
@@ -170,29 +196,41 @@ class _Runner:
         counts = stages.run_stage(self.engine, "buckets", jobs)
         kept = stages.asked(self.folder)
         self._note("check", signatures, dropped=sum(counts) - kept, asked=kept)
+        self._refuse_wrong_groups()
+
+    def _refuse_wrong_groups(self) -> None:
+        """Tell of a column that is not there before the models are asked."""
+        parts = self.folder.parts("buckets")
+        known = {name for part in parts for name in pl.scan_parquet(part, glob=False).collect_schema()} - {
+            "id",
+            "of",
+            "label",
+        }
+        known = (known | {"model", "bucket", "variant", "gold", "pred"}) - set(self.task.fields)
+        for name in self.study.by:
+            if name not in known:
+                raise UnknownName(f"no column {name!r} to group by; there are: {', '.join(sorted(known))}")
 
     def _answer(self, shards: range) -> list[stages.Job]:
         total = stages.asked(self.folder)
-        with Cache(None if self.study.cache is None else self.study.cache or default_path()) as cache:
+        with Cache(default_path() if self.study.cache == "" else self.study.cache or None) as cache:
             first = [self._job(0, (spec,), str(cache.path)) for spec in self.study.models]
-            models = [stages.answerer(job.using[0], job.task, job.label_map) for job in first]
-            if len({model.name for model in models}) < len(models):
-                raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
-            for model, job in zip(models, first, strict=True):
+            loaded = [stages.answerer(job.using[0], job.task, job.label_map) for job in first]
+            for model, job in zip(loaded, first, strict=True):
                 if self.study.canary:
                     sing(model, cache)
                 jobs = [self._job(i, job.using, job.cache) for i in shards]
                 stages.run_stage(self.engine, "answers", jobs, total)
         self._sweep_answers(first)
-        self._note("models", {model.name: model.signature for model in models})
-        self.folder.note(batch_invariant={model.name: model.model.batch_invariant for model in models})
+        self._note("models", {model.name: model.signature for model in loaded})
+        self.folder.note(batch_invariant={model.name: model.model.batch_invariant for model in loaded})
         return first
 
     def _sweep_answers(self, jobs: list[stages.Job]) -> None:
         """Remove the answers of models that are no longer in the study; the cache still has them."""
         wanted = {Path(stage).name for stage in stages.answer_folders(jobs)}
         for other in (self.folder.path / "answers").iterdir():
-            if other.name not in wanted:
+            if other.is_dir() and other.name not in wanted:
                 shutil.rmtree(other)
 
     def _score(self, jobs: list[stages.Job]) -> list[Score]:
@@ -232,7 +270,13 @@ def rerender(path: str | Path, out: Path | None = None) -> Path:
     folder = RunFolder(path)
     if not (folder.path / "scores.json").exists():
         raise BadInput("has no scores.json", where=str(path), fix="name the folder of a finished run: otherwords run")
-    scores = [Score(**one) for one in json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))]
+    try:
+        scores = [Score(**one) for one in json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))]
+    except (ValueError, TypeError) as error:
+        fix = "run the study again"
+        raise BadInput(f"its scores.json is damaged: {error}", where=str(path), fix=fix) from error
+    if "task" not in folder.manifest:
+        raise BadInput("has no manifest.json", where=str(path), fix="run the study again")
     return write_report(folder, scores, out)
 
 
@@ -281,5 +325,5 @@ def _noted_warnings(folder: RunFolder) -> Iterator[None]:
             yield
         finally:
             warnings.showwarning = show
-            if said:
+            if said and folder.manifest:
                 folder.note(warnings=list(dict.fromkeys(said)))

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.metrics import accuracy
+from otherwords.metrics import accuracy, flip_rate, p_c
 from otherwords.pipeline import score
 
 
@@ -22,9 +22,13 @@ def test_no_answers_is_an_error_not_a_zero() -> None:
         accuracy([], [])
 
 
-def test_lengths_that_differ_are_refused() -> None:
-    with pytest.raises(ValueError, match="broadcast|shape"):
-        accuracy(["a", "b", "c"], ["a", "b"])
+@pytest.mark.parametrize("short", [["a", "b"], ["a"], "a"])
+def test_columns_of_different_length_are_refused_and_never_repeated(short: object) -> None:
+    for function in (accuracy, flip_rate):
+        with pytest.raises(BadInput, match=r"shapes \(3,\)"):
+            function(["a", "b", "c"], short)
+    with pytest.raises(BadInput, match=r"shapes \(3,\)"):
+        p_c([1, 0, 1], short)
 
 
 def answers() -> pl.DataFrame:

@@ -53,7 +53,5 @@ def test_metric_leaves_out_the_original_and_buckets_without_variants() -> None:
 
 
 def test_two_different_wrong_answers_are_consistent_as_the_paper_has_it() -> None:
-    table = pl.DataFrame(
-        {"bucket": ["a"] * 3, "variant": [None, "1", "2"], "gold": ["x"] * 3, "pred": ["x", "y", "z"]}
-    )
+    table = pl.DataFrame({"bucket": ["a"] * 3, "variant": [None, "1", "2"], "gold": ["x"] * 3, "pred": ["x", "y", "z"]})
     assert score(table, ["p_c"])[0].value == 1.0

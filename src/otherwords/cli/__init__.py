@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+
 from .app import app
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. A polite kill unwinds like any other end, so that no temporary file is left."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     app()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import options as opt
-from .display import bars, console, sentence
+from .display import bars, tell
 
 
 def answer(
@@ -40,4 +40,4 @@ def answer(
             batch_size=batch_size,
         )
     if not quiet:
-        console(stderr=True).print(f"{sentence(done.counts)} -> {out}", highlight=False)
+        tell(done, out)

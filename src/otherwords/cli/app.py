@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from typing import Any
@@ -30,8 +31,12 @@ class Commands(TyperGroup):
                 sys.stdout = None  # the reader went away: nothing more to say
                 raise typer.Exit(0) from None
             except OSError as error:
-                place = f": {error.filename}" if error.filename else ""
-                _complain(f"{error.strerror or error}{place}; what was finished is kept: run again")
+                _complain(_disk_trouble(error))
+                raise typer.Exit(2) from error
+            except Exception as error:
+                if type(error).__module__ != "sqlite3":  # not imported here, because `otherwords --help` needs none
+                    raise
+                _complain(f"the answer cache cannot be used: {error}; name another with --cache, or delete it")
                 raise typer.Exit(2) from error
             except KeyboardInterrupt:
                 _complain("interrupted; what was answered is kept: run again to go on")
@@ -71,6 +76,14 @@ def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     pass
+
+
+def _disk_trouble(error: OSError) -> str:
+    """A full disk is the user's to mend; what was finished by then is kept, so that the same command goes on."""
+    place = f"{error.filename}: " if error.filename else ""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "disk" in str(error.strerror)  # as SQLite says
+    fix = "make room, then run the same command again: what was finished is kept" if full else ""
+    return "; ".join(part for part in (f"{place}{error.strerror or error}", fix) if part)
 
 
 def _complain(message: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json as json_library
 from datetime import UTC, datetime
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -21,8 +22,12 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
 
     from ..models.cache import Cache, default_path
 
-    with Cache(cache or default_path()) as store:
-        rows, path, size = store.info(), store.path, store.path.stat().st_size
+    path = Path(cache or default_path())
+    rows: list[dict[str, Any]] = []
+    if _there(path, bool(cache)):
+        with Cache(path) as store:
+            rows = store.info()
+    size = path.stat().st_size if path.is_file() else 0
     if json:
         typer.echo(json_library.dumps({"path": str(path), "bytes": size, "models": rows}, indent=2))
         return
@@ -42,7 +47,9 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
 
 @app.command()
 def prune(
-    model: Annotated[str, typer.Option("--model", help="Only models whose signature contains this.")] = "",
+    model: Annotated[
+        str, typer.Option("--model", metavar="TEXT", help="Only models whose signature contains this.")
+    ] = "",
     older_than: Annotated[
         float | None,
         typer.Option("--older-than", metavar="DAYS", min=0, help="Only answers older than this."),
@@ -56,5 +63,17 @@ def prune(
 
     if everything == bool(model or older_than is not None):
         raise BadInput("say what to delete", fix="use --model and/or --older-than, or --all")
-    with Cache(cache or default_path()) as store:
-        typer.echo(f"{store.prune(model=model, older_than_days=older_than):,} answers deleted")
+    path, deleted = Path(cache or default_path()), 0
+    if _there(path, bool(cache)):
+        with Cache(path) as store:
+            deleted = store.prune(model=model, older_than_days=older_than)
+    typer.echo(f"{deleted:,} answers deleted")
+
+
+def _there(path: Path, chosen: bool) -> bool:
+    """Whether there is a cache to open: none is made by looking, and one that was named must be there."""
+    from ..errors import BadInput
+
+    if chosen and not path.is_file():
+        raise BadInput("there is no such file", where=str(path), fix="leave --cache out for the shared one")
+    return path.is_file()

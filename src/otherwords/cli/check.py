@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, console, sentence
+from .display import bars, tell
 
 
 def check(
@@ -33,4 +33,4 @@ def check(
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
         done = check_files(source, out, checks)
     if not quiet:
-        console(stderr=True).print(f"{sentence(done.counts)} -> {out}", highlight=False)
+        tell(done, out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from ..pipes import Summary
     from ..problem import Score
 
 
@@ -56,24 +57,30 @@ def bars(quiet: bool) -> Iterator[None]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*layout, console=console(stderr=True)) as shown:
+    shown = Progress(*layout, console=console(stderr=True))
 
-        class Bars(Listener):
-            task: Any = None
-            count = 0
+    class Bars(Listener):
+        task: Any = None
+        count = 0
 
-            def start(self, stage: str, total: int | None = None) -> None:
-                self.task, self.count = shown.add_task(stage, total=total), 0
+        def start(self, stage: str, total: int | None = None) -> None:
+            shown.start()  # not before: what fails at once leaves no empty line
+            self.task, self.count = shown.add_task(stage, total=total), 0
 
-            def advance(self, count: int) -> None:
-                self.count += count
-                shown.advance(self.task, count)
+        def advance(self, count: int) -> None:
+            self.count += count
+            shown.advance(self.task, count)
 
-            def done(self) -> None:
-                shown.update(self.task, total=max(self.count, 1), completed=max(self.count, 1))
+        def done(self) -> None:
+            shown.update(self.task, total=max(self.count, 1), completed=max(self.count, 1))
 
-        with heard_by(Bars()):
+    listener = Bars()
+    try:
+        with heard_by(listener):
             yield
+    finally:
+        if listener.task is not None:
+            shown.stop()
 
 
 def score_table(scores: Sequence[Score], confidence: float) -> Table:
@@ -97,6 +104,33 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     return table
 
 
-def sentence(counts: dict[str, int]) -> str:
-    """Counts in words, leaving out what did not occur."""
-    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+def tell(done: Summary, out: str) -> None:
+    """Say on standard error what a stage did."""
+    place = "standard output" if out == "-" else out
+    say(f"{sentence(done.counts)}; {done.rows:,} rows written to {place}")
+    if done.rejected:
+        say(f"rejected rows and the reasons are in {done.rejected}")
+
+
+def say(text: str) -> None:
+    """Print a line on standard error, as it is."""
+    console(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+_WORDS = {
+    "rows": "rows taken in",
+    "originals": "originals",
+    "no_majority": "without a majority label",
+    "rejected": "rejected",
+    "variants": "variants made",
+    "dropped": "dropped",
+}
+
+
+def sentence(counts: Mapping[str, int]) -> str:
+    """Counts in words, leaving out what did not occur.
+
+    >>> sentence({"rows": 1200, "rejected": 0, "variants": 40})
+    '1,200 rows taken in, 40 variants made'
+    """
+    return ", ".join(f"{counts[name]:,} {words}" for name, words in _WORDS.items() if counts.get(name))

@@ -12,9 +12,7 @@ from .display import console
 
 
 def list_plugins(
-    kind: Annotated[
-        str, typer.Argument(metavar="[KIND]", help="models, generators, checks, metrics or datasets.")
-    ] = "",
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="models, generators, checks, metrics or datasets.")] = "",
     json: opt.Json = False,
 ) -> None:
     """Show what there is: every model, generator, check, metric and data set, with its options."""

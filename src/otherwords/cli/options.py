@@ -12,18 +12,24 @@ from ..errors import BadInput
 Inputs = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="JSONL, CSV, TSV or Parquet; - for JSONL on standard input; or a data set, as in snli:FILE or everyday. "
         "Several are read as one.",
     ),
 ]
 Out = Annotated[
     str,
-    typer.Option("-o", "--out", help="Where to write: .jsonl, .csv, .tsv, .parquet, or - for standard output."),
+    typer.Option(
+        "-o", "--out", metavar="FILE", help="Where to write: .jsonl, .csv, .tsv, .parquet, or - for standard output."
+    ),
 ]
 TaskName = Annotated[
     str,
-    typer.Option("--task", help="nli, rte, a-nli, d-nli, or a .toml file. Default: what the data set says, else nli."),
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="nli, rte, a-nli, d-nli, or a .toml file. Default: what the data set says, else nli.",
+    ),
 ]
 Fields = Annotated[
     list[str],
@@ -34,7 +40,7 @@ Labels = Annotated[
     typer.Option("--label", metavar="FOUND=LABEL", help="What a label in the data means, as in 0=entailment."),
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and write them to rejected.jsonl.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of all random choices.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bars, no tables.")]
 Models = Annotated[
@@ -53,16 +59,24 @@ NoCanary = Annotated[
     bool,
     typer.Option("--no-canary", help="Do not ask the dozen trivial questions that reveal permuted labels."),
 ]
-CachePath = Annotated[str, typer.Option("--cache", help="Answer cache to use instead of the shared one.")]
+CachePath = Annotated[
+    str, typer.Option("--cache", metavar="FILE", help="Answer cache to use instead of the shared one.")
+]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep answers for this run only.")]
 BatchSize = Annotated[
     int,
-    typer.Option("--batch-size", min=0, help="Problems a model is given at a time; 0: as the model likes."),
+    typer.Option(
+        "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: as the model likes."
+    ),
 ]
-Metrics = Annotated[list[str], typer.Option("--metric", help="A metric (otherwords list metrics). Default: all.")]
+Metrics = Annotated[
+    list[str], typer.Option("--metric", metavar="METRIC", help="A metric (otherwords list metrics). Default: all.")
+]
 By = Annotated[list[str], typer.Option("--by", metavar="COLUMN", help="Also score each group of this column.")]
-Replicates = Annotated[int, typer.Option("--replicates", min=1, help="Bootstrap replicates.")]
-Confidence = Annotated[float, typer.Option("--confidence", min=0.5, max=0.9999, help="Confidence of the intervals.")]
+Replicates = Annotated[int, typer.Option("--replicates", metavar="N", min=1, help="Bootstrap replicates.")]
+Confidence = Annotated[
+    float, typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals.")
+]
 Require = Annotated[
     list[str],
     typer.Option("--require", metavar="GATE", help="Exit with 1 unless it holds, as in 'flip_rate<=0.1'."),

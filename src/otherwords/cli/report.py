@@ -12,7 +12,9 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Where to write the page. Default: report.html in the run folder."),
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="Where to write the page. Default: report.html in the run folder."
+        ),
     ] = None,
 ) -> None:
     """Render the report of a run folder again: one HTML page that needs no network."""

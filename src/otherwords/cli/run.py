@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, score_table
+from .display import bars, console, say, score_table, sentence
 
 
 def run(
     study: Annotated[
-        str, typer.Argument(metavar="[STUDY.toml]", help="A study file; options below come on top of it.")
+        str, typer.Argument(metavar="STUDY.toml", help="A study file; options below come on top of it.")
     ] = "",
     data: Annotated[
         list[str], typer.Option("--data", metavar="FILE", help="A file or data set; may be repeated.")
@@ -29,7 +29,9 @@ def run(
     model: opt.Models = [],  # noqa: B006
     metric: opt.Metrics = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
-    out: Annotated[str, typer.Option("-o", "--out", help="The run folder. Default: runs/<name of the study>.")] = "",
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="FOLDER", help="The run folder. Default: runs/<name of the study>.")
+    ] = "",
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
@@ -37,27 +39,28 @@ def run(
     no_canary: opt.NoCanary = False,
     batch_size: Annotated[
         int | None,
-        typer.Option("--batch-size", min=0, help="Problems a model is given at a time; 0: as it likes."),
+        typer.Option("--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: as it likes."),
     ] = None,
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,
     skip_bad: opt.SkipBad = False,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of all random choices.")] = None,
-    replicates: Annotated[int | None, typer.Option("--replicates", min=1, help="Bootstrap replicates.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = None,
+    replicates: Annotated[
+        int | None, typer.Option("--replicates", metavar="N", min=1, help="Bootstrap replicates.")
+    ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", min=0.5, max=0.9999, help="Confidence of the intervals.")
+        float | None,
+        typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals."),
     ] = None,
     require: opt.Require = [],  # noqa: B006
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
     """Do everything: problems, variants, checks, answers, scores and a report, into one folder that can be resumed."""
-    from ..gates import enforce, parse
+    from ..gates import enforce, refuse_unknown
     from ..study import read_study
     from ..study import run as run_study
 
-    for gate in require:
-        parse(gate)
     given: dict[str, Any] = {
         "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
@@ -71,8 +74,12 @@ def run(
     if no_canary:
         chosen["canary"] = False
     settled = read_study(study or {}, **chosen)
+    if require:
+        refuse_unknown(require, settled.metrics)
     with bars(quiet):
         result = run_study(settled, out=out or None)
+    if not quiet:
+        say(sentence({**result.manifest["intake"], **result.manifest["counts"]}))
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in result.scores], indent=2, ensure_ascii=False))
     elif not quiet:

@@ -17,12 +17,15 @@ def score(
         str,
         typer.Argument(
             metavar="ANSWERS",
-            help="An answers table: a file, a run folder's answers/, or - for JSONL on standard input.",
+            help="An answers table: a file, a run folder, or - for JSONL on standard input.",
         ),
     ],
     metric: opt.Metrics = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
-    task: opt.TaskName = "",
+    task: Annotated[
+        str,
+        typer.Option("--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the table."),
+    ] = "",
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     require: opt.Require = [],  # noqa: B006
@@ -34,11 +37,11 @@ def score(
 
     Columns `model`, `cluster` and `p:<label>` are used where they are there.
     """
-    from ..gates import enforce, parse
+    from ..gates import enforce, refuse_unknown
     from ..pipeline import score as measure
 
-    for gate in require:
-        parse(gate)
+    if require:
+        refuse_unknown(require, metric)
     scores = measure(answers, metric, by=by, task=task, seed=seed, replicates=replicates, confidence=confidence)
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in scores], indent=2, ensure_ascii=False))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, console, sentence
+from .display import bars, tell
 
 
 def vary(
@@ -33,4 +33,4 @@ def vary(
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
         done = vary_files(source, out, generators, seed=seed, suite=suite)
     if not quiet:
-        console(stderr=True).print(f"{sentence(done.counts)} -> {out}", highlight=False)
+        tell(done, out)

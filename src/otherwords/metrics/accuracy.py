@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadInput
 from ..registry import metrics
-from .metric import Array, Metric
+from .metric import Array, Metric, paired
 from .table import Answers
 
 
@@ -19,10 +18,8 @@ def accuracy(gold: npt.ArrayLike, pred: npt.ArrayLike) -> float:
     >>> accuracy(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])
     0.75
     """
-    right = np.asarray(gold) == np.asarray(pred)
-    if right.size == 0:
-        raise BadInput("accuracy of no answers", fix="give at least one")
-    return float(right.mean())
+    right, given = paired("accuracy", gold, pred)
+    return float(np.mean(right == given))
 
 
 @metrics("accuracy_original.v1")

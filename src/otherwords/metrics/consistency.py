@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadInput
 from ..registry import metrics
-from .metric import Array
+from .metric import Array, paired
 from .table import Answers
 
 
@@ -22,11 +21,9 @@ def p_c(correct: npt.ArrayLike, bucket: npt.ArrayLike) -> float:
     >>> p_c([1, 1, 1, 0, 1, 1], ["a", "a", "a", "a", "b", "b"])
     0.8125
     """
-    right = np.asarray(correct, dtype=bool)
-    codes = np.unique(np.asarray(bucket), return_inverse=True)[1]
-    if right.size == 0:
-        raise BadInput("P_C of no answers", fix="give at least one variant")
-    k, n = np.bincount(codes, right), np.bincount(codes)
+    right, names = paired("P_C", correct, bucket)
+    codes = np.unique(names, return_inverse=True)[1]
+    k, n = np.bincount(codes, right.astype(bool)), np.bincount(codes)
     return float(_agreement(k, n).mean())
 
 

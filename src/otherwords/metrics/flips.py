@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadInput
 from ..registry import metrics
-from .metric import Array
+from .metric import Array, paired
 from .table import Answers
 
 
@@ -19,10 +18,8 @@ def flip_rate(pred: npt.ArrayLike, original_pred: npt.ArrayLike) -> float:
     >>> flip_rate(["no", "yes", "no", "no"], ["no", "no", "no", "yes"])
     0.5
     """
-    changed = np.asarray(pred) != np.asarray(original_pred)
-    if changed.size == 0:
-        raise BadInput("flip rate of no answers", fix="give at least one variant")
-    return float(changed.mean())
+    now, before = paired("flip rate", pred, original_pred)
+    return float(np.mean(now != before))
 
 
 @metrics("flip_rate.v1")

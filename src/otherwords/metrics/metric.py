@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import BadInput
 from .table import Answers
 
 Array = npt.NDArray[Any]
@@ -32,6 +33,16 @@ class Metric:
     statistics: Callable[[Answers], Array]
     combine: Callable[[Array], Array] = ratio
     uses: Uses = "variants"
+
+
+def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, Array]:
+    """Two columns as arrays, refused where they are empty or not equally long: NumPy would repeat the shorter one."""
+    first, second = np.asarray(one), np.asarray(other)
+    if first.shape != second.shape:
+        raise BadInput(f"{what} of columns of shapes {first.shape} and {second.shape}", fix="give one entry per answer")
+    if first.size == 0:
+        raise BadInput(f"{what} of no answers", fix="give at least one")
+    return first, second
 
 
 def as_metric(function: Any) -> Metric:

@@ -8,23 +8,24 @@ bits in which processors differ.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..datasets.intake import Intake
+from ..datasets.source import find
 from ..errors import BadInput
 from ..problem import TASKS, Batch, Task
-from ..registry import datasets, models
+from ..registry import models
 from ..storage.files import digest
 from .model import Floats, Model
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
-@models("bag_of_words.v1", unsigned=("batch_size",))
+# `train` is not signed as given, since it may be a path of this machine: the identity has the data set's signature.
+@models("bag_of_words.v1", unsigned=("train", "batch_size"))
 def bag_of_words(
     train: str = "everyday.v1(split=train)",
     penalty: float = 1.0,
@@ -37,6 +38,9 @@ def bag_of_words(
     `penalty` is the L2 weight on the coefficients, `steps` the number of gradient steps.
     """
     task = task or TASKS["nli"]
+    for name, value, least in (("penalty", penalty, 0), ("steps", steps, 1)):
+        if not value >= least:
+            raise BadInput(f"found {value}", where="bag_of_words", field=name, fix=f"give {least} or more")
     problems, identity = _training_rows(train, task)
     if not problems:
         raise BadInput("no training problems", where=train)
@@ -55,10 +59,10 @@ def bag_of_words(
 
 def _training_rows(train: str, task: Task) -> tuple[list[dict[str, Any]], str]:
     """Read the training problems: a registered data set, or a file by its ending."""
-    spec = train if datasets.has(train) else f"{Path(train).suffix.removeprefix('.')}:{train}"
-    bound = datasets.make(spec)
+    bound = find(train)
     rows = list(Intake(task, labels=dict(bound.function.labels)).rows(bound.function()))
-    return rows, digest([[row[name] for name in (*task.fields, "label")] for row in rows])[:12]
+    content = digest([[row[name] for name in (*task.fields, "label")] for row in rows])
+    return rows, f"{bound.signature}@{content[:12]}"
 
 
 def _features(texts: list[str]) -> set[str]:
@@ -91,10 +95,11 @@ def _fit(
     size = int(columns.max()) + 1
     weights, pace = np.zeros((size, gold.shape[1])), np.zeros((size, gold.shape[1]))
     rate = 2.0 / (np.bincount(rows).max() + penalty)
+    step = min(rate / height * 10, 1 / max(penalty, 1.0))  # a few problems under a large penalty: not beyond the goal
     for _ in range(steps):
         error = _softmax(_product(x, weights)) - gold
         slope = np.stack([np.bincount(columns, error[rows, k], size) for k in range(gold.shape[1])], axis=1)
-        pace = 0.9 * pace - rate / height * 10 * (slope + penalty * weights)
+        pace = 0.9 * pace - step * (slope + penalty * weights)
         weights = weights + pace
     return weights
 

@@ -46,7 +46,12 @@ class Cache:
         self._temporary = tempfile.TemporaryDirectory(prefix="otherwords-") if path is None else None
         self.path = Path(self._temporary.name) / "answers.sqlite" if self._temporary else Path(path or "")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        try:
+            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise BadInput(
+                f"cannot be opened: {error}", where=str(self.path), fix="name a file with --cache"
+            ) from error
         try:
             self._db.execute("pragma journal_mode = wal")
             self._db.execute(
@@ -94,13 +99,16 @@ class Cache:
             (k, model, a.pred, None if a.p is None else struct.pack(f"<{len(a.p)}d", *a.p), now)
             for k, a in answers.items()
         ]
-        self._db.execute("begin immediate")
         try:
+            self._db.execute("begin immediate")
             self._db.executemany("insert or replace into answers values (?, ?, ?, ?, ?)", rows)
-        except BaseException:
-            self._db.execute("rollback")
+            self._db.execute("commit")
+        except BaseException as error:
+            if self._db.in_transaction:  # a full disk may have ended it
+                self._db.execute("rollback")
+            if isinstance(error, sqlite3.OperationalError):
+                raise OSError(None, f"the answer cache cannot be written: {error}", str(self.path)) from error
             raise
-        self._db.execute("commit")
 
     def info(self) -> list[dict[str, Any]]:
         """How many answers are kept of each model, and since when."""

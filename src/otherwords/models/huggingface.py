@@ -95,8 +95,7 @@ def _hub(name: str, revision: str) -> tuple[Path, str]:
     try:
         folder = Path(snapshot_download(name, revision=chosen, allow_patterns=list(_FILES), ignore_patterns=["*/*"]))
     except Exception as error:  # not a hub name, no such name, no access, no network, offline and not fetched yet
-        cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-        message = f"no folder {Path(name).expanduser().absolute()}, and none from the hub ({cause})"
+        message = f"no folder {Path(name).expanduser().absolute()}, and none from the hub ({_cause(error)})"
         fix = "check the name, the revision and the network, or give a folder made by save_pretrained"
         raise BadInput(message, where=f"hf:{name}", fix=fix) from error
     return folder, f"{name}@{folder.name[:12]}"
@@ -125,7 +124,7 @@ def _load(transformers: Any, folder: Path, who: str) -> tuple[Any, Any]:
         classifier, info = auto.from_pretrained(folder, use_safetensors=True, **safe, **lenient)
     except Exception as error:  # OSError, ValueError, KeyError, SafetensorError, ImportError ...
         fix = "it must load with AutoTokenizer and AutoModelForSequenceClassification, without code of its own"
-        raise BadInput(f"transformers cannot load it: {error}", where=who, fix=fix) from error
+        raise BadInput(f"transformers cannot load it: {_cause(error)}", where=who, fix=fix) from error
     if wrong := sorted(str(key) for key in info["mismatched_keys"]):
         message = f"config.json names {len(classifier.config.id2label)} labels, which its weights do not fit"
         raise BadInput(f"{message}: {'; '.join(wrong)}", where=who, fix="correct id2label in config.json")
@@ -133,6 +132,10 @@ def _load(transformers: Any, folder: Path, who: str) -> tuple[Any, Any]:
         message = f"has no trained head (its weights lack {', '.join(missing[:4])}): it would answer at random"
         raise BadInput(message, where=who, fix="fine-tune it for the task first, or name a model that is")
     return tokenizer, classifier
+
+
+def _cause(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"  # what follows is advice not ours
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, batch_size: int = 
 def _equally_long(encodings: list[Any], batch_size: int) -> list[list[int]]:
     """Group rows of the same length: nothing is padded, so no answer depends on the lengths of its neighbours.
 
-    It is no slower either: 168 pairs/s against 146 padded to the longest (MiniLM-L6, batches of 64, 2 cores).
+    It costs no more: 108 pairs a CPU second, 90 padded to the longest (MiniLM-L6 shape, length-sorted batches of 64).
     A row alone is asked twice, because onnxruntime sums a batch of one in another order (ReduceSum: other last bits).
     """
     groups: dict[int, list[int]] = defaultdict(list)

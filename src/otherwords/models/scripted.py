@@ -58,11 +58,12 @@ def _row(record: Record) -> tuple[str, dict[str, Any]]:
 
 
 def _texts(row: dict[str, Any], task: Task, where: str) -> tuple[str, ...]:
-    for name in task.fields:
-        if not isinstance(row.get(name, "" if name in task.optional else None), str):
-            found = f"found {shorten(row.get(name))}"
-            raise BadInput(found, where=where, field=name, fix=f"a script names {', '.join(task.fields)}")
-    return tuple(row.get(name, "") for name in task.fields)
+    texts = {name: row.get(name) for name in task.fields}
+    texts |= {name: "" for name in task.optional if texts[name] is None}
+    if wrong := [name for name, text in texts.items() if not isinstance(text, str)]:
+        fix = f"a row of the script has {', '.join(task.fields)}"
+        raise BadInput(f"found {shorten(texts[wrong[0]])}", where=where, field=wrong[0], fix=fix)
+    return tuple(map(str, texts.values()))
 
 
 def _read(row: dict[str, Any], task: Task, where: str) -> Floats:

@@ -15,10 +15,15 @@ _MARK = b"\xef\xbb\xbf"
 
 
 def without_mark(source: Path | bytes) -> Path | bytes:
-    """Give a text without the byte order mark that Windows puts before it."""
+    """Give a text without the byte order mark that Windows puts before it.
+
+    A name like `answers[1].jsonl` is opened here, too: Polars would take it for a pattern.
+    """
     if isinstance(source, bytes):
         return source.removeprefix(_MARK)
     with source.open("rb") as file:
+        if set("*?[") & set(str(source)):
+            return file.read().removeprefix(_MARK)
         return file.read() if file.read(len(_MARK)) == _MARK else source
 
 

@@ -37,11 +37,10 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        number = error.errno if isinstance(error, OSError) else None
         told = re.search(r"\(os error (\d+)\)", str(error))
-        if number is None and told is None:
+        number = getattr(error, "errno", None) or (int(told[1]) if told else None)
+        if number is None or getattr(error, "filename", None):
             raise
-        number = number or int(told[1])  # type: ignore[index]
         raise OSError(number, os.strerror(number), str(path)) from error
 
 
@@ -73,7 +72,9 @@ def fingerprint(path: Path) -> str:
 
 def digest(*parts: Any) -> str:
     """SHA-256 of JSON-like values: the same on every machine and in every process, unlike `hash`."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(parts, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def seed_for(*parts: Any) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,9 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder for this process alone; a second run of it is refused at once."""
+        if self.path.exists() and not self.path.is_dir():
+            raise BadInput("is a file, not a folder", where=str(self.path), fix="choose another place with -o")
+        fresh = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / ".lock").open("w") as lock:
             try:
@@ -38,7 +42,11 @@ class RunFolder:
                     f"another process is using {self.path}; wait for it, or choose another folder with -o"
                 ) from error
             sweep(self.path)
-            yield
+            try:
+                yield
+            finally:
+                if fresh and [one.name for one in self.path.iterdir()] == [".lock"]:
+                    shutil.rmtree(self.path)  # bad input: nothing came of it
 
     def part(self, stage: str, number: int) -> Path:
         """Where the given shard of a stage lies."""
@@ -71,24 +79,54 @@ class RunFolder:
         parts = self.parts(stage)
         if not parts:
             raise BadInput(f"has no {stage}", where=str(self.path), fix="run the study first: otherwords run")
-        frames = [pl.scan_parquet(part) for part in parts]
-        table = pl.concat(frames, how="diagonal_relaxed")
-        return (table.select(columns) if columns else table).collect()
+        try:
+            table = pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
+            return (table.select(columns) if columns else table).collect()
+        except pl.exceptions.PolarsError as error:
+            for part in parts:
+                read_part(part)  # tells which one it is
+            raise BadInput(f"{stage} cannot be read together: {error}", where=str(self.path)) from error
+
+    def begin(self, **about: Any) -> None:
+        """Open the manifest of a study. What an earlier, different study in this folder concluded is removed."""
+        before = self.manifest
+        if any(before.get(name) != _plain(about[name]) for name in ("study", "task", "inputs", "otherwords")):
+            for name in ("scores.json", "report.html"):
+                (self.path / name).unlink(missing_ok=True)
+            before = {"intake": before.get("intake", {})}
+        write_json(self.path / "manifest.json", {**before, **about})
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What is known of the run: inputs, signatures, seed, versions, timings. Empty before the first stage."""
         path = self.path / "manifest.json"
         try:
-            return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-        except json.JSONDecodeError as error:
+            known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            if not isinstance(known, dict):
+                raise ValueError(f"found {type(known).__name__}, not a JSON object")
+        except ValueError as error:
             raise BadInput(
                 f"is damaged: {error}", where=str(path), fix="delete it: the run then starts over"
             ) from error
+        return known
 
     def note(self, **entries: Any) -> None:
         """Add entries to the manifest."""
         write_json(self.path / "manifest.json", {**self.manifest, **entries})
+
+
+def _plain(value: Any) -> Any:
+    """A value as it comes back from JSON."""
+    return json.loads(json.dumps(value))
+
+
+def read_part(path: Path) -> pl.DataFrame:
+    """Read one part; one that is damaged inside is named."""
+    try:
+        return pl.read_parquet(path, glob=False)
+    except pl.exceptions.PolarsError as error:
+        found = f"is damaged: {str(error).splitlines()[0]}"
+        raise BadInput(found, where=str(path), fix="delete it and run again: it is made anew") from error
 
 
 def key_of(path: Path) -> str:

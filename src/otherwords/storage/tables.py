@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -52,12 +54,14 @@ def write(frames: Iterable[pl.DataFrame], target: str | Path) -> int:
             parts.append(Path(folder) / f"{number:06}.parquet")
             frame.write_parquet(parts[-1])
         whole = (
-            pl.concat([pl.scan_parquet(part) for part in parts], how="diagonal_relaxed") if parts else pl.LazyFrame()
+            pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
+            if parts
+            else pl.LazyFrame()
         )
         if str(target) == "-":
             draft = Path(folder) / "out.jsonl"
             whole.sink_ndjson(draft)
-            with draft.open("rb") as file:
+            with draft.open("rb") as file, disk_errors(Path("standard output")):
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         else:
@@ -101,7 +105,7 @@ def read(path: str | Path) -> pl.DataFrame:
         if path.is_dir():
             return _read_folder(path)
         if path.suffix == ".parquet":
-            return pl.read_parquet(path)
+            return pl.read_parquet(path, glob=False)
     except pl.exceptions.PolarsError as error:
         raise BadInput(f"cannot be read as Parquet: {_first_line(error)}", where=where) from error
     if where != "-" and path.suffix not in FORMATS:
@@ -114,7 +118,7 @@ def _read_folder(path: Path) -> pl.DataFrame:
     parts = sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
     if not parts:
         raise BadInput("holds no Parquet files", where=str(path), fix="name a file, or the folder of a finished run")
-    return pl.concat([pl.scan_parquet(part) for part in parts], how="diagonal_relaxed").collect()
+    return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
 
 
 def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
@@ -123,16 +127,20 @@ def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
     try:
         if separator is None:
             return pl.read_ndjson(source, infer_schema_length=None)
-        return pl.read_csv(
-            source,
-            separator=separator,
-            quote_char=None if separator == "\t" else '"',
-            infer_schema_length=None,
-            schema_overrides=dict.fromkeys(_NAMES, pl.String),
-        )
+        options: dict[str, Any] = {"schema_overrides": dict.fromkeys(_NAMES, pl.String), "infer_schema_length": None}
+        if separator == "\t":
+            return _unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options))
+        return pl.read_csv(source, **options)
     except (pl.exceptions.PolarsError, ValueError) as error:
         faults.tell(source, separator, where)
         raise BadInput(f"cannot be read as a table: {_first_line(error)}", where=where) from error
+
+
+def _unquoted(table: pl.DataFrame) -> pl.DataFrame:
+    """Take off the quotation marks that R and pandas put around the cells of a TSV file; those within stay."""
+    marks = r'^"(.*)"$'
+    bare = table.with_columns(pl.col(pl.String).str.replace(marks, "$1"))
+    return bare.rename(lambda name: re.sub(marks, r"\1", name))
 
 
 def _first_line(error: Exception) -> str:

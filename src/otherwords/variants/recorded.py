@@ -10,7 +10,7 @@ from typing import Any
 
 from ..datasets.records import Record
 from ..errors import BadInput
-from ..problem import Problem, Variant
+from ..problem import Problem, Variant, plain
 from ..registry import datasets, generators
 
 #: The rewordings of the bundled problems.
@@ -43,23 +43,33 @@ def _index(path: Path) -> sqlite3.Connection:
 
 
 def _entry(record: Record) -> tuple[str, str, str]:
-    if record.error or not str(record.row.get("of") or ""):
-        raise BadInput(record.error or "found nothing", where=record.where, field="of", fix="name the original's id")
-    return str(record.row["of"]), record.where, json.dumps(record.row, ensure_ascii=False, default=str)
+    if record.error:
+        raise BadInput(record.error, where=record.where, fix="repair the row, or leave it out")
+    original = "" if record.row.get("of") is None else str(record.row["of"]).strip()
+    if not original:
+        raise BadInput("found nothing", where=record.where, field="of", fix="name the original's id")
+    return original, record.where, json.dumps(record.row, default=str)
 
 
 def _records(path: Path) -> Iterator[Record]:
     kind = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}.get(path.suffix)
     if kind is None:
         raise BadInput("has a format unknown here", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
-    return iter(datasets.make(f"{kind}:{path}").function())
+    records: Iterator[Record] = datasets.make(f"{kind}:{path}").function()
+    if kind not in ("csv", "tsv"):
+        return records
+    # There, an empty cell is how a row lacks a field.
+    return (record._replace(row={k: v for k, v in record.row.items() if v != ""}) for record in records)
 
 
 def _variant(problem: Problem, where: str, row: dict[str, Any]) -> Variant:
     text = {name: row[name] for name in problem.task.fields if row.get(name) is not None}
+    if not text:
+        fix = f"name at least one of {', '.join(problem.task.fields)}"
+        raise BadInput(f"rewords nothing: there are {', '.join(row)}", where=where, fix=fix)
     if wrong := [name for name, value in text.items() if not isinstance(value, str)]:
         raise BadInput("is not text", where=where, field=wrong[0])
-    if row.get("label") not in (None, problem.label):
+    if row.get("label") is not None and plain(row["label"]) != plain(problem.label):
         found = f"found {row['label']!r} but the original {problem.id!r} says {problem.label!r}"
         raise BadInput(found, where=where, field="label", fix="a variant keeps the label of its original")
     known = {*problem.task.fields, "id", "of", "how", "label", "cluster"}

@@ -1,0 +1,32 @@
+"""For every test and doctest: a cache of answers that is nobody's, and a folder to write to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("otherwords", deadline=None)
+settings.load_profile("otherwords")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fixtures that live longer than a test do not touch the user's answers either."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OTHERWORDS_CACHE", str(tmp_path_factory.mktemp("cache") / "answers.sqlite"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHERWORDS_CACHE", str(tmp_path / "cache" / "answers.sqlite"))
+
+
+@pytest.fixture(autouse=True)
+def _names_in_doctests(doctest_namespace: dict[str, Any], tmp_path: Path) -> None:
+    doctest_namespace["tmp"] = tmp_path / "run"

@@ -1,0 +1,68 @@
+"""otherwords check: verdicts beside every variant, nothing removed."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def suite(cli, problems, place):
+    cli("vary", problems, "-w", "identity", "-w", "contractions", "--suite", "-o", "suite.jsonl", "-q")
+    return place / "suite.jsonl"
+
+
+def test_verdicts_are_columns_and_dropped_variants_stay(cli, suite, lines):
+    before, after = lines(suite), lines(cli("check", suite, "--with", "surface", "-q").stdout)
+    assert [row["id"] for row in after] == [row["id"] for row in before]
+    for row in after:
+        if row["of"] is None:
+            assert row["check:surface"] is None
+        elif "~identity" in row["id"]:
+            assert (row["check:surface"], row["check:surface:reason"]) == (False, "unchanged")
+        else:
+            assert (row["check:surface"], row["check:surface:reason"]) == (True, None)
+
+
+def test_surface_is_the_default(cli, suite):
+    assert cli("check", suite, "-q").stdout == cli("check", suite, "-w", "surface", "-q").stdout
+
+
+def test_several_checks_and_options(cli, suite, lines):
+    rows = lines(cli("check", suite, "-w", "surface", "-w", "overlap(most=0.5)", "-q").stdout)
+    assert {"check:surface", "check:overlap", "check:overlap:reason", "check:overlap:score"} <= set(rows[0])
+
+
+def test_problems_and_variants_from_two_files(cli, problems, place, suite, lines):
+    cli("vary", problems, "-w", "identity", "-w", "contractions", "-o", "variants.csv", "-q")
+    apart = lines(cli("check", problems, "variants.csv", "-q").stdout)
+    together = lines(cli("check", suite, "-q").stdout)
+    assert apart == together
+
+
+def test_variants_without_their_originals_are_refused(cli, problems, place):
+    cli("vary", problems, "-w", "identity", "-o", "variants.jsonl", "-q")
+    error = cli("check", "variants.jsonl", "-q", rc=2).stderr
+    assert error.startswith("error: variants.jsonl, line 1: of: no problem has the id 'a'; give the originals too")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv", "parquet"])
+def test_verdicts_are_heeded_whatever_the_format(cli, suite, lines, place, ending):
+    cli("check", suite, "-o", f"checked.{ending}", "-q")
+    rows = lines(cli("answer", f"checked.{ending}", "-m", "scripted", "--no-canary", "-q").stdout)
+    assert len(rows) == 3 + 5  # the originals and the contractions; the identical ones are not asked
+    assert not [row for row in rows if "~identity" in (row["variant"] or "")]
+
+
+def test_a_suite_without_any_variant_can_be_piped_on(cli, problems, lines):
+    checked = cli("check", problems, "-q").stdout
+    assert len(lines(cli("answer", "-", "-m", "scripted", "--no-canary", "-q", stdin=checked).stdout)) == 3
+
+
+def test_says_how_many_it_dropped(cli, suite):
+    assert "3 dropped; 11 rows written to out.jsonl" in cli("check", suite, "-o", "out.jsonl").stderr
+
+
+def test_a_verdict_that_is_none_is_refused(cli, suite, place):
+    text = cli("check", suite, "-q").stdout.replace('"check:surface":true', '"check:surface":"maybe"')
+    error = cli("answer", "-", "-m", "scripted", "--no-canary", "-q", stdin=text, rc=2).stderr
+    assert "check:surface: found 'maybe'; a check says true (keep) or false (drop)" in error

@@ -1,0 +1,228 @@
+"""otherwords score: the fixed contract of its JSON, tables from anywhere, groups, gates, wrong tables."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+KEYS = ["metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"]
+METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c"]
+
+#: Two buckets of one model. By hand: originals 1 of 2 right; variants 2 of 5; flips 2 of 5; P_C the mean of 5/9 and 1.
+ANSWERS = [
+    {"bucket": "1", "variant": None, "gold": "yes", "pred": "yes"},
+    {"bucket": "1", "variant": "1a", "gold": "yes", "pred": "no"},
+    {"bucket": "1", "variant": "1b", "gold": "yes", "pred": "yes"},
+    {"bucket": "1", "variant": "1c", "gold": "yes", "pred": "yes"},
+    {"bucket": "2", "variant": None, "gold": "no", "pred": "maybe"},
+    {"bucket": "2", "variant": "2a", "gold": "no", "pred": "yes"},
+    {"bucket": "2", "variant": "2b", "gold": "no", "pred": "maybe"},
+]
+BY_HAND = {"accuracy_original": 1 / 2, "accuracy_variants": 2 / 5, "flip_rate": 2 / 5, "p_c": (5 / 9 + 1) / 2}
+
+
+@pytest.fixture
+def answers(write_jsonl, place):
+    return write_jsonl(place / "answers.jsonl", ANSWERS)
+
+
+def test_json_has_exactly_these_keys_and_unrounded_fractions(cli, answers):
+    scores = json.loads(cli("score", answers, "--json").stdout)
+    assert [list(score) for score in scores] == [KEYS] * 4
+    assert [score["metric"] for score in scores] == METRICS
+    for score in scores:
+        assert score["value"] == pytest.approx(BY_HAND[score["metric"]], abs=1e-15)
+        assert 0 <= score["low"] <= score["value"] <= score["high"] <= 1
+        assert score["group"] is None
+        assert score["n_units"] == 2
+        assert score["n_answers"] == (2 if score["metric"] == "accuracy_original" else 5)
+        assert score["signature"].startswith(f"{score['metric']}.v1()")
+        for part in ("interval=percentile(confidence=0.95, replicates=10000", "seed=1", "otherwords="):
+            assert part in score["signature"]
+
+
+def test_a_plain_table_without_model_cluster_or_probabilities_in_every_format(cli, answers, place):
+    expected = cli("score", answers, "--json").stdout
+    table = pl.DataFrame(ANSWERS)
+    table.write_parquet("a.parquet")
+    table.write_csv("a.csv")
+    table.write_csv("a.tsv", separator="\t")
+    table.with_columns(pl.col("variant").fill_null("")).write_csv("r.tsv", separator="\t", quote_style="always")
+    for name in ("a.parquet", "a.csv", "a.tsv", "r.tsv"):
+        assert cli("score", name, "--json").stdout == expected
+    assert cli("score", "-", "--json", stdin=answers.read_bytes()).stdout == expected
+    windows = b"\xef\xbb\xbf" + answers.read_bytes().replace(b"\n", b"\r\n")
+    (place / "windows.jsonl").write_bytes(windows)
+    assert cli("score", "windows.jsonl", "--json").stdout == expected
+    assert cli("score", "-", "--json", stdin=windows).stdout == expected
+
+
+def test_ids_that_look_like_numbers_stay_apart(cli, place):
+    (place / "a.csv").write_text(
+        "bucket,variant,gold,pred\n01,,1,1\n01,v,1,0\n1,,0,0\n1,v,0,0\n1.0,,0,1\n1.0,v,0,1\n", encoding="utf-8"
+    )
+    scores = json.loads(cli("score", "a.csv", "--json").stdout)
+    assert {score["metric"]: score["n_units"] for score in scores}["flip_rate"] == 3
+
+
+def test_other_order_of_rows_same_bytes(cli, answers, write_jsonl, place):
+    turned = write_jsonl(place / "turned.jsonl", ANSWERS[::-1])
+    assert cli("score", turned, "--json").stdout == cli("score", answers, "--json").stdout
+
+
+def test_chosen_metrics_seed_replicates_and_confidence(cli, answers):
+    options = ("--metric", "flip_rate", "--seed", "7", "--replicates", "50", "--confidence", "0.8")
+    [score] = json.loads(cli("score", answers, "--json", *options).stdout)
+    assert score["metric"] == "flip_rate"
+    assert "confidence=0.8, replicates=50" in score["signature"]
+    assert "seed=7" in score["signature"]
+    assert "80% interval" in cli("score", answers, *options).stdout
+
+
+def test_groups(cli, write_jsonl, place):
+    rows = [{**row, "model": model, "topic": "x" if row["bucket"] == "1" else "y"} for model in "mn" for row in ANSWERS]
+    path = write_jsonl(place / "by.jsonl", rows)
+    scores = json.loads(cli("score", path, "--json", "--by", "topic", "--metric", "flip_rate").stdout)
+    assert [(score["model"], score["group"], score["value"]) for score in scores] == [
+        (model, group, value)
+        for model in "mn"
+        for group, value in ((None, 2 / 5), ("topic=x", 1 / 3), ("topic=y", 1 / 2))
+    ]
+    assert all(score["low"] is None for score in scores if score["group"])  # one cluster has no interval
+    shown = cli("score", path, "--by", "topic", "--metric", "flip_rate").stdout
+    for text in ("topic=x", "33.3 %", "–", "model", "group"):
+        assert text in shown
+
+
+def test_the_table_for_people(cli, answers):
+    shown = cli("score", answers).stdout
+    for text in (*METRICS, "95% interval", "40.0 %", "77.8 %", "buckets", "answers"):
+        assert text in shown
+    assert "\x1b" not in shown
+
+
+def test_quiet_shows_nothing(cli, answers):
+    result = cli("score", answers, "--quiet")
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_task_overrides_the_labels_found(cli, answers, place):
+    error = cli("score", answers, "--task", "nli", rc=2).stderr
+    assert "row 1: gold: found 'yes'; use one of entailment, neutral, contradiction" in error
+    (place / "mine.toml").write_text('fields = ["a"]\nlabels = ["yes", "no", "maybe"]\n')
+    assert cli("score", answers, "--task", "mine.toml", "--json").stdout == cli("score", answers, "--json").stdout
+
+
+def test_gates(cli, answers):
+    cli("score", answers, "--require", "flip_rate<=40%", "--require", "p_c > 0.7", "-q")
+    result = cli("score", answers, "--require", "flip_rate<0.4", "--require", "p_c>=0.9", "--json", rc=1)
+    assert len(json.loads(result.stdout)) == 4  # the scores are told all the same
+    assert result.stderr == (
+        "error: model: flip_rate is 0.4, required < 0.4; model: p_c is 0.7777777777777778, required >= 0.9\n"
+    )
+
+
+@pytest.mark.parametrize("gate", ["flip_rate", "flip_rate==1", "flip_rate<=", "<0.1", "flip_rate<=1.2.3", "flips<0.1"])
+def test_a_gate_that_cannot_be_told(cli, place, gate):
+    # No such answers either: a wrong gate is told before anything is read.
+    error = cli("score", "absent.jsonl", "--require", gate, rc=2).stderr
+    assert repr(gate) in error
+
+
+def test_a_run_folder_and_its_answers(cli, problems, place):
+    cli("run", "--data", problems, "-w", "contractions", "-m", "scripted", "--no-canary", "-o", "run", "-q")
+    printed = cli("score", "run", "--json").stdout
+    assert json.loads(printed) == json.loads((place / "run" / "scores.json").read_text(encoding="utf-8"))
+    assert cli("score", "run/answers", "--json").stdout == printed
+
+
+def _spoilt(row, **changes):
+    return [{**one, **(changes if number == row else {})} for number, one in enumerate(ANSWERS, 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (_spoilt(3, pred=None), "row 3: pred: found None; use one of"),
+        (_spoilt(2, gold="no"), "row 2: gold: variant '1a' says 'no', its original otherwise; a variant keeps"),
+        (_spoilt(5, variant="2c"), "row 5: variant: bucket '2' has 0 originals; every bucket has one"),
+        (_spoilt(2, variant=None), "row 1: variant: bucket '1' has 2 originals; every bucket has one"),
+        (_spoilt(3, variant="1a"), "row 3: variant: variant '1a' is answered twice; give each answer once"),
+        (_spoilt(6, bucket=None), "row 6: bucket: found nothing; every answer needs one"),
+        (
+            [{k: v for k, v in row.items() if k != "pred"} for row in ANSWERS],
+            "pred: no such column; an answers table has bucket, variant, gold, pred; found bucket, variant, gold",
+        ),
+        (
+            [{**row, "p:yes": 0.5, "p:no": 0.5, "p:maybe": 0.0 if row["variant"] != "1c" else 0.1} for row in ANSWERS],
+            "row 4: p:: found {'p:yes': 0.5, 'p:no': 0.5, 'p:maybe': 0.1}; probabilities must be numbers from 0 to 1",
+        ),
+    ],
+)
+def test_a_wrong_table(cli, write_jsonl, place, rows, said):
+    error = cli("score", write_jsonl(place / "wrong.jsonl", rows), "--json", rc=2).stderr
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert said in error
+
+
+@pytest.mark.xfail(strict=False, reason="pipeline.score says 'the answers of m', and counts the rows of each model")
+def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place):
+    rows = [{**row, "model": "m"} for row in ANSWERS] + [{**row, "model": "n"} for row in _spoilt(2, gold="no")]
+    assert "wrong.jsonl, row 9" in cli("score", write_jsonl(place / "wrong.jsonl", rows), rc=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.jsonl", '{"bucket": 1}\n{"bucket": 1,\n', "a.jsonl, line 2: broken JSON at column"),
+        ("a.jsonl", '{"bucket": 1}\n\n[1]\n', "a.jsonl, line 3: found [1]; write one JSON object a line"),
+        (
+            "a.jsonl",
+            '{"bucket":1,"variant":null,"gold":"a","pred":"a","p:a":1.0}\n{"bucket":1,"variant":"v","p:a":NaN}\n',
+            "a.jsonl, line 2: p:a: found nan; give a number, or null",
+        ),
+        ("a.jsonl", "", "a.jsonl: is empty; give a table with at least one row"),
+        ("a.csv", "\n", "a.csv: is empty; give a header and at least one row"),
+        ("a.csv", "bucket,variant,gold,pred\n1,,a,a\n1,v,a,a,x\n", "a.csv, line 3: found 5 cells under 4 column names"),
+        ("a.parquet", "not parquet", "a.parquet: cannot be read as Parquet"),
+        ("a.txt", "x", "a.txt: has a format unknown here; use one of .jsonl"),
+    ],
+)
+def test_a_file_that_is_no_table(cli, place, name, text, said):
+    (place / name).write_text(text, encoding="utf-8")
+    error = cli("score", name, rc=2).stderr
+    assert error.startswith(f"error: {said}")
+    assert error.count("\n") == 1
+
+
+def test_a_broken_line_far_down_is_named(cli, place):
+    good = json.dumps(ANSWERS[0])
+    (place / "long.jsonl").write_text("\n".join([good] * 4710 + [good[:-1]]) + "\n")
+    assert cli("score", "long.jsonl", rc=2).stderr.startswith("error: long.jsonl, line 4711: broken JSON at column")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("absent.jsonl",), "absent.jsonl: there is no such file"),
+        ((".",), ".: holds no Parquet files; name a file, or the folder of a finished run"),
+        (("answers.jsonl", "--metric", "flips"), "no metrics named 'flips'; there are: accuracy_original.v1"),
+        (("answers.jsonl", "--by", "topic"), "no column 'topic' to group by; there are: bucket"),
+        (("answers.jsonl", "--task", "nil"), "no task 'nil'; there are nli"),
+    ],
+)
+def test_wrong_names(cli, answers, arguments, said):
+    assert said.replace("bucket", "") in cli("score", *arguments, rc=2).stderr.replace("bucket", "")
+
+
+@pytest.mark.filterwarnings("default")
+def test_originals_alone_have_an_accuracy_and_nothing_else(cli, write_jsonl, place):
+    path = write_jsonl(place / "o.jsonl", [row for row in ANSWERS if row["variant"] is None])
+    result = cli("score", path, "--json")
+    values = {score["metric"]: score["value"] for score in json.loads(result.stdout)}
+    assert values == {"accuracy_original": 0.5, "accuracy_variants": None, "flip_rate": None, "p_c": None}
+    assert "warning: flip_rate of model: nothing to measure" in result.stderr
+    assert "required" in cli("score", path, "--require", "flip_rate<=1", rc=1).stderr

@@ -1,0 +1,45 @@
+"""What tests of all parts share: files of rows, and the data of the papers where it is present."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DATA = Path(__file__).parents[1].parent / "shared" / "data"
+#: A good row; tests spoil copies of it.
+GOOD = {"premise": "A man sleeps.", "hypothesis": "Somebody sleeps.", "label": "entailment"}
+
+
+@pytest.fixture
+def good() -> dict[str, Any]:
+    return dict(GOOD)
+
+
+@pytest.fixture
+def jsonl(tmp_path: Path) -> Callable[..., Path]:
+    """Write rows (or lines, as text or bytes) to a file of the given name."""
+
+    def write(
+        *rows: dict[str, Any] | str | bytes, name: str = "rows.jsonl", end: str = "\n", mark: bytes = b""
+    ) -> Path:
+        lines = [
+            row if isinstance(row, bytes) else (row if isinstance(row, str) else json.dumps(row)).encode()
+            for row in rows
+        ]
+        path = tmp_path / name
+        path.write_bytes(mark + b"".join(line + end.encode() for line in lines))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The data of the papers, beside the checkout."""
+    if not DATA.is_dir():
+        pytest.skip("needs ../shared/data")
+    return DATA

@@ -1,0 +1,403 @@
+"""The door: every kind of bad row is refused with its place, field, what was found and what would work."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from otherwords.datasets.intake import Intake
+from otherwords.datasets.records import Record
+from otherwords.errors import BadInput
+from otherwords.problem import TASKS, Task
+from otherwords.storage.files import digest
+
+NLI = TASKS["nli"]
+GOOD = {"premise": "A man sleeps.", "hypothesis": "Somebody sleeps.", "label": "entailment"}
+
+
+def records(*rows):
+    return [Record(f"f.jsonl, line {number}", row) for number, row in enumerate(rows, 1)]
+
+
+def taken(*rows, task=NLI, **options):
+    intake = Intake(task, **options)
+    return list(intake.rows(records(*rows))), intake
+
+
+def without(name, row=GOOD):
+    return {key: value for key, value in row.items() if key != name}
+
+
+# What is refused, and in which words.
+
+BAD = {
+    "missing column": (
+        without("premise"),
+        "premise",
+        "no such column",
+        "there are hypothesis, label: map one with --field premise=COLUMN",
+    ),
+    "missing label": (
+        without("label"),
+        "label",
+        "no such column",
+        "there are premise, hypothesis: map one with --field label=COLUMN",
+    ),
+    "wrong column": (
+        {**without("premise"), "Premise": "A."},
+        "premise",
+        "no such column",
+        "there are hypothesis, label, Premise",
+    ),
+    "unknown label": (
+        {**GOOD, "label": "maybe"},
+        "label",
+        "found 'maybe'",
+        "nli has entailment, neutral, contradiction: map it with --label 'maybe'=...",
+    ),
+    "no label": ({**GOOD, "label": None}, "label", "found None", "nli has entailment, neutral, contradiction"),
+    "label of a number": ({**GOOD, "label": 0}, "label", "found 0", "map it with --label 0=..."),
+    "empty label": ({**GOOD, "label": ""}, "label", "found ''", "nli has entailment"),
+    "empty text": (
+        {**GOOD, "hypothesis": ""},
+        "hypothesis",
+        "found an empty text",
+        "fill it in, or leave the row out with --skip-bad",
+    ),
+    "blank text": ({**GOOD, "hypothesis": " \t\u3000\n"}, "hypothesis", "found an empty text", "fill it in"),
+    "null text": ({**GOOD, "premise": None}, "premise", "found an empty text", "fill it in"),
+    "number for text": ({**GOOD, "premise": 12}, "premise", "found 12", "texts must be strings"),
+    "list for text": ({**GOOD, "premise": ["A."]}, "premise", "found ['A.']", "texts must be strings"),
+    "empty id": ({**GOOD, "id": " "}, "id", "found nothing", "give every row an id, or leave the column out"),
+    "null id": ({**GOOD, "id": None}, "id", "found nothing", "give every row an id"),
+    "of itself": ({**GOOD, "id": "x", "of": "x"}, "of", "'x' is a variant of itself", ""),
+    "half a character": ({**GOOD, "premise": "a \ud83d b"}, "premise", "found half a character", "write both halves"),
+    "half a character aside": ({**GOOD, "note": ["\ud83d"]}, "note", "found half a character", "write both halves"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_row_is_refused_with_place_field_finding_and_remedy(name):
+    row, field, found, fix = BAD[name]
+    with pytest.raises(BadInput, match=rf"^f\.jsonl, line 2: {field}: {re.escape(found)}.*{re.escape(fix)}") as caught:
+        taken({**GOOD, "id": "first"}, row)
+    assert caught.value.exit_code == 2
+    assert (caught.value.where, caught.value.field) == ("f.jsonl, line 2", field)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_skip_bad_goes_on_and_keeps_the_row_with_its_reason(name):
+    row, field, found, _ = BAD[name]
+    rows, intake = taken({**GOOD, "id": "first"}, row, {**GOOD, "id": "last"}, skip_bad=True)
+    assert [one["id"] for one in rows] == ["first", "last"]
+    (kept,) = intake.rejected
+    assert (kept["where"], kept["field"]) == ("f.jsonl, line 2", field)
+    assert found in kept["reason"]
+    assert kept["row"] == row
+    assert json.loads(json.dumps(kept)) == kept
+    assert intake.accepted == 2
+
+
+def test_what_could_not_even_be_read():
+    broken = [Record("f.jsonl, line 1", GOOD), Record("f.jsonl, line 2", {"line": "{"}, "broken JSON: oh")]
+    with pytest.raises(
+        BadInput, match=r"f\.jsonl, line 2: broken JSON: oh; repair the row, or leave it out with --skip-b"
+    ):
+        list(Intake(NLI).rows(broken))
+    intake = Intake(NLI, skip_bad=True)
+    assert len(list(intake.rows(broken))) == 1
+    assert intake.rejected[0]["row"] == {"line": "{"}
+
+
+def test_an_id_twice():
+    with pytest.raises(BadInput, match=r"f\.jsonl, line 3: id: 'a' occurs twice; ids must be unique"):
+        taken({**GOOD, "id": "a"}, {**GOOD, "id": "b"}, {**GOOD, "id": " a "})
+    with pytest.raises(BadInput, match=r"line 2: id: 'a' occurs twice"):
+        taken({**GOOD, "id": "a"}, {**GOOD, "id": "a", "of": "a"})
+
+
+def test_an_id_that_a_rejected_row_had_is_free():
+    rows, intake = taken({**GOOD, "id": "a", "label": "?"}, {**GOOD, "id": "a"}, skip_bad=True)
+    assert [row["id"] for row in rows] == ["a"]
+    assert [bad["field"] for bad in intake.rejected] == ["label"]
+
+
+def test_numbers_serve_as_ids_where_there_are_none():
+    rows, _ = taken(GOOD, GOOD, {**GOOD, "label": "-"}, GOOD)
+    assert [row["id"] for row in rows] == ["1", "2", "4"]
+    assert [row["id"] for row in taken({**GOOD, "id": 0}, {**GOOD, "id": 7})[0]] == ["0", "7"]
+
+
+def test_a_bucket_without_original():
+    orphan = {**GOOD, "id": "v", "of": "gone"}
+    with pytest.raises(BadInput, match=r"line 2: of: no problem has the id 'gone'; give the originals too"):
+        taken({**GOOD, "id": "o"}, orphan)
+    rows, intake = taken({**GOOD, "id": "o"}, orphan, skip_bad=True)
+    assert len(rows) == 1
+    assert intake.rejected[0]["row"] == orphan
+
+
+def test_a_variant_of_a_variant_has_no_original():
+    chain = [{**GOOD, "id": "o"}, {**GOOD, "id": "v", "of": "o"}, {**GOOD, "id": "w", "of": "v"}]
+    with pytest.raises(BadInput, match=r"line 3: of: no problem has the id 'v'"):
+        taken(*chain)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_variant_whose_gold_differs(late):
+    suite = [{**GOOD, "id": "o"}, {**GOOD, "id": "v", "of": "o", "label": "neutral"}, {**GOOD, "id": "w", "of": "o"}]
+    suite = suite[::-1] if late else suite
+    where = "line 2"
+    message = rf"{where}: label: the variant 'v' says 'neutral' but its original 'o' says 'entailment'; a variant keeps"
+    with pytest.raises(BadInput, match=message):
+        taken(*suite)
+    rows, intake = taken(*suite, skip_bad=True)
+    assert [row["id"] for row in rows] == ["o", "w"]
+    assert [bad["where"] for bad in intake.rejected] == [f"f.jsonl, {where}"]
+    assert intake.accepted == 2
+
+
+def test_variants_of_a_rejected_original_go_with_it():
+    suite = [{**GOOD, "id": "o", "premise": ""}, {**GOOD, "id": "v", "of": "o"}, {**GOOD, "id": "p"}]
+    rows, intake = taken(*suite, skip_bad=True)
+    assert [row["id"] for row in rows] == ["p"]
+    assert [bad["field"] for bad in intake.rejected] == ["premise", "of"]
+
+
+def test_nothing_left_is_refused():
+    with pytest.raises(
+        BadInput, match=r"no problem left \(0 without a majority label, 0 rejected\); give at least one"
+    ):
+        taken()
+    with pytest.raises(BadInput, match=r"no problem left \(2 without a majority label, 0 rejected\)"):
+        taken({**GOOD, "label": "-"}, {**GOOD, "label": "-"})
+    with pytest.raises(BadInput, match=r"0 without a majority label, 1 rejected, the first: f\.jsonl, line 1: premise"):
+        taken({**GOOD, "premise": ""}, skip_bad=True)
+
+
+# No majority.
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 2, 0, 3), (3, 2, 1, 0)])
+def test_no_majority_is_counted_and_left_out_with_its_variants(order):
+    suite = [
+        {**GOOD, "id": "o", "label": "-"},
+        {**GOOD, "id": "v", "of": "o", "label": "-"},
+        {**GOOD, "id": "w", "of": "o"},
+        {**GOOD, "id": "p"},
+    ]
+    rows, intake = taken(*[suite[place] for place in order])
+    assert [row["id"] for row in rows] == ["p"]
+    assert (intake.no_majority, intake.accepted, intake.rejected) == (3, 1, [])
+
+
+def test_a_single_variant_without_majority_is_left_out_alone():
+    rows, intake = taken(
+        {**GOOD, "id": "o"}, {**GOOD, "id": "v", "of": "o", "label": "-"}, {**GOOD, "id": "w", "of": "o"}
+    )
+    assert [row["id"] for row in rows] == ["o", "w"]
+    assert intake.no_majority == 1
+
+
+def test_the_users_own_mark_for_no_majority():
+    _, intake = taken(GOOD, {**GOOD, "label": -1}, labels={"-1": "-"})
+    assert intake.no_majority == 1
+
+
+# What comes out.
+
+
+def test_rows_are_complete():
+    (row, variant), _ = taken(
+        {**GOOD, "id": "o", "topic": "sleep"}, {**GOOD, "id": "v", "of": "o", "how": "human", "cluster": "other"}
+    )
+    cluster = digest("A man sleeps.")[:16]
+    assert row == {"id": "o", "of": None, "how": None, **GOOD, "cluster": cluster, "topic": "sleep"}
+    assert variant == {"id": "v", "of": "o", "how": "human", **GOOD, "cluster": cluster}
+
+
+def test_the_cluster_is_the_premise_unless_told():
+    same = {**GOOD, "hypothesis": "He snores."}
+    other = {**GOOD, "premise": "A dog sleeps."}
+    rows, _ = taken(GOOD, same, other, {**other, "cluster": 5}, {**other, "cluster": " "})
+    clusters = [row["cluster"] for row in rows]
+    assert clusters[0] == clusters[1] != clusters[2] == clusters[4]
+    assert clusters[3] == "5"
+
+
+@given(st.permutations(range(7)))
+def test_order_of_rows_does_not_matter(order):
+    suite = [{**GOOD, "id": f"o{i}"} for i in range(2)]
+    suite += [{**GOOD, "id": f"v{i}{j}", "of": f"o{i}"} for i in range(2) for j in range(2)]
+    suite.append({**GOOD, "id": "v9", "of": "o1"})
+    rows, intake = taken(*[suite[place] for place in order])
+    assert sorted(row["id"] for row in rows) == sorted(row["id"] for row in suite)
+    seen = set()
+    for row in rows:
+        assert row["of"] is None or row["of"] in seen
+        seen.add(row["id"])
+    assert intake.accepted == 7
+
+
+def test_what_waits_is_given_as_soon_as_its_original_is_there():
+    intake = Intake(NLI)
+    stream = intake.rows(records({**GOOD, "id": "v", "of": "o"}, {**GOOD, "id": "o"}, {**GOOD, "id": "p"}))
+    assert [next(stream)["id"] for _ in range(3)] == ["o", "v", "p"]
+
+
+def test_optional_fields_may_be_absent_null_or_empty():
+    row = {"hypothesis": "H.", "update": "U.", "label": "weakener"}
+    rows, _ = taken(row, {**row, "premise": None}, {**row, "premise": ""}, task=TASKS["d-nli"])
+    assert [one["premise"] for one in rows] == ["", "", ""]
+    assert len({one["cluster"] for one in rows}) == 1
+
+
+@pytest.mark.parametrize("label", ["entailment", "Entailment", " ENTAILMENT "])
+def test_labels_are_recognised_plainly(label):
+    assert taken({**GOOD, "label": label})[0][0]["label"] == "entailment"
+
+
+def test_labels_with_underscores():
+    assert taken({**GOOD, "label": "Not_Entailed"}, task=TASKS["rte"])[0][0]["label"] == "not-entailed"
+
+
+def test_labels_are_mapped():
+    mapping = {"0": "entailment", "E": "entailment", "true": "neutral", "Contra_diction": "contradiction"}
+    found = [0, "0", "e", True, "contra-diction", "neutral"]
+    rows, _ = taken(*[{**GOOD, "label": label} for label in found], labels=mapping)
+    wanted = ["entailment", "entailment", "entailment", "neutral", "contradiction", "neutral"]
+    assert [row["label"] for row in rows] == wanted
+
+
+def test_a_mapping_may_overrule_a_name_of_the_task():
+    assert taken(GOOD, labels={"entailment": "contradiction"})[0][0]["label"] == "contradiction"
+
+
+def test_mappings_to_nowhere_are_refused_at_once():
+    with pytest.raises(BadInput, match=r"cannot map to \['entails'\]; nli has entailment, neutral, contradiction"):
+        Intake(NLI, labels={"0": "entails"})
+    with pytest.raises(
+        BadInput, match=r"cannot map \['sentence'\]; nli has cluster, how, hypothesis, id, label, of, premise"
+    ):
+        Intake(NLI, columns={"sentence": "s1"})
+
+
+# Columns under other names.
+
+THEIRS = {"key": "k1", "s1": "P.", "s2": "H.", "gold": "neutral", "parent": "", "via": "gpt", "doc": "d1"}
+MAP = {
+    "id": "key",
+    "premise": "s1",
+    "hypothesis": "s2",
+    "label": "gold",
+    "of": "parent",
+    "how": "via",
+    "cluster": "doc",
+}
+
+
+def test_every_column_can_be_mapped():
+    (row,), _ = taken(THEIRS, columns=MAP)
+    assert row == {
+        "id": "k1",
+        "of": None,
+        "how": "gpt",
+        "premise": "P.",
+        "hypothesis": "H.",
+        "label": "neutral",
+        "cluster": "d1",
+    }
+
+
+def test_columns_may_be_swapped():
+    (row,), _ = taken(GOOD, columns={"premise": "hypothesis", "hypothesis": "premise"})
+    assert (row["premise"], row["hypothesis"]) == ("Somebody sleeps.", "A man sleeps.")
+
+
+def test_one_column_may_serve_twice():
+    (row,), _ = taken({**GOOD, "doc": "d1"}, columns={"id": "doc", "cluster": "doc"})
+    assert (row["id"], row["cluster"]) == ("d1", "d1")
+    assert "doc" not in row
+
+
+def test_a_column_whose_name_was_given_away_is_kept_aside():
+    (row,), _ = taken({**GOOD, "s1": "P."}, columns={"premise": "s1"})
+    assert row["premise"] == "P."
+    assert row["input_premise"] == "A man sleeps."
+
+
+@pytest.mark.parametrize("name", ["id", "of", "how", "cluster"])
+def test_a_mapped_column_that_no_row_has_is_an_error(name):
+    """A typing error in --field id=... once numbered the rows in silence."""
+    with pytest.raises(BadInput, match=rf"{name}: no (such|row has the) column"):
+        taken(GOOD, GOOD, columns={name: "pairId"})
+
+
+def test_a_mapped_column_may_be_absent_from_some_rows():
+    rows, _ = taken({**GOOD, "id": "o"}, {**GOOD, "id": "v", "parent": "o"}, columns={"of": "parent"})
+    assert [row["of"] for row in rows] == [None, "o"]
+
+
+# Columns that come along.
+
+
+def test_extra_columns_pass_and_nested_ones_as_json():
+    extra = {"n": 1, "x": 0.5, "ok": True, "nothing": None, "tags": ["a", "ü"], "more": {"k": [1]}, "big": 10**30}
+    (row,), _ = taken({**GOOD, **extra})
+    assert {name: row[name] for name in extra} == {
+        **extra,
+        "tags": '["a", "ü"]',
+        "more": '{"k": [1]}',
+        "big": "1" + "0" * 30,
+    }
+
+
+@pytest.mark.parametrize("name", ["model", "bucket", "variant", "gold", "pred", "row"])
+def test_names_of_later_columns_are_kept_apart(name):
+    (row,), _ = taken({**GOOD, name: "x"})
+    assert name not in row
+    assert row[f"input_{name}"] == "x"
+
+
+def test_clashing_extra_names_lose_nothing():
+    (row,), _ = taken({**GOOD, "model": 1, "input_model": 2, "input_input_model": 3})
+    assert sorted(value for key, value in row.items() if key.endswith("model")) == [1, 2, 3]
+    (row,), _ = taken({**GOOD, "input_model": 2, "model": 1})
+    assert row["input_model"] == 2
+
+
+def test_passing_the_door_twice_changes_nothing():
+    first, _ = taken({**GOOD, "id": "a", "model": "m", "tags": ["x"]}, {**GOOD, "id": "v", "of": "a"})
+    again, _ = taken(*first)
+    assert again == first
+
+
+def test_long_texts_and_any_language():
+    text = "wörd 木 \U0001f600 " * 5_000
+    (row,), _ = taken({**GOOD, "premise": text})
+    assert row["premise"] == text
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(NLI.labels)), min_size=1, max_size=8), st.randoms())
+def test_good_rows_come_out_as_they_went_in(texts, chance: random.Random):
+    given_rows = [{"id": i, "premise": p, "hypothesis": h, "label": label} for i, (p, h, label) in enumerate(texts)]
+    chance.shuffle(given_rows)
+    rows, intake = taken(*given_rows)
+    assert [(int(r["id"]), r["premise"], r["hypothesis"], r["label"]) for r in rows] == [
+        tuple(row.values()) for row in given_rows
+    ]
+    assert intake.accepted == len(texts)
+
+
+def test_a_task_of_ones_own():
+    task = Task("choice", ("story", "end1", "end2"), ("end1", "end2"), ("end1", "end2"))
+    (row,), _ = taken({"story": "S.", "end1": "A.", "end2": "B.", "label": "END1", "premise": "extra"}, task=task)
+    assert (row["label"], row["premise"], row["cluster"]) == ("end1", "extra", digest("S.")[:16])

@@ -1,0 +1,265 @@
+"""What `score` makes of odd and bad answers tables: a clear error or a documented value, never a silent 0 or NaN."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from otherwords.errors import BadInput, OtherwordsError, UnknownName
+from otherwords.metrics import table
+from otherwords.metrics.coding import codes, has_duplicates
+from otherwords.pipeline import score
+from otherwords.problem import Score
+
+#: Two buckets; one of three variants flips.
+GOOD: dict[str, list[Any]] = {
+    "bucket": ["a", "a", "a", "b", "b"],
+    "variant": [None, "a1", "a2", None, "b1"],
+    "gold": ["yes", "yes", "yes", "no", "no"],
+    "pred": ["yes", "no", "yes", "no", "no"],
+}
+P = {"p:yes": [0.9, 0.2, 0.8, 0.3, 0.4], "p:no": [0.1, 0.8, 0.2, 0.7, 0.6]}
+
+
+def changed(**columns: list[Any]) -> pl.DataFrame:
+    return pl.DataFrame({**GOOD, **columns}, strict=False)
+
+
+def cell(column: str, row: int, value: Any, **more: list[Any]) -> pl.DataFrame:
+    values = list({**GOOD, **more}[column])
+    values[row] = value
+    return changed(**{**more, column: values})
+
+
+def values(scores: list[Score]) -> dict[str, float | None]:
+    return {one.metric: one.value for one in scores}
+
+
+EXPECTED = {"accuracy_original": 1.0, "accuracy_variants": 2 / 3, "flip_rate": 1 / 3, "p_c": 0.75}
+
+BAD = {
+    "empty table": (changed().head(0), ["no answers", "at least one row"]),
+    "table of nothing": (pl.DataFrame(), ["no answers"]),
+    **{f"no {name}": (changed().drop(name), [f"{name}: no such column", "found "]) for name in GOOD},
+    "no original": (cell("variant", 3, "b0"), ["row 4: variant", "'b' has 0 originals", "empty variant"]),
+    "two originals": (cell("variant", 1, None), ["row 1: variant", "'a' has 2 originals"]),
+    "an original null, another empty": (cell("variant", 1, ""), ["row 1: variant", "'a' has 2 originals"]),
+    "answered twice": (cell("variant", 2, "a1"), ["row 3: variant", "'a1' is answered twice", "once"]),
+    "gold differs": (cell("gold", 2, "no"), ["row 3: gold", "'a2' says 'no'", "label of its original"]),
+    "null bucket": (cell("bucket", 2, None), ["row 3: bucket", "found nothing"]),
+    "null pred": (cell("pred", 4, None), ["row 5: pred", "found None", "no, yes"]),
+    "null gold": (cell("gold", 0, None), ["row 1: gold", "found None", "no, yes"]),
+    "no label at all": (changed(gold=[None] * 5, pred=[None] * 5), ["row 1: gold", "found None"]),
+    "null model": (changed(model=["m", "m", "m", None, "m"]), ["row 4: model", "found nothing"]),
+    "lists for labels": (changed(gold=[["yes"]] * 5), ["row 1: gold", "found ['yes']"]),
+    "NaN": (cell("p:no", 1, float("nan"), **P), ["row 2: p:", "nan", "sum to one"]),
+    "infinite": (cell("p:no", 1, float("inf"), **P), ["row 2: p:", "inf", "sum to one"]),
+    "sum not one": (cell("p:no", 2, 0.5, **P), ["row 3: p:", "'p:no': 0.5", "sum to one"]),
+    "below zero": (changed(**{"p:yes": [1.2, *P["p:yes"][1:]], "p:no": [-0.2, *P["p:no"][1:]]}), ["row 1: p:", "-0.2"]),
+    "one probability missing": (cell("p:yes", 3, None, **P), ["row 4: p:", "None"]),
+    "probabilities missing in one row": (
+        changed(**{name: [*column[:4], None] for name, column in P.items()}),
+        ["row 5: p:", "None"],
+    ),
+    "words for probabilities": (changed(**{**P, "p:yes": ["0.9", "0.2", "high", "0.3", "0.4"]}), ["row 3: p:", "high"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_tables_are_refused_with_place_found_and_fix(case: str) -> None:
+    answers, parts = BAD[case]
+    with pytest.raises(BadInput) as caught:
+        score(answers, replicates=10)
+    for part in parts:
+        assert part in str(caught.value)
+    assert caught.value.fix
+
+
+def test_unknown_label_under_a_task_names_row_and_labels() -> None:
+    answers = changed(gold=["entailed"] * 5, pred=["entailed", "entailed", "maybe", "entailed", "not-entailed"])
+    with pytest.raises(BadInput, match=r"row 3: pred: found 'maybe'; use one of entailed, not-entailed"):
+        score(answers, task="rte")
+    with pytest.raises(BadInput, match=r"row 1: gold: found 'yes'; use one of entailment, neutral, contradiction"):
+        score(changed(), task="nli")
+    with pytest.raises(UnknownName, match="no task 'nil'; there are nli"):
+        score(changed(), task="nil")
+
+
+def test_error_names_the_model_whose_rows_are_counted() -> None:
+    two = pl.concat([changed(model=["good"] * 5), cell("pred", 1, None, model=["worse"] * 5)])
+    with pytest.raises(BadInput, match="the answers of worse, row 2: pred"):
+        score(two)
+
+
+def test_wrong_options_are_refused() -> None:
+    for options in ({"confidence": 0.0}, {"confidence": 1.0}, {"confidence": 95}, {"replicates": 0}):
+        with pytest.raises(BadInput, match="confidence must lie between 0 and 1"):
+            score(changed(), **options)  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match=r"no metrics named 'flips'; there are: accuracy_original\.v1"):
+        score(changed(), ["flips"])
+    with pytest.raises(UnknownName, match="no column 'genre' to group by; there are: bucket, variant"):
+        score(changed(), by=["genre"])
+
+
+SAME = {
+    "as it is": changed(),
+    "empty originals": changed(variant=["", "a1", "a2", "", "b1"]),
+    "number ids": changed(bucket=[7, 7, 7, -3, -3], variant=[None, 1, 2, None, 1]),
+    "huge number ids": changed(bucket=[2**62] * 3 + [2**62 + 1] * 2),
+    "number labels": changed(gold=[1, 1, 1, 0, 0], pred=[1, 0, 1, 0, 0]),
+    "floats for number labels": changed(gold=[1, 1, 1, 0, 0], pred=[1.0, 0.0, 1.0, 0.0, 0.0]),
+    "numbers and their text": changed(gold=[1, 1, 1, 0, 0], pred=["1", "0", "1", "0", "0"]),
+    "truth values": changed(gold=[True, True, True, False, False], pred=[True, False, True, False, False]),
+    "categories": changed().with_columns(pl.all().cast(pl.Categorical)),
+    "empty categories": changed(variant=["", "a1", "a2", "", "b1"]).with_columns(pl.all().cast(pl.Categorical)),
+    "enumerations": changed().with_columns(pl.col("gold", "pred").cast(pl.Enum(["no", "yes"]))),
+    "probabilities": changed(**P),
+    "probabilities as text": changed(**{name: [str(p) for p in column] for name, column in P.items()}),
+    "no probability filled in": changed(**{"p:yes": [None] * 5, "p:no": [None] * 5}),
+    "a label never used": changed(**P, **{"p:maybe": [0.0] * 5}),
+    "float16 softmax": changed(**{**P, "p:no": [p + 0.002 for p in P["p:no"]]}),
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_the_same_table_in_other_clothes_has_the_same_scores(case: str) -> None:
+    found = score(SAME[case], replicates=50)
+    assert values(found) == pytest.approx(EXPECTED)
+    assert found == score(changed(), replicates=50)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("originals", [None, ""])
+def test_files_of_every_kind(tmp_path: Path, suffix: str, originals: str | None) -> None:
+    number = {"a1": 1, "a2": 2, "b1": 1, None: None}
+    for name, answers in {
+        "names": changed(variant=[v or originals for v in GOOD["variant"]]),
+        "numbers": changed(bucket=[1, 1, 1, 2, 2], variant=[number[v] for v in GOOD["variant"]]),
+    }.items():
+        path = tmp_path / f"{name}{suffix}"
+        if suffix == ".tsv":
+            answers.write_csv(path, separator="\t", quote_style="never")
+        else:
+            getattr(answers, {".csv": "write_csv", ".jsonl": "write_ndjson", ".parquet": "write_parquet"}[suffix])(path)
+        assert score(path, replicates=50) == score(changed(), replicates=50)
+
+
+def test_a_table_by_another_tool_with_quoted_empty_cells(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text('bucket,variant,gold,pred\n1,"",0,0\n1,1,0,1\n2,"",1,1\n2,1,1,1\n', encoding="utf-8")
+    assert values(score(path, ["flip_rate"])) == {"flip_rate": 0.5}
+
+
+def test_number_models_are_named_as_text() -> None:
+    assert {one.model for one in score(changed(model=[3] * 5), replicates=5)} == {"3"}
+    assert {one.model for one in score(changed(), replicates=5)} == {"model"}
+
+
+def test_labels_spelled_differently_are_told() -> None:
+    with pytest.warns(UserWarning, match="gold says no, yes; pred says No, Yes. Are they spelled alike?"):
+        found = score(changed(pred=[one.title() for one in GOOD["pred"]]), replicates=5)
+    assert values(found)["accuracy_original"] == 0.0
+
+
+def test_only_originals_have_an_accuracy_and_warnings_for_the_rest() -> None:
+    answers = changed().filter(pl.col("variant").is_null())
+    with pytest.warns(UserWarning, match="nothing to measure") as caught:
+        found = score(answers, replicates=20)
+    assert values(found) == {**dict.fromkeys(EXPECTED), "accuracy_original": 1.0}
+    assert sorted(str(one.message) for one in caught) == [
+        f"{name} of model: nothing to measure" for name in ("accuracy_variants", "flip_rate", "p_c")
+    ]
+    for one in found:
+        if one.value is None:
+            assert (one.low, one.high, one.n_units, one.n_answers) == (None, None, 0, 0)
+
+
+def test_nothing_to_measure_at_all_is_an_error() -> None:
+    answers = changed().filter(pl.col("variant").is_null())
+    with pytest.warns(UserWarning, match="nothing to measure"), pytest.raises(BadInput, match="answers to variants"):
+        score(answers, ["flip_rate", "p_c"])
+
+
+def test_a_group_without_variants_is_none_and_told() -> None:
+    answers = changed(genre=["x", "x", "x", "y", "y"]).filter(pl.col("variant").ne_missing("b1"))
+    with pytest.warns(UserWarning, match="flip_rate of model: nothing to measure in genre=y"):
+        found = score(answers, ["flip_rate"], by=["genre"], replicates=20)
+    assert [(one.group, one.value) for one in found] == [(None, 0.5), ("genre=x", 0.5), ("genre=y", None)]
+
+
+def test_one_bucket_of_one_variant() -> None:
+    found = score(changed().head(2))
+    assert values(found) == {"accuracy_original": 1.0, "accuracy_variants": 0.0, "flip_rate": 1.0, "p_c": 1.0}
+    assert {(one.low, one.high, one.n_units, one.n_answers) for one in found} == {(None, None, 1, 1)}
+
+
+def test_constant_answers() -> None:
+    found = {one.metric: one for one in score(changed(pred=["yes"] * 5), replicates=50)}
+    assert values(list(found.values())) == pytest.approx(
+        {"accuracy_original": 0.5, "accuracy_variants": 2 / 3, "flip_rate": 0.0, "p_c": 1.0}
+    )
+    assert (found["flip_rate"].low, found["flip_rate"].high) == (0.0, 0.0)
+
+
+def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
+    found = score(changed(kind=[None, "x", None, None, None], void=[None] * 5), ["flip_rate"], by=["kind", "void"])
+    assert [(one.group, one.value, one.n_answers) for one in found] == [(None, 1 / 3, 3), ("kind=x", 1.0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "separate"),
+    [
+        (["k", "k", "k", "k", "k"], False),
+        (["k", "k", "k", "l", "l"], True),
+        ([1, 1, 1, None, None], True),
+        ([None] * 5, True),
+        (["", "", "", "", ""], True),
+        (["b", "b", "b", None, None], True),  # a bucket without a cluster is not in the cluster of the same name
+        (["k", "other", "other", "l", "other"], True),  # a bucket belongs where its original belongs
+        (["k", "x", "y", "k", "z"], False),
+    ],
+)
+def test_clusters_as_given_and_the_bucket_where_there_is_none(cluster: list[Any], separate: bool) -> None:
+    data = table.read(changed(cluster=cluster))
+    assert sorted(set(data.cluster.tolist())) == ([0, 1] if separate else [0])
+    assert all((one.low is not None) == separate for one in score(changed(cluster=cluster), replicates=10))
+
+
+def test_columns_are_coded_as_metrics_expect() -> None:
+    data = table.read(changed(**P).reverse())
+    assert data.labels == ("yes", "no")
+    assert [data.labels[one] for one in data.gold] == GOOD["gold"][::-1]
+    assert [data.labels[one] for one in data.pred] == GOOD["pred"][::-1]
+    assert [data.labels[one] for one in data.original_pred] == ["no", "no", "yes", "yes", "yes"]
+    assert data.is_variant.tolist() == [True, False, True, True, False]
+    assert data.correct.tolist() == [True, True, True, False, True]
+    assert (data.n_buckets, sorted(set(data.bucket.tolist()))) == (2, [0, 1])
+    a = int(data.bucket[-1])
+    assert data.sum_by_bucket(data.is_variant, data.correct, ~data.is_variant)[a].tolist() == [2, 2, 1]
+    assert [int(data.evidence(uses)[a]) for uses in ("both", "variants", "originals")] == [3, 2, 1]
+
+
+@pytest.mark.parametrize("contiguous", [True, False])
+def test_codes_number_names_one_to_one(contiguous: bool) -> None:
+    random = np.random.default_rng(1)
+    names = [f"name {i}" for i in random.integers(0, 300, 4_000)]
+    names = sorted(names) if contiguous else names
+    found, count = codes(pl.Series("bucket", names), "here")
+    assert count == len(set(names))
+    assert sorted(set(found.tolist())) == list(range(count))
+    assert len(set(zip(names, found.tolist(), strict=True))) == count
+
+
+def test_duplicates_are_pairs_not_names() -> None:
+    buckets = np.arange(1_000) % 500
+    assert not has_duplicates(buckets, pl.Series(["v1"] * 500 + ["v2"] * 500))
+    assert has_duplicates(buckets, pl.Series(["v1"] * 999 + ["v2"]))
+
+
+def test_every_error_here_is_one_of_ours() -> None:
+    assert issubclass(BadInput, OtherwordsError)
+    assert BadInput.exit_code == UnknownName.exit_code == 2

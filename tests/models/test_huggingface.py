@@ -1,0 +1,265 @@
+"""A tiny BERT, made here and saved as people save theirs; and every way in which a folder can be wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+from transformers.utils import logging
+
+from otherwords.errors import BadInput, MissingExtra, WrongAnswer
+from otherwords.models.model import Answerer, as_model
+from otherwords.problem import TASKS, Batch
+from otherwords.registry import models as registry
+
+TEXT = "a dog runs in the park while it rains and no cat sleeps"
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *TEXT.split()]
+LABELS = ("contradiction", "entailment", "neutral")
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture(scope="module")
+def bert() -> BertForSequenceClassification:
+    torch.manual_seed(5)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    names = dict(enumerate(LABELS))
+    config = BertConfig(
+        vocab_size=len(WORDS), max_position_embeddings=32, id2label=names, initializer_range=0.5, **sizes
+    )
+    return BertForSequenceClassification(config).eval()
+
+
+@pytest.fixture(scope="module")
+def saved(bert, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("hf") / "tiny"
+    logging.disable_progress_bar()
+    bert.save_pretrained(folder)
+    logging.enable_progress_bar()
+    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    pair, special = "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 2), ("[SEP]", 3)]
+    words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, special)
+    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    PreTrainedTokenizerFast(tokenizer_object=words, model_input_names=inputs, **names).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def tiny(saved, tmp_path) -> Path:
+    """A copy to spoil."""
+    return Path(shutil.copytree(saved, tmp_path / "tiny"))
+
+
+def load(spec: str) -> Answerer:
+    bound = registry.make(spec)
+    return Answerer(spec, bound.signature, as_model(bound.function), TASKS["nli"], {})
+
+
+def batch(texts: list[tuple[str, str]]) -> Batch:
+    return Batch(TASKS["nli"], {"premise": [a for a, _ in texts], "hypothesis": [b for _, b in texts]})
+
+
+def some_texts(count: int = 15) -> list[tuple[str, str]]:
+    rng = random.Random(3)
+    return [(" ".join(rng.choices(WORDS[4:], k=rng.randrange(9))), rng.choice(WORDS[4:])) for _ in range(count)]
+
+
+def by_hand(bert: BertForSequenceClassification, texts: list[tuple[str, str]]) -> np.ndarray:
+    """Each pair by itself, tokenized here, in the order of `LABELS`."""
+    rows = []
+    for first, second in texts:
+        a, b = ["[CLS]", *first.split(), "[SEP]"], [*second.split(), "[SEP]"]
+        ids = torch.tensor([[WORDS.index(word) for word in a + b]])
+        with torch.no_grad():
+            logits = bert(input_ids=ids, token_type_ids=torch.tensor([[0] * len(a) + [1] * len(b)])).logits
+        rows.append(torch.softmax(logits[0].double(), dim=0).numpy())
+    return np.array(rows)
+
+
+def test_answers_are_what_the_model_computes(bert, saved):
+    answers = load(f"hf:{saved}")(batch(some_texts()))
+    expected = by_hand(bert, some_texts())[:, [LABELS.index(label) for label in TASKS["nli"].labels]]
+    np.testing.assert_allclose(answers.p, expected, rtol=1e-4)
+    assert len(set(answers.pred.tolist())) > 1
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_any_order_and_batch_gives_the_same_labels(saved, size):
+    texts, model = some_texts(), load(f"hf:{saved}(batch_size={size}, device=cpu)")
+    whole = model(batch(texts))
+    order = random.Random(size).sample(range(len(texts)), len(texts))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        answers = model(batch([texts[row] for row in rows]))
+        assert answers.pred.tolist() == whole.pred[rows].tolist()
+        np.testing.assert_allclose(answers.p, whole.p[rows], atol=1e-6)
+
+
+def test_it_does_not_promise_what_padding_breaks(saved):
+    assert not as_model(registry.make(f"hf:{saved}").function).batch_invariant
+
+
+def test_half_precision_weights_are_computed_in_single(bert, tiny):
+    logging.disable_progress_bar()
+    BertForSequenceClassification.from_pretrained(tiny).half().save_pretrained(tiny)
+    logging.enable_progress_bar()
+    np.testing.assert_allclose(
+        registry.make(f"hf:{tiny}").function(batch(some_texts())), by_hand(bert, some_texts()), atol=0.02
+    )
+
+
+def test_the_signature_has_the_name_and_content_but_no_path(saved, tiny, tmp_path):
+    signature = registry.make(f"hf:{saved}").signature
+    assert str(saved.parent) not in signature
+    assert signature.startswith("hf.v1(max_length=256)#tiny@")
+    assert registry.make(f"hf:{tiny}(device=cpu, batch_size=2)").signature == signature
+    (tiny / "README.md").write_text("no part of the model")
+    assert registry.make(f"hf:{tiny}").signature == signature
+    config = (tiny / "config.json").read_text()
+    (tiny / "config.json").write_text(config.replace("neutral", "Neutral"))
+    assert registry.make(f"hf:{tiny}").signature != signature
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    """A hub that cannot be reached, and its cache, empty."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "hub"
+
+
+def test_a_hub_model_is_known_by_its_commit(bert, saved, offline):
+    kept = offline / "models--org--tiny"
+    shutil.copytree(saved, kept / "snapshots" / COMMIT)
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text(COMMIT)
+    bound = registry.make("hf:org/tiny")
+    assert bound.signature == "hf.v1(max_length=256)#org/tiny@0123456789ab"
+    np.testing.assert_allclose(bound.function(batch(some_texts())), by_hand(bert, some_texts()), rtol=1e-4)
+    assert registry.make(f"hf:org/tiny(revision={COMMIT})").signature == bound.signature
+    with pytest.raises(BadInput, match=r"hf:org/tiny: .*check the name, the revision"):
+        registry.make("hf:org/tiny(revision=v2)")
+
+
+@pytest.mark.parametrize("name", ["no-such-org/no-such-model", "./nowhere", "/no/such/folder", "~/nowhere-at-all"])
+def test_what_cannot_be_found_says_where_it_was_looked_for(offline, name):
+    with pytest.raises(BadInput, match=r"no folder /.*, and none from the hub \(.+\); check the name"):
+        registry.make(f"hf:{name}")
+
+
+def test_cut_pairs_are_counted_and_told_once(saved):
+    long, short = ("a dog runs in the park", "it rains"), ("a dog runs", "it rains")
+    model = load(f"hf:{saved}(max_length=8)")
+    with pytest.warns(UserWarning, match=r"2 of 3 pairs .* more than 8 tokens .* max_length") as caught:
+        answers = model(batch([long, short, long]))  # the short one has exactly eight
+    assert len(caught) == 1
+    np.testing.assert_allclose(answers.p[0], answers.p[1], atol=1e-6)  # the longer text is cut
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model(batch([long]))
+
+
+def test_texts_beyond_the_models_positions_say_what_may_help(saved):
+    with pytest.raises(WrongAnswer, match=r"failed on a batch of 1 pairs.*a smaller max_length \(now 256\)"):
+        load(f"hf:{saved}")(batch([("a dog " * 30, "it rains")]))
+
+
+def test_multiple_choice_is_refused(saved):
+    with pytest.raises(BadInput, match=r"task a-nli: chooses between .*python:module:function"):
+        registry.make(f"hf:{saved}").function(Batch(TASKS["a-nli"], {name: ["a"] for name in TASKS["a-nli"].fields}))
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        (["tokenizer.json"], r"has no tokenizer; save it there with tokenizer\.save_pretrained"),
+        (["tokenizer.json", "tokenizer_config.json"], r"has no tokenizer"),
+        (["config.json"], r"has no config\.json"),
+        (["model.safetensors"], r"no weights as \.safetensors"),
+    ],
+)
+def test_an_incomplete_folder_is_refused(tiny, missing, message):
+    for name in missing:
+        (tiny / name).unlink()
+    with pytest.raises(BadInput, match=message):
+        registry.make(f"hf:{tiny}")
+
+
+def test_pickled_weights_are_refused(bert, tiny):
+    (tiny / "model.safetensors").unlink()
+    torch.save(bert.state_dict(), tiny / "pytorch_model.bin")
+    with pytest.raises(BadInput, match=r"pickled ones \(\.bin\) are refused.*; convert it .*save_pretrained\(FOLDER\)"):
+        registry.make(f"hf:{tiny}")
+
+
+def test_weights_cut_short_are_refused(tiny):
+    content = (tiny / "model.safetensors").read_bytes()
+    (tiny / "model.safetensors").write_bytes(content[: len(content) // 2])
+    with pytest.raises(BadInput, match=r"transformers cannot load it: .*AutoModelForSequenceClassification"):
+        registry.make(f"hf:{tiny}")
+
+
+def rewrite(config: Path, **changes: object) -> None:
+    config.write_text(json.dumps({**json.loads(config.read_text()), **changes}))
+
+
+def test_labels_that_do_not_fit_the_weights_are_refused(tiny):
+    rewrite(tiny / "config.json", id2label={"0": "yes", "1": "no"}, label2id={"yes": 0, "no": 1})
+    with pytest.raises(BadInput, match=r"names 2 labels, which its weights do not fit: .*classifier.*id2label"):
+        registry.make(f"hf:{tiny}")
+
+
+def test_generic_label_names_are_passed_on(tiny):
+    names = {str(i): f"LABEL_{i}" for i in range(3)}
+    rewrite(tiny / "config.json", id2label=names, label2id={name: int(i) for i, name in names.items()})
+    assert as_model(registry.make(f"hf:{tiny}").function).labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+
+
+def test_an_encoder_without_a_head_is_refused(bert, tiny):
+    logging.disable_progress_bar()
+    bert.bert.save_pretrained(tiny)
+    logging.enable_progress_bar()
+    with pytest.raises(BadInput, match=r"has no trained head \(its weights lack classifier\.bias.*fine-tune it"):
+        registry.make(f"hf:{tiny}")
+
+
+def test_code_that_comes_with_a_model_is_not_run(tiny):
+    (tiny / "evil.py").write_text("raise SystemExit('was run')")
+    auto = {"AutoModelForSequenceClassification": "evil.Model", "AutoConfig": "evil.Config"}
+    rewrite(tiny / "config.json", model_type="evil", auto_map=auto)
+    with pytest.raises(BadInput, match=r"transformers cannot load it: .*without code of its own"):
+        registry.make(f"hf:{tiny}")
+
+
+def test_a_device_that_is_not_there_is_refused(saved):
+    with pytest.raises(BadInput, match=r"device: cannot use 'abacus'.*; give auto or cpu"):
+        registry.make(f"hf:{saved}(device=abacus)")
+
+
+def test_a_folder_has_no_revision(saved):
+    with pytest.raises(BadInput, match=r"a local folder has no revisions"):
+        registry.make(f"hf:{saved}(revision=main)")
+
+
+def test_loading_leaves_logging_and_terminal_alone(tiny, capfd):
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    registry.make(f"hf:{tiny}")
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_the_extra_the_error_is_the_command(monkeypatch, saved):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[hf\]'"):
+        registry.make(f"hf:{saved}")

@@ -1,0 +1,172 @@
+"""Functions in files written here, asked by name; each mistake gets the message that helps."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from otherwords.errors import BadInput, UnknownName, WrongAnswer
+from otherwords.models.model import Answerer, as_model
+from otherwords.problem import TASKS, Batch
+from otherwords.registry import models as registry
+
+SOURCE = '''
+"""Models of a user."""
+from dataclasses import dataclass
+from math import sqrt
+
+LIMIT = 3
+
+def by_length(batch):
+    return ["entailment" if len(text) > LIMIT else "neutral" for text in batch["hypothesis"]]
+
+def mine(batch):
+    return [[0.25, 0.75] for _ in batch]
+
+mine.labels = ["no", "yes"]
+mine.batch_invariant = False
+
+def broken(batch):
+    return batch["no such field"]
+
+@dataclass
+class Word:
+    text: "str"
+
+def _hidden(batch):
+    return []
+'''
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """The current directory, with a file of models in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ow_user.py").write_text(SOURCE, encoding="utf-8")
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("ow_")]:
+        del sys.modules[name]
+
+
+def load(spec: str, label_map=None) -> Answerer:
+    bound = registry.make(spec)
+    return Answerer(spec, bound.signature, as_model(bound.function), TASKS["nli"], label_map or {})
+
+
+def batch(*hypotheses: str) -> Batch:
+    return Batch(TASKS["nli"], {"premise": ["It rains."] * len(hypotheses), "hypothesis": hypotheses})
+
+
+@pytest.mark.parametrize("target", ["ow_user:by_length", "ow_user.py:by_length", "./ow_user.py:by_length"])
+def test_a_function_answers(here, target):
+    path = list(sys.path)
+    assert load(f"python:{target}")(batch("wet", "It is wet.")).pred.tolist() == [1, 0]
+    assert sys.path == path
+
+
+def test_the_functions_attributes_are_honoured(here):
+    model = load("python:ow_user:mine", {"no": "contradiction", "yes": "entailment"})
+    assert model(batch("wet", "dry")).p.tolist() == [[0.75, 0, 0.25]] * 2
+    assert model.model.labels == ("no", "yes")
+    assert not model.model.batch_invariant
+    assert as_model(registry.make("python:ow_user:by_length").function).batch_invariant
+    assert as_model(registry.make("python:ow_user:by_length(batch_size=9)").function).batch_size == 9
+
+
+@pytest.mark.parametrize("target", ["ow_user:by_length", "ow_user.py:by_length"])
+def test_an_edited_function_is_another_model_and_is_asked_afresh(here, target):
+    before = registry.make(f"python:{target}")
+    (here / "ow_user.py").write_text(SOURCE.replace("LIMIT = 3", "LIMIT = 2"), encoding="utf-8")
+    after = registry.make(f"python:{target}")
+    assert before.signature != after.signature
+    assert after.function(batch("wet")) == ["entailment"]
+    (here / "ow_user.py").write_text(SOURCE, encoding="utf-8")
+    assert registry.make(f"python:{target}").signature == before.signature
+
+
+def test_the_signature_has_no_path_and_tells_functions_apart(here):
+    signature = registry.make(f"python:{here}/ow_user.py:by_length(batch_size=3)").signature
+    assert signature == registry.make("python:ow_user.py:by_length").signature
+    assert signature.startswith("python.v1()#ow_user.py:by_length@")
+    assert registry.make("python:ow_user.py:mine").signature != signature
+
+
+def test_a_function_from_elsewhere_is_signed_by_its_own_file(here):
+    (here / "ow_front.py").write_text("from ow_back import f", encoding="utf-8")
+    (here / "ow_back.py").write_text("def f(batch): return ['neutral'] * len(batch)", encoding="utf-8")
+    before = registry.make("python:ow_front:f").signature
+    (here / "ow_back.py").write_text("def f(batch): return ['entailment'] * len(batch)", encoding="utf-8")
+    assert registry.make("python:ow_front:f").signature != before
+
+
+def test_a_file_can_import_its_neighbours(here):
+    (here / "sub").mkdir()
+    (here / "sub" / "ow_helper.py").write_text("ANSWER = 'neutral'", encoding="utf-8")
+    (here / "sub" / "main.py").write_text("import ow_helper, ow_user\ndef f(b): return [ow_helper.ANSWER] * len(b)")
+    assert load("python:sub/main.py:f")(batch("wet")).pred.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("ow_nowhere:f", r"no module 'ow_nowhere' \(looked in /.* too\); write a module that can be imported"),
+        ("ow_user.deeper:f", r"no module 'ow_user\.deeper'"),
+        ("nowhere.py:f", r"no such file \(from /.*\); write python:path/to/file\.py:function"),
+        ("ow_user", r"python:ow_user: names no function; write python:module:function"),
+        ("ow_user:", r"names no function"),
+        ("ow_user:LIMIT", r"is a int, not a function; its callables: by_length, mine, broken, Word"),
+        ("ow_user:by_length(batch_size=0)", r"batch_size: found 0; give 1 or more"),
+        ("sys:intern", r"has no file, so an edit would go unnoticed; put the function in a \.py file"),
+    ],
+)
+def test_a_wrong_name_says_what_would_work(here, target, message):
+    with pytest.raises(BadInput, match=message):
+        registry.make(f"python:{target}")
+
+
+@pytest.mark.parametrize("place", ["ow_user", "ow_user.py"])
+def test_an_unknown_function_lists_those_that_exist(here, place):
+    with pytest.raises(
+        UnknownName, match=r"no 'by_lenght' there; its public callables: by_length, mine, broken, Word$"
+    ):
+        registry.make(f"python:{place}:by_lenght")
+
+
+@pytest.mark.parametrize("place", ["ow_bad", "ow_bad.py"])
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import ow_not_installed", r"its import failed: ModuleNotFoundError: No module named 'ow_not_installed'"),
+        ("def f(batch) return 1", r"its import failed: SyntaxError"),
+        ("1 / 0", r"its import failed: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(1)", r"its import failed: SystemExit: 1"),
+    ],
+)
+def test_an_import_that_fails_shows_its_cause(here, place, source, message):
+    (here / "ow_bad.py").write_text(source, encoding="utf-8")
+    with pytest.raises(BadInput, match=message) as caught:
+        registry.make(f"python:{place}:f")
+    assert caught.value.__cause__ is not None
+
+
+def test_labels_must_be_names(here):
+    (here / "ow_labels.py").write_text("def f(batch): return []\nf.labels = 'yes'", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"labels: found 'yes'; give a list of names"):
+        registry.make("python:ow_labels:f")
+
+
+def test_a_function_that_raises_is_named_with_the_cause(here):
+    message = r"python:ow_user:broken raised KeyError: 'no such field' on a batch of 1 problems"
+    with pytest.raises(WrongAnswer, match=message) as caught:
+        load("python:ow_user:broken")(batch("wet"))
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_our_own_errors_pass_unchanged(here):
+    (here / "ow_own.py").write_text(
+        "from otherwords.errors import BadInput\ndef f(batch): raise BadInput('asked in vain')", encoding="utf-8"
+    )
+    with pytest.raises(BadInput, match=r"^asked in vain$"):
+        registry.make("python:ow_own:f").function(batch("wet"))

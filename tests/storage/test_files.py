@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from otherwords.storage.files import atomic, digest, fingerprint, seed_for, sweep, write_json, write_text
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name != "cache")
+
+
+def test_a_good_end_puts_the_file_in_place(tmp_path):
+    path = tmp_path / "new" / "folder" / "out.txt"
+    with atomic(path) as draft:
+        draft.write_text("half")
+        assert not path.exists()
+        assert draft.parent == path.parent
+        draft.write_text("whole")
+    assert path.read_text() == "whole"
+    assert names(path.parent) == ["out.txt"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("before", [None, "what was there"])
+def test_a_bad_end_leaves_everything_as_it_was(tmp_path, error, before):
+    path = tmp_path / "out.txt"
+    if before:
+        path.write_text(before)
+    with pytest.raises(error), atomic(path) as draft:  # noqa: PT012
+        draft.write_text("half")
+        raise error
+    assert names(tmp_path) == (["out.txt"] if before else [])
+    assert not before or path.read_text() == before
+
+
+def test_a_file_that_cannot_be_put_in_place_leaves_nothing(tmp_path):
+    (tmp_path / "out").mkdir()
+    with pytest.raises(OSError, match="out"), atomic(tmp_path / "out") as draft:
+        draft.write_text("whole")
+    assert names(tmp_path) == ["out"]
+
+
+def test_text_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(UnicodeEncodeError):
+        write_text(tmp_path / "out.txt", "good \ud800 bad")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(tmp_path / "out.json", {"value": float("nan")})
+    assert names(tmp_path) == []
+
+
+def test_a_full_disk_leaves_nothing_and_says_where(tmp_path):
+    """A limit on the size of files stands in for the full disk: the kernel refuses the write all the same."""
+    code = f"""
+import resource, signal
+from pathlib import Path
+import polars as pl
+from otherwords.storage.files import atomic, write_text
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+path = Path({str(tmp_path)!r}) / "out"
+for write in (lambda: write_text(path, "x" * 100_000), lambda: parquet()):
+    def parquet():
+        with atomic(path) as draft:
+            pl.DataFrame({{"x": range(100_000)}}).write_parquet(draft, compression="uncompressed")
+    try:
+        write()
+    except OSError as error:
+        print(error.errno, error.filename)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"27 {tmp_path / 'out'}\n" * 2
+    assert names(tmp_path) == []
+
+
+def test_permissions_are_those_of_an_ordinary_file(tmp_path):
+    mask = os.umask(0o027)
+    try:
+        write_text(tmp_path / "out.txt", "x")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "out.txt").stat().st_mode) == 0o640
+
+
+def test_text_is_utf8_with_plain_line_ends(tmp_path):
+    write_text(tmp_path / "out.txt", "Zoë\n木\n")
+    assert (tmp_path / "out.txt").read_bytes() == "Zoë\n木\n".encode()
+
+
+@settings(max_examples=30)
+@given(JSON)
+def test_json_comes_back(tmp_path_factory, value):
+    path = tmp_path_factory.getbasetemp() / "some.json"
+    if "\\ud" in json.dumps(value) and not _encodable(value):
+        return
+    try:
+        write_json(path, value)
+    except ValueError:  # infinity is no JSON
+        assert "Infinity" in json.dumps(value)
+        return
+    assert json.loads(path.read_text(encoding="utf-8")) == value
+    assert path.read_text(encoding="utf-8").endswith("\n")
+
+
+def _encodable(value) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def test_sweep_takes_drafts_alone(tmp_path):
+    (tmp_path / "below").mkdir()
+    for name in (".out.txt.abc.part", "below/.x.parquet.1.part", "out.part", ".hidden", "below/part-00000.parquet"):
+        (tmp_path / name).write_text("x")
+    sweep(tmp_path)
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    assert left == [".hidden", "below/part-00000.parquet", "out.part"]
+
+
+def test_fingerprint_of_a_file_is_sha256(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
+    assert fingerprint(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_fingerprint_of_a_folder_knows_names_and_contents_and_not_its_place(tmp_path):
+    def folder(name, **files):
+        for file, text in files.items():
+            path = tmp_path / name / file.replace("_", "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return fingerprint(tmp_path / name)
+
+    first = folder("one", a="x", b_c="y")
+    assert folder("two", b_c="y", a="x") == first
+    others = [
+        folder("three", a="y", b_c="x"),
+        folder("four", a="x", b_d="y"),
+        folder("five", a="x"),
+        folder("six", a="xy"),
+    ]
+    assert len({first, *others}) == 5
+
+
+def test_digest_is_the_same_on_every_machine():
+    # Recorded once: caches and run folders made before a change here would all be lost.
+    assert digest("a", 1, ["b", None], {"y": 1.5, "x": "木"}) == digest("a", 1, ("b", None), {"x": "木", "y": 1.5})
+    assert digest("a", 1)[:16] == "2657442bb4a48d62"  # printf '["a", 1]' | sha256sum
+    assert seed_for(1, "x") == int(digest(1, "x")[:16], 16) >> 1
+    assert seed_for(1, "x") == 1286838129737143908
+
+
+@given(st.lists(JSON, max_size=3), st.lists(JSON, max_size=3))
+def test_digest_tells_different_values_apart(one, other):
+    same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    assert (digest(*one) == digest(*other)) is same
+    assert 0 <= seed_for(*one) < 2**63
+
+
+def test_digest_takes_half_a_character():
+    assert digest("\ud800") != digest("\ud801")

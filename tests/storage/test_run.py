@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+from otherwords.errors import BadInput, Busy
+from otherwords.storage.run import RunFolder, key_of
+
+FRAME = pl.DataFrame({"id": ["a", "b"]})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder(tmp_path / "run")
+
+
+def test_a_part_is_made_once_for_a_key(folder):
+    made = []
+
+    def build():
+        made.append(1)
+        return FRAME
+
+    for _ in range(3):
+        path = folder.make("variants", 7, "k1", build)
+    assert len(made) == 1
+    assert path == folder.path / "variants" / "part-00007.parquet"
+    assert key_of(path) == "k1"
+    folder.make("variants", 7, "k2", build)
+    assert len(made) == 2
+    assert key_of(path) == "k2"
+    assert pl.read_parquet(path).equals(FRAME)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"\0" * 1000])
+def test_a_damaged_part_is_made_again(folder, damage):
+    path = folder.make("variants", 0, "k", lambda: FRAME)
+    path.write_bytes(damage)
+    assert key_of(path) == ""
+    folder.make("variants", 0, "k", lambda: FRAME)
+    assert pl.read_parquet(path).equals(FRAME)
+
+
+def test_half_a_part_is_made_again(folder):
+    path = folder.make("variants", 0, "k", lambda: FRAME)
+    path.write_bytes(path.read_bytes()[:-20])
+    assert key_of(path) == ""
+
+
+def test_a_part_of_another_tool_has_no_key(tmp_path):
+    FRAME.write_parquet(tmp_path / "x.parquet")
+    assert key_of(tmp_path / "x.parquet") == ""
+    assert key_of(tmp_path / "gone.parquet") == ""
+
+
+def test_a_failed_build_leaves_the_old_part(folder):
+    path = folder.make("variants", 0, "k1", lambda: FRAME)
+
+    def fail():
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        folder.make("variants", 0, "k2", fail)
+    assert key_of(path) == "k1"
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_parts_are_read_as_one_table_in_order(folder):
+    for number, frame in enumerate([pl.DataFrame({"id": ["a"], "x": [1]}), pl.DataFrame({"id": ["b"], "y": ["z"]})]):
+        folder.write("problems", 10 - number, "k", frame)
+    assert folder.read("problems").to_dicts() == [{"id": "b", "y": "z", "x": None}, {"id": "a", "y": None, "x": 1}]
+    assert folder.read("problems", ["id"]).columns == ["id"]
+
+
+def test_empty_columns_take_the_kind_of_the_other_parts(folder):
+    folder.write("problems", 0, "k", pl.DataFrame({"id": ["a"], "x": pl.Series([None], dtype=pl.Null)}))
+    folder.write("problems", 1, "k", pl.DataFrame({"id": ["b"], "x": [True]}))
+    assert folder.read("problems")["x"].to_list() == [None, True]
+
+
+def test_a_stage_that_is_not_there(folder):
+    with pytest.raises(BadInput, match=r"run: has no answers; run the study first: otherwords run"):
+        folder.read("answers")
+
+
+def test_trim_removes_what_is_beyond(folder):
+    for number in range(5):
+        folder.write("answers/one", number, "k", FRAME)
+        folder.write("answers/two", number, "k", FRAME)
+    folder.trim("answers/one", 2)
+    assert len(folder.parts("answers/one")) == 2
+    assert len(folder.parts("answers/two")) == 5
+    assert len(folder.parts("answers")) == 7
+    folder.trim("nowhere", 0)
+
+
+def test_names_that_look_like_patterns(tmp_path):
+    folder = RunFolder(tmp_path / "run [1] *")
+    path = folder.make("problems", 0, "k", lambda: FRAME)
+    assert key_of(path) == "k"
+    assert folder.read("problems").equals(FRAME)
+
+
+def test_notes_add_up(folder):
+    assert folder.manifest == {}
+    folder.note(seed=1, counts={"rows": 2})
+    folder.note(seed=2)
+    assert folder.manifest == {"seed": 2, "counts": {"rows": 2}}
+    assert json.loads((folder.path / "manifest.json").read_text()) == folder.manifest
+
+
+@pytest.mark.parametrize("content", [b'{"seed": ', b"[1]", b"\xff\xfe", b""])
+def test_a_damaged_manifest_is_named(folder, content):
+    folder.note(seed=1)
+    (folder.path / "manifest.json").write_bytes(content)
+    with pytest.raises(BadInput, match=r"manifest\.json: is damaged: .*; delete it: the run then starts over"):
+        folder.note(seed=2)
+
+
+HOLD = """
+import sys, time
+from otherwords.storage.run import RunFolder
+with RunFolder(sys.argv[1]).locked():
+    print("held", flush=True)
+    time.sleep(60)
+"""
+TRY = """
+import sys
+from otherwords.errors import Busy
+from otherwords.storage.run import RunFolder
+try:
+    with RunFolder(sys.argv[1]).locked():
+        print("held")
+except Busy as busy:
+    print(busy, busy.exit_code)
+"""
+
+
+def attempt(folder):
+    done = subprocess.run([sys.executable, "-c", TRY, str(folder.path)], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_a_second_process_is_refused_until_the_first_ends(folder):
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(folder.path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "held\n"
+        message = f"another process is using {folder.path}; wait for it, or choose another folder with -o"
+        with pytest.raises(Busy, match=re.escape(message)), folder.locked():
+            pass
+        assert attempt(folder) == f"{message} 2"
+    finally:
+        os.kill(holder.pid, signal.SIGKILL)  # not even a killed process keeps the lock
+        holder.wait()
+        holder.stdout.close()
+    assert attempt(folder) == "held"
+
+
+def test_the_lock_is_given_back(folder):
+    folder.note(seed=1)
+    for _ in range(2):
+        with folder.locked():
+            assert "is using" in attempt(folder)
+    with pytest.raises(ValueError, match="oh"), folder.locked():
+        raise ValueError("oh")
+    assert attempt(folder) == "held"
+
+
+def test_locking_sweeps_what_a_killed_process_left(folder):
+    (folder.path / "problems").mkdir(parents=True)
+    draft = folder.path / "problems" / ".part-00000.parquet.x.part"
+    draft.write_text("half")
+    with folder.locked():
+        assert not draft.exists()
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "run").write_text("")
+    message = r"run: is a file, not a folder; choose another place with -o"
+    with pytest.raises(BadInput, match=message), RunFolder(tmp_path / "run").locked():
+        pass
+
+
+def test_a_killed_writer_leaves_the_old_part(folder):
+    """SIGKILL while a large part is being written: the old one is there, whole."""
+    path = folder.make("problems", 0, "old", lambda: FRAME)
+    code = """
+import sys
+import polars as pl
+from otherwords.storage.run import RunFolder
+frame = pl.DataFrame({"x": range(3_000_000)})
+print("go", flush=True)
+RunFolder(sys.argv[1]).write("problems", 0, "new", frame)
+print("done", flush=True)
+"""
+    writer = subprocess.Popen([sys.executable, "-c", code, str(folder.path)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout.readline() == "go\n"
+    end = time.monotonic() + 5
+    while not list(path.parent.glob(".*.part")) and time.monotonic() < end and writer.poll() is None:
+        time.sleep(0.0005)
+    os.kill(writer.pid, signal.SIGKILL)
+    finished = "done" in writer.communicate()[0]
+    assert key_of(path) in (["new"] if finished else ["old", "new"])
+    assert pl.read_parquet(path).height in (2, 3_000_000)

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from otherwords.errors import BadInput
+from otherwords.storage import tables
+
+FRAME = pl.DataFrame(
+    {
+        "id": ["a", "b", "c"],
+        "text": ['He said "no", twice.', "Zoë — 木", "it's\xa0fine"],
+        "n": [1, None, 3],
+        "p": [0.1, 1 / 3, 1e-300],
+        "keep": [True, None, False],
+        "empty": pl.Series([None, None, None], dtype=pl.String),
+    }
+)
+ENDINGS = ["jsonl", "ndjson", "csv", "tsv", "parquet"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_what_is_written_is_read_back(tmp_path, ending):
+    path = tmp_path / f"table.{ending}"
+    assert tables.write([FRAME], path) == 3
+    assert_frame_equal(tables.read(path), FRAME, check_dtypes=False)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_line_breaks_within_a_text(tmp_path, ending):
+    frame = pl.DataFrame({"text": ["one\ntwo", "three\r\nfour", "five\tsix", '"', "\u2028"]})
+    tables.write([frame], tmp_path / f"table.{ending}")
+    assert_frame_equal(tables.read(tmp_path / f"table.{ending}"), frame)
+
+
+def test_tsv_cannot_hold_them_and_says_so(tmp_path):
+    for text in ("one\ntwo", "five\tsix"):
+        with pytest.raises(BadInput, match=r"table\.tsv: text: a text has a tab or a line break in it; write \.jsonl"):
+            tables.write([pl.DataFrame({"text": [text]})], tmp_path / "table.tsv")
+    assert not list(tmp_path.glob("*table*"))
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_frames_may_differ_in_columns_and_kinds(tmp_path, ending):
+    frames = [
+        pl.DataFrame({"id": ["a"], "x": [1]}),
+        pl.DataFrame({"y": [True], "id": ["b"]}),
+        pl.DataFrame({"id": ["c"], "x": [0.5], "y": pl.Series([None], dtype=pl.Null)}),
+    ]
+    path = tmp_path / f"table.{ending}"
+    assert tables.write(iter(frames), path) == 3
+    assert tables.read(path).to_dicts() == [
+        {"id": "a", "x": 1.0, "y": None},
+        {"id": "b", "x": None, "y": True},
+        {"id": "c", "x": 0.5, "y": None},
+    ]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_nothing_is_written_as_nothing(tmp_path, ending):
+    path = tmp_path / f"table.{ending}"
+    assert tables.write([], path) == 0
+    assert path.exists()
+    assert tables.write([FRAME.clear(), FRAME.clear()], path) == 0
+    if ending in ("csv", "tsv"):
+        assert path.read_text().replace("\t", ",") == "id,text,n,p,keep,empty\n"
+    elif ending != "parquet":
+        assert path.read_text() == ""
+
+
+@settings(max_examples=30)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=5))
+def test_any_text_survives_jsonl_and_parquet(tmp_path_factory, texts):
+    folder = tmp_path_factory.getbasetemp()
+    frame = pl.DataFrame({"text": texts})
+    for ending in ("jsonl", "parquet"):
+        tables.write([frame], folder / f"some.{ending}")
+        assert tables.read(folder / f"some.{ending}")["text"].to_list() == texts
+
+
+def test_a_failure_midway_leaves_what_was_there(tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text("old\n")
+
+    def frames():
+        yield FRAME
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        tables.write(frames(), path)
+    assert path.read_text() == "old\n"
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["table.jsonl"]
+
+
+def test_standard_output_and_input(tmp_path):
+    code = """
+import polars as pl
+from otherwords.storage import tables
+tables.write([pl.DataFrame({"id": ["a"], "t": ["Zoë"]}), pl.DataFrame({"id": ["b"], "n": [2]})], "-")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.decode() == '{"id":"a","t":"Zoë","n":null}\n{"id":"b","t":null,"n":2}\n'
+    code = "from otherwords.storage import tables; print(tables.read('-').to_dicts())"
+    back = subprocess.run(
+        [sys.executable, "-c", code], input=b"\xef\xbb\xbf" + done.stdout, capture_output=True, check=True
+    )
+    assert back.stdout.decode() == "[{'id': 'a', 't': 'Zoë', 'n': None}, {'id': 'b', 't': None, 'n': 2}]\n"
+
+
+def test_a_failure_midway_writes_nothing_to_standard_output():
+    code = """
+import polars as pl
+from otherwords.storage import tables
+def frames():
+    yield pl.DataFrame({"id": ["a"]})
+    raise RuntimeError
+tables.write(frames(), "-")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
+def test_a_folder_of_parts_is_one_table(tmp_path):
+    (tmp_path / "parts" / "below").mkdir(parents=True)
+    pl.DataFrame({"id": ["a"], "x": [1]}).write_parquet(tmp_path / "parts" / "0.parquet")
+    pl.DataFrame({"id": ["b"], "y": ["z"]}).write_parquet(tmp_path / "parts" / "below" / "1.parquet")
+    assert tables.read(tmp_path / "parts").to_dicts() == [
+        {"id": "a", "x": 1, "y": None},
+        {"id": "b", "x": None, "y": "z"},
+    ]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_names_that_look_like_patterns(tmp_path, ending):
+    folder = tmp_path / "run*[1]?"
+    folder.mkdir()
+    tables.write([FRAME], folder / f"table[2].{ending}")
+    assert tables.read(folder / f"table[2].{ending}").height == 3
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"a": 1}\r\n{"a": 2}\r\n', b'\xef\xbb\xbf{"a": 1}\n{"a": 2}\n', b'{"a": 1}\n\n{"a": 2}']
+)
+def test_jsonl_with_any_line_end_and_byte_order_mark(tmp_path, content):
+    (tmp_path / "t.jsonl").write_bytes(content)
+    assert tables.read(tmp_path / "t.jsonl").to_dicts() == [{"a": 1}, {"a": 2}]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(("ending", "mid"), [("csv", b","), ("tsv", b"\t")])
+def test_csv_with_crlf_and_byte_order_mark(tmp_path, ending, mid, mark):
+    (tmp_path / f"t.{ending}").write_bytes(mark + mid.join([b"a", b"b"]) + b"\r\n" + mid.join([b"1", b"x"]) + b"\r\n")
+    assert tables.read(tmp_path / f"t.{ending}").to_dicts() == [{"a": 1, "b": "x"}]
+
+
+def test_what_differs_late_is_still_seen(tmp_path):
+    lines = ['{"a": 1}'] * 5_000 + ['{"a": "x", "b": 2}']
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    table = tables.read(tmp_path / "t.jsonl")
+    assert table.columns == ["a", "b"]
+    assert table["a"][-1] == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.jsonl", b'{"a": 1}\n{"a":\n', r"t\.jsonl, line 2: broken JSON"),
+        ("t.jsonl", b"", r"t\.jsonl: is empty; give a table with at least one row"),
+        ("t.jsonl", b"[1]\n", r"t\.jsonl, line 1: found \[1\]; write one JSON object a line"),
+        ("t.csv", b"", r"t\.csv: is empty"),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n", r"t\.csv, line 3: found 3 cells under 2 column names"),
+        ("t.parquet", b"PAR1", r"t\.parquet: cannot be read as Parquet"),
+        ("t.parquet", b"", r"t\.parquet: cannot be read as Parquet"),
+        ("t.xlsx", b"x", r"t\.xlsx: has a format unknown here; use one of \.jsonl, \.ndjson, \.csv, \.tsv, \.parquet"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=message):
+        tables.read(tmp_path / name)
+
+
+def test_what_is_not_there(tmp_path):
+    with pytest.raises(BadInput, match=r"gone\.jsonl: there is no such file"):
+        tables.read(tmp_path / "gone.jsonl")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match=r"empty: holds no Parquet files"):
+        tables.read(tmp_path / "empty")
+
+
+def test_names_that_cannot_be_written(tmp_path):
+    with pytest.raises(BadInput, match=r"cannot write 'table\.xlsx'; end the name in \.jsonl, .* or use -"):
+        tables.write([FRAME], tmp_path / "table.xlsx")
+    (tmp_path / "folder.jsonl").mkdir()
+    with pytest.raises(BadInput, match=r"folder\.jsonl: is a folder; name a file"):
+        tables.write([FRAME], tmp_path / "folder.jsonl")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match=r"cannot be written: .*file is not a folder"):
+        tables.write([FRAME], tmp_path / "file" / "table.jsonl")
+    tables.refuse_unwritable("-")

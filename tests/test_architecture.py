@@ -1,0 +1,259 @@
+"""The plan, kept: imports point up the page, the core is light, `__all__` is the API, and nothing is unsafe."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import otherwords
+
+SRC = Path(otherwords.__file__).parent
+FLOW = [
+    *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "datasets", "variants", "validity"),
+    *("models", "metrics", "significance", "engines", "pipeline", "stages", "report", "study", "pipes", "gates", "cli"),
+]
+HEAVY = ("numpy", "polars", "torch")
+MODULES = sorted(SRC.rglob("*.py"))
+
+
+def name_of(file: Path, root: Path = SRC) -> str:
+    parts = file.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(file: Path, root: Path = SRC) -> Iterator[str]:
+    """All modules of the package that a file imports, wherever in it, as `models.cache`."""
+    package = [root.name, *file.relative_to(root).parts[:-1]]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            found = [f"{origin}.{alias.name}" for alias in node.names] if origin else []
+        else:
+            continue
+        for dotted in found:
+            if dotted.split(".")[0] == root.name:
+                yield _module(dotted.split(".")[1:], root)
+
+
+def _module(parts: list[str], root: Path) -> str:
+    """The longest prefix that is a module: `from .models.cache import Cache` imports `models.cache`."""
+    while parts and not (root.joinpath(*parts).with_suffix(".py").is_file() or root.joinpath(*parts).is_dir()):
+        parts = parts[:-1]
+    return ".".join(parts)
+
+
+def complaints(root: Path = SRC) -> list[str]:
+    """Every import that points down the page, every part that is not on it."""
+    found = []
+    for file in sorted(root.rglob("*.py")):
+        name = name_of(file, root)
+        if not name:
+            continue  # the top package names everything, lazily
+        part = name.split(".")[0]
+        if part not in FLOW:
+            found.append(f"{name} has no place in the flow: put {part!r} into FLOW where its imports allow")
+            continue
+        for other in imports(file, root):
+            target = other.split(".")[0]
+            if target not in FLOW:
+                found.append(f"{name} imports {other or 'the top package'}, which has no place in the flow")
+            elif target != part and FLOW.index(target) > FLOW.index(part):
+                found.append(f"{name} imports {other}, which comes after it")
+    return found
+
+
+def cycles(root: Path = SRC) -> list[str]:
+    files = {name_of(file, root): file for file in root.rglob("*.py") if name_of(file, root)}
+    graph = {name: {other for other in imports(file, root) if other != name} for name, file in files.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_imports_point_up_the_page():
+    assert complaints() == []
+
+
+def test_no_import_goes_in_a_circle():
+    assert cycles() == []
+
+
+def test_every_part_of_the_flow_exists():
+    assert {name_of(file).split(".")[0] for file in MODULES} - {""} == set(FLOW)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("registry.py", "from .models.cache import Cache", "registry imports models.cache, which comes after it"),
+        ("errors.py", "def late():\n    from . import cli", "errors imports cli, which comes after it"),
+        ("models/cache.py", "import otherwords.pipeline", "models.cache imports pipeline, which comes after it"),
+        ("metrics/one.py", "from otherwords import study", "metrics.one imports study, which comes after it"),
+        ("papers/merge.py", "x = 1", "papers.merge has no place in the flow: put 'papers' into FLOW"),
+        ("gates.py", "from . import run", "gates imports the top package, which has no place in the flow"),
+    ],
+)
+def test_the_import_test_can_fail(tmp_path, file, text, complaint):
+    root = tmp_path / "otherwords"
+    for module in ("registry", "errors", "cli", "pipeline", "study", "models/cache", "models/__init__", file[:-3]):
+        path = root / f"{module}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    (root / file).write_text(text)
+    assert len(complaints(root)) == 1
+    assert complaints(root)[0].startswith(complaint)
+
+
+def test_the_circle_test_can_fail(tmp_path):
+    root = tmp_path / "otherwords"
+    (root / "models").mkdir(parents=True)
+    (root / "models" / "one.py").write_text("from .two import x")
+    (root / "models" / "two.py").write_text("from . import one")
+    assert set(cycles(root)) == {"models.one", "models.two"}
+
+
+def loaded(code: str) -> set[str]:
+    """The heavy packages in memory after some code has run in a process of its own."""
+    tail = f"\nimport sys; print('LOADED', *[name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code + tail], capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("LOADED")[2].split())
+
+
+def test_import_is_light():
+    assert loaded("import otherwords; otherwords.__version__, dir(otherwords)") == set()
+
+
+def test_nouns_and_registry_are_light():
+    assert loaded("import otherwords; otherwords.Problem, otherwords.Task, otherwords.OtherwordsError") == set()
+    assert loaded("import otherwords.registry") == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"]])
+def test_help_is_light(arguments):
+    code = f"""
+import sys
+sys.argv = ["otherwords", *{arguments!r}]
+from otherwords.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+    assert loaded(code) == set()
+
+
+def test_light_can_fail():
+    assert "polars" in loaded("import otherwords; otherwords.load")
+
+
+def test_all_is_the_api():
+    assert sorted(otherwords.__all__) == sorted(set(otherwords.__all__))
+    assert dir(otherwords) == sorted(otherwords.__all__)
+    for name in otherwords.__all__:
+        assert getattr(otherwords, name) is not None, name
+
+
+def test_lazy_names_and_names_for_type_checkers_agree():
+    tree = ast.parse((SRC / "__init__.py").read_text(encoding="utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    told = {
+        alias.name: str(node.module)
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert told == otherwords._HOME
+    assert set(otherwords.__all__) == {*told, "__version__"}
+
+
+def test_public_things_are_at_home_where_the_table_says():
+    for name, home in otherwords._HOME.items():
+        module = importlib.import_module(f"otherwords.{home}")
+        assert getattr(module, name) is getattr(otherwords, name)
+        assert getattr(getattr(module, name), "__module__", module.__name__) == module.__name__
+
+
+def test_a_miss_lists_the_names():
+    with pytest.raises(AttributeError, match=r"otherwords has no 'scores'; it has TASKS, .*score, vary"):
+        getattr(otherwords, "scores")  # noqa: B009
+
+
+UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+#: Where this or another machine's files lie; a package must know none of them.
+PLACES = re.compile(r"(^|[\s'\"=(:])(/(home|Users|root|work|tmp|mnt|opt|usr|var|etc)/|[A-Z]:\\|~/)")
+
+
+def dangers(text: str) -> list[str]:
+    """What no file of the package may do."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [alias.name for alias in node.names] + [str(getattr(node, "module", None))]
+            found += [f"line {line}: imports {name}" for name in names if name.split(".")[0] in UNSAFE]
+        elif isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id == "eval":
+                found.append(f"line {line}: eval")
+            if ast.unparse(node.func) in ("os.system", "os.popen", "torch.load"):
+                found.append(f"line {line}: {ast.unparse(node.func)}")
+            found += [f"line {line}: {k.arg}" for k in node.keywords if k.arg in FLAGS and not is_false(k.value)]
+        elif isinstance(node, ast.Dict):
+            keys = [(key.value, value) for key, value in zip(node.keys, node.values, strict=True) if constant(key)]
+            found += [f"line {line}: {key}" for key, value in keys if key in FLAGS and not is_false(value)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and PLACES.search(node.value):
+            found.append(f"line {line}: the path {node.value!r}")
+    return found
+
+
+FLAGS = ("trust_remote_code", "shell")
+
+
+def constant(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant)
+
+
+def is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+@pytest.mark.parametrize("file", MODULES, ids=name_of)
+def test_source_is_safe_and_knows_no_machine(file):
+    assert dangers(file.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import pickle",
+        "from joblib import load",
+        "eval('1 + 1')",
+        "f(trust_remote_code=True)",
+        "f(trust_remote_code=chosen)",
+        "options = {'trust_remote_code': True}",
+        "run('ls', shell=True)",
+        "os.system('ls')",
+        "x = '/home/me/data'",
+        "x = Path('~/models')",
+        "x = 'C:\\\\data'",
+    ],
+)
+def test_the_safety_test_can_fail(line):
+    assert len(dangers(line)) == 1
+
+
+@pytest.mark.parametrize("line", ["model.eval()", "f(trust_remote_code=False)", "x = 'and/or'", "x = 'a / b'"])
+def test_the_safety_test_is_not_afraid_of_shadows(line):
+    assert dangers(line) == []

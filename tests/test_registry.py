@@ -1,0 +1,407 @@
+"""Names to functions: specs, options, signatures, versions, and plug-ins from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from otherwords.errors import BadInput, UnknownName
+from otherwords.registry import KINDS, Registry, datasets, generators, metrics, models
+
+
+@pytest.fixture
+def things() -> Registry:
+    """A registry of its own, in a package without modules."""
+    registry = Registry("things", "otherwords.assets_of_nobody")
+    registry._complete = True  # nothing to look for
+
+    @registry("echo.v1", unsigned=("speed",))
+    def echo(
+        word: str = "hm", count: int = 1, share: float = 0.5, loud: bool = False, file: Path = Path(), more: Any = None,
+        speed: int = 1,
+    ) -> Any:  # fmt: skip
+        """Say it again."""
+        return {"word": word, "count": count, "share": share, "loud": loud, "file": file, "more": more, "speed": speed}
+
+    return registry
+
+
+def test_defaults_are_bound_and_signed(things):
+    bound = things.make("echo")
+    assert bound.signature == "echo.v1(word=hm, count=1, share=0.5, loud=false, file=, more=null)"
+    assert bound.function["count"] == 1
+    assert things.make("echo.v1()").signature == things.make(" echo.v1 ").signature == bound.signature
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "value"),
+    [
+        ("word=noun", "word", "noun"),
+        ('word="two words, and a comma"', "word", "two words, and a comma"),
+        (r'word="a \"quoted\" word"', "word", 'a "quoted" word'),
+        ('word="ends in ) and ]"', "word", "ends in ) and ]"),
+        ("word=everyday.v1(split=train)", "word", "everyday.v1(split=train)"),
+        ("word=", "word", ""),
+        ("word=a=b", "word", "a=b"),
+        ("word=Zoë 木", "word", "Zoë 木"),
+        ("word=1.10", "word", "1.10"),
+        ("word=9e12345", "word", "9e12345"),
+        ("word=007", "word", "007"),
+        ("word=true", "word", "true"),
+        ("word=null", "word", "null"),
+        ('word="1"', "word", "1"),
+        ("count=3", "count", 3),
+        ("count=-3", "count", -3),
+        ("share=1", "share", 1.0),
+        ("share=1e-3", "share", 0.001),
+        ("loud=true", "loud", True),
+        ("file=2024", "file", Path("2024")),
+        ("file=a b.jsonl", "file", Path("a b.jsonl")),
+        ('file="a, b.jsonl"', "file", Path("a, b.jsonl")),
+        ("more=[1, 2]", "more", [1, 2]),
+        ('more=[["a]", "b"], ["c"]]', "more", [["a]", "b"], ["c"]]),
+        ('more={"k": {"n": [1, "}"]}}', "more", {"k": {"n": [1, "}"]}}),
+        ("more=word", "more", "word"),
+        ("more=null", "more", None),
+        ("more=2", "more", 2),
+    ],
+)
+def test_options_are_read(things, written, name, value):
+    for spec in (f"echo({written})", f"echo.v1( {written} )", f"echo(speed=7, {written})", f"echo({written}, speed=7)"):
+        found = things.make(spec).function[name]
+        assert found == value
+        assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("count=many", r"echo\(count=many\): count: found 'many'; give int"),
+        ("count=1.5", "count: found 1.5; give int"),
+        ("count=true", "count: found True; give int"),
+        ('count="1"', "count: found '1'; give int"),
+        ("share=half", "share: found 'half'; give float"),
+        ("loud=yes", "loud: found 'yes'; give true or false"),
+        ("loud=1", "loud: found 1; give true or false"),
+        ("count=1, count=2", "the option count is given twice"),
+        ("more=[a, b]", r"cannot read the options from 'more=\[a, b\]'; .*double quotes"),
+        ('word="open', r"cannot read the options from 'word=\"open'"),
+        ('word="a" b', "cannot read the options"),
+        ("count=1, two", "cannot read the options from ' two'"),
+    ],
+)
+def test_options_that_cannot_be_read(things, written, message):
+    with pytest.raises(BadInput, match=message):
+        things.make(f"echo({written})")
+
+
+def test_unknown_and_missing_options(things):
+    with pytest.raises(UnknownName, match=r"echo\.v1 has no option \['wrod'\]; it has: word, count, share"):
+        things.make("echo(wrod=x)")
+
+    @things("needy.v1")
+    def needy(path: Path, more: int = 1) -> Any:
+        """Need a path."""
+
+    with pytest.raises(BadInput, match=r"needy: needy\.v1 needs path; write needy\(path=\.\.\.\)"):
+        things.make("needy")
+
+    @things("plain.v1")
+    def plain() -> Any:
+        """Need nothing."""
+
+    with pytest.raises(UnknownName, match=r"plain\.v1 has no option \['x'\]; it has: none"):
+        things.make("plain(x=1)")
+    with pytest.raises(BadInput, match=r"plain:x: plain\.v1 takes nothing after the colon"):
+        things.make("plain:x")
+
+
+@pytest.mark.parametrize(
+    "spec", ["", "(", "1x", "echo(", "echo)", "echo(1)", "echo.v1(count)", "a b", "echo.v1.v2", ":x"]
+)
+def test_specs_that_cannot_be_read(things, spec):
+    with pytest.raises((BadInput, UnknownName), match=r"cannot read|no things named"):
+        things.make(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "word", "count"),
+    [
+        ("echo:some word", "some word", 1),
+        ("echo:org/model-1.0", "org/model-1.0", 1),
+        ("echo:a:b", "a:b", 1),
+        ("echo:a (draft).txt", "a (draft).txt", 1),
+        ("echo:", "", 1),
+        ('echo:"quoted"', '"quoted"', 1),
+        ("echo:7", "7", 1),
+        ("echo.v1:x(count=2)", "x", 2),
+        ("echo:x()", "x", 1),
+        ("echo:f(x)(count=2)", "f(x)", 2),
+    ],
+)
+def test_the_first_option_may_follow_a_colon(things, spec, word, count):
+    function = things.make(spec).function
+    assert (function["word"], function["count"]) == (word, count)
+
+
+def test_a_colon_and_the_same_option_again(things):
+    with pytest.raises(BadInput, match="takes nothing after the colon"):
+        things.make("echo:x(word=y)")
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@given(word=TEXTS, count=st.integers(-(10**12), 10**12), share=st.floats(allow_nan=False, allow_infinity=False))
+def test_what_is_written_as_json_is_read_back(word, count, share):
+    registry = Registry("things", "nowhere")
+    registry._complete = True
+
+    @registry("echo.v1")
+    def echo(word: str = "", count: int = 0, share: float = 0.0) -> Any:
+        return (word, count, share)
+
+    bound = registry.make(f"echo(share={share!r}, word={json.dumps(word)}, count={count})")
+    assert bound.function == (word, count, share)
+    assert registry.make(bound.signature).function == bound.function  # a signature is a spec again
+
+
+def test_versions(things):
+    @things("echo.v2")
+    def echo_two(word: str = "two") -> Any:
+        """Say it better."""
+        return word
+
+    @things("echo.v10")
+    def echo_ten(word: str = "ten") -> Any:
+        """Say it best."""
+        return word
+
+    assert things.make("echo").signature == "echo.v10(word=ten)"
+    assert things.make("echo.v2").function == "two"
+    assert things.make("echo.v1").function["word"] == "hm"
+    assert [plugin.full_name for plugin in things] == ["echo.v1", "echo.v2", "echo.v10"]
+    with pytest.raises(UnknownName, match=r"no things named 'echo\.v3'; there are: echo\.v1, echo\.v2, echo\.v10"):
+        things.get("echo.v3")
+
+
+def test_a_miss_lists_what_exists():
+    for registry, known in ((models, "scripted.v1"), (metrics, "p_c.v1"), (generators, "identity.v1")):
+        with pytest.raises(UnknownName, match=rf"no {registry.kind} named 'nothing'; there are: .*{known}"):
+            registry.make("nothing")
+
+
+def test_has_looks_at_the_name_alone(things):
+    assert things.has("echo")
+    assert things.has("echo.v1(count=nonsense)")
+    assert things.has("echo:anything")
+    assert not things.has("echo.v7")
+    assert not things.has("some/echo.jsonl")
+    assert not things.has("echo.jsonl")
+
+
+def test_double_registration_is_refused(things):
+    with pytest.raises(
+        BadInput, match=r"things: echo\.v1 is registered twice; a changed method becomes the next version"
+    ):
+
+        @things("echo.v1")
+        def other() -> Any:
+            """Something else."""
+
+    assert things.make("echo").function["word"] == "hm"
+
+
+def test_the_same_factory_may_be_registered_again(things):
+    factory = things.get("echo").factory
+    assert things("echo.v1")(factory) is factory
+
+
+def test_factories_may_be_classes(things):
+    class Said:
+        """Say a word."""
+
+        def __init__(self, end: str = "!"):
+            self.end = end
+
+    class Other(Said):
+        """Say another."""
+
+    things("said.v1")(Said)
+    things("said.v1")(Said)
+    assert things.make("said(end=?)").function.end == "?"
+    with pytest.raises(BadInput, match="registered twice"):
+        things("said.v1")(Other)
+
+
+@pytest.mark.parametrize("name", ["echo", "echo.1", "echo.v", "echo.v1a", "1echo.v1", "ec ho.v1", ""])
+def test_names_carry_a_version(things, name):
+    with pytest.raises(BadInput, match=r"a things plug-in is named like thing\.v1, not"):
+        things(name)
+
+
+def test_context_fills_options_and_is_not_signed():
+    registry = Registry("things", "nowhere")
+    registry._complete = True
+
+    @registry("asker.v1")
+    def asker(size: int = 1, task: Any = None) -> Any:
+        """Ask."""
+        return task
+
+    assert registry.make("asker", task="nli", other=1).function == "nli"
+    assert registry.make("asker", task="nli").signature == "asker.v1(size=1)"
+    assert registry.get("asker").shown_options() == "size=1"
+
+
+def test_unsigned_options_do_not_show(things):
+    assert things.make("echo(speed=9)").signature == things.make("echo").signature
+    assert things.make("echo(count=9)").signature != things.make("echo").signature
+
+
+def test_files_are_signed_by_name_and_content(things, tmp_path):
+    here, there = tmp_path / "here" / "data.txt", tmp_path / "there" / "data.txt"
+    for path in (here, there):
+        path.parent.mkdir()
+        path.write_text("one")
+    first = things.make(f"echo(file={here})").signature
+    assert first == things.make(f"echo(file={there})").signature
+    assert "file=data.txt#" in first
+    assert str(tmp_path) not in first
+    there.write_text("two")
+    assert first != things.make(f"echo(file={there})").signature
+    assert things.make(f"echo(file={tmp_path / 'gone.txt'})").signature.count("file=gone.txt,") == 1
+
+
+def test_a_folder_without_a_name_is_still_signed(things, tmp_path, monkeypatch):
+    """`onnx:.` once had the same signature, and so the same cached answers, in every folder."""
+    signatures = {}
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        (folder / "below").mkdir(parents=True)
+        (folder / "model").write_text(name)
+        monkeypatch.chdir(folder)
+        signatures[name] = things.make("echo(file=.)").signature
+        assert things.make(f"echo(file={folder})").signature == signatures[name]
+        monkeypatch.chdir(folder / "below")
+        assert things.make("echo(file=..)").signature == signatures[name]
+    assert "file=one#" in signatures["one"]
+    assert signatures["one"] != signatures["two"]
+    assert "file=," in things.make('echo(file="")').signature
+
+
+def test_identity_is_signed():
+    registry = Registry("things", "nowhere")
+    registry._complete = True
+
+    class Made:
+        identity = "abc"
+
+    registry("thing.v1")(Made)
+    assert registry.make("thing").signature == "thing.v1()#abc"
+
+
+def test_texts_that_are_no_words_are_quoted_in_signatures(things):
+    assert 'word="two words"' in things.make('echo(word="two words")').signature
+    assert 'word=""' in things.make("echo(word=)").signature
+    assert "word=org/name-1.0" in things.make("echo:org/name-1.0").signature
+
+
+def test_shown_options_and_summary(things):
+    plugin = things.get("echo")
+    assert plugin.summary == "Say it again."
+    assert plugin.shown_options() == "word=hm, count=1, share=0.5, loud=false, file=, more=null, speed=1"
+    assert datasets.get("jsonl").shown_options() == "path"
+    assert datasets.get("jsonl").options() == {"path": ...}
+
+
+def test_kinds():
+    assert list(KINDS) == ["datasets", "generators", "checks", "models", "metrics"]
+    assert all(list(registry) for registry in KINDS.values())
+
+
+# Plug-ins from outside: a real distribution, as pip leaves it, found by a real interpreter.
+
+SHOUT = '''
+from otherwords.registry import generators, metrics
+
+@generators("shout.v1")
+def shout(mark: str = "!"):
+    """Shout the hypothesis."""
+    def vary(problems, seeds):
+        for problem in problems:
+            yield problem.restate(hypothesis=problem.text["hypothesis"].rstrip(".") + mark)
+    return vary
+'''
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Callable[..., Path]:
+    """A folder like site-packages with one installed distribution."""
+
+    def install(module: str, text: str, kind: str = "generators", entry: str = "") -> Path:
+        folder = tmp_path / "site"
+        info = folder / f"{module}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (folder / f"{module}.py").write_text(text)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[otherwords.{kind}]\n{module} = {entry or module}\n")
+        return folder
+
+    return install
+
+
+def python(site: Path, code: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+
+
+def test_a_plug_in_of_another_package_is_found_and_used(site):
+    code = """
+import polars as pl
+import otherwords as ow
+from otherwords.registry import generators
+assert "shout.v1" in [plugin.full_name for plugin in generators]
+frame = ow.load("everyday").head(2)
+variants = ow.vary(frame, ["shout(mark=?)"])
+print(variants["how"][0], variants["of"].to_list() == frame["id"].to_list(), variants["hypothesis"][0][-1])
+"""
+    done = python(site("loudly", SHOUT), code)
+    assert done.stderr == ""
+    assert done.stdout == 'shout.v1(mark="?") True ?\n'
+
+
+def test_a_plug_in_of_another_package_is_listed(site):
+    argv = ["otherwords", "list", "generators", "--json"]
+    done = python(site("loudly", SHOUT), f"import sys; sys.argv = {argv}; from otherwords.cli import main; main()")
+    assert "shout" in done.stdout
+    assert "Shout the hypothesis." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("import no_such_module_anywhere", "ModuleNotFoundError: No module named 'no_such_module_anywhere'"),
+        (SHOUT.replace("shout.v1", "identity.v1"), "BadInput: generators: identity.v1 is registered twice"),
+    ],
+)
+def test_a_broken_plug_in_is_told_and_does_not_break_the_rest(site, text, reason):
+    code = """
+from otherwords.registry import generators
+print([plugin.full_name for plugin in generators])
+print(generators.make("identity").plugin.factory.__module__)
+"""
+    done = python(site("broken", text), code)
+    assert done.returncode == 0
+    assert "contractions.v1" in done.stdout
+    assert "otherwords.variants.controls" in done.stdout
+    assert f"UserWarning: generators: the plug-in broken = broken cannot be loaded: {reason}" in done.stderr

@@ -1,0 +1,255 @@
+"""The cluster bootstrap against independent implementations, and against the truth it is meant to cover."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from otherwords import significance
+from otherwords.metrics.metric import ratio
+from otherwords.pipeline import score
+from otherwords.storage.files import seed_for
+
+Array = np.ndarray[Any, Any]
+
+
+def flips_by_cluster(clusters: int, buckets: int, seed: int) -> tuple[Array, Array]:
+    """Flips and variants of each bucket, and its cluster; buckets of a cluster have a common chance of a flip."""
+    random = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(clusters), buckets)
+    chance = random.beta(1, 3, clusters)[cluster]
+    variants = random.integers(1, 6, len(cluster))
+    return np.stack([random.binomial(variants, chance), variants], axis=1), cluster
+
+
+def naive_bootstrap(rows: Array, cluster: Array, replicates: int, seed: int) -> Array:
+    """Draw clusters one by one, gather their rows one by one, divide the sums."""
+    random = np.random.default_rng(seed)
+    members = [rows[cluster == one] for one in np.unique(cluster)]
+    values = np.empty(replicates)
+    for replicate in range(replicates):
+        gathered = np.concatenate([members[random.integers(len(members))] for _ in members])
+        values[replicate] = gathered[:, 0].sum() / gathered[:, 1].sum()
+    return values
+
+
+def ours(rows: Array, cluster: Array, replicates: int = 4_000, seed: int = 1) -> Array:
+    distinct, counts = significance.collapse(significance.by_cluster(rows, cluster))
+    return significance.bootstrap(distinct, counts, ratio, replicates, seed)
+
+
+@pytest.mark.parametrize(("clusters", "buckets"), [(12, 1), (40, 3), (100, 2)])
+def test_agrees_with_a_naive_bootstrap(clusters: int, buckets: int) -> None:
+    rows, cluster = flips_by_cluster(clusters, buckets, seed=clusters)
+    mine, theirs = ours(rows, cluster), naive_bootstrap(rows, cluster, 4_000, seed=2)
+    assert stats.ks_2samp(mine, theirs).pvalue > 0.01
+    assert mine.mean() == pytest.approx(theirs.mean(), abs=4 * theirs.std() / math.sqrt(2_000))
+    assert mine.std() == pytest.approx(theirs.std(), rel=0.06)  # the error of a std from 4,000 draws is 1.1 %
+    for tail in (0.025, 0.975):
+        assert np.quantile(mine, tail) == pytest.approx(np.quantile(theirs, tail), abs=0.2 * theirs.std())
+
+
+def answers(rows: Array, cluster: Array | None = None) -> pl.DataFrame:
+    """An answers table in which bucket i has rows[i] = (flips, variants); originals say "no", as they should."""
+    out = []
+    for number, (flips, variants) in enumerate(rows.tolist()):
+        out.append((f"b{number}", None, "no"))
+        out += [(f"b{number}", str(i), "yes" if i < flips else "no") for i in range(variants)]
+    table = pl.DataFrame(out, schema={"bucket": pl.String, "variant": pl.String, "pred": pl.String}, orient="row")
+    table = table.with_columns(gold=pl.lit("no"))
+    if cluster is None:
+        return table
+    names = pl.DataFrame({"bucket": [f"b{i}" for i in range(len(rows))], "cluster": cluster})
+    return table.join(names, on="bucket", maintain_order="left")
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_agrees_with_scipys_percentile_interval(confidence: float) -> None:
+    rows, _ = flips_by_cluster(150, 1, seed=5)
+    [one] = score(answers(rows), ["flip_rate"], replicates=10_000, confidence=confidence)
+    theirs = stats.bootstrap(
+        (rows[:, 0], rows[:, 1]),
+        lambda flips, variants, axis: flips.sum(axis) / variants.sum(axis),
+        paired=True,
+        n_resamples=10_000,
+        confidence_level=confidence,
+        method="percentile",
+        rng=np.random.default_rng(9),
+    )
+    slack = 0.08 * theirs.standard_error
+    assert one.low == pytest.approx(theirs.confidence_interval.low, abs=slack)
+    assert one.high == pytest.approx(theirs.confidence_interval.high, abs=slack)
+
+
+def coverage(simulate: Callable[[int], pl.DataFrame], metric: str, truth: float, data_sets: int = 200) -> float:
+    hits = 0
+    for seed in range(data_sets):
+        [one] = score(simulate(seed), [metric], replicates=400)
+        assert one.low is not None
+        assert one.high is not None
+        hits += one.low <= truth <= one.high
+    return hits / data_sets
+
+
+def simulated(seed: int, blind: bool = False, clusters: int = 50, buckets: int = 3) -> pl.DataFrame:
+    """Clusters of buckets of 4 variants; the chance of a flip, Beta(2, 3), belongs to the cluster."""
+    random = np.random.default_rng([seed, 77])
+    cluster = np.repeat(np.arange(clusters), buckets)
+    rows = np.stack([random.binomial(4, random.beta(2, 3, clusters)[cluster]), np.full(len(cluster), 4)], axis=1)
+    return answers(rows, None if blind else cluster)
+
+
+def test_95_percent_interval_covers_the_true_flip_rate() -> None:
+    assert 0.88 <= coverage(simulated, "flip_rate", truth=2 / 5) <= 0.99
+
+
+def test_95_percent_interval_covers_the_expected_p_c() -> None:
+    # With n = 4 variants a bucket, E[P_C] = 1 - 2 (n-1)/n E[p(1-p)]; a Beta(2, 3) has E[p(1-p)] = 2*3 / (5*6).
+    assert 0.88 <= coverage(simulated, "p_c", truth=1 - 2 * 3 / 4 * 6 / 30) <= 0.99
+
+
+def test_buckets_taken_for_independent_would_cover_far_too_seldom() -> None:
+    blind, seeing = (
+        coverage(lambda seed, b=blind: simulated(seed, b, clusters=40, buckets=8), "flip_rate", 2 / 5, data_sets=80)
+        for blind in (True, False)
+    )
+    assert blind < 0.75
+    assert seeing > 0.88
+
+
+@pytest.mark.parametrize("size", [4, 9])
+def test_dependent_buckets_widen_the_interval_by_the_root_of_the_cluster_size(size: int) -> None:
+    rows, _ = flips_by_cluster(80, 1, seed=8)
+    many, cluster = np.repeat(rows, size, axis=0), np.repeat(np.arange(80), size)
+    blind = score(answers(many), ["flip_rate"], replicates=4_000)[0]
+    right = score(answers(many, cluster), ["flip_rate"], replicates=4_000)[0]
+    single = score(answers(rows), ["flip_rate"], replicates=4_000)[0]
+    assert blind.value == right.value == single.value
+    width = {name: one.high - one.low for name, one in (("blind", blind), ("right", right), ("single", single))}  # type: ignore[operator]
+    assert width["right"] / width["blind"] == pytest.approx(math.sqrt(size), rel=0.08)
+    assert width["right"] == pytest.approx(width["single"], rel=0.06)  # copies of a bucket tell nothing new
+
+
+def test_one_cluster_has_a_value_and_no_interval() -> None:
+    rows, _ = flips_by_cluster(5, 1, seed=1)
+    for one in score(answers(rows, np.zeros(5, dtype=int))):
+        assert one.value is not None
+        assert (one.low, one.high) == (None, None)
+
+
+def test_one_cluster_with_variants_has_no_interval_whatever_stands_beside_it() -> None:
+    table = pl.DataFrame(
+        {"bucket": list("aabcd"), "variant": [None, "1", *[None] * 3], "gold": ["x"] * 5, "pred": list("xyxxy")}
+    )
+    found = {one.metric: one for one in score(table, replicates=100)}
+    assert found["accuracy_original"].low is not None
+    for name in ("accuracy_variants", "flip_rate", "p_c"):
+        assert found[name].n_units == 1
+        assert (found[name].low, found[name].high) == (None, None)
+
+
+def fractions(count: int, seed: int = 4) -> Array:
+    """Rows like those of P_C: a fraction and whether there is one."""
+    random = np.random.default_rng(seed)
+    n = random.integers(0, 9, count)
+    k = random.binomial(n, 0.6)
+    return np.stack([(k**2 + (n - k) ** 2) / np.maximum(n**2, 1), n > 0], axis=1)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6, 0.0])
+def test_fixed_point_sums_equal_float_sums(scale: float) -> None:
+    rows = fractions(500) * [scale, 1]
+    distinct, counts = significance.collapse(rows)
+    random = np.random.default_rng(seed_for(3, "bootstrap", "name"))
+    weights = significance._weights(random, counts, len(rows), 300)
+    assert (weights.sum(axis=1) == len(rows)).all()
+    expected = ratio(np.stack([[math.fsum(w * column) for column in distinct.T] for w in weights]))
+    found = significance.bootstrap(distinct, counts, ratio, 300, 3, "name")
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * scale)
+
+
+def test_fixed_point_rows_are_whole_and_small_enough_to_add_exactly() -> None:
+    rows = fractions(1_000)
+    whole, scale = significance._fixed_point(rows, len(rows))
+    assert (whole == np.round(whole)).all()
+    assert np.abs(whole).max() * len(rows) <= 2**53
+    assert np.abs(whole / scale - rows).max() < 1e-12
+    counts, ones = significance._fixed_point(np.array([[3, 4], [0, 1]]), 2)
+    assert (counts.tolist(), ones.tolist()) == ([[3.0, 4.0], [0.0, 1.0]], [1.0, 1.0])
+
+
+def test_both_ways_to_draw_weights_agree_in_distribution() -> None:
+    counts, n = np.array([70, 20, 9, 1]), 100
+    multinomial = significance._weights(np.random.default_rng(1), counts, n, 4_000)  # few distinct rows
+    ones = np.ones(n, dtype=np.int64)
+    counted = significance._weights(np.random.default_rng(2), ones, n, 4_000)  # all distinct: units are counted
+    assert multinomial.shape == (4_000, 4)
+    assert counted.shape == (4_000, n)
+    owner = np.repeat(np.arange(4), counts)
+    merged = np.stack([counted[:, owner == one].sum(axis=1) for one in range(4)], axis=1)
+    for column, count in enumerate(counts):
+        exact = stats.binom(n, count / n)
+        for drawn in (multinomial[:, column], merged[:, column]):
+            assert drawn.mean() == pytest.approx(count, abs=4 * exact.std() / math.sqrt(4_000))
+            assert drawn.var() == pytest.approx(exact.var(), rel=0.12)
+        assert stats.ks_2samp(multinomial[:, column], merged[:, column]).pvalue > 0.01
+    assert np.corrcoef(merged.T)[0, 1] == pytest.approx(np.corrcoef(multinomial.T)[0, 1], abs=0.03)
+
+
+def test_both_ways_give_the_same_interval_for_the_same_data() -> None:
+    rows, _ = flips_by_cluster(200, 1, seed=6)
+    distinct, counts = significance.collapse(rows)
+    assert len(counts) * 3 < len(rows)
+    collapsed = significance.bootstrap(distinct, counts, ratio, 4_000, 1)
+    row_by_row = significance.bootstrap(rows, np.ones(len(rows), dtype=np.int64), ratio, 4_000, 1)
+    assert stats.ks_2samp(collapsed, row_by_row).pvalue > 0.01
+    assert collapsed.std() == pytest.approx(row_by_row.std(), rel=0.06)
+
+
+def test_draws_depend_on_seed_and_name_only() -> None:
+    rows, cluster = flips_by_cluster(30, 2, seed=3)
+    distinct, counts = significance.collapse(significance.by_cluster(rows, cluster))
+
+    def draw(replicates: int = 50, seed: int = 1, name: str = "a") -> list[float]:
+        return significance.bootstrap(distinct, counts, ratio, replicates, seed, name).tolist()  # type: ignore[no-any-return]
+
+    assert draw() == draw()
+    assert draw(replicates=80)[:50] == draw()  # more replicates go on where fewer ended
+    assert draw(seed=2) != draw()
+    assert draw(name="b") != draw()
+
+
+def test_alike_clusters_leave_nothing_uncertain() -> None:
+    distinct, counts = np.array([[2, 3]]), np.array([40])
+    assert set(significance.bootstrap(distinct, counts, ratio, 20, 1).tolist()) == {2 / 3}
+
+
+@pytest.mark.parametrize(("right", "of"), [(1, 3), (2, 3), (1, 7), (3, 9), (5, 6)])
+def test_alike_buckets_have_an_interval_of_no_width_around_the_value(right: int, of: int) -> None:
+    rows = np.repeat([[right, of]], 37, axis=0)
+    for one in score(answers(rows), replicates=50):
+        assert one.low == pytest.approx(one.value, abs=1e-12)
+        assert one.high == pytest.approx(one.value, abs=1e-12)
+
+
+def test_percentile_by_hand() -> None:
+    values = np.arange(101) / 100
+    assert significance.percentile(values, 0.9) == pytest.approx((0.05, 0.95))
+    assert significance.percentile(np.array([np.nan, 0.5, np.nan]), 0.95) == (0.5, 0.5)
+    assert significance.percentile(np.array([np.nan]), 0.95) == (None, None)
+
+
+def test_wider_confidence_gives_a_wider_interval_around_the_same_value() -> None:
+    rows, cluster = flips_by_cluster(60, 2, seed=2)
+    found = [score(answers(rows, cluster), ["flip_rate"], confidence=c)[0] for c in (0.5, 0.9, 0.99)]
+    assert len({one.value for one in found}) == 1
+    lows, highs = [one.low for one in found], [one.high for one in found]
+    assert lows == sorted(lows, reverse=True)  # type: ignore[type-var]
+    assert highs == sorted(highs)  # type: ignore[type-var]
+    assert len(set(lows)) == len(set(highs)) == 3
