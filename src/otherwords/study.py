@@ -126,8 +126,8 @@ def run(
     folder = RunFolder(out or Path("runs") / study.name)
     stages.forget()
     runner = _Runner(study, folder, engine or InProcess())
-    with folder.locked(), _noted_warnings(folder):
-        return runner.run()
+    with folder.locked(), _heard_warnings() as said:
+        return runner.run(said)
 
 
 class _Runner:
@@ -151,7 +151,7 @@ class _Runner:
                 stages.made(kind, name)
         stages.refuse_wrong_models(self.study.models)
 
-    def run(self) -> Run:
+    def run(self, said: list[str]) -> Run:
         folder = self.folder
         intake = self._timed("problems", self._take_in)
         folder.begin(**_about(self.study, self.source))
@@ -160,9 +160,9 @@ class _Runner:
         self._timed("buckets", lambda: self._check(shards))
         jobs = self._timed("answers", lambda: self._answer(shards))
         scores = self._timed("scores", lambda: self._score(jobs))
-        report = self._timed("report", lambda: write_report(folder, scores))
-        folder.note(timings={stage: round(seconds, 3) for stage, seconds in self.timings.items()})
-        return Run(folder.path, scores, report, folder.manifest)
+        timings = {stage: round(seconds, 3) for stage, seconds in self.timings.items()}
+        folder.note(timings=timings, warnings=list(dict.fromkeys(said)))
+        return Run(folder.path, scores, write_report(folder, scores), folder.manifest)
 
     def _timed(self, stage: str, work: Any) -> Any:
         start = time.perf_counter()
@@ -310,20 +310,15 @@ def _about(study: Study, source: Source) -> dict[str, Any]:
 
 
 @contextmanager
-def _noted_warnings(folder: RunFolder) -> Iterator[None]:
-    """Keep in the manifest what the user was warned of, without keeping it from the user."""
+def _heard_warnings() -> Iterator[list[str]]:
+    """Collect what the user is warned of, without keeping it from the user."""
     with warnings.catch_warnings():
         show = warnings.showwarning
         said: list[str] = []
 
-        def note(message: Warning | str, *rest: Any, **more: Any) -> None:
+        def hear(message: Warning | str, *rest: Any, **more: Any) -> None:
             said.append(str(message))
             show(message, *rest, **more)
 
-        warnings.showwarning = note
-        try:
-            yield
-        finally:
-            warnings.showwarning = show
-            if said and folder.manifest:
-                folder.note(warnings=list(dict.fromkeys(said)))
+        warnings.showwarning = hear
+        yield said

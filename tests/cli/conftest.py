@@ -17,7 +17,6 @@ from typer.testing import CliRunner, Result
 from otherwords.cli.app import app
 
 Rows = list[dict[str, Any]]
-OTHERWORDS = (sys.executable, "-c", "from otherwords.cli import main; main()")
 
 PROBLEMS: Rows = [
     {
@@ -123,6 +122,6 @@ def lines() -> Callable[[Path | str], Rows]:
 
     def read(source: Path | str) -> Rows:
         text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
-        return [json.loads(line) for line in text.splitlines()]
+        return [json.loads(line) for line in text.split("\n") if line]
 
     return read

@@ -27,7 +27,7 @@ TASK = Task("laws", fields=("text",), labels=("a", "b", "c"))
 ALL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c")
 Rows = list[dict[str, Any]]
 lawful = settings(
-    derandomize=True, deadline=None, database=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
+    derandomize=True, deadline=None, database=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
@@ -155,7 +155,7 @@ def _rename(rows: Rows, random: Random, kind: type) -> Rows:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@settings(lawful, max_examples=12)
+@settings(lawful, max_examples=8)
 @given(tables(min_variants=1), st.integers(0, 2**32))
 def test_names_order_and_strange_columns_change_no_byte(change: str, rows: Rows, seed: int) -> None:
     changed = CHANGES[change](rows, Random(seed))

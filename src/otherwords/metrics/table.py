@@ -90,7 +90,7 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: str = "the answ
     _check_gold(frame, bucket, gold, originals, size, where)
     cluster = np.arange(size)
     if "cluster" in frame.columns:
-        cluster[bucket[originals]] = codes(_cluster_names(frame[originals]), where)[0]
+        cluster[bucket[originals]] = codes(_cluster_names(frame.select("bucket", "cluster")[originals]), where)[0]
     return Answers(names, bucket, is_variant, gold, pred, cluster, frame)
 
 

@@ -109,7 +109,8 @@ def _unclaimed(name: str) -> str:
 
 
 def _task_key(task: Task) -> str:
-    return f"{','.join(task.fields)} -> {','.join(task.labels)}"
+    """What of a task a model's answer may depend on: which field is the target decides what a pair classifier reads."""
+    return f"{','.join(task.fields)} (of these {','.join(task.targets)}) -> {','.join(task.labels)}"
 
 
 def _length(row: tuple[str, ...]) -> int:

@@ -25,7 +25,7 @@ _WORD = re.compile(r"\w+(?:'\w+)?")
 
 
 # `train` is not signed as given, since it may be a path of this machine: the identity has the data set's signature.
-@models("bag_of_words.v1", unsigned=("train", "batch_size"))
+@models("bag_of_words.v1", unsigned=("train", "batch_size", "task"))
 def bag_of_words(
     train: str = "everyday.v1(split=train)",
     penalty: float = 1.0,

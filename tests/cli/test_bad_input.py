@@ -1,0 +1,185 @@
+"""Bad input: each fault names file, line or row, field, what was found and what would work; nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+GOOD = {"id": "a", "premise": "It isn't so.", "hypothesis": "It is.", "label": "neutral"}
+BAD = {
+    "missing column": ({"id": "b", "premise": "P.", "label": "neutral"}, "hypothesis", "no such column", "--field"),
+    "wrong column": (
+        {"id": "b", "premise": "P.", "hypo": "H.", "label": "neutral"},
+        "hypothesis",
+        "id, premise, hypo, label",
+        "--field hypothesis=COLUMN",
+    ),
+    "unknown label": ({**GOOD, "id": "b", "label": "maybe"}, "label", "'maybe'", "entailment, neutral, contradiction"),
+    "empty text": ({**GOOD, "id": "b", "hypothesis": " \t"}, "hypothesis", "empty text", "--skip-bad"),
+    "null text": ({**GOOD, "id": "b", "premise": None}, "premise", "found", ""),
+    "number for text": ({**GOOD, "id": "b", "premise": 7}, "premise", "found 7", "texts must be strings"),
+    "duplicate id": (dict(GOOD), "id", "'a' occurs twice", "ids must be unique"),
+    "no id": ({**GOOD, "id": ""}, "id", "found nothing", "give every row an id"),
+    "no original": ({**GOOD, "id": "b", "of": "zz"}, "of", "'zz'", "give the originals too"),
+    "own variant": ({**GOOD, "id": "b", "of": "b"}, "of", "'b' is a variant of itself", ""),
+    "other gold": ({**GOOD, "id": "b", "of": "a", "label": "entailment"}, "label", "'entailment'", "keeps the label"),
+}
+COMMANDS = {
+    "vary": ("vary", "{file}", "-w", "contractions", "-o", "out/x.jsonl"),
+    "check": ("check", "{file}", "-o", "out/x.csv"),
+    "answer": ("answer", "{file}", "-m", "scripted", "--no-canary", "-o", "out/x.parquet"),
+    "run": ("run", "--data", "{file}", "-w", "contractions", "-m", "scripted", "--no-canary", "-o", "out"),
+}
+
+
+def _command(name, file):
+    return [part.format(file=file) for part in COMMANDS[name]]
+
+
+def _one_line(error):
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert "Traceback" not in error
+    return error
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("fault", BAD)
+def test_the_fault_is_named_and_nothing_is_left(cli, write_jsonl, place, leftovers, command, fault):
+    row, field, found, fix = BAD[fault]
+    write_jsonl(place / "bad.jsonl", [GOOD, row])
+    error = _one_line(cli(*_command(command, "bad.jsonl"), "-q", rc=2).stderr)
+    assert error.startswith(f"error: bad.jsonl, line 2: {field}: ")
+    assert found in error
+    assert fix in error
+    assert not (place / "out").exists()
+    assert leftovers() == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_broken_json_far_down(cli, place, leftovers, command):
+    lines = [json.dumps({**GOOD, "id": str(i)}) for i in range(4710)] + ['{"id": "x", "premise": "P']
+    (place / "long.jsonl").write_text("\n".join(lines) + "\n")
+    error = _one_line(cli(*_command(command, "long.jsonl"), "-q", rc=2).stderr)
+    assert error.startswith("error: long.jsonl, line 4711: broken JSON")
+    assert not (place / "out").exists()
+    assert leftovers() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "a.csv",
+            b"id,premise,hypothesis,label\n1,P,H,neutral\n2,P,H,neutral,x\n",
+            "a.csv, line 3: found 5 cells under 4",
+        ),
+        ("a.csv", b"id,premise,hypothesis\n1,P,H\n", "a.csv, line 2: label: no such column; there are id, premise"),
+        ("a.csv", b"id,premise,hypothesis,label\n1,P\xff,H,neutral\n", "a.csv, line 2: not UTF-8"),
+        ("a.csv", b"", "a.csv: is empty"),
+        (
+            "a.tsv",
+            b"id\tpremise\thypothesis\tlabel\n1\tP\t\tneutral\n",
+            "a.tsv, line 2: hypothesis: found an empty text",
+        ),
+        ("a.parquet", b"no parquet", "a.parquet: cannot be read as Parquet"),
+        ("a.jsonl", b'{"id": "1\xff"}\n', "a.jsonl, line 1: "),
+        ("a.jsonl", b"[1, 2]\n", "a.jsonl, line 1: found list, not a JSON object"),
+        ("a.txt", b"x", "a.txt: has a format unknown here"),
+    ],
+)
+@pytest.mark.parametrize("command", ["vary", "run"])
+def test_files_that_cannot_be_read(cli, place, leftovers, command, name, content, said):
+    (place / name).write_bytes(content)
+    error = _one_line(cli(*_command(command, name), "-q", rc=2).stderr)
+    assert error.startswith(f"error: {said}")
+    assert not (place / "out").exists()
+    assert leftovers() == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
+def test_an_empty_file(cli, place, content):
+    (place / "empty.jsonl").write_bytes(content)
+    assert "no problem left" in _one_line(cli(*_command("vary", "empty.jsonl"), "-q", rc=2).stderr)
+
+
+def test_rows_of_parquet_are_numbered(cli, place):
+    pl.DataFrame([GOOD, {**GOOD, "id": "b", "label": "?"}]).write_parquet("a.parquet")
+    assert "a.parquet, row 2: label: found '?'" in cli(*_command("vary", "a.parquet"), "-q", rc=2).stderr
+
+
+def test_standard_input_is_named_too(cli):
+    text = json.dumps(GOOD) + "\n" + json.dumps({**GOOD, "id": "b", "label": "?"}) + "\n"
+    error = cli("vary", "-", "-w", "contractions", "-q", stdin=text, rc=2).stderr
+    assert "line 2: label: found '?'" in error
+
+
+def test_an_earlier_output_survives_bad_input(cli, write_jsonl, place):
+    write_jsonl(place / "p.jsonl", [GOOD])
+    for command in COMMANDS:
+        cli(*_command(command, "p.jsonl"), "-q")
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    write_jsonl(place / "p.jsonl", [GOOD, {**GOOD, "id": "b", "label": "?"}])
+    for command in COMMANDS:
+        cli(*_command(command, "p.jsonl"), "-q", rc=2)
+    after = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    del before[place / "p.jsonl"], after[place / "p.jsonl"]
+    assert after == before
+
+
+@pytest.mark.parametrize("command", ["vary", "check", "answer"])
+def test_skip_bad_goes_on_and_keeps_every_rejected_row(cli, write_jsonl, place, lines, leftovers, command):
+    write_jsonl(place / "bad.jsonl", [GOOD, *(row for row, *_ in BAD.values())])
+    with (place / "bad.jsonl").open("a") as file:
+        file.write('{"id": \n')
+    result = cli(*_command(command, "bad.jsonl"), "--skip-bad")
+    assert f"{len(BAD) + 1} rejected" in result.stderr
+    assert "rejected rows and the reasons are in out/rejected.jsonl" in result.stderr
+    rejected = lines(place / "out" / "rejected.jsonl")
+    assert len(rejected) == len(BAD) + 1
+    assert {row["where"] for row in rejected} == {f"bad.jsonl, line {i}" for i in range(2, len(BAD) + 3)}
+    for row in rejected:
+        assert list(row) == ["where", "field", "reason", "row"]
+        assert row["reason"].startswith(row["where"])
+    assert leftovers() == []
+
+
+def test_skip_bad_to_standard_output_leaves_the_rejected_here(cli, write_jsonl, place, lines):
+    write_jsonl(place / "bad.jsonl", [GOOD, {**GOOD, "id": "b", "label": "?"}])
+    assert len(lines(cli("vary", "bad.jsonl", "-w", "contractions", "--skip-bad", "-q").stdout)) == 1
+    assert len(lines(place / "rejected.jsonl")) == 1
+
+
+def test_nothing_but_bad_rows(cli, write_jsonl, place):
+    write_jsonl(place / "bad.jsonl", [{**GOOD, "label": "?"}])
+    for command in COMMANDS:
+        error = _one_line(cli(*_command(command, "bad.jsonl"), "--skip-bad", "-q", rc=2).stderr)
+        assert "bad.jsonl, line 1: label: found '?'" in error
+    assert not (place / "out").exists()
+
+
+def test_what_is_odd_but_good(cli, place, lines):
+    long = "isn't " + "word " * 5000
+    rows = [
+        {"id": "ü/1", "premise": long, "hypothesis": "Ça n'est pas 日本語 🙂\u2028", "label": " Neutral "},
+        {"id": 2, "premise": "It isn't\r\nso.", "hypothesis": "x", "label": "ENTAILMENT"},
+    ]
+    text = "\r\n".join(json.dumps(row) for row in rows)  # Windows' line ends, and none at the end
+    (place / "odd.jsonl").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    one, two = lines(cli("vary", "odd.jsonl", "-w", "contractions", "-q").stdout)
+    assert one["premise"].startswith("is not word")
+    assert len(one["premise"].split()) == 5002
+    assert (one["of"], one["hypothesis"], one["label"]) == ("ü/1", rows[0]["hypothesis"], "neutral")
+    assert (two["of"], two["premise"], two["label"]) == ("2", "It is not\r\nso.", "entailment")
+    rows = lines(cli("answer", "odd.jsonl", "-m", "scripted", "--no-canary", "-q").stdout)
+    assert [row["bucket"] for row in rows] == ["ü/1", "2"]
+
+
+def test_ids_may_be_left_out(cli, write_jsonl, place, lines):
+    write_jsonl(place / "p.jsonl", [{k: v for k, v in GOOD.items() if k != "id"}] * 2)
+    assert [row["bucket"] for row in lines(cli("answer", "p.jsonl", "-m", "scripted", "--no-canary", "-q").stdout)] == [
+        "1",
+        "2",
+    ]

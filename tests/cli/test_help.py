@@ -1,0 +1,119 @@
+"""No command and no option without a word of explanation; -h everywhere; exit codes of wrong usage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from otherwords import __version__
+from otherwords.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+GROUP = typer.main.get_command(app)
+
+
+def _commands(group=GROUP, before=()):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, (*before, name))
+        else:
+            yield (*before, name), command
+
+
+COMMANDS = dict(_commands())
+
+
+def test_these_are_the_commands():
+    assert [" ".join(name) for name in COMMANDS] == [
+        "run", "vary", "check", "answer", "score", "report", "list", "cache info", "cache prune",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS, ids=" ".join)
+def test_every_command_and_option_is_explained(cli, name):
+    command = COMMANDS[name]
+    assert command.help
+    for parameter in command.params:
+        assert parameter.help, f"{' '.join(name)} {parameter.name} has no help"
+        assert parameter.help.rstrip().endswith((".", "'")), parameter.help
+    for flag in ("-h", "--help"):
+        shown = cli(*name, flag).stdout
+        assert shown.startswith(f"Usage: otherwords {' '.join(name)}")
+        for parameter in command.params:
+            assert all(option in shown for option in parameter.opts if option.startswith("-"))
+
+
+@pytest.mark.parametrize("name", COMMANDS, ids=" ".join)
+def test_every_command_is_documented(name):
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    assert f"otherwords {' '.join(name)}" in text
+
+
+def test_the_commands_are_listed(cli):
+    for arguments in (("-h",), ("--help",)):
+        shown = cli(*arguments).stdout
+        for name in COMMANDS:
+            assert f"  {name[0]} " in shown
+        assert "Exit codes: 0 ok, 1 a check or gate failed, 2 wrong usage or input." in " ".join(shown.split())
+
+
+def test_version(cli):
+    assert cli("--version").stdout == f"otherwords {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("bogus",), "No such command 'bogus'"),
+        (("vary", "x.jsonl", "--wiht", "identity"), "--wiht"),
+        (("vary", "x.jsonl"), "Missing option '--with'"),
+        (("vary", "--with", "identity"), "Missing argument 'FILE'"),
+        (("answer", "x.jsonl"), "Missing option '--model'"),
+        (("score",), "Missing argument 'ANSWERS'"),
+        (("score", "x.jsonl", "--confidence", "95"), "--confidence"),
+        (("score", "x.jsonl", "--replicates", "0"), "--replicates"),
+        (("score", "x.jsonl", "--seed", "one"), "--seed"),
+        (("run", "--batch-size", "-1"), "--batch-size"),
+        (("score", "one.jsonl", "two.jsonl"), "two.jsonl"),
+    ],
+)
+def test_wrong_usage_exits_with_2(cli, arguments, said):
+    error = cli(*arguments, rc=2).stderr
+    assert said in error
+    assert "Try 'otherwords" in error
+    assert "Traceback" not in error
+
+
+def test_nothing_at_all_shows_the_help(cli):
+    for arguments in ((), ("cache",)):
+        result = cli(*arguments, rc=2)
+        assert "Usage: otherwords" in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--field", "premise"), "cannot read --field premise; write --field NAME=VALUE"),
+        (("--field", "=x"), "cannot read --field =x"),
+        (("--field", "id=a", "--field", "id=b"), "--field id is given twice"),
+        (("--field", "colour=x"), "cannot map ['colour']; nli has"),
+        (("--label", "0"), "cannot read --label 0; write --label NAME=VALUE"),
+        (("--label", "0=yes"), "cannot map to ['yes']; nli has entailment, neutral, contradiction"),
+        (("--task", "nil"), "no task 'nil'; there are nli, rte, a-nli, d-nli, or give a .toml file"),
+        (("--task", "absent.toml"), "absent.toml: cannot be read as a task"),
+        (("-w", "idntity"), "no generators named 'idntity'; there are: contractions.v1"),
+        (("-w", "identity("), "cannot read 'identity('"),
+        (("-w", "identity(x=1)"), "identity.v1 has no option ['x']; it has: none"),
+        (("-o", "out.txt"), "cannot write 'out.txt'; end the name in .jsonl"),
+        (("-o", "."), ".: is a folder; name a file"),
+        (("-o", "problems.jsonl/x.jsonl"), "problems.jsonl is not a folder"),
+    ],
+)
+def test_wrong_values_are_told_before_any_work(cli, problems, option, said):
+    error = cli("vary", problems, "-w", "contractions", *option, rc=2).stderr
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1  # no bar, no empty line: nothing was begun
+    assert said in error

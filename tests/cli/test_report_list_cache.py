@@ -1,0 +1,135 @@
+"""otherwords report, list and cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from otherwords.registry import KINDS
+
+RUN = ("run", "--data", "problems.jsonl", "-w", "contractions", "-m", "scripted", "--no-canary", "-o", "run", "-q")
+
+
+@pytest.fixture
+def run(cli, problems, place):
+    cli(*RUN)
+    return place / "run"
+
+
+def test_the_report_is_rendered_again_from_the_folder(cli, run):
+    page = (run / "report.html").read_text(encoding="utf-8")
+    (run / "report.html").unlink()
+    assert cli("report", "run").stdout == "run/report.html\n"
+    assert (run / "report.html").read_text(encoding="utf-8") == page
+
+
+def test_the_report_somewhere_else(cli, run, place):
+    assert cli("report", "run", "-o", "new folder/page.html").stdout == "new folder/page.html\n"
+    assert (place / "new folder" / "page.html").is_file()
+
+
+def test_no_report_without_a_run(cli, run, place):
+    said = "has no scores.json; name the folder of a finished run: otherwords run\n"
+    assert cli("report", ".", rc=2).stderr == f"error: .: {said}"
+    assert cli("report", "absent", rc=2).stderr == f"error: absent: {said}"
+    assert not (place / "absent").exists()
+    (run / "scores.json").write_text("{")
+    assert "its scores.json is damaged" in cli("report", "run", rc=2).stderr
+    (run / "scores.json").write_text("[]")
+    (run / "manifest.json").unlink()
+    assert "has no manifest.json; run the study again" in cli("report", "run", rc=2).stderr
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_list_shows_every_plug_in_of_a_kind_with_a_line_each(cli, kind):
+    shown = json.loads(cli("list", kind, "--json").stdout)
+    assert [row["name"] for row in shown] == [plugin.full_name for plugin in KINDS[kind]]
+    assert all(row["summary"] and list(row) == ["kind", "name", "options", "summary"] for row in shown)
+    table = cli("list", kind).stdout
+    for row in shown:
+        assert row["name"] in table
+
+
+def test_list_shows_all_kinds(cli):
+    assert {row["kind"] for row in json.loads(cli("list", "--json").stdout)} == set(KINDS)
+    table = cli("list").stdout
+    for name in ("snli.v1", "contractions.v1", "surface.v1", "scripted.v1", "flip_rate.v1"):
+        assert name in table
+
+
+def test_list_of_what_does_not_exist(cli):
+    assert cli("list", "model", rc=2).stderr == (
+        "error: no kind 'model'; there are: datasets, generators, checks, models, metrics\n"
+    )
+
+
+def test_cache_info(cli, run):
+    shown = json.loads(cli("cache", "info", "--json").stdout)
+    assert shown["path"] == os.environ["OTHERWORDS_CACHE"]
+    assert shown["bytes"] > 0
+    [model] = shown["models"]
+    assert model["answers"] == 8
+    assert model["signature"].startswith("scripted.v1(")
+    table = cli("cache", "info").stdout
+    assert "8 answers" in table
+    assert "scripted.v1(" in table
+
+
+def test_a_cache_that_is_not_there_is_not_made_by_looking(cli, place):
+    path = Path(os.environ["OTHERWORDS_CACHE"])
+    assert json.loads(cli("cache", "info", "--json").stdout) == {"path": str(path), "bytes": 0, "models": []}
+    assert "0 answers" in cli("cache", "info").stdout
+    assert cli("cache", "prune", "--all").stdout == "0 answers deleted\n"
+    assert not path.exists()
+    assert "mistyped.sqlite: there is no such file" in cli("cache", "info", "--cache", "mistyped.sqlite", rc=2).stderr
+    assert not (place / "mistyped.sqlite").exists()
+
+
+def test_cache_prune(cli, run):
+    cli("answer", "problems.jsonl", "-m", "scripted(seed=4)", "--no-canary", "-o", "x.jsonl", "-q")
+    assert cli("cache", "prune", "--model", "nothing like it").stdout == "0 answers deleted\n"
+    assert cli("cache", "prune", "--older-than", "1").stdout == "0 answers deleted\n"
+    assert cli("cache", "prune", "--model", "seed=4").stdout == "3 answers deleted\n"
+    time.sleep(1.1)  # times are kept in whole seconds
+    assert cli("cache", "prune", "--older-than", "0").stdout == "8 answers deleted\n"
+    cli("answer", "problems.jsonl", "-m", "scripted", "--no-canary", "-o", "x.jsonl", "-q")
+    assert cli("cache", "prune", "--all").stdout == "3 answers deleted\n"
+    assert json.loads(cli("cache", "info", "--json").stdout)["models"] == []
+
+
+@pytest.mark.parametrize("arguments", [(), ("--all", "--model", "x")])
+def test_cache_prune_wants_to_be_told_what(cli, arguments):
+    assert cli("cache", "prune", *arguments, rc=2).stderr == (
+        "error: say what to delete; use --model and/or --older-than, or --all\n"
+    )
+
+
+def test_what_is_no_cache_is_not_touched(cli, problems, place):
+    (place / "text.sqlite").write_text("not a database, but somebody's text\n" * 100)
+    for command in (
+        ("cache", "info"),
+        ("cache", "prune", "--all"),
+        ("answer", problems, "-m", "scripted", "--no-canary", "-o", "out.jsonl", "-q"),
+        RUN,
+    ):
+        error = cli(*command, "--cache", "text.sqlite", rc=2).stderr
+        assert error.startswith("error: text.sqlite: is not an answer cache: file is not a database; name another")
+    assert (place / "text.sqlite").read_text().startswith("not a database")
+    assert not (place / "out.jsonl").exists()
+
+
+def test_a_cache_damaged_within_gives_a_clear_error(cli, problems, run):
+    path = Path(os.environ["OTHERWORDS_CACHE"])
+    raw = bytearray(path.read_bytes())
+    raw[4096:] = b"\xa5" * (len(raw) - 4096)
+    path.write_bytes(raw)
+    for command in (("cache", "info"), ("answer", problems, "-m", "scripted", "--no-canary", "-o", "out.jsonl", "-q")):
+        error = cli(*command, rc=2).stderr
+        assert error.startswith("error: ")
+        assert "malformed" in error
+        assert "--cache" in error
+        assert error.count("\n") == 1

@@ -1,0 +1,267 @@
+"""otherwords run: a study from a file, from flags, from both; what it prints and leaves."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+STUDY = """
+name = "mine"
+data = ["problems.jsonl"]
+vary = ["contractions"]
+models = ["scripted"]
+canary = false
+replicates = 100
+"""
+FLAGS = ("--data", "problems.jsonl", "-w", "contractions", "-m", "scripted", "--no-canary", "--replicates", "100")
+
+
+@pytest.fixture
+def study(problems, place):
+    (place / "study.toml").write_text(STUDY)
+    return place / "study.toml"
+
+
+def _scores(folder):
+    return json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+
+
+def test_a_study_file(cli, study, place, leftovers):
+    result = cli("run", "study.toml")
+    folder = place / "runs" / "mine"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        ".lock", "answers", "buckets", "manifest.json", "problems", "report.html", "scores.json", "variants",
+    ]  # fmt: skip
+    assert result.stdout.splitlines()[-1] == "runs/mine/report.html"
+    for text in ("flip_rate", "95% interval", "p_c"):
+        assert text in result.stdout
+    assert "3 rows taken in, 3 originals, 5 variants made" in result.stderr
+    assert "<html" in (folder / "report.html").read_text(encoding="utf-8")
+    assert leftovers() == []
+
+
+def test_the_file_gives_its_name_to_the_folder(cli, study, place):
+    study.write_text(STUDY.replace('name = "mine"\n', ""))
+    cli("run", "study.toml", "-q")
+    assert (place / "runs" / "study" / "scores.json").is_file()
+
+
+def test_flags_alone_give_the_same_scores_as_the_file(cli, study, place):
+    cli("run", "study.toml", "-q")
+    cli("run", *FLAGS, "-o", "by flags", "-q")
+    assert (place / "by flags" / "scores.json").read_bytes() == (place / "runs" / "mine" / "scores.json").read_bytes()
+
+
+def test_flags_come_on_top_of_the_file(cli, study, place):
+    cli(
+        "run",
+        study,
+        "--seed",
+        "5",
+        "--metric",
+        "p_c",
+        "-m",
+        "one=scripted(seed=1)",
+        "-m",
+        "two=scripted",
+        "-o",
+        "x",
+        "-q",
+    )
+    assert [(score["metric"], score["model"]) for score in _scores(place / "x")] == [("p_c", "one"), ("p_c", "two")]
+    assert all("seed=5" in score["signature"] for score in _scores(place / "x"))
+
+
+def test_json_is_scores_json(cli, study, place):
+    result = cli("run", "study.toml", "--json", "-q")
+    assert result.stderr == ""
+    assert json.loads(result.stdout) == _scores(place / "runs" / "mine")
+
+
+def test_quiet_says_nothing(cli, study):
+    result = cli("run", "study.toml", "-q")
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_gates(cli, study, place):
+    cli("run", "study.toml", "--require", "flip_rate<=1", "-q")
+    assert "flip_rate is" in cli("run", "study.toml", "--require", "flip_rate<0", "-q", rc=1).stderr
+    error = cli("run", "study.toml", "--require", "flips<0", "-q", "-o", "new", rc=2).stderr
+    assert "no score named 'flips'; there are: accuracy_original" in error
+    assert "no score named 'p_c'" in cli("run", study, "--metric", "flip_rate", "--require", "p_c>0", rc=2).stderr
+    assert not (place / "new").exists()
+
+
+def test_groups(cli, study, place):
+    cli("run", "study.toml", "--by", "topic", "--metric", "flip_rate", "-q")
+    assert [score["group"] for score in _scores(place / "runs" / "mine")] == [None, "topic=people", "topic=weather"]
+    error = cli("run", "study.toml", "--by", "colour", "-q", rc=2).stderr
+    assert "no column 'colour' to group by; there are: bucket, check:surface" in error
+
+
+def test_checks_drop_variants_and_the_manifest_counts_them(cli, study, place):
+    cli(
+        "run",
+        "study.toml",
+        "-w",
+        "identity",
+        "-w",
+        "contractions",
+        "--check",
+        "surface",
+        "--check",
+        "overlap(most=1)",
+        "-q",
+    )
+    folder = place / "runs" / "mine"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["counts"] == {"variants": 8, "dropped": 3, "asked": 8}
+    buckets = pl.read_parquet(folder / "buckets" / "*.parquet")
+    assert buckets.height == 11
+    assert buckets["check:surface"].sum() == 5
+    assert pl.read_parquet(folder / "answers" / "*" / "*.parquet").height == 8
+
+
+def test_data_that_holds_variants_needs_no_generator(cli, problems, place):
+    cli("vary", problems, "-w", "contractions", "--suite", "-o", "suite.csv", "-q")
+    cli("run", "--data", "suite.csv", "-m", "scripted", "--no-canary", "-o", "suite run", "-q", "--replicates", 100)
+    cli("run", *FLAGS, "-o", "made run", "-q")
+    assert _scores(place / "suite run") == _scores(place / "made run")
+    assert not (place / "suite run" / "variants").exists()
+
+
+def test_nothing_to_compare(cli, problems):
+    error = cli("run", "--data", problems, "-m", "scripted", "--no-canary", "-q", rc=2).stderr
+    assert error == (
+        "error: nothing to compare; name a generator (vary = [...], --with), or data that holds variants\n"
+    )
+
+
+def test_a_task_within_the_study(cli, write_jsonl, place):
+    rows = [
+        {"id": str(i), "first": f"It isn't {i}.", "second": "So.", "hypothesis": "They aren't.", "label": "no"}
+        for i in range(4)
+    ]
+    write_jsonl(place / "two.jsonl", rows)
+    (place / "two.toml").write_text(
+        'data = ["two.jsonl"]\nvary = ["contractions"]\nmodels = ["scripted"]\nreplicates = 50\n'
+        '[task]\nname = "two-premise"\nfields = ["first", "second", "hypothesis"]\nlabels = ["yes", "no"]\n'
+    )
+    cli("run", "two.toml", "-q")
+    assert {score["n_units"] for score in _scores(place / "runs" / "two")} == {4}
+
+
+def test_columns_labels_and_label_map_in_the_study(cli, write_jsonl, place):
+    rows = [{"nr": i, "s1": f"It isn't {i}.", "s2": "So.", "gold": i % 3, "topic": "x"} for i in range(6)]
+    write_jsonl(place / "odd.jsonl", rows)
+    (place / "odd.toml").write_text(
+        'data = ["odd.jsonl"]\nvary = ["contractions"]\nmodels = ["scripted(otherwise=neutral)"]\nreplicates = 50\n'
+        "canary = false\n"
+        '[columns]\nid = "nr"\npremise = "s1"\nhypothesis = "s2"\nlabel = "gold"\n'
+        '[labels]\n0 = "entailment"\n1 = "neutral"\n2 = "contradiction"\n'
+        '[label_map]\nentailment = "entailment"\nneutral = "contradiction"\ncontradiction = "neutral"\n'
+    )
+    cli("run", "odd.toml", "-q")
+    answers = pl.read_parquet(place / "runs" / "odd" / "answers" / "*" / "*.parquet")
+    assert set(answers["pred"]) == {"contradiction"}
+    assert sorted(set(answers["gold"])) == ["contradiction", "entailment", "neutral"]
+
+
+def test_no_cache_in_the_study(cli, study, place, tmp_path):
+    study.write_text(STUDY.replace('"scripted"', f'"scripted(log={tmp_path / "log"})"') + "cache = false\n")
+    cli("run", "study.toml", "-q")
+    cli("run", "study.toml", "-q", "-o", "again")
+    log = (tmp_path / "log").read_text().splitlines()
+    assert len(log) == 2 * len(set(log)) == 16
+
+
+def test_windows_line_ends_and_mark_in_the_study(cli, study, place):
+    study.write_bytes(b"\xef\xbb\xbf" + STUDY.replace("\n", "\r\n").encode())
+    cli("run", "study.toml", "-q")
+    assert (place / "runs" / "mine" / "scores.json").is_file()
+
+
+def test_from_another_directory(cli, study, place, monkeypatch, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    cli("run", "../here/study.toml", "--data", "../here/problems.jsonl", "-q")
+    assert (tmp_path / "elsewhere" / "runs" / "mine" / "scores.json").is_file()
+
+
+def test_names_with_everything_in_them(cli, write_jsonl, place):
+    from otherwords.registry import datasets  # noqa: F401 (a file named like an option list is still a file)
+
+    good = {"premise": "It isn't so.", "hypothesis": "Ü.", "label": "neutral"}
+    name = "so [1] (x=2), {ü} *? 'q'.jsonl"
+    write_jsonl(place / name, [{"id": str(i), **good, "premise": f"It isn't {i}."} for i in range(3)])
+    cli("run", "--data", name, "-w", "contractions", "-m", "scripted", "--no-canary", "-o", "run [1] * (ü)", "-q")
+    assert (place / "run [1] * (ü)" / "scores.json").is_file()
+    cli("run", "--data", name, "-w", "contractions", "-m", "scripted", "--no-canary", "-o", "run [1] * (ü)", "-q")
+    cli("report", "run [1] * (ü)")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('modles = ["x"]\n', "study.toml: modles: no such setting; there are name, data, task"),
+        ('data = "p.jsonl"\nmodels = ["scripted"]\n', "study.toml: data: found 'p.jsonl'; "),
+        ('data = ["p.jsonl"\n', "study.toml: cannot be read as a study: "),
+        ("data = ['p.jsonl']\nmodels = []\n", 'study.toml: no models named; write models = ["..."]'),
+        ("models = ['scripted']\n", 'study.toml: no data named; write data = ["..."]'),
+        (STUDY.replace("100", "0"), "study.toml: replicates: found 0; "),
+        (STUDY + "confidence = 95\n", "study.toml: confidence: found 95; "),
+        (STUDY + 'seed = "x"\n', "study.toml: seed: found 'x'; "),
+        (STUDY + "cache = 3\n", "study.toml: cache: found 3; "),
+        (STUDY + "task = 'nil'\n", "no task 'nil'; there are nli"),
+        (STUDY + "[task]\nfields = 'x'\nlabels = ['a', 'b']\n", "fields must be a list of names"),
+        (STUDY + "metrics = ['flips']\n", "no metrics named 'flips'; there are: accuracy_original.v1"),
+        (STUDY + "check = ['surfaces']\n", "no checks named 'surfaces'; there are: overlap.v1, surface.v1"),
+        (STUDY.replace("contractions", "contraction"), "no generators named 'contraction'; there are: contractions.v1"),
+        (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; there are: bag_of_words.v1"),
+        (STUDY.replace("scripted", "scripted(sed=3)"), "scripted.v1 has no option ['sed']; it has: script"),
+        (STUDY.replace('"scripted"', '"m=scripted", "m=bag_of_words"'), "two models have the same name"),
+        (STUDY.replace("problems.jsonl", "problem.jsonl"), "problem.jsonl: there is no such file"),
+        (STUDY.replace("problems.jsonl", "snlii:x"), "no file and no data set 'snlii:x'; data sets: alpha_nli"),
+    ],
+)
+def test_a_wrong_study_leaves_nothing_behind(cli, problems, place, leftovers, text, said):
+    (place / "study.toml").write_text(text)
+    error = cli("run", "study.toml", "-o", "run", rc=2).stderr
+    assert error.splitlines()[-1].startswith(f"error: {said}") or said in error.splitlines()[-1]
+    assert "Traceback" not in error
+    if "sed" not in text:  # a model's options are read when it is loaded, after the problems
+        assert not (place / "run").exists()
+    assert leftovers() == []
+
+
+def test_not_a_study(cli, problems, place):
+    assert cli("run", "absent.toml", rc=2).stderr.startswith("error: absent.toml: there is no such study; name a TOML")
+    assert "to run on data, name it with --data" in cli("run", problems, rc=2).stderr
+    assert cli("run", rc=2).stderr == "error: no data named; give --data, or a study file\n"
+    assert cli("run", "--data", problems, rc=2).stderr == "error: no models named; give --model, or a study file\n"
+    (place / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    assert "cannot be read as a study" in cli("run", "binary.toml", rc=2).stderr
+
+
+def test_a_file_in_the_place_of_the_folder(cli, study, place):
+    error = cli("run", "study.toml", "-o", "problems.jsonl", "-q", rc=2).stderr
+    assert error == "error: problems.jsonl: is a file, not a folder; choose another place with -o\n"
+
+
+def test_bad_rows_are_skipped_on_request_and_kept_with_the_reason(cli, study, problems, place, lines):
+    problems.write_text(problems.read_text(encoding="utf-8") + '{"id": "bad"}\n{"id": "d", "label"\n', encoding="utf-8")
+    assert "problems.jsonl, line 4: premise: no such column" in cli("run", "study.toml", rc=2).stderr
+    assert not (place / "runs" / "mine").exists()
+    result = cli("run", "study.toml", "--skip-bad")
+    assert "3 rows taken in, 3 originals, 2 rejected" in result.stderr
+    rejected = lines(place / "runs" / "mine" / "rejected.jsonl")
+    assert [row["where"] for row in rejected] == ["problems.jsonl, line 4", "problems.jsonl, line 5"]
+    assert rejected[0]["row"] == {"id": "bad"}
+    assert rejected[0]["field"] == "premise"
+    cli("run", "study.toml", "--skip-bad", "-q")
+    assert len(lines(place / "runs" / "mine" / "rejected.jsonl")) == 2  # still there when nothing was read again
+    problems.write_text("".join(problems.read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
+    cli("run", "study.toml", "--skip-bad", "-q")
+    assert not (place / "runs" / "mine" / "rejected.jsonl").exists()

@@ -1,0 +1,93 @@
+"""The command line as the shell meets it: pipes, signals, closed readers, full disks, no colours."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+OTHERWORDS = (sys.executable, "-c", "from otherwords.cli import main; main()")
+
+
+def _by_files(cli, place):
+    cli("vary", "problems.jsonl", "-w", "contractions", "--suite", "-o", "suite.jsonl", "-q")
+    cli("check", "suite.jsonl", "-o", "checked.jsonl", "-q")
+    cli("answer", "checked.jsonl", "-m", "scripted", "--no-canary", "-o", "answers.jsonl", "-q")
+    return json.loads(cli("score", "answers.jsonl", "--json").stdout)
+
+
+def test_stages_as_a_pipe(shell, cli, problems, place, leftovers):
+    done = shell(
+        "cat problems.jsonl | otherwords vary - --suite --with contractions | otherwords check - | "
+        "otherwords answer - -m scripted --no-canary | otherwords score - --json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == _by_files(cli, place)
+    assert "rows written to standard output" in done.stderr
+    assert leftovers() == []
+
+
+def test_an_error_at_the_head_of_a_pipe_gives_the_rest_nothing(shell, problems, place):
+    done = shell("otherwords vary absent.jsonl -w contractions --suite -q | otherwords answer - -m scripted -q")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "error: absent.jsonl: there is no such file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away(shell, write_jsonl, place, leftovers):
+    good = {"premise": "It isn't so.", "hypothesis": "It is.", "label": "neutral"}
+    write_jsonl(place / "many.jsonl", [{"id": str(i), **good} for i in range(3000)])
+    for command in ("vary many.jsonl -w contractions -q", "list", "list --json"):
+        done = shell(f"otherwords {command} | head -1")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        assert len(done.stdout.splitlines()) == 1
+    assert leftovers() == []
+
+
+def test_no_room_for_the_output(shell, problems):
+    done = shell("otherwords vary problems.jsonl -w contractions -q > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: standard output: No space left on device; "
+        "make room, then run the same command again: what was finished is kept\n"
+    )
+
+
+def test_no_colours_where_none_are_wanted(shell, problems):
+    for env in ({"NO_COLOR": "1"}, {}):
+        done = shell("otherwords list models; otherwords vary absent.jsonl -w identity", **env)
+        assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_wide_tables_are_not_cut_in_a_pipe(shell, problems):
+    done = shell("otherwords list metrics | cat", COLUMNS="40")
+    assert "accuracy_original.v1" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_command_leaves_no_temporary_files(problems, place, leftovers, number):
+    command = ["answer", "problems.jsonl", "-m", "scripted(delay=30, log=log)", "--no-canary", "--no-cache"]
+    process = subprocess.Popen(
+        [*OTHERWORDS, *command, "-o", "out.jsonl", "-q"],
+        cwd=place,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
+    )
+    deadline = time.monotonic() + 20
+    while not (place / "log").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    if number == signal.SIGINT:
+        assert error == "error: interrupted; what was answered is kept: run again to go on\n"
+    assert not (place / "out.jsonl").exists()
+    assert leftovers() == []

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from otherwords.errors import BadInput
+from otherwords.models.cache import Cache, Cached, default_path, key
+
+A, B = key(b"model", ["a"]), key(b"model", ["b"])
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "some" / "answers.sqlite"
+
+
+def test_answers_come_back_to_the_bit(path):
+    answers = {A: Cached(2, (0.1, 1 / 3, 1e-308)), B: Cached(0, None)}
+    with Cache(path) as cache:
+        cache.put(cache.model("m", "t"), answers)
+        assert cache.get([A, B, key(b"other", ["a"])]) == answers
+        assert cache.get([]) == {}
+    with Cache(path) as again:
+        assert again.get([B, A]) == answers
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 9), st.none() | st.tuples(st.floats(), st.floats())), max_size=5))
+def test_any_answer_comes_back(rows):
+    answers = {key(b"m", [str(i)]): Cached(pred, p) for i, (pred, p) in enumerate(rows)}
+    with Cache() as cache:
+        cache.put(cache.model("m", "t"), answers)
+        assert repr(cache.get(list(answers))) == repr({one: answers[one] for one in cache.get(list(answers))})
+        assert len(cache.get(list(answers))) == len(answers)
+
+
+def test_more_keys_than_one_question_may_hold():
+    keys = [key(b"m", [str(number)]) for number in range(40_000)]
+    with Cache() as cache:
+        cache.put(1, {one: Cached(1, None) for one in keys[::2]})
+        assert set(cache.get(keys)) == set(keys[::2])
+
+
+def test_a_later_answer_replaces_an_earlier_one():
+    with Cache() as cache:
+        cache.put(1, {A: Cached(0, None)})
+        cache.put(1, {A: Cached(1, (0.2, 0.8))})
+        assert cache.get([A]) == {A: Cached(1, (0.2, 0.8))}
+
+
+def test_models_are_numbered_by_signature_and_task(path):
+    with Cache(path) as cache:
+        numbers = [cache.model(signature, task) for signature in ("m1", "m2") for task in ("t1", "t2")]
+        assert len(set(numbers)) == 4
+        assert cache.model("m1", "t1") == numbers[0]
+    with Cache(path) as again:
+        assert again.model("m2", "t2") == numbers[3]
+
+
+@given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
+def test_keys_tell_texts_apart(one, other):
+    assert (key(b"m", one) == key(b"m", other)) is (one == other)
+
+
+def test_keys_tell_apart_where_a_text_ends():
+    assert len({key(b"m", texts) for texts in (["ab", "c"], ["a", "bc"], ["abc", ""], ["", "abc"], ["abc"])}) == 5
+    assert key(b"m", ["a"]) != key(b"n", ["a"])
+    assert key(b"m", ["\ud800"]) != key(b"m", ["\ud801"])  # half characters are texts too
+
+
+def test_info_and_prune(path):
+    with Cache(path) as cache:
+        old, new = cache.model("old.v1(x=1)", "nli"), cache.model("new.v1(x_1)", "rte")
+        cache.put(old, {A: Cached(0, None)})
+        cache.put(new, {key(b"m", [str(n)]): Cached(0, None) for n in range(3)})
+        assert [(row["signature"], row["task"], row["answers"]) for row in cache.info()] == [
+            ("new.v1(x_1)", "rte", 3),
+            ("old.v1(x=1)", "nli", 1),
+        ]
+        now = time.time()
+        assert all(now - 60 < row["oldest"] <= row["newest"] <= now + 1 for row in cache.info())
+        assert cache.prune(model="old.v1", older_than_days=1) == 0
+        assert cache.prune(model="x%1") == 0  # no patterns
+        assert cache.prune(model="old.v1") == 1
+        assert [row["signature"] for row in cache.info()] == ["new.v1(x_1)"]
+        assert cache.get([A]) == {}
+        assert cache.prune(older_than_days=-1) == 3
+        assert cache.info() == []
+
+
+def test_prune_without_conditions_takes_all():
+    with Cache() as cache:
+        cache.put(cache.model("m", "t"), {A: Cached(0, None)})
+        assert cache.prune() == 1
+
+
+def test_a_temporary_cache_is_removed():
+    with Cache() as cache:
+        place = cache.path
+        assert place.exists()
+    assert not place.parent.exists()
+
+
+def test_where_answers_are_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("OTHERWORDS_CACHE", str(tmp_path / "mine.sqlite"))
+    assert default_path() == tmp_path / "mine.sqlite"
+    monkeypatch.delenv("OTHERWORDS_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_path() == tmp_path / "otherwords" / "answers.sqlite"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_path().is_relative_to(tmp_path)
+    assert default_path().parts[-2:] == ("otherwords", "answers.sqlite")
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a database, but long enough to be looked at " * 5, b"SQLite format 3\0" + b"x" * 200]
+)
+def test_a_file_that_is_no_cache(tmp_path, content):
+    (tmp_path / "notes").write_bytes(content)
+    with pytest.raises(BadInput, match=r"notes: is not an answer cache: .*; name another with --cache"):
+        Cache(tmp_path / "notes")
+    assert (tmp_path / "notes").read_bytes() == content
+
+
+def test_a_folder_is_no_cache(tmp_path):
+    with pytest.raises(BadInput, match=r"cannot be opened: unable to open database file; name a file with --cache"):
+        Cache(tmp_path)
+
+
+def test_it_is_a_database_that_others_can_read_meanwhile(path):
+    with Cache(path) as cache:
+        cache.put(cache.model("m", "t"), {A: Cached(0, None)})
+        other = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        assert other.execute("pragma journal_mode").fetchone() == ("wal",)
+        assert other.execute("select count(*) from answers").fetchone() == (1,)
+        other.close()
+
+
+WRITE = """
+import sys
+from otherwords.models.cache import Cache, Cached, key
+with Cache(sys.argv[1]) as cache:
+    number = cache.model("m", "t")
+    print("ready", flush=True)
+    batch = 0
+    while batch < int(sys.argv[3]):
+        cache.put(number, {key(sys.argv[2].encode(), [f"{batch} {i}"]): Cached(1, (0.5, 0.5)) for i in range(50)})
+        print(batch, flush=True)
+        batch += 1
+"""
+
+
+def writer(path: Path, name: str, batches: int) -> subprocess.Popen:
+    command = [sys.executable, "-c", WRITE, str(path), name, str(batches)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_may_write_at_once(path):
+    writers = [writer(path, name, 40) for name in ("one", "two")]
+    assert [one.communicate()[0].splitlines()[-1] for one in writers] == ["39", "39"]
+    with Cache(path) as cache:
+        assert [row["answers"] for row in cache.info()] == [2 * 40 * 50]
+
+
+def test_a_killed_process_loses_at_most_the_batch_in_flight(path):
+    process = writer(path, "one", 1_000_000)
+    told = [process.stdout.readline() for _ in range(25)]
+    os.kill(process.pid, signal.SIGKILL)
+    told += process.communicate()[0].splitlines()
+    finished = int([line for line in told if line.strip().isdigit()][-1]) + 1
+    with Cache(path) as cache:
+        kept = cache.info()[0]["answers"]
+        assert kept in (finished * 50, (finished + 1) * 50)
+        cache.put(cache.model("m", "t"), {A: Cached(0, None)})
+
+
+def test_a_full_disk_is_told_and_keeps_what_was_written(path):
+    """A limit on the size of files stands in for the full disk."""
+    code = """
+import resource, signal, sys
+from otherwords.models.cache import Cache, Cached, key
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with Cache(sys.argv[1]) as cache:
+    number = cache.model("m", "t")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+    for batch in range(1_000):
+        try:
+            cache.put(number, {key(b"m", [f"{batch} {i}"]): Cached(1, (0.5, 0.5)) for i in range(500)})
+        except OSError as error:
+            print(batch, error.filename == sys.argv[1], error.strerror)
+            break
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print(cache.info()[0]["answers"] // 500)
+    cache.put(number, {key(b"m", ["more"]): Cached(1, None)})
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    failed, named, words = first.split(" ", 2)
+    assert (named, second) == ("True", failed)
+    assert words.startswith("the answer cache cannot be written: ")
+    assert int(failed) > 0

@@ -1,0 +1,285 @@
+"""What is not one proper answer per problem is refused: each way to be wrong, in its own words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import otherwords as ow
+from otherwords.errors import BadInput, WrongAnswer
+from otherwords.models.answering import ask, load, split_name
+from otherwords.models.cache import Cache
+from otherwords.models.model import Answerer, Model, as_model
+from otherwords.problem import TASKS, Batch, Task
+
+NLI, RTE = TASKS["nli"], TASKS["rte"]
+THREE = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]]
+
+
+def batch(count=2, task=NLI):
+    return Batch(task, {name: [f"{name} {i}" for i in range(count)] for name in task.fields})
+
+
+def answerer(answer, task=NLI, label_map=None, **more) -> Answerer:
+    function = answer if callable(answer) else lambda _: answer
+    return Answerer("mine", "mine.v1()", Model(function, **more), task, label_map or {})
+
+
+# What may be returned.
+
+
+@pytest.mark.parametrize("way", [list, tuple, np.array, pl.DataFrame, lambda rows: np.array(rows, dtype=np.float32)])
+def test_rows_of_probabilities(way):
+    rows = pl.DataFrame(THREE, orient="row") if way is pl.DataFrame else way(THREE)
+    answers = answerer(rows)(batch())
+    assert answers.pred.tolist() == [0, 1]
+    np.testing.assert_allclose(answers.p, THREE, atol=1e-7)
+    assert len(answers) == 2
+
+
+@pytest.mark.parametrize("way", [list, tuple, np.array, lambda labels: np.array(labels, dtype=object)])
+def test_labels(way):
+    answers = answerer(way(["contradiction", "Neutral"]))(batch())
+    assert answers.pred.tolist() == [2, 1]
+    assert answers.p is None
+
+
+def test_columns_in_the_models_own_order():
+    answers = answerer(THREE, labels=("contradiction", "ENTAILMENT", "neutral"))(batch())
+    assert answers.pred.tolist() == [2, 0]
+    assert answers.p.tolist() == [[0.2, 0.1, 0.7], [0.8, 0.1, 0.1]]
+
+
+def test_several_labels_may_mean_the_same_argmax_comes_first():
+    """PaRTE: argmax over three, then merge; the merged probabilities may well say otherwise."""
+    label_map = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}
+    model = answerer([[0.4, 0.3, 0.3]], RTE, label_map, labels=NLI.labels)
+    answers = model(batch(1, RTE))
+    assert answers.pred.tolist() == [0]
+    np.testing.assert_allclose(answers.p, [[0.4, 0.6]])
+    assert model.targets == ("entailed", "not-entailed", "not-entailed")
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 1000), min_size=3, max_size=3), min_size=1, max_size=6),
+    st.permutations(NLI.labels),
+)
+def test_merging_keeps_the_mass_and_the_argmax(weights, order):
+    p = np.array(weights) / np.array(weights).sum(axis=1, keepdims=True)
+    label_map = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}
+    answers = answerer(p, RTE, label_map, labels=tuple(order))(batch(len(p), RTE))
+    np.testing.assert_allclose(answers.p.sum(axis=1), 1)
+    np.testing.assert_allclose(answers.p[:, 0], p[:, order.index("entailment")])
+    assert answers.pred.tolist() == [int(order[row.argmax()] != "entailment") for row in p]
+
+
+def test_label_map_may_overrule_equal_names():
+    assert answerer(["entailment"], label_map={"entailment": "contradiction"})(batch(1)).pred.tolist() == [2]
+
+
+def test_half_precision_is_close_enough():
+    p = np.array([[0.3333, 0.3333, 0.3333]], dtype=np.float16)
+    assert answerer(p)(batch(1)).pred.tolist() == [0]
+
+
+# What may not.
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            [[0.5, 0.5, math.nan], THREE[1]],
+            r"mine gave \[0\.5, 0\.5, nan\] for .*premise 0.*; probabilities must be numbers",
+        ),
+        ([THREE[0], [0.5, 0.5, math.inf]], r"gave \[0\.5, 0\.5, inf\] for .*premise 1"),
+        (
+            [[0.5, 0.2, 0.1], THREE[1]],
+            r"gave \[0\.5, 0\.2, 0\.1\] for .*that sum to one \(apply softmax to logits first\)",
+        ),
+        ([[2.5, -1.0, 0.3], THREE[1]], r"gave \[2\.5, -1\.0, 0\.3\].*apply softmax to logits first"),
+        ([[1.5, -0.5, 0.0], THREE[1]], r"gave \[1\.5, -0\.5, 0\.0\].*from 0 to 1"),
+        (THREE[:1], r"mine returned 1 answers for 2 problems; one per problem would work"),
+        ([*THREE, THREE[0]], r"mine returned 3 answers for 2 problems"),
+        ([], r"mine returned 0 answers for 2 problems"),
+        (["neutral"], r"mine returned 1 answers for 2 problems"),
+        (["neutral"] * 3, r"mine returned 3 answers for 2 problems"),
+        (None, r"mine returned 0 answers for 2 problems|mine returned None"),
+        (
+            [[0.5, 0.5], [0.5, 0.5]],
+            r"returned shape \(2, 2\) for 2 problems; use a column for each of entailment, neutral",
+        ),
+        ([0, 2], r"returned shape \(2,\) for 2 problems; use a column for each of"),
+        ([[THREE], [THREE]], r"returned shape \(2, 1, 2, 3\)"),
+        ([[0.5, 0.5], [1.0]], r"mine returned \[\[0\.5, 0\.5\], \[1\.0\]\]; return labels or rows of probabilities"),
+        ({"neutral": 1}, r"mine returned \{'neutral': 1\}; return labels or rows of probabilities"),
+        (0.5, r"mine returned 0 answers for 2 problems"),
+    ],
+)
+def test_what_is_no_proper_answer(answer, message):
+    with pytest.raises(WrongAnswer, match=message) as caught:
+        answerer(answer)(batch())
+    assert caught.value.exit_code == 2
+
+
+def test_a_generator_is_no_answer():
+    with pytest.raises(WrongAnswer, match=r"mine returned <generator"):
+        answerer(row for row in THREE)(batch())
+
+
+@pytest.mark.parametrize("answer", [["neutral", "maybe"], np.array(["neutral", "maybe"])])
+def test_an_unknown_label_names_the_map(answer):
+    message = r"mine answers 'maybe' \(entailment, .*\); nli has entailment, neutral, contradiction; .*--label-map"
+    with pytest.raises(BadInput, match=message):
+        answerer(answer)(batch())
+
+
+def test_labels_that_fit_no_task_are_refused_when_loaded(tmp_path):
+    path = tmp_path / "m.py"
+    path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['LABEL_0', 'LABEL_1']\n")
+    message = (
+        r"answers 'LABEL_0' \(LABEL_0, LABEL_1\); rte has entailed, not-entailed; .*--label-map LABEL_0=\.\.\.,LABEL_1="
+    )
+    with pytest.raises(BadInput, match=message):
+        load(f"python:{path}:f", RTE)
+    model = load(f"python:{path}:f", RTE, {"label_0": "not-entailed", "LABEL_1": "entailed"})
+    assert model.targets == ("not-entailed", "entailed")
+    with pytest.raises(BadInput, match="answers 'LABEL_1'"):
+        load(f"python:{path}:f", RTE, {"LABEL_0": "entailed", "LABEL_1": "yes"})
+
+
+def test_nothing_wrong_reaches_the_cache():
+    model = answerer(lambda given: THREE[: len(given)] if len(given) < 3 else [[math.nan] * 3] * len(given))
+    with Cache() as cache:
+        with pytest.raises(WrongAnswer, match="nan"):
+            ask(batch(3).columns, model, cache, batch_size=3)
+        assert cache.info() == []
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_batches_hold_at_least_one(size):
+    with pytest.raises(BadInput, match=rf"batch_size: found {size}; give 1 or more"):
+        Model(lambda given: [], batch_size=size)
+
+
+def test_a_bare_function_is_a_model():
+    model = as_model(len)
+    assert (model(batch()), model.labels, model.batch_invariant) == (2, (), True)
+    assert as_model(model) is model
+
+
+# Asking.
+
+
+def recording(task=NLI, **more):
+    seen = []
+
+    def answer(given):
+        seen.append([tuple(problem.text.values()) for problem in given])
+        return [
+            [len(problem.text[task.fields[0]]) % 7 / 10, 0.3, 0.7 - len(problem.text[task.fields[0]]) % 7 / 10]
+            for problem in given
+        ]
+
+    return answerer(answer, task, **more), seen
+
+
+def test_equal_texts_are_asked_once_and_known_ones_never():
+    model, seen = recording()
+    texts = {"premise": ["a", "bb", "a", "ccc"], "hypothesis": ["x", "x", "x", "x"]}
+    settled = []
+    with Cache() as cache:
+        first = ask(texts, model, cache, progress=settled.append)
+        assert sorted(text for some in seen for text in some) == [("a", "x"), ("bb", "x"), ("ccc", "x")]
+        assert first[0] == first[2] != first[1]
+        assert sum(settled) == 4
+        seen.clear()
+        assert ask(texts, model, cache) == first
+        assert seen == []
+        ask({"premise": ["a", "new"], "hypothesis": ["x", "x"]}, model, cache)
+        assert seen == [[("new", "x")]]
+
+
+def test_batches_are_sorted_by_length_and_of_the_size_asked_for():
+    model, seen = recording(batch_size=3)
+    words = ["aaaaaaaa", "a", "aaaa", "aaa", "aa", "aaaaaa", "aaaaa"]
+    with Cache() as cache:
+        ask({"premise": words, "hypothesis": ["x"] * 7}, model, cache)
+        assert [len(some) for some in seen] == [3, 3, 1]
+        assert [text[0] for some in seen for text in some] == sorted(words, key=len)
+        seen.clear()
+        ask({"premise": [w + "!" for w in words], "hypothesis": ["x"] * 7}, model, cache, batch_size=5)
+        assert [len(some) for some in seen] == [5, 2]
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12), st.integers(1, 5), st.randoms())
+def test_order_and_batch_size_do_not_matter(words, size, chance):
+    model, _ = recording()
+    with Cache() as one, Cache() as other:
+        first = ask({"premise": [w * ord(w) for w in words], "hypothesis": words}, model, one)
+        order = list(range(len(words)))
+        chance.shuffle(order)
+        again = ask(
+            {"premise": [words[i] * ord(words[i]) for i in order], "hypothesis": [words[i] for i in order]},
+            model,
+            other,
+            size,
+        )
+        assert [first[i] for i in order] == again
+
+
+def test_answers_of_one_model_task_or_label_map_are_not_anothers():
+    signatures = [
+        load("scripted", NLI).signature,
+        load("scripted(seed=1)", NLI).signature,
+        load("scripted", NLI, {"entailment": "neutral"}).signature,
+    ]
+    assert len(set(signatures)) == 3
+    model, seen = recording()
+    pairs = Task("pairs", NLI.fields, ("x", "y", "z"))
+    texts = {"premise": ["a"], "hypothesis": ["b"]}
+    with Cache() as cache:
+        ask(texts, model, cache)
+        ask(texts, Answerer("mine", "other.v1()", model.model, NLI), cache)
+        ask(texts, Answerer("mine", "mine.v1()", model.model, pairs), cache)
+        assert len(seen) == 3
+
+
+def test_what_a_task_asks_for_is_part_of_the_question():
+    """Which field is the target decides what a sequence-pair model reads second: once the cache did not know."""
+    model, seen = recording(Task("t", ("a", "b", "c"), NLI.labels, ("c",)))
+    other = Answerer("mine", "mine.v1()", model.model, Task("t", ("a", "b", "c"), NLI.labels, ("b",)))
+    texts = {"a": ["x"], "b": ["y"], "c": ["z"]}
+    with Cache() as cache:
+        ask(texts, model, cache)
+        ask(texts, other, cache)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        ("small=hf:org/model", ("small", "hf:org/model")),
+        ("a-b_c.1=scripted(seed=1)", ("a-b_c.1", "scripted(seed=1)")),
+        ("scripted(seed=1)", ("scripted(seed=1)", "scripted(seed=1)")),
+        ("onnx:a=b/c", ("onnx:a=b/c", "onnx:a=b/c")),
+        ("scripted", ("scripted", "scripted")),
+    ],
+)
+def test_short_names(spec, parts):
+    assert split_name(spec) == parts
+
+
+def test_a_model_that_answers_now_so_now_so_is_refused(tmp_path):
+    path = tmp_path / "m.py"
+    path.write_text(
+        "def f(batch):\n    return ['neutral'] * len(batch) if len(batch) == 2 else [[1, 0, 0]] * len(batch)\n"
+    )
+    frame = ow.load("everyday").head(3)
+    with pytest.raises(WrongAnswer, match=r"gave probabilities for 1 of 3 problems, labels for the rest"):
+        ow.answer(frame, f"python:{path}:f", canary=False, batch_size=2)

@@ -1,0 +1,81 @@
+"""Gates: what is required of a score."""
+
+from __future__ import annotations
+
+import pytest
+
+from otherwords.errors import BadInput, GateFailed, UnknownName
+from otherwords.gates import enforce, parse, refuse_unknown
+from otherwords.problem import Score
+
+
+def _score(value, metric="flip_rate", model="m", group=None):
+    return Score(metric, f"{metric}.v1()", model, group, value, None, None, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("gate", "read"),
+    [
+        ("flip_rate<=0.1", ("flip_rate", "<=", 0.1)),
+        (" p_c  >=  85 % ", ("p_c", ">=", 0.85)),
+        ("p_c>.5", ("p_c", ">", 0.5)),
+        ("accuracy-x<1", ("accuracy-x", "<", 1.0)),
+    ],
+)
+def test_gates_are_read(gate, read):
+    assert parse(gate) == read
+
+
+@pytest.mark.parametrize(
+    "gate", ["", "flip_rate", "flip_rate=0.1", "flip_rate<=x", "<=0.1", "a<=1.2.3", "a<=.", "a<=-1"]
+)
+def test_nonsense_is_refused_with_an_example(gate):
+    with pytest.raises(BadInput, match="write it like flip_rate<=0.1 or p_c>=85%"):
+        parse(gate)
+
+
+@pytest.mark.parametrize(
+    ("gate", "value", "holds"),
+    [
+        ("flip_rate<=0.1", 0.1, True),
+        ("flip_rate<0.1", 0.1, False),
+        ("flip_rate>=0.1", 0.1, True),
+        ("flip_rate>0.1", 0.1, False),
+        ("flip_rate<=10%", 0.1, True),
+        ("flip_rate<=1", None, False),  # what cannot be told does not hold
+    ],
+)
+def test_bounds(gate, value, holds):
+    if holds:
+        enforce([gate], [_score(value)])
+    else:
+        with pytest.raises(GateFailed, match="m: flip_rate is"):
+            enforce([gate], [_score(value)])
+
+
+def test_every_model_must_pass_and_every_failure_is_told():
+    scores = [_score(0.05, model="good"), _score(0.5, model="bad"), _score(0.6, "p_c", "bad")]
+    with pytest.raises(GateFailed) as failed:
+        enforce(["flip_rate<=0.1", "p_c>=0.9"], scores)
+    assert str(failed.value) == "bad: flip_rate is 0.5, required <= 0.1; bad: p_c is 0.6, required >= 0.9"
+    assert failed.value.exit_code == 1
+
+
+def test_groups_are_not_gated():
+    enforce(["flip_rate<=0.1"], [_score(0.05), _score(0.9, group="topic=x")])
+
+
+def test_a_gate_on_what_is_not_measured():
+    with pytest.raises(UnknownName, match="no score named 'p_c'; there are: flip_rate"):
+        enforce(["p_c>=0.9"], [_score(0.05)])
+
+
+def test_unknown_gates_are_refused_before_any_work():
+    refuse_unknown(["flip_rate<=0.1", "p_c>0"], [])
+    refuse_unknown(["flip_rate<=0.1"], ["flip_rate.v1"])
+    with pytest.raises(UnknownName, match="no score named 'p_c'; there are: flip_rate"):
+        refuse_unknown(["p_c>0"], ["flip_rate"])
+    with pytest.raises(UnknownName, match="no score named 'flips'; there are: accuracy_original, "):
+        refuse_unknown(["flips<1"], [])
+    with pytest.raises(BadInput):
+        refuse_unknown(["flips"], [])

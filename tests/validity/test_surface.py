@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from otherwords.problem import TASKS, Bucket, Problem
+from otherwords.registry import checks
+
+ONE = Problem("p", TASKS["nli"], {"premise": "one two three four", "hypothesis": "five six"}, "neutral")
+
+
+def judged(spec, *texts, problem=ONE):
+    bucket = Bucket(problem, tuple(problem.restate(**text) for text in texts))
+    return [(verdict.keep, verdict.reason) for verdict in checks.make(spec).function([bucket])]
+
+
+def test_a_changed_variant_is_kept():
+    assert judged("surface", {"premise": "one two three and four"}) == [(True, "")]
+
+
+def test_unchanged_but_for_white_space_is_dropped():
+    assert judged("surface", {}, {"premise": " one  two\nthree four "}) == [(False, "unchanged")] * 2
+
+
+def test_the_first_of_equals_is_kept():
+    texts = [{"premise": "one two three 4"}, {"premise": "one two  three 4"}, {"hypothesis": "five 6"}]
+    assert judged("surface", *texts) == [(True, ""), (False, "repeated in its bucket"), (True, "")]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\u3000"])
+def test_an_empty_text_is_dropped(text):
+    assert judged("surface", {"hypothesis": text}) == [(False, "empty text")]
+    assert judged("surface", {"hypothesis": text}, {"hypothesis": text})[1] == (False, "empty text")
+
+
+def test_an_optional_field_may_stay_empty():
+    empty = Problem("p", TASKS["d-nli"], {"premise": "", "hypothesis": "five six", "update": "one two"}, "weakener")
+    assert judged("surface", {"update": "one three"}, problem=empty) == [(True, "")]
+
+
+def test_out_of_proportion():
+    texts = [{"premise": "word " * 17}, {"premise": "word " * 16}, {"premise": "one", "hypothesis": "two"}]
+    assert judged("surface", *texts) == [(False, "length ratio 3.17"), (True, ""), (True, "")]
+    assert judged("surface(min_ratio=0.5, max_ratio=2)", *texts) == [
+        (False, "length ratio 3.17"),
+        (False, "length ratio 3.00"),
+        (False, "length ratio 0.33"),
+    ]
+
+
+def test_buckets_are_judged_by_themselves():
+    buckets = [Bucket(ONE, (ONE.restate(premise="x y z"),)), Bucket(ONE, (ONE.restate(premise="x y z"),))]
+    assert [verdict.keep for verdict in checks.make("surface").function(buckets)] == [True, True]

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+import otherwords as ow
+from otherwords.errors import BadInput
+from otherwords.problem import TASKS, Problem
+from otherwords.registry import generators
+
+NLI = TASKS["nli"]
+ONE = Problem("o1", NLI, {"premise": "P.", "hypothesis": "H."}, "neutral", {"topic": "t"})
+TWO = Problem("0", NLI, {"premise": "Q.", "hypothesis": "H."}, "entailment")
+
+
+def vary(path, *problems):
+    return list(generators.make(f"recorded(path={path})").function(problems or [ONE], [0] * len(problems or [ONE])))
+
+
+def test_rows_reword_the_fields_they_have(jsonl):
+    path = jsonl(
+        {"of": "o1", "premise": "P!"}, {"of": "o2", "premise": "X"}, {"of": "o1", "id": "v", "hypothesis": "H!"}
+    )
+    first, second = vary(path)
+    assert (first.text, first.id) == ({"premise": "P!", "hypothesis": "H."}, "")
+    assert (second.text, second.id) == ({"premise": "P.", "hypothesis": "H!"}, "v")
+    assert {(v.of, v.label) for v in (first, second)} == {("o1", "neutral")}
+
+
+def test_other_columns_come_along(jsonl):
+    (variant,) = vary(jsonl({"of": "o1", "premise": "P!", "worker": 7, "topic": "own", "cluster": "c", "how": "x"}))
+    assert variant.extra == {"topic": "own", "worker": 7}
+
+
+def test_columns_of_later_stages_do_not_break_them(jsonl):
+    """A column `model` (who wrote the paraphrase) once ended in a duplicate column of the answers."""
+    path = jsonl({"of": "o1", "premise": "P!", "model": "gpt", "tags": ["a"], "pred": "x"}, name="r.jsonl")
+    frame = ow.load(str(jsonl({"id": "o1", "premise": "P.", "hypothesis": "H.", "label": "neutral"})))
+    variants = ow.vary(frame, [f"recorded(path={path})"])
+    assert variants.select("input_model", "tags", "input_pred").row(0) == ("gpt", '["a"]', "x")
+    suite = pl.concat([frame, variants], how="diagonal_relaxed")
+    answers = ow.answer(suite, "scripted", canary=False)
+    assert answers.height == 2
+    assert answers["model"].to_list() == ["scripted"] * 2
+
+
+@pytest.mark.parametrize("of", ["o1", " o1 "])
+def test_ids_are_compared_as_the_door_reads_them(jsonl, of):
+    assert len(vary(jsonl({"of": of, "premise": "P!"}))) == 1
+
+
+def test_an_id_may_be_the_number_nought(jsonl):
+    assert len(vary(jsonl({"of": 0, "premise": "Q!"}), TWO)) == 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "ndjson"])
+def test_any_table(tmp_path, ending):
+    path = tmp_path / f"r.{ending}"
+    rows = [{"of": "o1", "premise": "P!", "hypothesis": None}, {"of": "o1", "premise": None, "hypothesis": 'H "h"!'}]
+    if ending in ("csv", "tsv"):
+        mid = {"csv": ",", "tsv": "\t"}[ending]
+        cells = ['"H ""h""!"' if ending == "csv" else 'H "h"!']
+        path.write_text(
+            f"of{mid}premise{mid}hypothesis{mid}label\no1{mid}P!{mid}{mid}\no1{mid}{mid}{cells[0]}{mid}neutral\n"
+        )
+    elif ending == "parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [variant.text for variant in vary(path)] == [
+        {"premise": "P!", "hypothesis": "H."},
+        {"premise": "P.", "hypothesis": 'H "h"!'},
+    ]
+
+
+def test_the_label_may_be_told_again_in_any_writing(jsonl):
+    assert len(vary(jsonl({"of": "o1", "premise": "P!", "label": "Neutral"}))) == 1
+    with pytest.raises(
+        BadInput, match=r"rows\.jsonl, line 1: label: found 'contradiction' but the original 'o1' says 'neutral'"
+    ):
+        vary(jsonl({"of": "o1", "premise": "P!", "label": "contradiction"}))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"premise": "P!"}, r"line 1: of: found nothing; name the original's id"),
+        ({"of": "", "premise": "P!"}, r"line 1: of: found nothing"),
+        ({"of": None, "premise": "P!"}, r"line 1: of: found nothing"),
+        ("{", r"line 1: broken JSON"),
+        ({"of": "o1", "premise": 3}, r"line 1: premise: is not text"),
+        (
+            {"of": "o1", "sentence": "P!"},
+            r"line 1: rewords nothing: there are of, sentence; name at least one of premise, hyp",
+        ),
+    ],
+)
+def test_rows_that_cannot_be_used(jsonl, row, message):
+    with pytest.raises(BadInput, match=message):
+        vary(jsonl(row))
+
+
+def test_files_that_cannot_be_used(tmp_path):
+    with pytest.raises(BadInput, match=r"gone\.jsonl: there is no such file"):
+        vary(tmp_path / "gone.jsonl")
+    with pytest.raises(
+        BadInput, match=r"notes\.txt: has a format unknown here; use \.jsonl, \.csv, \.tsv or \.parquet"
+    ):
+        vary(tmp_path / "notes.txt")
+
+
+def test_the_signature_follows_the_content(jsonl, tmp_path):
+    path = jsonl({"of": "o1", "premise": "P!"})
+    before = generators.make(f"recorded(path={path})").signature
+    assert before.startswith("recorded.v1(path=rows.jsonl#")
+    jsonl({"of": "o1", "premise": "P?"})
+    assert generators.make(f"recorded(path={path})").signature != before
+    assert generators.make("recorded").signature.startswith("recorded.v1(path=everyday_rewordings.jsonl#")
+
+
+def test_the_bundled_rewordings_fit_the_bundled_problems():
+    frame = ow.load("everyday(split=all)")
+    variants = ow.vary(frame, ["recorded"])
+    per_problem = variants.group_by("of").len()
+    assert set(per_problem["of"]) == set(frame["id"])
+    assert set(per_problem["len"]) <= {2, 3}
+    checked = ow.check(pl.concat([frame, variants], how="diagonal_relaxed"), ["surface"])
+    assert checked.filter(~pl.col("check:surface")).height == 0
