@@ -11,7 +11,7 @@ from .problem import Score
 from .registry import metrics
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-_GATE = re.compile(r"\s*([\w-]+)\s*(<=|>=|<|>)\s*([0-9.]+)\s*(%?)\s*")
+_GATE = re.compile(r"\s*([\w-]+)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
 
 
 def parse(gate: str) -> tuple[str, str, float]:

@@ -16,6 +16,7 @@ from ._version import __version__
 from .errors import BadInput, UnknownName
 from .frames import buckets, kept, problems, to_frame, variant_rows
 from .metrics import table
+from .metrics.coding import Place
 from .metrics.metric import Metric, as_metric
 from .models.answering import answer_table, ask, sing
 from .models.answering import load as load_model
@@ -141,19 +142,21 @@ def score(
     >>> flips.value, flips.n_units, flips.n_answers
     (0.5, 1, 2)
     """
+    source = "the answers"
     if not isinstance(answers, pl.DataFrame):
-        answers = tables.read(answers)
+        source, answers = str(answers), tables.read(answers)
     if not 0 < confidence < 1 or replicates < 1:
         raise BadInput("confidence must lie between 0 and 1, replicates above 0")
     labels = get_task(task).labels if task else ()
     bound = [metrics.make(name) for name in using] or [metrics.make(plugin.full_name) for plugin in metrics]
-    answers = _with_model(answers)
+    answers = _with_model(answers, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
-        mine = answers.filter(pl.col("model") == model)
+        here = answers["model"] == model
+        mine, place = answers.filter(here), Place(source, model, here.arg_true().to_numpy())
         known: tuple[str, ...] = ()
         for group, part in _groups(mine, by):
-            data = table.read(part, labels or known, f"the answers of {model}")
+            data = table.read(part, labels or known, place)  # a wrong row is found in the whole, before any group
             known = data.labels
             for one in bound:
                 scores.append(_score(one, data, model, group, seed, replicates, confidence))
@@ -162,15 +165,15 @@ def score(
     return scores
 
 
-def _with_model(answers: pl.DataFrame) -> pl.DataFrame:
+def _with_model(answers: pl.DataFrame, source: str) -> pl.DataFrame:
     if answers.height == 0:
-        raise BadInput("no answers", where="the answers", fix="give a table with at least one row")
+        raise BadInput("no answers", where=source, fix="give a table with at least one row")
     if "model" not in answers.columns:
         return answers.with_columns(pl.lit("model").alias("model"))
     if answers["model"].null_count():
         row = int(answers["model"].is_null().arg_true()[0])
         fix = "name the model of every answer, or leave the column out"
-        raise BadInput("found nothing", where=f"the answers, row {row + 1}", field="model", fix=fix)
+        raise BadInput("found nothing", where=Place(source).row(row), field="model", fix=fix)
     return answers.with_columns(pl.col("model").cast(pl.String))
 
 

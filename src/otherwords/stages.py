@@ -62,6 +62,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
         if not cutter.contiguous:
             count = _write(draft, key, _slices(_by_bucket(draft.read("problems")), shard), unseen)
             draft.trim("problems", count)
+        _align(draft)
         shutil.rmtree(folder.path / "problems", ignore_errors=True)
         (draft.path / "problems").rename(folder.path / "problems")
     finally:
@@ -74,6 +75,17 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
         source.write_rejected(folder.path)
     folder.note(intake=noted)
     return noted
+
+
+def _align(folder: RunFolder) -> None:
+    """Give all parts the same columns of the same kinds, so that any reader can open `problems/*.parquet` as one."""
+    parts = folder.parts("problems")
+    scans = [pl.scan_parquet(part, glob=False) for part in parts]
+    schema = pl.concat(scans, how="diagonal_relaxed").collect_schema()
+    for number, part in enumerate(parts):
+        if scans[number].collect_schema() != schema:
+            whole = pl.concat([pl.DataFrame(schema=schema), read_part(part)], how="diagonal_relaxed")
+            folder.write("problems", number, key_of(part), whole)
 
 
 def _is_whole(folder: RunFolder, key: str, count: int) -> bool:
@@ -145,7 +157,14 @@ def vary_shard(job: Job) -> int:
     folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
     bound = [made("generators", name) for name in job.using]
     key = digest(__version__, key_of(source), [one.signature for one in bound], job.seed, job.task.targets)
-    part = folder.make("variants", job.number, key, lambda: pipeline.vary(read_part(source), bound, job.task, job.seed))
+
+    def build() -> pl.DataFrame:
+        problems = read_part(source)
+        made = pipeline.vary(problems, bound, job.task, job.seed)
+        empty = [name for name, kind in made.schema.items() if kind == pl.Null and name in problems.schema]
+        return made.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
+
+    part = folder.make("variants", job.number, key, build)
     current().advance(_height(source))
     return _height(part)
 

@@ -168,7 +168,6 @@ def test_a_wrong_table(cli, write_jsonl, place, rows, said):
     assert said in error
 
 
-@pytest.mark.xfail(strict=False, reason="pipeline.score says 'the answers of m', and counts the rows of each model")
 def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place):
     rows = [{**row, "model": "m"} for row in ANSWERS] + [{**row, "model": "n"} for row in _spoilt(2, gold="no")]
     assert "wrong.jsonl, row 9" in cli("score", write_jsonl(place / "wrong.jsonl", rows), rc=2).stderr

@@ -117,8 +117,8 @@ def test_what_could_not_even_be_read():
 def test_an_id_twice():
     with pytest.raises(BadInput, match=r"f\.jsonl, line 3: id: 'a' occurs twice; ids must be unique"):
         taken({**GOOD, "id": "a"}, {**GOOD, "id": "b"}, {**GOOD, "id": " a "})
-    with pytest.raises(BadInput, match=r"line 2: id: 'a' occurs twice"):
-        taken({**GOOD, "id": "a"}, {**GOOD, "id": "a", "of": "a"})
+    with pytest.raises(BadInput, match=r"line 3: id: 'a' occurs twice"):
+        taken({**GOOD, "id": "a"}, {**GOOD, "id": "b"}, {**GOOD, "id": "a", "of": "b"})
 
 
 def test_an_id_that_a_rejected_row_had_is_free():

@@ -11,7 +11,7 @@ import pytest
 
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
 from otherwords.metrics import table
-from otherwords.metrics.coding import codes, has_duplicates
+from otherwords.metrics.coding import EVERYWHERE, codes, has_duplicates
 from otherwords.pipeline import score
 from otherwords.problem import Score
 
@@ -89,10 +89,16 @@ def test_unknown_label_under_a_task_names_row_and_labels() -> None:
         score(changed(), task="nil")
 
 
-def test_error_names_the_model_whose_rows_are_counted() -> None:
+def test_rows_are_counted_in_the_table_of_all_models(tmp_path: Path) -> None:
     two = pl.concat([changed(model=["good"] * 5), cell("pred", 1, None, model=["worse"] * 5)])
-    with pytest.raises(BadInput, match="the answers of worse, row 2: pred"):
+    with pytest.raises(BadInput, match="the answers, row 7: pred: found None"):
         score(two)
+    two.write_ndjson(tmp_path / "two.jsonl")
+    with pytest.raises(BadInput, match=r"two\.jsonl, row 7: pred: found None"):
+        score(tmp_path / "two.jsonl")
+    mixed = two[[0, 5, 1, 6, 2, 7, 3, 8, 4, 9]]
+    with pytest.raises(BadInput, match="the answers, row 4: pred: found None"):
+        score(mixed)
 
 
 def test_wrong_options_are_refused() -> None:
@@ -160,7 +166,10 @@ def test_number_models_are_named_as_text() -> None:
 
 
 def test_labels_spelled_differently_are_told() -> None:
-    with pytest.warns(UserWarning, match="gold says no, yes; pred says No, Yes. Are they spelled alike?"):
+    with pytest.warns(
+        UserWarning,
+        match="model: no answer can be right: gold says no, yes; pred says No, Yes. Are they spelled alike?",
+    ):
         found = score(changed(pred=[one.title() for one in GOOD["pred"]]), replicates=5)
     assert values(found)["accuracy_original"] == 0.0
 
@@ -248,7 +257,7 @@ def test_codes_number_names_one_to_one(contiguous: bool) -> None:
     random = np.random.default_rng(1)
     names = [f"name {i}" for i in random.integers(0, 300, 4_000)]
     names = sorted(names) if contiguous else names
-    found, count = codes(pl.Series("bucket", names), "here")
+    found, count = codes(pl.Series("bucket", names), EVERYWHERE)
     assert count == len(set(names))
     assert sorted(set(found.tolist())) == list(range(count))
     assert len(set(zip(names, found.tolist(), strict=True))) == count

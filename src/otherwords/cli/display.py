@@ -89,15 +89,16 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
     for name in names:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == "metric")
     for name in ("value", f"{confidence:.0%} interval", "buckets", "answers"):
         table.add_column(name, justify="right", no_wrap=True)
     last: tuple[str, str | None] | None = None
     for one in scores:
-        if last not in (None, (one.model, one.group)):
+        cells = {"model": "", "group": "", "metric": one.metric}
+        if last != (one.model, one.group):  # a name is said once, at the head of its section
+            cells |= {"model": one.model, "group": one.group or "all"}
             table.add_section()
         last = (one.model, one.group)
-        cells = {"model": one.model, "group": one.group or "all", "metric": one.metric}
         interval = "–" if one.low is None or one.high is None else f"{100 * one.low:.1f} – {100 * one.high:.1f}"
         value = "–" if one.value is None else f"{100 * one.value:.1f} %"
         table.add_row(*(cells[name] for name in names), value, interval, f"{one.n_units:,}", f"{one.n_answers:,}")

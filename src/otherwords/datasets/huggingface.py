@@ -20,9 +20,9 @@ _FORMATS = {".json": "json", ".jsonl": "json", ".csv": "csv", ".parquet": "parqu
 def hf(name: str, split: str = "test", config: str = "", revision: str = "") -> Dataset:
     """Hugging Face `datasets`: a hub name, a folder from save_to_disk, or local JSON, CSV or Parquet.
 
-    Class labels come out as their names, and -1 (the hub's mark for "no label") as no majority. A file, or a
-    folder that was saved without splits, is read whole whatever `split` says. Pin a hub data set with
-    `revision`; a local one is signed by its content.
+    `split` and `config` are named as on the data set's page. Class labels come out as their names, and -1 (the
+    hub's mark for "no label") as no majority. A file, or a folder that was saved without splits, is read whole
+    whatever `split` says. Pin a hub data set with `revision`; a local one is signed by its content.
     """
     try:
         import datasets as library

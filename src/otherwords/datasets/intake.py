@@ -11,6 +11,7 @@ from ..errors import BadInput, shorten
 from ..frames import along
 from ..problem import NO_MAJORITY, Task, plain
 from ..storage.files import digest
+from .ledger import Entry, Ledger
 from .records import Record
 
 Row = dict[str, Any]
@@ -46,9 +47,7 @@ class Intake:
         self._own = known - set(self.columns)
         self._used = self._own | set(self.columns.values())
         self._met: set[str] = set()  # names of ours that some row had a column for
-        self._ids: set[str] = set()
-        self._originals: dict[str, tuple[str, str]] = {}  # id -> label, cluster
-        self._undecided: set[str] = set()  # originals without a majority: their variants go too
+        self._ledger = Ledger()
         self._waiting: dict[str, list[tuple[Record, Row]]] = {}  # variants that came before their original
 
     def rows(self, records: Iterable[Record]) -> Iterator[Row]:
@@ -76,33 +75,31 @@ class Intake:
     def _take(self, record: Record, number: int) -> Iterator[Row]:
         row = self._row(record, number)
         if row["label"] == NO_MAJORITY:
-            self.no_majority += 1
-            self._undecided.add(row["id"])
-            self.no_majority += len(self._waiting.pop(row["id"], ()))
+            self.no_majority += 1 + len(self._waiting.pop(row["id"], ()))  # its variants go too
         elif row["of"] is None:
-            self._originals[row["id"]] = (row["label"], row["cluster"])
             self.accepted += 1
             yield row
             for late, variant in self._waiting.pop(row["id"], ()):
                 try:
-                    yield self._variant(late, variant)
+                    yield self._variant(late, variant, Entry(row["label"], row["cluster"]))
                 except BadInput as error:
                     self._reject(late, error)
-        elif row["of"] in self._undecided:
-            self.no_majority += 1
-        elif row["of"] in self._originals:
-            yield self._variant(record, row)
+        elif original := self._ledger.original(row["of"]):
+            if original.label == NO_MAJORITY:
+                self.no_majority += 1
+            else:
+                yield self._variant(record, row, original)
         else:
             self._waiting.setdefault(row["of"], []).append((record, row))
 
-    def _variant(self, record: Record, row: Row) -> Row:
+    def _variant(self, record: Record, row: Row, original: Entry) -> Row:
         """Hold a variant against its original: the same right answer, the same cluster."""
-        label, cluster = self._originals[row["of"]]
-        if row["label"] != label:
-            found = f"the variant {row['id']!r} says {row['label']!r} but its original {row['of']!r} says {label!r}"
+        if row["label"] != original.label:
+            said = f"its original {row['of']!r} says {original.label!r}"
+            found = f"the variant {row['id']!r} says {row['label']!r} but {said}"
             raise BadInput(found, where=record.where, field="label", fix="a variant keeps the label of its original")
         self.accepted += 1
-        return {**row, "cluster": cluster}
+        return {**row, "cluster": original.cluster}
 
     def _row(self, record: Record, number: int) -> Row:
         where = record.where
@@ -128,7 +125,8 @@ class Intake:
         row |= along(rest, row)
         _refuse_halves(row, where)
         row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
-        self._ids.add(row["id"])
+        if not self._ledger.add(row["id"], None if row["of"] else Entry(row["label"], row["cluster"])):
+            raise BadInput(f"{row['id']!r} occurs twice", where=where, field="id", fix="ids must be unique")
         return row
 
     def _named(self, row: Row) -> tuple[Row, Row]:
@@ -144,8 +142,6 @@ class Intake:
             raise BadInput(
                 "found nothing", where=where, field="id", fix="give every row an id, or leave the column out"
             )
-        if identity in self._ids:
-            raise BadInput(f"{identity!r} occurs twice", where=where, field="id", fix="ids must be unique")
         return identity
 
     def _read_text(self, name: str, value: Any, where: str) -> str:

@@ -6,6 +6,7 @@ hashes cannot go unnoticed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,27 @@ from ..errors import BadInput, shorten
 Array = npt.NDArray[Any]
 
 
-def codes(column: pl.Series, where: str) -> tuple[Array, int]:
+@dataclass(frozen=True)
+class Place:
+    """Where answers come from, so that a complaint can name the row of the user's own table: `rows`, or all."""
+
+    table: str = "the answers"
+    model: str = ""
+    rows: Array | None = None
+
+    def row(self, number: int) -> str:
+        """Name a row as the user counts it."""
+        return f"{self.table}, row {int(number if self.rows is None else self.rows[number]) + 1}"
+
+
+EVERYWHERE = Place()
+
+
+def codes(column: pl.Series, where: Place) -> tuple[Array, int]:
     """Number distinct values from 0, and count them. In which order is left open: nothing may depend on it."""
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
-        raise BadInput(
-            "found nothing", where=f"{where}, row {row + 1}", field=column.name, fix="every answer needs one"
-        )
+        raise BadInput("found nothing", where=where.row(row), field=column.name, fix="every answer needs one")
     texts = column.cast(pl.String)
     heads = (texts != texts.shift(1)).fill_null(True)
     if heads.sum() * 2 < len(texts):  # rows of a bucket mostly stand together: code their first rows, and repeat
@@ -41,7 +56,7 @@ def _by_hash(texts: pl.Series) -> tuple[Array, int]:
     return code, len(first)
 
 
-def label_codes(column: pl.Series, names: tuple[str, ...], where: str) -> Array:
+def label_codes(column: pl.Series, names: tuple[str, ...], where: Place) -> Array:
     """Give each label its place among the names; a stranger is refused with its row."""
     texts = label_texts(column)
     found = np.full(len(texts), -1, dtype=np.int16)
@@ -50,7 +65,7 @@ def label_codes(column: pl.Series, names: tuple[str, ...], where: str) -> Array:
     if (strangers := found < 0).any():
         row = int(np.flatnonzero(strangers)[0])
         fix = f"use one of {', '.join(names)}, or another --task" if names else "every answer needs one"
-        raise BadInput(f"found {shorten(texts[row])}", where=f"{where}, row {row + 1}", field=column.name, fix=fix)
+        raise BadInput(f"found {shorten(texts[row])}", where=where.row(row), field=column.name, fix=fix)
     return found
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, shorten
-from .coding import codes, has_duplicates, label_codes, label_texts
+from .coding import EVERYWHERE, Place, codes, has_duplicates, label_codes, label_texts
 
 Array = npt.NDArray[Any]
 _SLACK = 5e-3
@@ -73,7 +73,7 @@ class Answers:
         return np.bincount(self.bucket[wanted], minlength=self.n_buckets)
 
 
-def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: str = "the answers") -> Answers:
+def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWHERE) -> Answers:
     """Check an answers table of one model and code its columns.
 
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
@@ -94,27 +94,29 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: str = "the answ
     return Answers(names, bucket, is_variant, gold, pred, cluster, frame)
 
 
-def _check_columns(frame: pl.DataFrame, where: str) -> None:
+def _check_columns(frame: pl.DataFrame, where: Place) -> None:
     if frame.height == 0:
-        raise BadInput("no answers", where=where, fix="give a table with at least one row")
+        raise BadInput("no answers", where=where.table, fix="give a table with at least one row")
     if missing := [name for name in ("bucket", "variant", "gold", "pred") if name not in frame.columns]:
         fix = f"an answers table has bucket, variant, gold, pred; found {', '.join(frame.columns)}"
-        raise BadInput("no such column", where=where, field=missing[0], fix=fix)
+        raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
     for name in ("bucket", "variant", "gold", "pred"):
         if frame[name].dtype.is_nested():
             fix = "give one name or number per answer"
             raise BadInput(
-                f"found {shorten(frame[name].head(1).to_list()[0])}", where=f"{where}, row 1", field=name, fix=fix
+                f"found {shorten(frame[name].head(1).to_list()[0])}", where=where.row(0), field=name, fix=fix
             )
 
 
-def _label_names(frame: pl.DataFrame, where: str) -> tuple[str, ...]:
+def _label_names(frame: pl.DataFrame, where: Place) -> tuple[str, ...]:
     """The labels told by `p:<label>` columns, then all others that occur, sorted."""
     told = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
     gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
     if gold and pred and not gold & pred:
         found = f"gold says {', '.join(sorted(gold))}; pred says {', '.join(sorted(pred))}"
-        warnings.warn(f"{where}: no answer can be right: {found}. Are they spelled alike?", stacklevel=2)
+        warnings.warn(
+            f"{where.model or where.table}: no answer can be right: {found}. Are they spelled alike?", stacklevel=2
+        )
     return (*told, *sorted((gold | pred) - set(told)))
 
 
@@ -135,37 +137,37 @@ def _is_variant(variant: pl.Series) -> Array:
     return variant.is_not_null().to_numpy()
 
 
-def _check_originals(frame: pl.DataFrame, bucket: Array, is_variant: Array, size: int, where: str) -> None:
+def _check_originals(frame: pl.DataFrame, bucket: Array, is_variant: Array, size: int, where: Place) -> None:
     count = np.bincount(bucket[~is_variant], minlength=size)
     if (count == 1).all():
         return
     row = int(np.flatnonzero((count != 1)[bucket])[0])
     found = f"bucket {frame['bucket'][row]!r} has {count[bucket[row]]} originals"
     fix = "every bucket has one answer with an empty variant: the original's"
-    raise BadInput(found, where=f"{where}, row {row + 1}", field="variant", fix=fix)
+    raise BadInput(found, where=where.row(row), field="variant", fix=fix)
 
 
-def _check_repetition(frame: pl.DataFrame, bucket: Array, where: str) -> None:
+def _check_repetition(frame: pl.DataFrame, bucket: Array, where: Place) -> None:
     if not has_duplicates(bucket, frame["variant"]):
         return
     twice = frame.select(pl.struct("bucket", "variant").is_duplicated()).to_series()
     if twice.any():
         row = int(twice.arg_true()[1])
         found = f"variant {frame['variant'][row]!r} is answered twice"
-        raise BadInput(found, where=f"{where}, row {row + 1}", field="variant", fix="give each answer once")
+        raise BadInput(found, where=where.row(row), field="variant", fix="give each answer once")
 
 
-def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Array, size: int, where: str) -> None:
+def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Array, size: int, where: Place) -> None:
     expected = np.zeros(size, dtype=gold.dtype)
     expected[bucket[originals]] = gold[originals]
     if (differ := expected[bucket] != gold).any():
         row = int(np.flatnonzero(differ)[0])
         found = f"variant {frame['variant'][row]!r} says {frame['gold'][row]!r}, its original otherwise"
         fix = "a variant keeps the label of its original"
-        raise BadInput(found, where=f"{where}, row {row + 1}", field="gold", fix=fix)
+        raise BadInput(found, where=where.row(row), field="gold", fix=fix)
 
 
-def _check_probabilities(frame: pl.DataFrame, where: str) -> None:
+def _check_probabilities(frame: pl.DataFrame, where: Place) -> None:
     columns = [name for name in frame.columns if name.startswith("p:")]
     if not columns or all(frame[name].null_count() == frame.height for name in columns):
         return
@@ -177,4 +179,4 @@ def _check_probabilities(frame: pl.DataFrame, where: str) -> None:
         row = int(wrong.arg_true()[0])
         fix = "probabilities must be numbers from 0 to 1 that sum to one"
         found = frame.select(columns).row(row, named=True)
-        raise BadInput(f"found {found}", where=f"{where}, row {row + 1}", field="p:", fix=fix)
+        raise BadInput(f"found {found}", where=where.row(row), field="p:", fix=fix)

@@ -35,7 +35,7 @@ def bag_of_words(
 ) -> Model:
     """Bag-of-words baseline, trained on a data set (default: the bundled training problems) when loaded.
 
-    `penalty` is the L2 weight on the coefficients, `steps` the number of gradient steps.
+    `train` is a data set or a file, `penalty` the L2 weight on the coefficients, `steps` the number of gradient steps.
     """
     task = task or TASKS["nli"]
     for name, value, least in (("penalty", penalty, 0), ("steps", steps, 1)):

@@ -60,6 +60,8 @@ class Cache:
             self._db.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
             self.close()
+            if isinstance(error, sqlite3.OperationalError):  # a full disk, a locked or read-only file
+                raise OSError(None, f"the answer cache cannot be written: {error}", str(self.path)) from error
             raise BadInput(
                 f"is not an answer cache: {error}", where=str(self.path), fix="name another with --cache"
             ) from error

@@ -45,7 +45,8 @@ def scripted(
         if log:
             with Path(log).open("a", encoding="utf-8") as file:
                 file.writelines(json.dumps(text, ensure_ascii=False) + "\n" for text in texts)
-        time.sleep(delay)
+        if delay:
+            time.sleep(delay)
         return np.stack([_improvise(text, task, otherwise, seed) if text not in book else book[text] for text in texts])
 
     return Model(answer, batch_size=batch_size)

@@ -13,7 +13,7 @@ from ..registry import checks
 def surface(min_ratio: float = 0.33, max_ratio: float = 3.0) -> Any:
     """Drop variants that are empty, unchanged, repeated in their bucket, or out of proportion to the original.
 
-    The ratios compare lengths in words, over all fields together.
+    Between `min_ratio` and `max_ratio` is in proportion: of lengths in words, over all fields together.
     """
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:

@@ -1,0 +1,42 @@
+"""What the door must remember of every row, kept on disk so that memory stays flat: ids, labels, clusters."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """An original's label and cluster."""
+
+    label: str
+    cluster: str
+
+
+class Ledger:
+    """Ids seen so far, in SQLite's private temporary file, which goes when the ledger does."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None)
+        for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -16000"):  # 16 MB, the rest on disk
+            self._db.execute(f"pragma {pragma}")
+        self._db.execute("create table seen (id text primary key, label text, cluster text) without rowid")
+        self._db.execute("begin")  # and never commit: an insert then costs microseconds
+        self._last: tuple[str, Entry] = ("", Entry("", ""))  # rows of a bucket mostly stand together
+
+    def add(self, name: str, original: Entry | None) -> bool:
+        """Enter an id, with label and cluster if it is an original's; False where it was there already."""
+        label, cluster = original or (None, None)
+        done = self._db.execute("insert or ignore into seen values (?, ?, ?)", (name, label, cluster))
+        if done.rowcount and original:
+            self._last = (name, original)
+        return bool(done.rowcount)
+
+    def original(self, name: str) -> Entry | None:
+        """Find an original; None where the id is unknown or a variant's."""
+        if self._last[0] != name:
+            found = self._db.execute("select label, cluster from seen where id = ?", (name,)).fetchone()
+            if found is None or found[0] is None:
+                return None
+            self._last = (name, Entry(*found))
+        return self._last[1]

@@ -1,0 +1,197 @@
+"""How to make one of every plug-in. A newcomer needs one line here, and is then held to its kind's contract.
+
+An entry gets an empty folder, may write a sample into it, and gives the spec as a user would.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from otherwords.registry import KINDS, Bound
+
+Recipe = Callable[[Path], str]
+#: All that the tiny models know; the contract of models asks them in these words too.
+TINY = ("a", "dog", "runs", "in", "the", "park", "while", "it", "rains", "and", "no", "cat", "sleeps")
+NLI = [
+    {"id": "a", "premise": 'He said "no", Zoë.', "hypothesis": "He spoke.", "label": "entailment", "topic": "talk"},
+    {"id": "b", "premise": "It isn't wet.", "hypothesis": "It rains.", "label": "contradiction", "topic": "rain"},
+]
+SNLI = [{"pairID": row["id"], "sentence1": row["premise"], "sentence2": "So.", "gold_label": "neutral"} for row in NLI]
+STORY = {"obs1": "It rained.", "obs2": "She was dry.", "hyp1": "She had an umbrella.", "hyp2": "She had none."}
+UPDATE = {"Premise": "A man runs.", "Hypothesis": "He plays.", "Update": "It is a race.", "UpdateType": "weakener"}
+PARTE = {"dataset": "RTE2_test", "corpus_sent_id": 4, "task": "IR", "sentence1": "P.", "sentence2": "H."}
+RTE = '<entailment-corpus><pair id="1" value="TRUE" task="IR"><t>P.</t><h>H.</h></pair></entailment-corpus>'
+CALLABLE = (
+    "def short(batch):\n    return [[0.5, 0.25, 0.25] if len(t) < 40 else [0.1, 0.1, 0.8] for t in batch['premise']]\n"
+)
+
+
+def lines(*rows: dict[str, Any]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def cells(mid: str) -> str:
+    quoted = [[f'"{v}"'.replace('"no"', '""no""') if mid == "," else v for v in row.values()] for row in NLI]
+    return "\n".join(mid.join(row) for row in [list(NLI[0]), *quoted]) + "\n"
+
+
+def file(name: str, text: str, spec: str = "{}:{}") -> Recipe:
+    """A data set that is one file: `snli_1.0_dev.jsonl` is named as snli:FILE."""
+    kind, _, name = name.partition(" ")
+
+    def make(folder: Path) -> str:
+        (folder / name).write_text(text, encoding="utf-8")
+        return spec.format(kind, folder / name)
+
+    return make
+
+
+def parquet(folder: Path) -> str:
+    import polars as pl
+
+    pl.DataFrame(NLI).write_parquet(folder / "some.parquet")
+    return f"parquet:{folder / 'some.parquet'}"
+
+
+def buckets() -> str:
+    original = {**STORY, "label": 1}
+    changed = {"paraphrase_id": "p.1", "hyp1_paraphrase": "She had shelter.", "hyp2_paraphrase": "She had nothing."}
+    return json.dumps({"anli.test.7": [{**changed, "original_example": original}]})
+
+
+def tiny_onnx(folder: Path) -> str:
+    pytest.importorskip("onnx")
+    return f"onnx:{_module('test_onnx').save(folder / 'tiny')}"
+
+
+def tiny_bert(folder: Path) -> str:
+    """A BERT of two layers with the words of the sample, saved as people save theirs."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    words = [*names.values(), *TINY]
+    torch.manual_seed(5)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    labels = {0: "contradiction", 1: "entailment", 2: "neutral"}
+    config = transformers.BertConfig(
+        vocab_size=len(words), max_position_embeddings=512, id2label=labels, initializer_range=0.5, **sizes
+    )
+    transformers.utils.logging.disable_progress_bar()
+    transformers.BertForSequenceClassification(config).eval().save_pretrained(folder / "tiny")
+    transformers.utils.logging.enable_progress_bar()
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    special = [("[CLS]", 2), ("[SEP]", 3)]
+    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", special)
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=inputs, **names)
+    fast.save_pretrained(folder / "tiny")
+    return f"hf:{folder / 'tiny'}(device=cpu)"
+
+
+def _module(name: str) -> ModuleType:
+    """A module of tests/models, for the builder of its tiny model."""
+    path = Path(__file__).parents[1] / "models" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"contracts_{name}", path)
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    return module
+
+
+def plain(spec: str) -> Recipe:
+    return lambda folder: spec
+
+
+RECIPES: dict[str, dict[str, Recipe]] = {
+    "datasets": {
+        "jsonl.v1": file("jsonl some.jsonl", lines(*NLI)),
+        "csv.v1": file("csv some.csv", cells(",")),
+        "tsv.v1": file("tsv some.tsv", cells("\t")),
+        "parquet.v1": parquet,
+        "hf.v1": file("hf some.jsonl", lines(*NLI)),
+        "everyday.v1": plain("everyday"),
+        "snli.v1": file("snli snli_1.0_dev.jsonl", lines(*SNLI)),
+        "mnli.v1": file("mnli multinli_1.0_dev.jsonl", lines(*SNLI)),
+        "breaking_nli.v1": file("breaking_nli dataset.jsonl", lines(*SNLI)),
+        "anli.v1": file("anli dev.jsonl", lines({"uid": "u", "context": "C.", "hypothesis": "H.", "label": "e"})),
+        "rte.v1": file("rte rte1_dev.xml", RTE),
+        "alpha_nli.v1": file("alpha_nli dev.jsonl", lines({**STORY, "story_id": "s", "label": 2})),
+        "delta_nli.v1": file("delta_nli test.jsonl", lines({**UPDATE, "DataSource": "SNLI"})),
+        "paranlu.v1": file("paranlu anli_paraphrases_human.json", buckets()),
+        "parte.v1": file("parte RTE_test_paraphrased.jsonl", lines({**PARTE, "gold_label": True})),
+    },
+    "generators": {
+        "identity.v1": plain("identity"),
+        "contractions.v1": plain("contractions"),
+        "recorded.v1": plain("recorded"),
+    },
+    "checks": {
+        "surface.v1": plain("surface"),
+        "overlap.v1": plain("overlap"),
+    },
+    "models": {
+        "scripted.v1": plain("scripted"),
+        "bag_of_words.v1": plain("bag_of_words"),
+        "python.v1": file("python mine.py", CALLABLE, "{}:{}:short"),
+        "onnx.v1": tiny_onnx,
+        "hf.v1": tiny_bert,
+    },
+    "metrics": {
+        "accuracy_original.v1": plain("accuracy_original"),
+        "accuracy_variants.v1": plain("accuracy_variants"),
+        "p_c.v1": plain("p_c"),
+        "flip_rate.v1": plain("flip_rate"),
+    },
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every test that asks for `plugin` with all plug-ins of its file's kind, newcomers included."""
+    if "plugin" in metafunc.fixturenames:
+        kinds = getattr(metafunc.module, "KIND", None)
+        found = [(kind, plugin.full_name) for kind in ([kinds] if kinds else KINDS) for plugin in KINDS[kind]]
+        metafunc.parametrize("plugin", found, ids=[name if kinds else f"{kind}-{name}" for kind, name in found])
+
+
+@pytest.fixture(scope="session")
+def _made() -> dict[tuple[str, str], str]:
+    return {}
+
+
+@pytest.fixture
+def spec(plugin: tuple[str, str], _made: dict[tuple[str, str], str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """How a user would name the plug-in, with its sample in place."""
+    kind, name = plugin
+    if name not in RECIPES[kind]:
+        pytest.fail(
+            f"no entry for {kind}: {name}; add one line on how to make it to RECIPES in tests/contracts/conftest.py"
+        )
+    if plugin not in _made:
+        _made[plugin] = RECIPES[kind][name](tmp_path_factory.mktemp(name.replace(".", "_")))
+    return _made[plugin]
+
+
+@pytest.fixture
+def bound(plugin: tuple[str, str], spec: str) -> Bound:
+    return KINDS[plugin[0]].make(spec)
+
+
+@pytest.fixture
+def recipes() -> dict[str, dict[str, Recipe]]:
+    return RECIPES
+
+
+@pytest.fixture(autouse=True)
+def _offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing reaches for a hub, or leaves anything in the user's cache of data sets."""
+    if importlib.util.find_spec("datasets"):
+        monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)

@@ -1,0 +1,110 @@
+"""Every check: one verdict per variant, in order, with a reason for every drop, and each bucket by itself."""
+
+from __future__ import annotations
+
+import copy
+import math
+import random
+
+import polars as pl
+import pytest
+
+import otherwords as ow
+from otherwords.frames import to_frame, variant_rows
+from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
+
+KIND = "checks"
+
+
+def bucket(name: str, task: str, *texts: dict[str, str]) -> Bucket:
+    found = TASKS[task]
+    fields = {field: f"The {field} {name} tells of an old man on a red chair." for field in found.fields}
+    problem = Problem(name, found, fields, found.labels[0])
+    variants = [
+        Variant(f"{name}~{i}", found, {**fields, **text}, problem.label, of=name, how="x")
+        for i, text in enumerate(texts)
+    ]
+    return Bucket(problem, tuple(variants))
+
+
+def sample() -> list[Bucket]:
+    """Good variants and every kind of bad one: unchanged, empty, endless, repeated, hardly changed."""
+    good = {"hypothesis": "Somebody aged sits there, on furniture of that colour."}
+    hardly = {"hypothesis": "The hypothesis a tells of an old man on a red chair!"}
+    return [
+        bucket("a", "nli", good, {}, {"hypothesis": ""}, {"premise": "word " * 500}, good, hardly),
+        bucket("b", "nli"),
+        bucket("c", "nli", {"premise": "It is about somebody aged, sitting."}),
+        bucket("d", "d-nli", {"update": "Somebody sits and speaks of age."}, {"update": "木"}),
+        bucket("e", "a-nli", {"hyp1": "He sat down there.", "hyp2": "Nobody sat down there."}, {}),
+    ]
+
+
+@pytest.fixture
+def judge(bound):
+    def judged(buckets: list[Bucket]) -> list[Verdict]:
+        return list(bound.function(buckets))
+
+    return judged
+
+
+def test_one_verdict_per_variant_and_a_reason_for_every_drop(judge):
+    given = sample()
+    before = copy.deepcopy(given)
+    verdicts = judge(given)
+    assert given == before
+    assert len(verdicts) == sum(len(one.variants) for one in given)
+    for verdict in verdicts:
+        assert isinstance(verdict, Verdict)
+        assert type(verdict.keep) is bool
+        assert bool(verdict.reason) is not verdict.keep
+        assert verdict.score is None or math.isfinite(verdict.score)
+    assert {verdict.keep for verdict in verdicts} == {True, False}
+
+
+def test_an_unchanged_variant_is_not_kept(judge):
+    assert not judge([bucket("a", "nli", {})])[0].keep
+
+
+def test_verdicts_are_in_the_order_of_the_variants(judge):
+    texts = [{"hypothesis": f"Somebody number {i} sits elsewhere, perhaps."} for i in range(4)]
+    texts.insert(2, {})
+    keeps = [verdict.keep for verdict in judge([bucket("a", "nli", *texts)])]
+    assert keeps == [True, True, False, True, True]
+
+
+def test_buckets_are_judged_by_themselves(judge):
+    some = sample()
+    alone = {one.problem.id: judge([one]) for one in some}
+    random.Random(1).shuffle(some)
+    assert judge(some) == [verdict for one in some for verdict in alone[one.problem.id]]
+    assert judge(some + some) == judge(some) * 2
+
+
+def test_it_is_deterministic(judge):
+    assert judge(sample()) == judge(sample())
+
+
+def test_nothing_comes_of_nothing(judge):
+    assert judge([]) == []
+    assert judge([bucket("b", "nli")]) == []
+
+
+def test_the_stage_marks_and_removes_nothing(bound, spec):
+    some = [one for one in sample() if one.problem.task.name == "nli"]
+    rows = [
+        {"id": one.problem.id, "of": None, "how": None, **one.problem.text, "label": one.problem.label, "cluster": "c"}
+        for one in some
+    ]
+    rows += variant_rows([v for one in some for v in one.variants], {one.problem.id: "c" for one in some})
+    suite = to_frame(rows, TASKS["nli"])
+    checked = ow.check(suite, [spec])
+    assert checked.select(suite.columns).equals(suite)
+    name = f"check:{bound.plugin.name}"
+    assert checked.filter(pl.col("of").is_null())[name].null_count() == 3
+    variants = checked.filter(pl.col("of").is_not_null())
+    assert variants[name].null_count() == 0
+    assert variants.filter(~pl.col(name))[f"{name}:reason"].null_count() == 0
+    shuffled = ow.check(suite.sample(fraction=1, shuffle=True, seed=4), [spec])
+    if bound.plugin.full_name != "surface.v1":  # which of two equals is the repetition, their order decides
+        assert shuffled.sort("id").equals(checked.sort("id"))

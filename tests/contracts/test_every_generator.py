@@ -1,0 +1,102 @@
+"""Every generator: only the wording changes, and neither batch nor order nor shards nor earlier calls matter."""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import polars as pl
+import pytest
+
+import otherwords as ow
+from otherwords.frames import problems
+from otherwords.problem import TASKS, Problem, Variant
+from otherwords.storage.files import seed_for
+
+KIND = "generators"
+#: Generators that repeat the original on purpose.
+UNCHANGED = {"identity.v1"}
+
+
+def sample() -> list[Problem]:
+    """Bundled problems, and some of every task with words that most generators find something to do with."""
+    found = problems(ow.load("everyday(split=all)").head(40), TASKS["nli"])
+    texts = ["The old man isn't sleeping.", "It does not rain, and we'll wait.", "A dog runs.", "木 Zoë can't — won't!"]
+    for name, task in TASKS.items():
+        for i, text in enumerate(texts):
+            fields = {field: f"{text} ({field})" for field in task.fields}
+            found.append(Problem(f"{name}-{i}", task, fields, task.labels[i % len(task.labels)], {"topic": i}))
+    return found
+
+
+@pytest.fixture
+def vary(bound):
+    def made(some: list[Problem]) -> list[Variant]:
+        return list(bound.function(some, [seed_for(1, bound.signature, problem.id) for problem in some]))
+
+    return made
+
+
+def by_original(variants: list[Variant]) -> dict[str, list[Variant]]:
+    found: dict[str, list[Variant]] = {}
+    for variant in variants:
+        found.setdefault(variant.of, []).append(variant)
+    return found
+
+
+def test_only_the_wording_changes(vary):
+    given = sample()
+    before = copy.deepcopy(given)
+    made = vary(given)
+    assert made
+    assert given == before
+    originals = {problem.id: problem for problem in given}
+    for variant in made:
+        original = originals[variant.of]
+        assert isinstance(variant, Variant)
+        assert (variant.label, variant.task) == (original.label, original.task)
+        assert list(variant.text) == list(original.text)
+        assert all(isinstance(text, str) and text.strip() for text in variant.text.values())
+        context = set(original.task.fields) - set(original.task.targets)
+        assert all(variant.text[name] == original.text[name] for name in context)
+        assert {name: variant.extra.get(name) for name in original.extra} == dict(original.extra)
+
+
+def test_it_says_something_else(plugin, vary):
+    originals = {problem.id: problem for problem in sample()}
+    same = [variant for variant in vary(sample()) if variant.text == originals[variant.of].text]
+    assert (len(same) > 0) is (plugin[1] in UNCHANGED)
+
+
+def test_it_is_deterministic(bound, vary, plugin, spec):
+    from otherwords.registry import generators
+
+    assert vary(sample()) == vary(sample())
+    again = generators.make(spec).function
+    some = sample()
+    assert list(again(some, [seed_for(1, bound.signature, problem.id) for problem in some])) == vary(some)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_neither_batch_nor_order_matters(vary, size):
+    some = sample()
+    whole = by_original(vary(some))
+    random.Random(size).shuffle(some)
+    parts = [variant for start in range(0, len(some), size) for variant in vary(some[start : start + size])]
+    assert by_original(parts) == whole
+
+
+def test_nothing_comes_of_nothing(vary):
+    assert vary([]) == []
+
+
+def test_neither_shards_nor_order_matter_to_the_stage(bound, spec):
+    frame = ow.load("everyday(split=all)").head(60)
+    whole = ow.vary(frame, [bound], seed=3)
+    shards = [ow.vary(frame.slice(start, 7), [spec], seed=3) for start in range(0, 60, 7)]
+    assert pl.concat(shards, how="diagonal_relaxed").sort("id").equals(whole.sort("id"))
+    shuffled = ow.vary(frame.sample(fraction=1, shuffle=True, seed=1), [spec], seed=3)
+    assert shuffled.sort("id").equals(whole.sort("id"))
+    assert whole["id"].is_unique().all()
+    assert set(whole["how"]) == {bound.signature}
+    assert not set(whole["id"]) & set(frame["id"])

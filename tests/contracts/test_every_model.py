@@ -1,0 +1,156 @@
+"""Every model: one answer per problem whatever the text, the same in any order and company, and never asked twice."""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import otherwords as ow
+from otherwords.errors import OtherwordsError
+from otherwords.models.answering import ask, load
+from otherwords.models.cache import Cache
+from otherwords.models.canary import batch as canary_batch
+from otherwords.models.model import Answerer, as_model
+from otherwords.problem import TASKS, Batch, Task
+
+KIND = "models"
+NLI = TASKS["nli"]
+TINY = "a dog runs in the park while it rains and no cat sleeps".split()  # noqa: SIM905
+HARD = [
+    ("", ""),
+    (" ", "\n"),
+    ("word " * 5_000, "end"),
+    ("a man", "word " * 5_000),
+    ("Zoë — 木曜日 \U0001f327\ufe0f", "it\u2019s\xa0fine\u200b"),
+    ('"quoted, with comma"\tand tab', "two\nlines\r\n"),
+    ("\0 null", "[SEP] [CLS] <s> </s>"),
+    ("A" * 10_000, "{}"),
+]
+
+
+@pytest.fixture
+def model(spec) -> Answerer:
+    return load(spec, NLI)
+
+
+def batch(texts) -> Batch:
+    return Batch(NLI, {"premise": [one for one, _ in texts], "hypothesis": [other for _, other in texts]})
+
+
+def sample() -> list[tuple[str, str]]:
+    frame = ow.load("everyday(split=all)").head(30)
+    chance = random.Random(3)
+    tiny = [tuple(" ".join(chance.choices(TINY, k=chance.randrange(1, 9))) for _ in "ab") for _ in range(30)]
+    questions = canary_batch(NLI)
+    return [
+        *tiny,
+        *frame.select("premise", "hypothesis").iter_rows(),
+        *zip(questions["premise"], questions["hypothesis"], strict=True),
+    ]
+
+
+def test_one_answer_per_problem(model):
+    answers = model(batch(sample()))
+    assert len(answers) == len(sample())
+    assert set(answers.pred.tolist()) <= {0, 1, 2}
+    assert len(set(answers.pred.tolist())) > 1, "a sample on which it always says the same proves little"
+    if answers.p is not None:
+        assert answers.p.shape == (len(sample()), 3)
+        np.testing.assert_allclose(answers.p.sum(axis=1), 1, atol=1e-5)
+        assert answers.p.min() >= 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 64])
+def test_neither_order_nor_company_matters(model, size):
+    texts = sample()
+    whole = model(batch(texts))
+    order = random.Random(size).sample(range(len(texts)), len(texts))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        some = model(batch([texts[row] for row in rows]))
+        assert some.pred.tolist() == whole.pred[rows].tolist()
+        if whole.p is None:
+            assert some.p is None
+        elif model.model.batch_invariant:
+            assert some.p.tobytes() == whole.p[rows].tobytes()
+        else:
+            np.testing.assert_allclose(some.p, whole.p[rows], atol=1e-5)
+
+
+def test_made_again_it_answers_the_same(model, spec):
+    again = load(spec, NLI)
+    assert again.signature == model.signature
+    assert again(batch(sample())).pred.tolist() == model(batch(sample())).pred.tolist()
+
+
+def test_its_batch_size_changes_nothing(model, spec):
+    head, mark, options = spec.rpartition("(")
+    smaller = f"{head}(batch_size=3, {options}" if mark else f"{spec}(batch_size=3)"
+    other = load(smaller, NLI)
+    assert other.signature == model.signature
+    assert other.model.batch_size == 3
+    with Cache() as one, Cache() as two:
+        texts = batch(sample()).columns
+        assert [a.pred for a in ask(texts, model, one)] == [a.pred for a in ask(texts, other, two)]
+
+
+@pytest.mark.parametrize("number", range(len(HARD)))
+def test_every_text_is_answered_or_refused_aloud(model, number):
+    """A cut text is warned of; a text that cannot be read is an error of ours; nothing is dropped or guessed."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            answers = model(batch([HARD[number], *sample()[:2]]))
+        except OtherwordsError:
+            return
+    assert len(answers) == 3
+    assert answers.p is None or np.isfinite(answers.p).all()
+    for warning in said:
+        assert issubclass(warning.category, UserWarning)
+        assert "cut" in str(warning.message)
+    if model.model.labels and len(HARD[number][0].split()) > 1_000:
+        assert said, "5,000 words do not fit, and it did not say so"
+
+
+def test_what_it_was_asked_it_is_not_asked_again(model):
+    calls = []
+
+    def counted(given):
+        calls.append(len(given))
+        return model.model.function(given)
+
+    from dataclasses import replace
+
+    counting = replace(model, model=replace(model.model, function=counted))
+    with Cache() as cache:
+        first = ask(batch(sample() * 2).columns, counting, cache)
+        assert sum(calls) == len(set(sample()))
+        calls.clear()
+        assert ask(batch(sample() * 2).columns, counting, cache) == first
+        assert calls == []
+
+
+@pytest.mark.parametrize(
+    "task",
+    [TASKS["rte"], TASKS["d-nli"], TASKS["a-nli"], Task("mood", ("text",), ("good", "bad"))],
+    ids=lambda t: t.name,
+)
+def test_another_task_is_answered_or_refused_aloud(spec, task):
+    texts = Batch(task, {name: ["A man is eating.", "It rains."] for name in task.fields})
+    try:
+        model = load(spec, task)
+        answers = model(texts)
+    except OtherwordsError:
+        return
+    assert len(answers) == 2
+    assert set(answers.pred.tolist()) <= set(range(len(task.labels)))
+
+
+def test_what_it_says_of_itself(bound):
+    model = as_model(bound.function)
+    assert model.batch_size >= 1
+    assert type(model.batch_invariant) is bool
+    assert all(isinstance(label, str) for label in model.labels)

@@ -1,0 +1,425 @@
+"""A study and its folder: the same bytes whatever the order, shards and batches; a rerun costs what changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import random
+
+import polars as pl
+import pytest
+
+import otherwords as ow
+from otherwords.errors import BadInput, OtherwordsError, UnknownName
+from otherwords.storage.run import RunFolder
+from otherwords.study import Study, read_study, rerender
+
+LABELS = ("entailment", "neutral", "contradiction")
+
+
+def _rows(count=40):
+    """Problems that share premises in pairs, with extra columns of several kinds, some of them half empty."""
+    for i in range(count):
+        row = {
+            "id": f"p{i}",
+            "premise": f"It isn't the {i // 2}th day, and we'll wait.",
+            "hypothesis": f"They're not on time {i}.",
+            "label": LABELS[i % 3],
+            "topic": "abc"[i % 3],
+            "size": i % 4 if i > 10 else None,
+            "ready": i % 2 == 0,
+        }
+        yield row if i % 5 else {name: value for name, value in row.items() if name != "topic"}
+
+
+def _write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def data(tmp_path):
+    return _write(tmp_path / "data.jsonl", _rows())
+
+
+@pytest.fixture
+def study(data, tmp_path):
+    return {
+        "data": [data],
+        "vary": ["contractions"],
+        "models": [f"m=scripted(log={tmp_path / 'log'})"],
+        "canary": False,
+        "replicates": 200,
+        "by": ["topic"],
+        "shard": 9,
+    }
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """How many texts were asked since the last look."""
+    seen = [0]
+
+    def look():
+        lines = (tmp_path / "log").read_text().splitlines() if (tmp_path / "log").exists() else []
+        new, seen[0] = len(lines) - seen[0], len(lines)
+        return new
+
+    return look
+
+
+def _scores(folder):
+    return (folder / "scores.json").read_bytes()
+
+
+def _parts(folder, stage=""):
+    """Every part with its inode, which changes when a file is written again."""
+    return {str(path.relative_to(folder)): path.stat().st_ino for path in (folder / stage).rglob("*.parquet")}
+
+
+class TestSameBytes:
+    def test_whatever_the_shards_batches_and_order(self, study, tmp_path):
+        study["by"] = ["topic", "size", "ready"]
+        plain = _scores(ow.run(study, out=tmp_path / "plain").folder)
+        rows = list(_rows())
+        random.Random(5).shuffle(rows)
+        shuffled = _write(tmp_path / "shuffled.jsonl", rows)
+        for number, change in enumerate(
+            (
+                {"shard": 1},
+                {"shard": 2000},
+                {"batch_size": 1},
+                {"batch_size": 1000},
+                {"data": [shuffled]},
+                {"data": [shuffled], "shard": 4, "batch_size": 7},
+            )
+        ):
+            other = ow.run(study, out=tmp_path / f"other{number}", cache=str(tmp_path / f"{number}.sqlite"), **change)
+            assert _scores(other.folder) == plain, change
+
+    def test_from_any_format(self, study, tmp_path, data):
+        plain = _scores(ow.run(study, out=tmp_path / "plain").folder)
+        pl.read_ndjson(data, infer_schema_length=None).write_parquet(tmp_path / "data.parquet")
+        other = ow.run(study, out=tmp_path / "other", data=[str(tmp_path / "data.parquet")])
+        assert _scores(other.folder) == plain
+
+    def test_of_a_suite_in_any_order(self, study, tmp_path, data):
+        plain = _scores(ow.run(study, out=tmp_path / "plain").folder)
+        problems = ow.load(data)
+        suite = pl.concat([problems, ow.vary(problems, ["contractions"])], how="diagonal_relaxed")
+        for seed in range(3):
+            suite.sample(fraction=1, shuffle=True, seed=seed).write_parquet(tmp_path / "suite.parquet")
+            other = ow.run(study, out=tmp_path / "other", data=[str(tmp_path / "suite.parquet")], vary=[])
+            assert _scores(other.folder) == plain
+
+    def test_of_a_cold_and_a_warm_cache(self, study, tmp_path, asked):
+        first = _scores(ow.run(study, out=tmp_path / "one").folder)
+        assert asked() == 40 * 3  # each text once: an original and a variant of each side
+        assert _scores(ow.run(study, out=tmp_path / "two").folder) == first
+        assert asked() == 0
+
+
+class TestRerun:
+    def test_of_a_finished_study_asks_and_writes_nothing_new(self, study, tmp_path, asked):
+        run = ow.run(study, out=tmp_path / "run")
+        before, parts = _scores(run.folder), _parts(run.folder)
+        page = (run.folder / "report.html").read_text()
+        asked()
+        again = ow.run(study, out=tmp_path / "run", cache=str(tmp_path / "new.sqlite"))
+        assert asked() == 0  # not even with an empty cache: the parts are there
+        assert (_scores(run.folder), _parts(run.folder)) == (before, parts)
+        assert again.scores == run.scores
+        assert "flip_rate" in page
+
+    def test_other_metrics_and_groups_touch_no_part(self, study, tmp_path, asked):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        parts = _parts(folder)
+        asked()
+        run = ow.run(study, out=folder, metrics=["p_c"], by=[], replicates=50, confidence=0.9)
+        assert [score.metric for score in run.scores] == ["p_c"]
+        assert run.manifest["signatures"]["metrics"] == [run.scores[0].signature]
+        assert _parts(folder) == parts
+        assert asked() == 0
+
+    def test_another_model_leaves_the_first_alone_and_a_removed_one_goes(self, study, tmp_path, asked):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        parts = _parts(folder)
+        asked()
+        both = ow.run(study, out=folder, models=[*study["models"], "other=scripted(seed=8)"])
+        assert {score.model for score in both.scores} == {"m", "other"}
+        assert parts.items() <= _parts(folder).items()
+        assert asked() == 0
+        alone = ow.run(study, out=folder, models=["other=scripted(seed=8)"])
+        assert {score.model for score in alone.scores} == {"other"}
+        assert len(list((folder / "answers").iterdir())) == 1
+        assert set(pl.read_parquet(folder / "answers" / "*" / "*.parquet")["model"]) == {"other"}
+        assert list(alone.manifest["signatures"]["models"]) == ["other"]
+
+    def test_other_options_of_a_model_of_the_same_name(self, study, tmp_path):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        one = _scores(folder)
+        ow.run(study, out=folder, models=["m=scripted(seed=8)"])
+        assert _scores(folder) != one
+        assert len(list((folder / "answers").iterdir())) == 1
+        ow.run(study, out=folder)
+        assert _scores(folder) == one
+
+    def test_another_seed_makes_variants_anew_but_asks_no_known_text(self, study, tmp_path, asked):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        before = _parts(folder, "variants")
+        asked()
+        run = ow.run(study, out=folder, seed=2)
+        assert all("seed=2" in score.signature for score in run.scores)
+        assert run.manifest["seed"] == 2
+        assert not before.items() & _parts(folder, "variants").items()
+        assert asked() == 0
+
+    def test_another_generator(self, study, tmp_path, asked):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        asked()
+        problems = _parts(folder, "problems")
+        ow.run(study, out=folder, vary=["contractions(field=premise)"])
+        assert asked() == 0
+        assert _parts(folder, "problems") == problems
+        answers = pl.read_parquet(folder / "answers" / "*" / "*.parquet")
+        assert answers.height == 80  # an original and one variant: no row of the earlier generator is left
+        fresh = ow.run(study, out=tmp_path / "fresh", vary=["contractions(field=premise)"]).folder
+        assert _scores(folder) == _scores(fresh)
+
+    def test_another_check(self, study, tmp_path, asked):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        asked()
+        run = ow.run(study, out=folder, check=["overlap(most=0.9)"], vary=["contractions", "identity"])
+        assert asked() == 0
+        assert run.manifest["counts"] == {"variants": 120, "dropped": 40, "asked": 120}
+        assert "check:surface" not in pl.read_parquet(folder / "buckets" / "*.parquet").columns
+
+    def test_smaller_data_leave_no_stale_parts(self, study, tmp_path, asked):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        assert len(RunFolder(folder).parts("problems")) == 5
+        asked()
+        _write(tmp_path / "data.jsonl", list(_rows())[:10])
+        run = ow.run(study, out=folder)
+        assert asked() == 0
+        for stage in ("problems", "variants", "buckets", "answers"):
+            assert len(RunFolder(folder).parts(stage)) == 2
+        assert {score.n_units for score in run.scores if score.group is None} == {10}
+        assert _scores(ow.run(study, out=tmp_path / "fresh").folder) == _scores(folder)
+
+    def test_another_shard_size_leaves_no_stale_parts(self, study, tmp_path):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        before = _scores(folder)
+        ow.run(study, out=folder, shard=100)
+        for stage in ("problems", "variants", "buckets", "answers"):
+            assert len(RunFolder(folder).parts(stage)) == 1
+        assert _scores(folder) == before
+
+    def test_from_generated_to_recorded_variants(self, study, tmp_path, data):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        problems = ow.load(data)
+        suite = pl.concat([problems, ow.vary(problems, ["identity"])], how="diagonal_relaxed")
+        suite.write_parquet(tmp_path / "suite.parquet")
+        run = ow.run(study, out=folder, data=[str(tmp_path / "suite.parquet")], vary=[], check=[])
+        assert not (folder / "variants").exists()
+        assert "vary" not in run.manifest["signatures"]  # nothing of the earlier study is in the manifest
+        assert {score.value for score in run.scores if score.metric == "flip_rate"} == {0.0}
+
+    def test_a_changed_study_that_fails_leaves_no_scores_of_the_old_one(self, study, tmp_path):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        with pytest.raises(OtherwordsError, match="the script has no answer"):
+            ow.run(study, out=folder, models=["m=scripted(otherwise=fail)"])
+        assert not (folder / "scores.json").exists()
+        assert not (folder / "report.html").exists()
+
+    def test_an_edited_model_file_is_asked_again(self, study, tmp_path):
+        model = tmp_path / "mine.py"
+        for label in LABELS[:2]:
+            model.write_text(f"def ask(batch):\n    return [{label!r}] * len(batch)\n")
+            run = ow.run(study, out=tmp_path / "run", models=[f"m=python:{model}:ask"])
+            assert set(pl.read_parquet(run.folder / "answers" / "*" / "*.parquet")["pred"]) == {label}
+
+
+class TestDamage:
+    @pytest.mark.parametrize("stage", ["problems", "variants", "buckets", "answers"])
+    @pytest.mark.parametrize("damage", ["gone", "empty", "cut", "text"])
+    def test_a_part_that_is_damaged_is_made_anew(self, study, tmp_path, asked, stage, damage):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        before = _scores(folder)
+        asked()
+        part = RunFolder(folder).parts(stage)[2]
+        raw = part.read_bytes()
+        part.unlink()
+        if damage != "gone":
+            part.write_bytes({"empty": b"", "cut": raw[: len(raw) // 2], "text": b"what is this?" * 99}[damage])
+        ow.run(study, out=folder)
+        assert _scores(folder) == before
+        assert asked() == 0
+        assert pl.read_parquet(RunFolder(folder).parts(stage)[2]).height > 0
+
+    def test_a_part_damaged_inside_is_named(self, study, tmp_path):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        part = RunFolder(folder).parts("answers")[2]
+        raw = bytearray(part.read_bytes())
+        raw[4:200] = b"\xff" * 196  # the footer, and so the key, is whole
+        part.write_bytes(raw)
+        with pytest.raises(BadInput, match=r"part-00002.parquet: is damaged: .*; delete it and run again"):
+            ow.run(study, out=folder)
+        before = json.loads((folder / "manifest.json").read_text())
+        part.unlink()
+        assert ow.run(study, out=folder).manifest["signatures"] == before["signatures"]
+
+    def test_a_damaged_manifest_is_named(self, study, tmp_path):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        (folder / "manifest.json").write_text("{")
+        with pytest.raises(BadInput, match=r"manifest.json: is damaged: .*; delete it"):
+            ow.run(study, out=folder)
+        (folder / "manifest.json").unlink()
+        ow.run(study, out=folder)
+
+    def test_any_reader_opens_the_parts_of_a_stage_as_one_table(self, study, tmp_path):
+        folder = ow.run(study, out=tmp_path / "run", shard=1).folder
+        for stage, height in (("problems", 40), ("variants", 80), ("buckets", 120), ("answers", 120)):
+            table = pl.read_parquet(folder / stage / "**" / "*.parquet")  # strict: no part may differ from the first
+            assert table.height == height
+            assert table.schema["size"] == pl.Int64
+            assert table.schema["ready"] == pl.Boolean
+
+    def test_strangers_in_the_folder_are_left_alone(self, study, tmp_path):
+        folder = ow.run(study, out=tmp_path / "run").folder
+        strangers = [folder / "notes.txt", folder / "answers" / ".DS_Store", folder / "problems" / "mine.csv"]
+        for path in strangers:
+            path.write_text("mine")
+        ow.run(study, out=folder, metrics=["p_c"])
+        assert all(path.read_text() == "mine" for path in strangers)
+
+
+class TestManifest:
+    def test_says_everything_that_decides_the_result(self, study, tmp_path, data):
+        run = ow.run(study, out=tmp_path / "run")
+        manifest = json.loads((run.folder / "manifest.json").read_text(encoding="utf-8"))
+        assert manifest == run.manifest
+        raw = (tmp_path / "data.jsonl").read_bytes()
+        assert manifest["inputs"] == [
+            {
+                "signature": f"jsonl.v1(path=data.jsonl#{hashlib.sha256(raw).hexdigest()[:12]})",
+                "files": [{"name": "data.jsonl", "sha256": hashlib.sha256(raw).hexdigest(), "bytes": len(raw)}],
+            }
+        ]
+        assert manifest["signatures"] == {
+            "vary": ['contractions.v1(field="")'],
+            "check": ["surface.v1(min_ratio=0.33, max_ratio=3.0)"],
+            "models": {"m": "scripted.v1(script=, otherwise=any, seed=0)"},
+            "metrics": list(dict.fromkeys(score.signature for score in run.scores)),
+        }
+        assert manifest["seed"] == 1
+        assert manifest["otherwords"] == ow.__version__
+        assert manifest["versions"]["python"] == platform.python_version()
+        assert manifest["versions"]["polars"] == pl.__version__
+        assert set(manifest["timings"]) == {"problems", "variants", "buckets", "answers", "scores"}
+        assert all(seconds >= 0 for seconds in manifest["timings"].values())
+        assert manifest["task"]["labels"] == list(LABELS)
+        assert manifest["intake"]["rows"] == manifest["intake"]["originals"] == 40
+        assert manifest["counts"] == {"variants": 80, "dropped": 0, "asked": 120}
+        assert manifest["batch_invariant"] == {"m": True}
+        assert Study(**manifest["study"]) == read_study(study)
+
+    def test_place_does_not_matter_to_signatures(self, study, tmp_path, data):
+        run = ow.run(study, out=tmp_path / "one")
+        (tmp_path / "deep").mkdir()
+        moved = _write(tmp_path / "deep" / "data.jsonl", _rows())
+        other = ow.run(study, out=tmp_path / "two", data=[moved])
+        assert other.manifest["signatures"] == run.manifest["signatures"]
+        assert other.manifest["inputs"] == run.manifest["inputs"]
+
+    @pytest.mark.filterwarnings("default")
+    def test_warnings_are_in_the_manifest_and_in_the_report(self, study, tmp_path):
+        with pytest.warns(UserWarning, match="m is weak"):
+            run = ow.run(study, out=tmp_path / "run", canary=True)
+        assert len(run.manifest["warnings"]) == 1
+        assert run.manifest["warnings"][0].startswith("m is weak: ")
+        assert run.manifest["warnings"][0] in run.report.read_text(encoding="utf-8")
+        assert ow.run(study, out=tmp_path / "run").manifest["warnings"] == []
+
+    def test_the_report_is_the_same_when_rendered_again(self, study, tmp_path):
+        run = ow.run(study, out=tmp_path / "run")
+        page = run.report.read_bytes()
+        assert rerender(run.folder) == run.report
+        assert run.report.read_bytes() == page
+
+
+class TestReadStudy:
+    def test_from_a_file_with_changes_on_top(self, tmp_path):
+        path = tmp_path / "my study.toml"
+        path.write_text('data = ["everyday"]\nmodels = ["scripted"]\nseed = 4\n')
+        study = read_study(path, seed=5, vary=["recorded"])
+        assert (study.name, study.seed, study.vary, study.check) == ("my study", 5, ["recorded"], ["surface"])
+        assert ow.Study(data=["everyday"], models=["scripted"]).name == "study"
+
+    def test_a_study_object_with_changes_on_top(self, study, tmp_path):
+        made = read_study(study)
+        run = ow.run(made, out=tmp_path / "run", metrics=["p_c"])
+        assert {score.metric for score in run.scores} == {"p_c"}
+        assert _scores(run.folder) == _scores(ow.run({**study, "metrics": ["p_c"]}, out=tmp_path / "two").folder)
+
+    def test_a_misspelt_setting_is_named_before_a_missing_one(self):
+        with pytest.raises(BadInput, match=r"dta: no such setting; there are name, data, task"):
+            read_study({"dta": ["x"], "models": ["scripted"]})
+
+
+class TestLibrary:
+    def test_stage_by_stage_gives_what_run_gives(self, study, tmp_path, data):
+        run = ow.run(study, out=tmp_path / "run")
+        problems = ow.load(data)
+        suite = pl.concat([problems, ow.vary(problems, ["contractions"])], how="diagonal_relaxed")
+        checked = ow.check(suite, ["surface"])
+        answers = ow.answer(checked, "m=scripted", canary=False, cache=None)
+        assert ow.score(answers, by=study["by"], replicates=200) == run.scores
+        assert ow.score(run.folder, by=study["by"], replicates=200) == run.scores
+        assert ow.score(str(run.folder / "answers"), by=study["by"], replicates=200) == run.scores
+        answers.write_parquet(tmp_path / "answers.parquet")
+        assert ow.score(tmp_path / "answers.parquet", by=study["by"], replicates=200) == run.scores
+
+    def test_load_maps_and_skips(self, tmp_path):
+        path = tmp_path / "x.csv"
+        path.write_text("nr,p,h,y\n1,A.,B.,0\n2,A.,,0\n3,A.,C.,1\n")
+        table = ow.load(
+            str(path),
+            columns={"id": "nr", "premise": "p", "hypothesis": "h", "label": "y"},
+            labels={"0": "entailment", "1": "neutral"},
+            skip_bad=True,
+        )
+        assert table["id"].to_list() == ["1", "3"]
+        assert table["label"].to_list() == ["entailment", "neutral"]
+        assert table["cluster"].n_unique() == 1
+
+    def test_answer_takes_an_open_cache(self, data, tmp_path, asked):
+        problems = ow.load(data)
+        with ow.Cache(tmp_path / "mine.sqlite") as cache:
+            for _ in range(2):
+                ow.answer(problems, f"scripted(log={tmp_path / 'log'})", canary=False, cache=cache)
+        assert asked() == 40
+
+    def test_wrong_names_are_errors_of_ours(self, study, tmp_path, data):
+        for wrong in ({"vary": ["x"]}, {"check": ["x"]}, {"models": ["x"]}, {"metrics": ["x"]}, {"by": ["x"]}):
+            with pytest.raises(UnknownName, match="there are"):
+                ow.run(study, out=tmp_path / "run", **wrong)
+        with pytest.raises(OtherwordsError, match="no data named"):
+            ow.run(models=["scripted"], out=tmp_path / "run")
+
+    def test_an_engine_of_ones_own(self, study, tmp_path):
+        """The seam: jobs are names and numbers, and may be done in any process and order."""
+        done = []
+
+        class Backwards:
+            def map(self, function, jobs):
+                jobs = list(jobs)
+                results = [function(job) for job in reversed(jobs)]
+                done.extend((function.__name__, job.number) for job in reversed(jobs))
+                return iter(results[::-1])
+
+        one = ow.run(study, out=tmp_path / "one")
+        two = ow.run(study, out=tmp_path / "two", engine=Backwards())
+        assert two.scores == one.scores
+        assert [number for name, number in done if name == "vary_shard"] == [4, 3, 2, 1, 0]
+        assert {name for name, _ in done} == {"vary_shard", "check_shard", "answer_shard"}
