@@ -223,6 +223,8 @@ def _groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | No
     yield None, answers
     original = pl.col("variant").is_null() | (pl.col("variant").cast(pl.String) == "")
     for column in by:
+        if column == "label" and "label" not in answers.columns:
+            answers = answers.with_columns(pl.col("gold").alias("label"))  # as it is called in the data
         if column not in answers.columns:
             raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
         for value in answers[column].drop_nulls().unique().sort().to_list():

@@ -78,15 +78,14 @@ def answer_files(
     mapping = tuple(sorted((label_map or {}).items()))
     stages.forget()
     stages.refuse_wrong_models(models)
-    loaded = [stages.answerer(spec, source.chosen, mapping) for spec in models]
     with _taken_in(source, out, shard) as (folder, summary, shards):
         stages.run_stage(InProcess(), "buckets", [stages.Job(str(folder.path), i, source.chosen) for i in shards])
         total = stages.asked(folder)
         summary.counts["dropped"] = summary.counts["rows"] - total
         with Cache(None if cache is None else cache or default_path()) as store:
-            for spec, model in zip(models, loaded, strict=True):
+            for spec in models:
                 if canary:
-                    sing(model, store)
+                    sing(stages.answerer(spec, source.chosen, mapping), store)
                 jobs = [
                     stages.Job(str(folder.path), i, source.chosen, (spec,), 1, mapping, str(store.path), batch_size)
                     for i in shards

@@ -123,6 +123,18 @@ class Registry:
 
         `defaults` fill options that the plug-in has and the spec does not give (a run's task); they are not signed.
         """
+        plugin, given = self._read(spec)
+        signed = _bind(plugin, given, spec)
+        context = {name: defaults[name] for name in plugin.options() if name in defaults and name not in given}
+        function = plugin.factory(**{**signed, **context})
+        return Bound(plugin, _signature(plugin, signed, context, getattr(function, "identity", "")), function)
+
+    def refuse_wrong(self, spec: str) -> None:
+        """Complain of a name or an option that does not exist, without making anything."""
+        plugin, given = self._read(spec)
+        _bind(plugin, given, spec)
+
+    def _read(self, spec: str) -> tuple[Plugin, dict[str, str]]:
         match = _SPEC.fullmatch(spec.strip())
         if not match:
             raise BadInput(f"cannot read {spec!r}", fix="write name, name.v1(option=value) or name:path")
@@ -133,10 +145,7 @@ class Registry:
             if not parameters or parameters[0] in given:
                 raise BadInput(f"{plugin.full_name} takes nothing after the colon", where=spec)
             given[parameters[0]] = json.dumps(match["rest"])
-        signed = _bind(plugin, given, spec)
-        context = {name: value for name, value in defaults.items() if name in parameters and name not in given}
-        function = plugin.factory(**{**signed, **context})
-        return Bound(plugin, _signature(plugin, signed, context, getattr(function, "identity", "")), function)
+        return plugin, given
 
     def _discover(self) -> None:
         if self._complete:

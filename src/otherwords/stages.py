@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -207,12 +206,9 @@ FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_s
 
 
 def _stage(stage: str, job: Job) -> str:
-    """Answers lie in a folder per model, named after it."""
     if stage != "answers":
         return stage
-    model = answerer(job.using[0], job.task, job.label_map)
-    plain = "".join(letter if letter.isalnum() else "-" for letter in model.name)[:40].strip("-")
-    return f"answers/{plain}-{digest(model.name, model.signature)[:8]}"
+    return answer_folder(answerer(job.using[0], job.task, job.label_map))
 
 
 @lru_cache(maxsize=64)
@@ -221,17 +217,17 @@ def made(kind: str, name: str) -> Bound:
     return KINDS[kind].make(name)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)  # one at a time: several may not fit
 def answerer(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> Answerer:
-    """A model by name, loaded once per process."""
+    """A model by name, loaded once for all of its shards."""
     return load(spec, task, dict(label_map))
 
 
 def refuse_wrong_models(specs: Sequence[str]) -> None:
-    """Complain of a model that does not exist, or of two of one name, before any is loaded."""
+    """Complain of a model or an option that does not exist, or of two models of one name, before any is loaded."""
     chosen = [split_name(spec) for spec in specs]
     for _, spec in chosen:
-        KINDS["models"].get(re.split(r"[:(]", spec, maxsplit=1)[0].strip())
+        KINDS["models"].refuse_wrong(spec)
     if len(dict(chosen)) < len(chosen):
         raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
 
@@ -242,9 +238,10 @@ def forget() -> None:
     answerer.cache_clear()
 
 
-def answer_folders(jobs: Iterable[Job]) -> list[str]:
-    """Where the answers of each job's model lie."""
-    return list(dict.fromkeys(_stage("answers", job) for job in jobs))
+def answer_folder(model: Answerer) -> str:
+    """Answers lie in a folder per model, named after it."""
+    plain = "".join(letter if letter.isalnum() else "-" for letter in model.name)[:40].strip("-")
+    return f"answers/{plain}-{digest(model.name, model.signature)[:8]}"
 
 
 def asked(folder: RunFolder) -> int:

@@ -158,8 +158,8 @@ class _Runner:
         shards = range(intake["shards"])
         self._timed("variants", lambda: self._vary(shards, intake))
         self._timed("buckets", lambda: self._check(shards))
-        jobs = self._timed("answers", lambda: self._answer(shards))
-        scores = self._timed("scores", lambda: self._score(jobs))
+        self._timed("answers", lambda: self._answer(shards))
+        scores = self._timed("scores", self._score)
         timings = {stage: round(seconds, 3) for stage, seconds in self.timings.items()}
         folder.note(timings=timings, warnings=list(dict.fromkeys(said)))
         return Run(folder.path, scores, write_report(folder, scores), folder.manifest)
@@ -201,39 +201,40 @@ class _Runner:
     def _refuse_wrong_groups(self) -> None:
         """Tell of a column that is not there before the models are asked."""
         parts = self.folder.parts("buckets")
-        known = {name for part in parts for name in pl.scan_parquet(part, glob=False).collect_schema()} - {
-            "id",
-            "of",
-            "label",
-        }
-        known = (known | {"model", "bucket", "variant", "gold", "pred"}) - set(self.task.fields)
+        known = {name for part in parts for name in pl.scan_parquet(part, glob=False).collect_schema()}
+        known |= {"model", "bucket", "variant", "gold", "pred"}
+        known -= {"id", "of", *self.task.fields}
         for name in self.study.by:
             if name not in known:
                 raise UnknownName(f"no column {name!r} to group by; there are: {', '.join(sorted(known))}")
 
-    def _answer(self, shards: range) -> list[stages.Job]:
+    def _answer(self, shards: range) -> None:
         total = stages.asked(self.folder)
-        with Cache(default_path() if self.study.cache == "" else self.study.cache or None) as cache:
-            first = [self._job(0, (spec,), str(cache.path)) for spec in self.study.models]
-            loaded = [stages.answerer(job.using[0], job.task, job.label_map) for job in first]
-            for model, job in zip(loaded, first, strict=True):
+        private = self.folder.path / ".answers.sqlite"  # without a shared cache: until the run is whole
+        shared = default_path() if self.study.cache == "" else self.study.cache
+        signatures, invariant, wanted = {}, {}, set()
+        with Cache(shared or private) as cache:
+            for spec in self.study.models:
+                jobs = [self._job(i, (spec,), str(cache.path)) for i in shards]
+                model = stages.answerer(spec, self.task, jobs[0].label_map)
                 if self.study.canary:
                     sing(model, cache)
-                jobs = [self._job(i, job.using, job.cache) for i in shards]
                 stages.run_stage(self.engine, "answers", jobs, total)
-        self._sweep_answers(first)
-        self._note("models", {model.name: model.signature for model in loaded})
-        self.folder.note(batch_invariant={model.name: model.model.batch_invariant for model in loaded})
-        return first
+                signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
+                wanted.add(Path(stages.answer_folder(model)).name)
+        for leftover in self.folder.path.glob(".answers.sqlite*"):
+            leftover.unlink()
+        self._sweep_answers(wanted)
+        self._note("models", signatures)
+        self.folder.note(batch_invariant=invariant)
 
-    def _sweep_answers(self, jobs: list[stages.Job]) -> None:
+    def _sweep_answers(self, wanted: set[str]) -> None:
         """Remove the answers of models that are no longer in the study; the cache still has them."""
-        wanted = {Path(stage).name for stage in stages.answer_folders(jobs)}
         for other in (self.folder.path / "answers").iterdir():
             if other.is_dir() and other.name not in wanted:
                 shutil.rmtree(other)
 
-    def _score(self, jobs: list[stages.Job]) -> list[Score]:
+    def _score(self) -> list[Score]:
         study = self.study
         current().start("scores")
         answers = self.folder.read("answers")

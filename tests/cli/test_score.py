@@ -103,6 +103,13 @@ def test_the_table_for_people(cli, answers):
     assert "\x1b" not in shown
 
 
+def test_brackets_in_names_are_shown(cli, write_jsonl, place):
+    rows = [{**row, "model": model, "kind": "[bold]"} for model in ("[red]a[/red]", "b") for row in ANSWERS]
+    shown = cli("score", write_jsonl(place / "a.jsonl", rows), "--by", "kind").stdout
+    assert "[red]a[/red]" in shown
+    assert "kind=[bold]" in shown
+
+
 def test_quiet_shows_nothing(cli, answers):
     result = cli("score", answers, "--quiet")
     assert (result.stdout, result.stderr) == ("", "")

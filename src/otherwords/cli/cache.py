@@ -19,6 +19,7 @@ app = typer.Typer(help="Look at the stored answers, or delete some.", no_args_is
 def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
     """Show how many answers are kept, of which models."""
     from rich.table import Table
+    from rich.text import Text
 
     from ..models.cache import Cache, default_path
 
@@ -35,12 +36,13 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
     screen.print(
         f"{path}: {sum(row['answers'] for row in rows):,} answers, {size / 1e6:,.1f} MB",
         highlight=False,
+        markup=False,
         soft_wrap=True,
     )
     table = Table("model", "task", "answers", "newest", header_style="bold")
     for row in rows:
         newest = datetime.fromtimestamp(row["newest"], UTC).strftime("%Y-%m-%d")
-        table.add_row(row["signature"], row["task"], f"{row['answers']:,}", newest)
+        table.add_row(Text(row["signature"]), Text(row["task"]), f"{row['answers']:,}", newest)
     if rows:
         screen.print(table)
 

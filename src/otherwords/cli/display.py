@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from ..pipes import Summary
@@ -41,7 +42,6 @@ def bars(quiet: bool) -> Iterator[None]:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
-    from rich.text import Text
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
@@ -89,7 +89,7 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
     for name in names:
-        table.add_column(name, overflow="fold", no_wrap=name == "metric")
+        table.add_column(name, overflow="fold")
     for name in ("value", f"{confidence:.0%} interval", "buckets", "answers"):
         table.add_column(name, justify="right", no_wrap=True)
     last: tuple[str, str | None] | None = None
@@ -101,7 +101,7 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
         last = (one.model, one.group)
         interval = "–" if one.low is None or one.high is None else f"{100 * one.low:.1f} – {100 * one.high:.1f}"
         value = "–" if one.value is None else f"{100 * one.value:.1f} %"
-        table.add_row(*(cells[name] for name in names), value, interval, f"{one.n_units:,}", f"{one.n_answers:,}")
+        table.add_row(*(Text(cells[name]) for name in names), value, interval, f"{one.n_units:,}", f"{one.n_answers:,}")
     return table
 
 

@@ -17,6 +17,7 @@ def list_plugins(
 ) -> None:
     """Show what there is: every model, generator, check, metric and data set, with its options."""
     from rich.table import Table
+    from rich.text import Text
 
     from ..errors import UnknownName
     from ..registry import KINDS
@@ -43,5 +44,5 @@ def list_plugins(
     for before, row in zip([rows[0], *rows], rows, strict=False):
         if before["kind"] != row["kind"]:
             table.add_section()
-        table.add_row(*row.values())
+        table.add_row(*map(Text, row.values()))  # brackets are brackets here, not markup
     console().print(table)

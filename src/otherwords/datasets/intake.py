@@ -110,7 +110,8 @@ class Intake:
             if name not in values and name not in self.task.optional:
                 found = ", ".join(map(str, record.row))
                 fix = f"there are {found}: map one with --field {name}=COLUMN, or choose another --task"
-                raise BadInput("no such column", where=where, field=name, fix=fix)
+                wanted = f"no column {self.columns[name]!r}" if name in self.columns else "no such column"
+                raise BadInput(wanted, where=where, field=name, fix=fix)
         of = _text(values.pop("of", None))
         row: Row = {
             "id": self._identify(values.pop("id", number), where),

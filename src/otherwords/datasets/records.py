@@ -49,7 +49,8 @@ def json_lines(path: Path) -> Iterator[Record]:
         try:
             row = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number or a nesting beyond all limits
-            yield Record(where, {"line": line.decode("utf-8", "replace")}, f"broken JSON: {error}")
+            found = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+            yield Record(where, {"line": line.decode("utf-8", "replace")}, f"broken JSON: {found}")
             continue
         if isinstance(row, dict):
             yield Record(where, row)

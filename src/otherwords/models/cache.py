@@ -20,7 +20,6 @@ create table if not exists models (id integer primary key, key text unique, sign
 create table if not exists answers (
     key blob primary key, model integer, pred integer, p blob, at integer
 ) without rowid;
-create index if not exists answers_by_model on answers (model);
 """
 
 
@@ -54,9 +53,11 @@ class Cache:
             ) from error
         try:
             self._db.execute("pragma journal_mode = wal")
-            self._db.execute(
-                "pragma synchronous = normal"
-            )  # a killed process loses nothing; a power cut, the last batches
+            # Keys are hashes, so every batch touches pages all over the file: write back rarely, keep many in memory.
+            self._db.execute("pragma wal_autocheckpoint = 20000")
+            self._db.execute("pragma cache_size = -65536")
+            # A killed process loses nothing; a power cut, the last batches.
+            self._db.execute("pragma synchronous = normal")
             self._db.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
             self.close()

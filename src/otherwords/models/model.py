@@ -88,6 +88,8 @@ class Answerer:
     def __call__(self, batch: Batch) -> Answers:
         """Answer a batch, and refuse whatever is not one proper answer per problem."""
         raw = self.model(batch)
+        if raw is None:
+            raise WrongAnswer(f"{self.name} returned nothing; return labels or rows of probabilities")
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "UO":
             raw = raw.tolist()  # labels, as scikit-learn gives them
         if isinstance(raw, (list, tuple)) and raw and isinstance(raw[0], str):
