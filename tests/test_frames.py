@@ -153,3 +153,11 @@ def test_kept_without_checks_and_without_variants():
 def test_a_verdict_that_is_none():
     with pytest.raises(BadInput, match=r"check:one: found 'maybe'; a check says true \(keep\) or false \(drop\)"):
         to_frame([row("a", **{"check:one": "maybe"})], NLI)
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [(2**63 - 1, 2**63 - 1), (-(2**63) + 1, -(2**63) + 1), (2**63, str(2**63))]
+)
+def test_whole_numbers_too_large_for_a_table_become_text(value, found):
+    assert along({"x": value}) == {"x": found}
+    assert to_frame([row("a", **along({"x": value}))], NLI)["x"].to_list() == [found]

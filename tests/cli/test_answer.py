@@ -155,7 +155,7 @@ def _model(place, body):
         ("return [[0.5, 0.5, 0.5]] * len(batch)", "that sum to one"),
         ("return [[0.5, 0.5]] * len(batch)", "use a column for each of entailment, neutral, contradiction"),
         ("return ['perhaps'] * len(batch)", "answers 'perhaps'"),
-        ("return None", "returned 0 answers for 3 problems"),
+        ("return None", "returned nothing; return labels or rows of probabilities"),
         ("raise KeyError('boom')", "raised KeyError: 'boom' on a batch of 3 problems"),
     ],
 )

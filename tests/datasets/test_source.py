@@ -294,3 +294,20 @@ def test_a_local_folder_of_hugging_face_is_signed_by_its_content(tmp_path, good)
     assert find("hf:here").signature != before
     assert str(tmp_path) not in before
     assert find("hf:org/name(revision=1.10)").signature == 'hf.v1(split=test, config="", revision=1.10)#org/name'
+
+
+def test_a_folder_without_tables_is_no_data():
+    Path("empty").mkdir()
+    with pytest.raises(BadInput, match=r"empty: has a format unknown here"):
+        load("empty")
+    with pytest.raises(BadInput, match=r"\*\.parquet: there is no such file"):
+        load("parquet:empty")
+
+
+def test_rows_of_long_tables_are_numbered_through(good):
+    rows = [{**good, "id": str(i)} for i in range(20_001)]
+    rows[-1]["label"] = "maybe"
+    pl.DataFrame(rows).write_parquet("long.parquet")
+    with pytest.raises(BadInput, match=r"long\.parquet, row 20001: label: found 'maybe'"):
+        load("long.parquet")
+    assert load("long.parquet", skip_bad=True)["id"].to_list() == [str(i) for i in range(20_000)]

@@ -209,3 +209,24 @@ with Cache(sys.argv[1]) as cache:
     assert (named, second) == ("True", failed)
     assert words.startswith("the answer cache cannot be written: ")
     assert int(failed) > 0
+
+
+def test_a_batch_is_stored_whole_or_not_at_all():
+    with Cache() as cache:
+        with pytest.raises(sqlite3.ProgrammingError):
+            cache.put(1, {A: Cached(0, None), B: Cached(object(), None)})
+        assert cache.get([A, B]) == {}
+        cache.put(1, {A: Cached(0, None)})
+        assert list(cache.get([A])) == [A]
+
+
+def test_old_answers_are_pruned(path):
+    with Cache(path) as cache:
+        cache.put(cache.model("m", "t"), {A: Cached(0, None), B: Cached(1, None)})
+        other = sqlite3.connect(path)
+        other.execute("update answers set at = at - 2 * 24 * 60 * 60 where key = ?", (A,))
+        other.commit()
+        other.close()
+        assert cache.prune(older_than_days=2.01) == 0
+        assert cache.prune(older_than_days=1.99) == 1
+        assert list(cache.get([A, B])) == [B]

@@ -230,3 +230,26 @@ def test_answering_sings_unless_told_not_to(tmp_path):
     assert ow.answer(frame, spec, canary=False).height == 2
     advice = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
     assert ow.answer(frame, spec, label_map=advice).height == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "gold"),
+    [
+        ("nli", ("A man is sleeping on the sofa.", "The man is awake and dancing."), "contradiction"),
+        ("rte", ("A man is reading a book.", "The man is a teacher."), "not-entailed"),
+        ("d-nli", ("A girl is reading.", "The girl enjoys the book.", "She yawns and looks bored."), "weakener"),
+        ("d-nli", ("A girl is reading.", "The girl enjoys the book.", "She smiles at every page."), "strengthener"),
+        (
+            "a-nli",
+            ("Sam was very hungry.", "He felt full and happy.", "Sam ate a big meal.", "Sam did not eat anything."),
+            "hyp1",
+        ),
+        (
+            "a-nli",
+            ("Sam was very hungry.", "He felt full and happy.", "Sam did not eat anything.", "Sam ate a big meal."),
+            "hyp2",
+        ),
+    ],
+)
+def test_the_answers_are_right(name, text, gold):
+    assert RIGHT[name][text] == gold

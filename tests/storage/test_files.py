@@ -173,3 +173,8 @@ def test_digest_tells_different_values_apart(one, other):
 
 def test_digest_takes_half_a_character():
     assert digest("\ud800") != digest("\ud801")
+
+
+def test_json_is_written_for_people(tmp_path):
+    write_json(tmp_path / "x.json", {"b": "木", "a": [1]})
+    assert (tmp_path / "x.json").read_text(encoding="utf-8") == '{\n  "b": "木",\n  "a": [\n    1\n  ]\n}\n'

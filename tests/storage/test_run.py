@@ -210,3 +210,44 @@ print("done", flush=True)
     finished = "done" in writer.communicate()[0]
     assert key_of(path) in (["new"] if finished else ["old", "new"])
     assert pl.read_parquet(path).height in (2, 3_000_000)
+
+
+def test_a_folder_in_which_nothing_came_about_is_removed(folder):
+    with pytest.raises(ValueError, match="bad input"), folder.locked():
+        raise ValueError("bad input")
+    assert not folder.path.exists()
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_folder_that_holds_something_stays(folder, before):
+    if before:
+        folder.path.mkdir()
+    with pytest.raises(ValueError, match="later"), folder.locked():  # noqa: PT012
+        if not before:
+            folder.note(seed=1)
+        raise ValueError("later")
+    assert folder.path.exists()
+
+
+ABOUT = {
+    "study": {"seed": 1},
+    "task": {"name": "nli", "fields": ("a",)},
+    "inputs": [],
+    "otherwords": "0.1.0",
+    "more": 1,
+}
+
+
+def test_another_study_removes_what_an_earlier_one_concluded(folder):
+    folder.begin(**ABOUT)
+    folder.note(intake={"key": "k"}, counts={"rows": 2})
+    for name in ("scores.json", "report.html"):
+        (folder.path / name).write_text("old")
+    folder.begin(**{**ABOUT, "more": 2})
+    assert (folder.path / "scores.json").exists()
+    assert folder.manifest["counts"] == {"rows": 2}
+    folder.begin(**{**ABOUT, "study": {"seed": 2}})
+    assert not (folder.path / "scores.json").exists()
+    assert not (folder.path / "report.html").exists()
+    assert folder.manifest["intake"] == {"key": "k"}
+    assert "counts" not in folder.manifest

@@ -50,3 +50,11 @@ def test_out_of_proportion():
 def test_buckets_are_judged_by_themselves():
     buckets = [Bucket(ONE, (ONE.restate(premise="x y z"),)), Bucket(ONE, (ONE.restate(premise="x y z"),))]
     assert [verdict.keep for verdict in checks.make("surface").function(buckets)] == [True, True]
+
+
+def test_the_limits_themselves_are_kept():
+    texts = [
+        {"premise": "one", "hypothesis": "two three"},
+        {"premise": "one two three four five six seven eight", "hypothesis": "a b c d"},
+    ]
+    assert judged("surface(min_ratio=0.5, max_ratio=2)", *texts) == [(True, ""), (True, "")]

@@ -128,3 +128,9 @@ def test_the_bundled_rewordings_fit_the_bundled_problems():
     assert set(per_problem["len"]) <= {2, 3}
     checked = ow.check(pl.concat([frame, variants], how="diagonal_relaxed"), ["surface"])
     assert checked.filter(~pl.col("check:surface")).height == 0
+
+
+def test_an_empty_text_in_json_is_what_it_says(jsonl):
+    """In a table an empty cell is a field that the row lacks; JSON can leave it out, so there it is an empty text."""
+    (variant,) = vary(jsonl({"of": "o1", "premise": ""}))
+    assert variant.text["premise"] == ""

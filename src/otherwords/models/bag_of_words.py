@@ -42,8 +42,6 @@ def bag_of_words(
         if not value >= least:
             raise BadInput(f"found {value}", where="bag_of_words", field=name, fix=f"give {least} or more")
     problems, identity = _training_rows(train, task)
-    if not problems:
-        raise BadInput("no training problems", where=train)
     features = [_features([row[name] for name in task.fields]) for row in problems]
     vocabulary = {word: i for i, word in enumerate(sorted(set().union(*features)))}
     gold = np.array([task.labels.index(row["label"]) for row in problems])
