@@ -6,6 +6,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from .frames import buckets, kept, problems, to_frame, variant_rows
 from .metrics import table
 from .metrics.coding import Place
 from .metrics.metric import Metric, as_metric
+from .metrics.sifting import sift
 from .models.answering import answer_table, ask, sing
 from .models.answering import load as load_model
 from .models.cache import Cache, default_path
@@ -134,8 +136,13 @@ def score(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
+    rejected: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> list[Score]:
     """Measure each model in an answers table with each metric (default: all), overall and by groups of columns.
+
+    An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
+    `out` writes the scores as a table, too.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -143,13 +150,20 @@ def score(
     (0.5, 1, 2)
     """
     source = "the answers"
+    if out:
+        tables.refuse_unwritable(out)
     if not isinstance(answers, pl.DataFrame):
         source, answers = str(answers), tables.read(answers)
     if not 0 < confidence < 1 or replicates < 1:
         raise BadInput("confidence must lie between 0 and 1, replicates above 0")
     labels = get_task(task).labels if task else ()
     bound = [metrics.make(name) for name in using] or [metrics.make(plugin.full_name) for plugin in metrics]
-    answers = _with_model(answers, source)
+    answers = _with_model(answers, source, sifted=bool(rejected))
+    if rejected:
+        answers, others = sift(answers, labels)
+        if others.height:
+            tables.write([others], rejected)
+            warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         here = answers["model"] == model
@@ -161,16 +175,19 @@ def score(
             for one in bound:
                 scores.append(_score(one, data, model, group, seed, replicates, confidence))
     if all(one.value is None for one in scores):
-        raise BadInput("nothing to measure", fix="give answers to variants too, not to the originals alone")
+        fix = "give answers to originals and to their variants"
+        raise BadInput("nothing to measure", where=source, fix=fix)
+    if out:
+        tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
     return scores
 
 
-def _with_model(answers: pl.DataFrame, source: str) -> pl.DataFrame:
+def _with_model(answers: pl.DataFrame, source: str, sifted: bool) -> pl.DataFrame:
     if answers.height == 0:
         raise BadInput("no answers", where=source, fix="give a table with at least one row")
     if "model" not in answers.columns:
         return answers.with_columns(pl.lit("model").alias("model"))
-    if answers["model"].null_count():
+    if answers["model"].null_count() and not sifted:
         row = int(answers["model"].is_null().arg_true()[0])
         fix = "name the model of every answer, or leave the column out"
         raise BadInput("found nothing", where=Place(source).row(row), field="model", fix=fix)

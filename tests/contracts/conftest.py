@@ -60,6 +60,11 @@ def parquet(folder: Path) -> str:
     return f"parquet:{folder / 'some.parquet'}"
 
 
+def hf_file(folder: Path) -> str:
+    pytest.importorskip("datasets")
+    return file("hf some.jsonl", lines(*NLI))(folder)
+
+
 def buckets() -> str:
     original = {**STORY, "label": 1}
     changed = {"paraphrase_id": "p.1", "hyp1_paraphrase": "She had shelter.", "hyp2_paraphrase": "She had nothing."}
@@ -116,7 +121,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "csv.v1": file("csv some.csv", cells(",")),
         "tsv.v1": file("tsv some.tsv", cells("\t")),
         "parquet.v1": parquet,
-        "hf.v1": file("hf some.jsonl", lines(*NLI)),
+        "hf.v1": hf_file,
         "everyday.v1": plain("everyday"),
         "snli.v1": file("snli snli_1.0_dev.jsonl", lines(*SNLI)),
         "mnli.v1": file("mnli multinli_1.0_dev.jsonl", lines(*SNLI)),

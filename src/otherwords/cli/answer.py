@@ -21,9 +21,10 @@ def answer(
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Ask models: write one row per input row with `model, bucket, variant, gold, pred, p:<label>...`.
+    """Ask models.
 
-    An original has an empty `variant`. Variants that a check dropped are not asked.
+    Writes one row per input row with `model, bucket, variant, gold, pred, p:<label>...`. An original has an empty
+    `variant`. Variants that a check dropped are not asked.
     """
     from ..datasets.source import Source
     from ..pipes import answer_files

@@ -22,9 +22,10 @@ def check(
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Judge variants: write the suite with a `check:<name>` verdict, its reason and score beside every variant.
+    """Judge variants: keep or drop, and why.
 
-    Needs the originals too: name both files, or use `vary --suite`. Dropped variants stay in the table, marked.
+    Writes the suite with a `check:<name>` verdict, its reason and score beside every variant. Needs the originals too:
+    name both files, or use `vary --suite`. Dropped variants stay in the table, marked.
     """
     from ..datasets.source import Source
     from ..pipes import check_files

@@ -15,7 +15,10 @@ def list_plugins(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="models, generators, checks, metrics or datasets.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """Show what there is: every model, generator, check, metric and data set, with its options."""
+    """Show what models, metrics and so on there are.
+
+    Every model, generator, check, metric and data set, with its options.
+    """
     from rich.table import Table
     from rich.text import Text
 

@@ -17,7 +17,10 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Render the report of a run folder again: one HTML page that needs no network."""
+    """Render the report of a run again.
+
+    One HTML page that needs no network.
+    """
     from ..study import rerender
 
     typer.echo(rerender(folder, out))

@@ -56,7 +56,10 @@ def run(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Do everything: problems, variants, checks, answers, scores and a report, into one folder that can be resumed."""
+    """Do everything, into one folder that can be resumed.
+
+    Problems, variants, checks, answers, scores and a report: from a study file, from options, or from both.
+    """
     from ..gates import enforce, refuse_unknown
     from ..study import read_study
     from ..study import run as run_study

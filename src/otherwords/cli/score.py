@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_library
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,22 +30,42 @@ def score(
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     require: opt.Require = [],  # noqa: B006
+    out: Annotated[
+        str,
+        typer.Option("-o", "--out", metavar="FILE", help="Write the scores there too: .jsonl, .csv, ..., or -."),
+    ] = "",
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Leave answers out that cannot be used, and write them to rejected.jsonl."),
+    ] = False,
     seed: opt.Seed = 1,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Measure: metrics with intervals, from any table with `bucket, variant, gold, pred`.
+    """Measure: metrics with intervals.
 
-    Columns `model`, `cluster` and `p:<label>` are used where they are there.
+    From any table with `bucket, variant, gold, pred`; columns `model`, `cluster` and `p:<label>` are used where they
+    are there.
     """
     from ..gates import enforce, refuse_unknown
     from ..pipeline import score as measure
 
     if require:
         refuse_unknown(require, metric)
-    scores = measure(answers, metric, by=by, task=task, seed=seed, replicates=replicates, confidence=confidence)
+    rejected = (Path(out).parent / "rejected.jsonl") if skip_bad else None
+    scores = measure(
+        answers,
+        metric,
+        by=by,
+        task=task,
+        seed=seed,
+        replicates=replicates,
+        confidence=confidence,
+        rejected=rejected,
+        out=out or None,
+    )
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in scores], indent=2, ensure_ascii=False))
-    elif not quiet:
+    elif not quiet and out != "-":
         console().print(score_table(scores, confidence))
     enforce(require, scores)

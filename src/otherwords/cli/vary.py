@@ -25,7 +25,10 @@ def vary(
     seed: opt.Seed = 1,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Put problems in other words: write their variants, a row each with `id`, `of`, `how`, the texts and the label."""
+    """Put problems in other words.
+
+    Writes the variants, a row each with `id`, `of`, `how`, the texts and the label.
+    """
     from ..datasets.source import Source
     from ..pipes import vary_files
 

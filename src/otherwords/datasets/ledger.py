@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
+
+from ..storage.scratch import Scratch
 
 
 class Entry(NamedTuple):
@@ -17,7 +18,7 @@ class Ledger:
     """Ids seen so far, in SQLite's private temporary file, which goes when the ledger does."""
 
     def __init__(self) -> None:
-        self._db = sqlite3.connect("", isolation_level=None)
+        self._db = Scratch()
         for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -16000"):  # 16 MB, the rest on disk
             self._db.execute(f"pragma {pragma}")
         self._db.execute("create table seen (id text primary key, label text, cluster text) without rowid")

@@ -32,7 +32,7 @@ def p_c_metric() -> Any:
     """Paraphrastic consistency P_C as in the ParaNLU paper (two variants drawn with replacement)."""
 
     def statistics(answers: Answers) -> Array:
-        k, n = answers.sum_by_bucket(answers.correct & answers.is_variant, answers.is_variant).T
+        k, n = answers.variants
         return np.stack([_agreement(k, n), n > 0], axis=1)
 
     return statistics

@@ -53,24 +53,19 @@ class Answers:
         return by_bucket[self.bucket]
 
     def sum_by_bucket(self, *masks: Array) -> Array:
-        """Count, for every bucket, the rows where each mask holds: one column per mask.
+        """Count, for every bucket, the rows where each mask holds: one column per mask."""
+        return np.stack([np.bincount(self.bucket[mask], minlength=self.n_buckets) for mask in masks], axis=1)
 
-        One pass does it: the masks of a row form a small number, and pairs of it and the bucket are counted.
-        """
-        kinds = 1 << len(masks)
-        code = self.bucket.astype(np.int64) * kinds
-        for position, mask in enumerate(masks):
-            code += mask.astype(np.int64) << position
-        counts = np.bincount(code, minlength=self.n_buckets * kinds).reshape(self.n_buckets, kinds)
-        member = (np.arange(kinds)[:, None] >> np.arange(len(masks))) & 1
-        return np.asarray(counts @ member)
+    @cached_property
+    def variants(self) -> tuple[Array, Array]:
+        """For every bucket: how many variants are answered right, and how many there are."""
+        right, count = self.sum_by_bucket(self.correct & self.is_variant, self.is_variant).T
+        return right, count
 
     def evidence(self, uses: str) -> Array:
         """How many answers of each bucket a metric looks at."""
-        if uses == "both":
-            return np.bincount(self.bucket, minlength=self.n_buckets)
-        wanted = self.is_variant if uses == "variants" else ~self.is_variant
-        return np.bincount(self.bucket[wanted], minlength=self.n_buckets)
+        count = self.variants[1]
+        return {"originals": np.ones_like(count), "variants": count, "both": count + 1}[uses]
 
 
 def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWHERE) -> Answers:
@@ -80,10 +75,10 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
     """
     _check_columns(frame, where)
     names = tuple(labels) or _label_names(frame, where)
-    is_variant = _is_variant(frame["variant"])
-    originals = np.flatnonzero(~is_variant)
+    varied = is_variant(frame["variant"])
+    originals = np.flatnonzero(~varied)
     bucket, size = codes(frame["bucket"], where)
-    _check_originals(frame, bucket, is_variant, size, where)
+    _check_originals(frame, bucket, varied, size, where)
     _check_repetition(frame, bucket, where)
     _check_probabilities(frame, where)
     gold, pred = (label_codes(frame[column], names, where) for column in ("gold", "pred"))
@@ -91,7 +86,7 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
     cluster = np.arange(size)
     if "cluster" in frame.columns:
         cluster[bucket[originals]] = codes(_cluster_names(frame.select("bucket", "cluster")[originals]), where)[0]
-    return Answers(names, bucket, is_variant, gold, pred, cluster, frame)
+    return Answers(names, bucket, varied, gold, pred, cluster, frame)
 
 
 def _check_columns(frame: pl.DataFrame, where: Place) -> None:
@@ -129,7 +124,8 @@ def _cluster_names(originals: pl.DataFrame) -> pl.Series:
     ).to_series()
 
 
-def _is_variant(variant: pl.Series) -> Array:
+def is_variant(variant: pl.Series) -> Array:
+    """Tell variants, which have a name, from originals, which have none."""
     if variant.dtype == pl.Null:
         return np.zeros(len(variant), dtype=bool)
     if variant.dtype in (pl.String, pl.Categorical, pl.Enum):
@@ -137,8 +133,8 @@ def _is_variant(variant: pl.Series) -> Array:
     return variant.is_not_null().to_numpy()
 
 
-def _check_originals(frame: pl.DataFrame, bucket: Array, is_variant: Array, size: int, where: Place) -> None:
-    count = np.bincount(bucket[~is_variant], minlength=size)
+def _check_originals(frame: pl.DataFrame, bucket: Array, varied: Array, size: int, where: Place) -> None:
+    count = np.bincount(bucket[~varied], minlength=size)
     if (count == 1).all():
         return
     row = int(np.flatnonzero((count != 1)[bucket])[0])
@@ -168,15 +164,19 @@ def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Arra
 
 
 def _check_probabilities(frame: pl.DataFrame, where: Place) -> None:
-    columns = [name for name in frame.columns if name.startswith("p:")]
-    if not columns or all(frame[name].null_count() == frame.height for name in columns):
-        return
-    p = frame.select(pl.col(name).cast(pl.Float64, strict=False) for name in columns)
-    total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
-    low = p.select(pl.min_horizontal(pl.all())).to_series()
-    wrong = (((total - 1).abs() > _SLACK) | total.is_nan() | (low < 0)).fill_null(True)
+    wrong = bad_probabilities(frame)
     if wrong.any():
         row = int(wrong.arg_true()[0])
         fix = "probabilities must be numbers from 0 to 1 that sum to one"
-        found = frame.select(columns).row(row, named=True)
+        found = frame.select("^p:.*$").row(row, named=True)
         raise BadInput(f"found {found}", where=where.row(row), field="p:", fix=fix)
+
+
+def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
+    """Rows of one model whose probabilities are none; a model that has no probabilities at all is fine."""
+    p = frame.select(pl.col("^p:.*$").cast(pl.Float64, strict=False))
+    if not p.width or all(frame[name].null_count() == frame.height for name in p.columns):
+        return pl.repeat(False, frame.height, eager=True)
+    total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
+    low = p.select(pl.min_horizontal(pl.all())).to_series()
+    return (((total - 1).abs() > _SLACK) | total.is_nan() | (low < 0)).fill_null(True)

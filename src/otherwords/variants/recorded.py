@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from ..datasets.records import Record
 from ..errors import BadInput
 from ..problem import Problem, Variant, plain
 from ..registry import datasets, generators
+from ..storage.scratch import Scratch
 
 #: The rewordings of the bundled problems.
 EVERYDAY = Path(__file__).parents[1] / "assets" / "everyday_rewordings.jsonl"
@@ -33,10 +33,11 @@ def recorded(path: Path = EVERYDAY) -> Any:
     return vary
 
 
-def _index(path: Path) -> sqlite3.Connection:
+def _index(path: Path) -> Scratch:
     """Sort the rows by original on disk (SQLite's private temporary file), so that memory stays flat."""
-    book = sqlite3.connect("", check_same_thread=False)
+    book = Scratch()
     book.execute("create table recorded (original text, place text, row text)")
+    book.execute("begin")
     book.executemany("insert into recorded values (?, ?, ?)", map(_entry, _records(path)))
     book.execute("create index by_original on recorded (original)")
     return book
