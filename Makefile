@@ -1,5 +1,6 @@
 # `make demo` shows the toolkit at work; `make test` proves it. Only Python 3.11+ and make are needed.
-PYTHON ?= python3
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+    $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$python && break; done)
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -20,6 +21,7 @@ bench: $(VENV)/.test
 
 $(VENV)/.core: pyproject.toml requirements/core.txt
 	@echo "Installing otherwords into $(VENV) (no torch) ..."
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes -r requirements/core.txt
 	@$(PIP) --no-deps --editable .

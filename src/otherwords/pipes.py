@@ -104,15 +104,17 @@ def _taken_in(
     for kind, names in using.items():
         for name in names:
             stages.made(kind, name)  # a wrong name is told now, not after a long input
+    beside = Path() if out == "-" else Path(out).parent
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         folder = RunFolder(place)
         current().start("problems")
-        noted: dict[str, Any] = stages.take_in(source, folder, shard)
+        with source.rejected_to(beside):
+            noted: dict[str, Any] = stages.take_in(source, folder, shard)
         current().done()
         summary = Summary(counts={name: noted[name] for name in ("rows", "originals", "no_majority", "rejected")})
         yield folder, summary, range(noted["shards"])
     if source.intake.rejected:
-        summary.rejected = source.write_rejected(Path() if out == "-" else Path(out).parent)
+        summary.rejected = source.write_rejected(beside)
 
 
 def _frames(folder: RunFolder, stage: str) -> Iterable[pl.DataFrame]:

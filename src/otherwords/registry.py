@@ -150,10 +150,10 @@ class Registry:
     def _discover(self) -> None:
         if self._complete:
             return
-        self._complete = True
         package = importlib.import_module(self._package)
         for module in pkgutil.iter_modules(package.__path__, self._package + "."):
             importlib.import_module(module.name)
+        self._complete = True
         for entry in entry_points(group=f"otherwords.{self.kind}"):
             try:
                 entry.load()

@@ -172,7 +172,8 @@ class _Runner:
 
     def _take_in(self) -> dict[str, Any]:
         current().start("problems")
-        intake = stages.take_in(self.source, self.folder, self.study.shard)
+        with self.source.rejected_to(self.folder.path):
+            intake = stages.take_in(self.source, self.folder, self.study.shard)
         current().done()
         return intake
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import polars as pl
 import pytest
@@ -157,7 +158,10 @@ def test_nothing_but_bad_rows(cli, write_jsonl, place):
     for command in COMMANDS:
         error = _one_line(cli(*_command(command, "bad.jsonl"), "--skip-bad", "-q", rc=2).stderr)
         assert "bad.jsonl, line 1: label: found '?'" in error
-    assert not (place / "out").exists()
+        [kept] = [path for path in (place / "out").rglob("*") if path.is_file() and path.name != ".lock"]
+        assert json.loads(kept.read_text())["row"] == {**GOOD, "label": "?"}
+        assert kept.name == "rejected.jsonl"
+        shutil.rmtree(place / "out")
 
 
 def test_what_is_odd_but_good(cli, place, lines):

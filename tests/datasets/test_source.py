@@ -54,6 +54,8 @@ def test_a_folder_of_parquet(good):
 def test_names_that_mean_nothing(good):
     with pytest.raises(UnknownName, match=r"no file and no data set 'snil'; data sets: .*snli.* \(as in snli:FILE\)"):
         load("snil")
+    with pytest.raises(UnknownName, match=r"no file and no data set 'snil:dev\.jsonl'; data sets: .*snli"):
+        load("snil:dev.jsonl")
     Path("notes.txt").write_text("x")
     with pytest.raises(
         BadInput, match=r"notes\.txt: has a format unknown here; use \.jsonl, .*, or name a layout, as in snli"
@@ -310,4 +312,23 @@ def test_rows_of_long_tables_are_numbered_through(good):
     pl.DataFrame(rows).write_parquet("long.parquet")
     with pytest.raises(BadInput, match=r"long\.parquet, row 20001: label: found 'maybe'"):
         load("long.parquet")
-    assert load("long.parquet", skip_bad=True)["id"].to_list() == [str(i) for i in range(20_000)]
+    with pytest.warns(UserWarning, match=r"left out 1 rows, the first: long\.parquet, row 20001: label: found 'maybe'"):
+        table = load("long.parquet", skip_bad=True)
+    assert table["id"].to_list() == [str(i) for i in range(20_000)]
+
+
+def test_what_is_there_but_no_file():
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+    writer = subprocess.Popen(["bash", "-c", "echo {} > pipe"])
+    for name in ("folder", "pipe"):
+        with pytest.raises(
+            BadInput, match=rf"{name}: is not a file that can be read twice; name one, or pipe rows to -"
+        ):
+            load(f"jsonl:{name}")
+    writer.wait()
+
+
+def test_names_with_a_colon_are_files_if_they_are_there(good):
+    Path("a:b.jsonl").write_text(json.dumps(good))
+    assert load("a:b.jsonl").height == 1

@@ -189,7 +189,10 @@ def test_only_originals_have_an_accuracy_and_warnings_for_the_rest() -> None:
 
 def test_nothing_to_measure_at_all_is_an_error() -> None:
     answers = changed().filter(pl.col("variant").is_null())
-    with pytest.warns(UserWarning, match="nothing to measure"), pytest.raises(BadInput, match="answers to variants"):
+    with (
+        pytest.warns(UserWarning, match="nothing to measure"),
+        pytest.raises(BadInput, match="to originals and to their variants"),
+    ):
         score(answers, ["flip_rate", "p_c"])
 
 

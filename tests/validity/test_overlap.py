@@ -56,7 +56,7 @@ def test_the_limit_itself_is_kept():
     verdicts = judged("overlap", {"premise": "a b c"}, {"premise": "a b c d e"}, {"premise": "x"})
     assert [(v.keep, v.reason, v.score) for v in verdicts] == [
         (True, "", 0.75),
-        (False, "Jaccard 0.80 above 0.75", 0.8),
+        (False, "Jaccard 0.800 above 0.75", 0.8),
         (True, "", 0.0),
     ]
 

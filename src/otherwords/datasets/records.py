@@ -123,6 +123,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def _open(path: Path) -> Any:
     if str(path) == "-":
         return io.BufferedReader(sys.stdin.buffer.raw) if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer
-    if not path.is_file():
+    if not path.exists():
         raise BadInput("there is no such file", where=str(path))
+    if not path.is_file():
+        raise BadInput("is not a file that can be read twice", where=str(path), fix="name one, or pipe rows to -")
     return path.open("rb")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -29,7 +31,7 @@ def find(name: str) -> Bound:
     path = Path(name)
     if name == "-":
         return datasets.make("jsonl:-")
-    if path.suffix in _ENDINGS and not datasets.has(name):
+    if path.suffix in _ENDINGS and not datasets.has(name) and (path.exists() or ":" not in name):
         return datasets.make(f"{_ENDINGS[path.suffix]}:{name}")
     if path.is_dir() and any(path.rglob("*.parquet")):
         return datasets.make(f"parquet:{name}")
@@ -58,7 +60,10 @@ def load(
     ['id', 'of', 'how', 'premise', 'hypothesis', 'label', 'cluster', 'topic', 'split']
     """
     source = Source(names, task, columns or {}, labels or {}, skip_bad)
-    return to_frame(list(source), source.chosen)
+    rows = list(source)
+    if rejected := source.intake.rejected:
+        warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)
+    return to_frame(rows, source.chosen)
 
 
 @dataclass
@@ -84,6 +89,16 @@ class Source:
 
     def __iter__(self) -> Iterator[Row]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))
+
+    @contextmanager
+    def rejected_to(self, folder: Path) -> Iterator[None]:
+        """Keep the reasons even where nothing is left after all bad rows are."""
+        try:
+            yield
+        except BadInput:
+            if self.intake.rejected:
+                self.write_rejected(folder)
+            raise
 
     def write_rejected(self, folder: Path) -> Path:
         """Write every rejected row with its reason to rejected.jsonl."""

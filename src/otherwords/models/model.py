@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -80,10 +80,6 @@ class Answerer:
                 fix=f"say what each means: --label-map {example}",
             )
         return target
-
-    def permuted(self, mapping: Mapping[str, str]) -> Answerer:
-        """The same model under another label map."""
-        return replace(self, label_map=mapping)
 
     def __call__(self, batch: Batch) -> Answers:
         """Answer a batch, and refuse whatever is not one proper answer per problem."""

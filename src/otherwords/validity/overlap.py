@@ -25,7 +25,7 @@ def overlap(most: float = 0.75) -> Any:
             for variant in bucket.variants:
                 changed = [name for name, text in variant.text.items() if text != original[name]]
                 share = max((jaccard(original[name], variant.text[name]) for name in changed), default=1.0)
-                yield Verdict(share <= most, "" if share <= most else f"Jaccard {share:.2f} above {most:g}", share)
+                yield Verdict(share <= most, "" if share <= most else f"Jaccard {share:.3f} above {most:g}", share)
 
     return check
 

@@ -20,7 +20,7 @@ _NOT = {
 # 's and 'd are left alone: "it's" may be "it is" or "it has", "he'd" "he had" or "he would".
 _VERB = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
 _OPEN = re.compile(
-    rf"\b({'|'.join(map(re.escape, _NOT))})(?!\w)|\b(I|you|we|they|he|she|it)({'|'.join(_VERB)})(?!\w)", re.I
+    rf"\b({'|'.join(_NOT)})(?!\w)|\b(I|you|we|they|he|she|it)({'|'.join(_VERB)})(?!\w)".replace("'", "['’]"), re.I
 )
 _RARE = ("mustn't", "needn't", "mightn't", "shan't")  # understood when met, too stiff to write
 _SHORT = {long: short for short, long in _NOT.items() if short not in _RARE}
@@ -55,7 +55,7 @@ def contractions(field: str = "") -> Any:
 def opened(text: str) -> str:
     """Write contractions out.
 
-    >>> opened("It isn't late, and we'll wait; can't you?")
+    >>> opened("It isn’t late, and we'll wait; can't you?")
     "It is not late, and we will wait; can't you?"
     """
     return _OPEN.sub(_open, text)
@@ -72,12 +72,12 @@ def closed(text: str) -> str:
 
 def _open(match: re.Match[str]) -> str:
     if match[2]:
-        return match[2] + _VERB[match[3].lower()]
+        return match[2] + _VERB[match[3].lower().replace("’", "'")]
     # "isn't it?": inversion would need the "not" after the subject, so a contraction before a pronoun stays.
     following = match.string[match.end() :]
     if re.match(r"\s+(I|you|we|they|he|she|it|there|this|that)\b", following, re.I):
         return match[0]
-    return _like(match[0], _NOT[match[0].lower()])
+    return _like(match[0], _NOT[match[0].lower().replace("’", "'")])
 
 
 def _like(model: str, text: str) -> str:
