@@ -383,12 +383,12 @@ class TestLibrary:
     def test_load_maps_and_skips(self, tmp_path):
         path = tmp_path / "x.csv"
         path.write_text("nr,p,h,y\n1,A.,B.,0\n2,A.,,0\n3,A.,C.,1\n")
-        table = ow.load(
-            str(path),
-            columns={"id": "nr", "premise": "p", "hypothesis": "h", "label": "y"},
-            labels={"0": "entailment", "1": "neutral"},
-            skip_bad=True,
-        )
+        columns = {"id": "nr", "premise": "p", "hypothesis": "h", "label": "y"}
+        labels = {"0": "entailment", "1": "neutral"}
+        with pytest.warns(
+            UserWarning, match=r"left out 1 rows, the first: .*x\.csv, line 3: hypothesis: found an empty"
+        ):
+            table = ow.load(str(path), columns=columns, labels=labels, skip_bad=True)
         assert table["id"].to_list() == ["1", "3"]
         assert table["label"].to_list() == ["entailment", "neutral"]
         assert table["cluster"].n_unique() == 1
