@@ -29,6 +29,7 @@ table = pl.DataFrame({"b": np.repeat(np.arange(buckets), size), "v": np.tile(np.
     pl.Series("gold", names.gather(gold)),
     pl.Series("pred", names.gather(pred)),
     pl.format("premise-{}", pl.col("b") // 3).alias("cluster"),
+    *(pl.Series(f"p:{name}", np.where(pred == i, 0.8, 0.1)) for i, name in enumerate(names)),
     pl.Series("correct", (gold == pred).astype(np.int64)),
 )
 if shuffled:

@@ -49,10 +49,7 @@ def codes(column: pl.Series, where: Place) -> tuple[Array, int]:
 
 
 def _by_hash(texts: pl.Series) -> tuple[Array, int]:
-    hashes = texts.hash().to_numpy()
-    ordered = np.sort(hashes)  # far faster than sorting places, as np.unique with an inverse would
-    distinct = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    code = np.searchsorted(distinct, hashes)
+    distinct, code = np.unique(texts.hash().to_numpy(), return_inverse=True)
     first = np.empty(len(distinct), dtype=np.int64)
     first[code] = np.arange(len(code))
     if (texts.gather(first).gather(code) != texts).any():  # two strings with one hash: once in ten million tables
