@@ -18,7 +18,20 @@ import otherwords
 SRC = Path(otherwords.__file__).parent
 FLOW = [
     *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "datasets", "variants", "validity"),
-    *("models", "metrics", "significance", "engines", "pipeline", "stages", "report", "study", "pipes", "gates", "cli"),
+    *(
+        "models",
+        "metrics",
+        "significance",
+        "engines",
+        "pipeline",
+        "stages",
+        "report",
+        "study",
+        "runner",
+        "pipes",
+        "gates",
+        "cli",
+    ),
 ]
 HEAVY = ("numpy", "polars", "torch")
 MODULES = sorted(SRC.rglob("*.py"))

@@ -12,8 +12,9 @@ import pytest
 
 import otherwords as ow
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
+from otherwords.report.rendering import rerender
 from otherwords.storage.run import RunFolder
-from otherwords.study import Study, read_study, rerender
+from otherwords.study import Study, read_study
 
 LABELS = ("entailment", "neutral", "contradiction")
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .models.model import Model
     from .pipeline import answer, check, score, vary
     from .problem import TASKS, Batch, Bucket, Problem, Score, Task, Variant, Verdict
-    from .study import Study, run
+    from .runner import run
+    from .study import Study
 
 _HOME = {
     "load": "datasets.source",
@@ -28,7 +29,8 @@ _HOME = {
     "Model": "models.model",
     **dict.fromkeys(("answer", "check", "score", "vary"), "pipeline"),
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
-    **dict.fromkeys(("Study", "run"), "study"),
+    "run": "runner",
+    "Study": "study",
 }
 
 __all__ = [

@@ -79,10 +79,10 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
     Nothing is removed: what was dropped stays in the table, marked.
     """
     task = get_task(task)
-    gathered = buckets(suite, task)
-    names = [variant.id for bucket in gathered for variant in bucket.variants]
     judges = [_bind(checks, one) for one in using]
     _refuse_twice([one.plugin.name for one in judges])
+    gathered = buckets(suite, task) if judges else []
+    names = [variant.id for bucket in gathered for variant in bucket.variants]
     for bound in judges:
         verdicts = list(bound.function(gathered))
         if len(verdicts) != len(names):

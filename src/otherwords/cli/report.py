@@ -21,6 +21,6 @@ def report(
 
     One HTML page that needs no network.
     """
-    from ..study import rerender
+    from ..report.rendering import rerender
 
     typer.echo(rerender(folder, out))

@@ -61,8 +61,8 @@ def run(
     Problems, variants, checks, answers, scores and a report: from a study file, from options, or from both.
     """
     from ..gates import enforce, refuse_unknown
+    from ..runner import run as run_study
     from ..study import read_study
-    from ..study import run as run_study
 
     given: dict[str, Any] = {
         "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
