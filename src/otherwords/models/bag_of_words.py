@@ -58,7 +58,14 @@ def bag_of_words(
 def _training_rows(train: str, task: Task) -> tuple[list[dict[str, Any]], str]:
     """Read the training problems: a registered data set, or a file by its ending."""
     bound = find(train)
-    rows = list(Intake(task, labels=dict(bound.function.labels)).rows(bound.function()))
+    try:
+        rows = list(Intake(task, labels=dict(bound.function.labels)).rows(bound.function()))
+    except BadInput as error:
+        if not error.field:
+            raise
+        message = f"cannot learn {task.name}: {error.where}: {error.field}: {error.message}"
+        fix = "name training problems of that task: bag_of_words(train=FILE)"
+        raise BadInput(message, where=f"bag_of_words(train={train})", fix=fix) from error
     content = digest([[row[name] for name in (*task.fields, "label")] for row in rows])
     return rows, f"{bound.signature}@{content[:12]}"
 
