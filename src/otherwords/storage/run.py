@@ -74,14 +74,13 @@ class RunFolder:
             if int(path.stem.removeprefix("part-")) >= count:
                 path.unlink()
 
-    def read(self, stage: str, columns: list[str] | None = None) -> pl.DataFrame:
+    def read(self, stage: str) -> pl.DataFrame:
         """Read a whole stage as one table; parts may differ in their extra columns."""
         parts = self.parts(stage)
         if not parts:
             raise BadInput(f"has no {stage}", where=str(self.path), fix="run the study first: otherwords run")
         try:
-            table = pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
-            return (table.select(columns) if columns else table).collect()
+            return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
         except pl.exceptions.PolarsError as error:
             for part in parts:
                 read_part(part)  # tells which one it is
