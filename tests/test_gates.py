@@ -63,7 +63,7 @@ def test_every_model_must_pass_and_every_failure_is_told():
 
 
 def test_groups_are_not_gated():
-    enforce(["flip_rate<=0.1"], [_score(0.05), _score(0.9, group="topic=x")])
+    assert enforce(["flip_rate<=0.1"], [_score(0.05), _score(0.9, group="topic=x")]) is None
 
 
 def test_a_gate_on_what_is_not_measured():

@@ -159,6 +159,7 @@ def score(
     labels = get_task(task).labels if task else ()
     bound = [metrics.make(name) for name in using] or [metrics.make(plugin.full_name) for plugin in metrics]
     answers = _with_model(answers, source, sifted=bool(rejected))
+    table.check_columns(answers, Place(source))
     if rejected:
         answers, others = sift(answers, labels)
         if others.height:

@@ -14,6 +14,8 @@ from .errors import BadInput, UnknownName
 RESERVED = frozenset({"id", "of", "how", "label", "cluster", "model", "bucket", "variant", "gold", "pred"})
 #: The label of a problem on which annotators found no majority (SNLI's convention): counted and left out.
 NO_MAJORITY = "-"
+#: How far probabilities may be from summing to one (a float16 softmax is within 2e-3).
+SLACK = 5e-3
 
 
 def plain(label: object) -> str:

@@ -106,7 +106,6 @@ class Registry:
 
     def get(self, name: str) -> Plugin:
         """Find a plug-in by its versioned name, or the newest version by its plain name."""
-        self._discover()
         found = [p for p in self if name in (p.full_name, p.name)]
         if not found:
             names = ", ".join(plugin.full_name for plugin in self) or "none"

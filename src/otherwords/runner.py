@@ -91,8 +91,8 @@ class _Runner:
         folder.begin(**_about(self.study, self.source))
         shards = range(intake["shards"])
         self._timed("variants", lambda: self._vary(shards, intake))
-        self._timed("buckets", lambda: self._check(shards))
-        self._timed("answers", lambda: self._answer(shards))
+        asked = self._timed("buckets", lambda: self._check(shards))
+        self._timed("answers", lambda: self._answer(shards, asked))
         scores = self._timed("scores", self._score)
         timings = {stage: round(seconds, 3) for stage, seconds in self.timings.items()}
         folder.note(timings=timings, warnings=list(dict.fromkeys(said)))
@@ -125,13 +125,14 @@ class _Runner:
         counts = stages.run_stage(self.engine, "variants", jobs, intake["rows"])
         self._note("vary", signatures, variants=sum(counts))
 
-    def _check(self, shards: range) -> None:
+    def _check(self, shards: range) -> int:
         signatures = [stages.made("checks", name).signature for name in self.study.check]
         jobs = [self._job(i, tuple(self.study.check)) for i in shards]
         counts = stages.run_stage(self.engine, "buckets", jobs)
         kept = stages.asked(self.folder)
         self._note("check", signatures, dropped=sum(counts) - kept, asked=kept)
         self._refuse_wrong_groups()
+        return kept
 
     def _refuse_wrong_groups(self) -> None:
         """Tell of a column that is not there before the models are asked."""
@@ -143,8 +144,7 @@ class _Runner:
             if name not in known:
                 raise UnknownName(f"no column {name!r} to group by; there are: {', '.join(sorted(known))}")
 
-    def _answer(self, shards: range) -> None:
-        total = stages.asked(self.folder)
+    def _answer(self, shards: range, total: int) -> None:
         private = self.folder.path / ".answers.sqlite"  # without a shared cache: until the run is whole
         shared = default_path() if self.study.cache == "" else self.study.cache
         signatures, invariant, wanted = {}, {}, set()

@@ -73,6 +73,11 @@ def test_score_writes_what_it_leaves_out(tmp_path):
         score(BAD, ["flip_rate"])
 
 
+def test_a_missing_column_is_told_not_sifted(tmp_path):
+    with pytest.raises(BadInput, match=r"the answers: gold: no such column; an answers table has bucket"):
+        score(BAD.drop("gold"), rejected=tmp_path / "rejected.jsonl")
+
+
 def test_a_good_table_is_left_as_it_is(tmp_path):
     table_of_two = rows(("m", "a", None, "x", "x", 0.9, 0.1), ("m", "a", "a1", "x", "y", 0.4, 0.6))
     assert score(table_of_two, rejected=tmp_path / "rejected.jsonl") == score(table_of_two)

@@ -20,7 +20,8 @@ from ..registry import Bound, datasets
 from ..storage.files import write_text
 from .intake import Intake, Row
 
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+#: Which reader a file's ending calls for.
+ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 
 
 def find(name: str) -> Bound:
@@ -31,8 +32,8 @@ def find(name: str) -> Bound:
     path = Path(name)
     if name == "-":
         return datasets.make("jsonl:-")
-    if path.suffix in _ENDINGS and not datasets.has(name) and (path.exists() or ":" not in name):
-        return datasets.make(f"{_ENDINGS[path.suffix]}:{name}")
+    if path.suffix in ENDINGS and not datasets.has(name) and (path.exists() or ":" not in name):
+        return datasets.make(f"{ENDINGS[path.suffix]}:{name}")
     if path.is_dir() and any(path.rglob("*.parquet")):
         return datasets.make(f"parquet:{name}")
     if datasets.has(name):
@@ -41,7 +42,7 @@ def find(name: str) -> Bound:
         raise BadInput(
             "has a format unknown here",
             where=name,
-            fix=f"use {', '.join(_ENDINGS)}, or name a layout, as in snli:{name}",
+            fix=f"use {', '.join(ENDINGS)}, or name a layout, as in snli:{name}",
         )
     names = ", ".join(plugin.name for plugin in datasets)
     raise UnknownName(f"no file and no data set {name!r}; data sets: {names} (as in snli:FILE)")

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, shorten
+from ..problem import SLACK
 from .coding import EVERYWHERE, Place, codes, has_duplicates, label_codes, label_texts
 
 Array = npt.NDArray[Any]
-_SLACK = 5e-3
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
 
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
     """
-    _check_columns(frame, where)
+    check_columns(frame, where)
     names = tuple(labels) or _label_names(frame, where)
     varied = is_variant(frame["variant"])
     originals = np.flatnonzero(~varied)
@@ -89,7 +89,8 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
     return Answers(names, bucket, varied, gold, pred, cluster, frame)
 
 
-def _check_columns(frame: pl.DataFrame, where: Place) -> None:
+def check_columns(frame: pl.DataFrame, where: Place) -> None:
+    """Refuse what is no answers table at all, whatever its rows say."""
     if frame.height == 0:
         raise BadInput("no answers", where=where.table, fix="give a table with at least one row")
     if missing := [name for name in ("bucket", "variant", "gold", "pred") if name not in frame.columns]:
@@ -179,4 +180,4 @@ def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
         return pl.repeat(False, frame.height, eager=True)
     total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
     low = p.select(pl.min_horizontal(pl.all())).to_series()
-    return (((total - 1).abs() > _SLACK) | total.is_nan() | (low < 0)).fill_null(True)
+    return (((total - 1).abs() > SLACK) | total.is_nan() | (low < 0)).fill_null(True)

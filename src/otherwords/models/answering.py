@@ -18,15 +18,14 @@ from .model import Answerer, as_model
 Progress = Callable[[int], None]
 
 
-def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None, name: str = "") -> Answerer:
+def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> Answerer:
     """Make a model ready to answer a task. `spec` may carry a short name: `small=hf:some/model`."""
-    short, spec = split_name(spec)
+    name, spec = split_name(spec)
     bound = models.make(spec, task=task)
     map_part = f"[{','.join(f'{k}={v}' for k, v in sorted(label_map.items()))}]" if label_map else ""
-    model = Answerer(name or short, bound.signature + map_part, as_model(bound.function), task, label_map or {})
-    _ = (
-        model.targets if model.model.labels else None
-    )  # a label map that does not fit is refused now, not at the first batch
+    model = Answerer(name, bound.signature + map_part, as_model(bound.function), task, label_map or {})
+    if model.model.labels:
+        _ = model.targets  # a label map that does not fit is refused now, not at the first batch
     return model
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput, WrongAnswer, shorten
-from ..problem import Batch, Task, plain
+from ..problem import SLACK, Batch, Task, plain
 
 Floats = npt.NDArray[np.float64]
-#: How far a row of probabilities may be from summing to one (float16 softmax is within 2e-3).
-_SLACK = 5e-3
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Model:
 
     `function` takes a Batch and returns one label per problem, or one row of probabilities per problem with a column
     for each of `labels` (the task's own, where it names none). `identity` tells two contents of the same name apart.
-    A model that is not `batch_invariant` may answer differently in other company; its scores say so.
+    A model that is not `batch_invariant` may answer differently in other company; manifest and report say so.
     """
 
     function: Callable[[Batch], Any]
@@ -68,10 +67,14 @@ class Answerer:
         own = self.model.labels or self.task.labels
         return tuple(self._translate(label) for label in own)
 
-    def _translate(self, label: str) -> str:
-        names = {plain(mine): theirs for mine, theirs in self.label_map.items()}
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """What the model may say, and what it means here; the user's map comes on top."""
         known = {plain(name): name for name in self.task.labels}
-        target = names.get(plain(label), known.get(plain(label)))
+        return known | {plain(mine): theirs for mine, theirs in self.label_map.items()}
+
+    def _translate(self, label: str) -> str:
+        target = self._names.get(plain(label))
         if target not in self.task.labels:
             own = ", ".join(self.model.labels or self.task.labels)
             example = ",".join(f"{mine}=..." for mine in (self.model.labels or self.task.labels))
@@ -109,7 +112,7 @@ class Answerer:
             raise WrongAnswer(
                 f"{self.name} returned shape {given.shape} for {len(batch)} problems; use a column for each of {own}"
             )
-        wrong = ~(np.abs(given.sum(axis=1) - 1) <= _SLACK) | ~((given >= 0) & (given <= 1 + _SLACK)).all(axis=1)
+        wrong = ~(np.abs(given.sum(axis=1) - 1) <= SLACK) | ~((given >= 0) & (given <= 1 + SLACK)).all(axis=1)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             text = shorten(dict(batch[row].text), 200)

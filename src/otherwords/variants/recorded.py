@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets.records import Record
+from ..datasets.source import ENDINGS
 from ..errors import BadInput
 from ..problem import Problem, Variant, plain
 from ..registry import datasets, generators
@@ -53,7 +54,7 @@ def _entry(record: Record) -> tuple[str, str, str]:
 
 
 def _records(path: Path) -> Iterator[Record]:
-    kind = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}.get(path.suffix)
+    kind = ENDINGS.get(path.suffix)
     if kind is None:
         raise BadInput("has a format unknown here", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
     records: Iterator[Record] = datasets.make(f"{kind}:{path}").function()
