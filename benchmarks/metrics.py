@@ -51,7 +51,7 @@ report(seconds=sorted(times)[2])
 
 _OURS = """
 import time, polars as pl
-from otherwords.metrics import table as answers
+from otherwords.metrics import reading as answers
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
 from otherwords import significance

@@ -19,6 +19,10 @@ class BadInput(OtherwordsError):
         super().__init__(f"{text}; {fix}" if fix else text)
 
 
+class Unmeasurable(BadInput):
+    """A metric needs what the answers table does not have: probabilities, texts, a second model."""
+
+
 class UnknownName(OtherwordsError):
     """A name that no registry, task or column has; the message lists those that exist."""
 

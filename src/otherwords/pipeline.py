@@ -16,7 +16,7 @@ from . import significance
 from ._version import __version__
 from .errors import BadInput, UnknownName
 from .frames import buckets, kept, problems, to_frame, variant_rows
-from .metrics import table
+from .metrics import reading
 from .metrics.coding import Place
 from .metrics.metric import Metric, as_metric
 from .metrics.sifting import sift
@@ -159,7 +159,7 @@ def score(
     labels = get_task(task).labels if task else ()
     bound = [metrics.make(name) for name in using] or [metrics.make(plugin.full_name) for plugin in metrics]
     answers = _with_model(answers, source, sifted=bool(rejected))
-    table.check_columns(answers, Place(source))
+    reading.check_columns(answers, Place(source))
     if rejected:
         answers, others = sift(answers, labels)
         if others.height:
@@ -171,7 +171,7 @@ def score(
         mine, place = answers.filter(here), Place(source, model, here.arg_true().to_numpy())
         known: tuple[str, ...] = ()
         for group, part in _groups(mine, by):
-            data = table.read(part, labels or known, place)  # a wrong row is found in the whole, before any group
+            data = reading.read(part, labels or known, place)  # a wrong row is found in the whole, before any group
             known = data.labels
             for one in bound:
                 scores.append(_score(one, data, model, group, seed, replicates, confidence))
@@ -197,7 +197,7 @@ def _with_model(answers: pl.DataFrame, source: str, sifted: bool) -> pl.DataFram
 
 def _score(
     bound: Bound,
-    data: table.Answers,
+    data: reading.Answers,
     model: str,
     group: str | None,
     seed: int,

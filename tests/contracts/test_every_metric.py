@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import otherwords as ow
-from otherwords.metrics import table
+from otherwords.metrics import reading
 from otherwords.metrics.metric import as_metric
 
 KIND = "metrics"
@@ -48,7 +48,7 @@ quick = settings(max_examples=15, suppress_health_check=[HealthCheck.function_sc
 @quick
 @given(frame=ANSWERS)
 def test_one_row_of_statistics_per_bucket(metric, frame):
-    answers = table.read(frame, LABELS)
+    answers = reading.read(frame, LABELS)
     rows = metric.statistics(answers)
     assert rows.ndim == 2
     assert rows.shape[0] == answers.n_buckets == frame["bucket"].n_unique()
@@ -67,8 +67,8 @@ def test_statistics_add_up_over_disjoint_buckets(metric, frame, share):
         frame.filter(pl.col("bucket").is_in(first.implode())),
         frame.filter(~pl.col("bucket").is_in(first.implode())),
     ]
-    sums = [metric.statistics(table.read(part, LABELS)) for part in parts if part.height]
-    whole = metric.statistics(table.read(frame, LABELS))
+    sums = [metric.statistics(reading.read(part, LABELS)) for part in parts if part.height]
+    whole = metric.statistics(reading.read(frame, LABELS))
     key = lambda rows: sorted(map(tuple, rows.tolist()))  # noqa: E731
     assert sorted(row for part in sums for row in key(part)) == key(whole)
     np.testing.assert_allclose(sum(part.sum(axis=0) for part in sums), whole.sum(axis=0))
@@ -77,14 +77,14 @@ def test_statistics_add_up_over_disjoint_buckets(metric, frame, share):
 @quick
 @given(frame=ANSWERS)
 def test_the_value_is_within_its_bounds(plugin, metric, frame):
-    rows = metric.statistics(table.read(frame, LABELS))
+    rows = metric.statistics(reading.read(frame, LABELS))
     value = float(metric.combine(rows.sum(axis=0)))
     low, high = BOUNDS.get(plugin[1], (0.0, 1.0))
     assert math.isnan(value) or low <= value <= high
 
 
 def test_combine_works_on_many_replicates_at_once(metric):
-    rows = metric.statistics(table.read(some_answers(1, 12), LABELS))
+    rows = metric.statistics(reading.read(some_answers(1, 12), LABELS))
     sums = np.random.default_rng(1).integers(0, 3, (5, len(rows))) @ rows
     assert metric.combine(sums).tolist() == [float(metric.combine(one)) for one in sums]
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from otherwords import significance
-from otherwords.metrics import table
+from otherwords.metrics import reading
 from otherwords.metrics.metric import as_metric
 from otherwords.pipeline import score
 from otherwords.problem import Score, Task
@@ -194,7 +194,7 @@ def test_disjoint_tables_add_up(one: Rows, two: Rows) -> None:
     union = {score.metric: score.value for score in scored([*one, *other])}
     for name in ALL:
         metric = as_metric(metrics.make(name).function)
-        parts = [metric.statistics(table.read(frame(rows), TASK.labels)).sum(axis=0) for rows in (one, other)]
+        parts = [metric.statistics(reading.read(frame(rows), TASK.labels)).sum(axis=0) for rows in (one, other)]
         assert float(metric.combine(parts[0] + parts[1])) == pytest.approx(union[name], abs=1e-12)
 
 

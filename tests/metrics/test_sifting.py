@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput
-from otherwords.metrics import table
+from otherwords.metrics import reading
 from otherwords.metrics.sifting import sift
 from otherwords.pipeline import score
 
@@ -103,4 +103,4 @@ def test_what_is_left_can_always_be_read(cells):
     if good.height:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            table.read(good, ("x", "y"))
+            reading.read(good, ("x", "y"))

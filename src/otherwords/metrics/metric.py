@@ -18,8 +18,24 @@ Uses = Literal["originals", "variants", "both"]
 
 def ratio(totals: Array) -> Array:
     """Divide the first sum by the second: a rate. Works on one row of sums or on a row per bootstrap replicate."""
+    return divide(totals[..., 0], totals[..., 1])
+
+
+def divide(part: Array, whole: Array) -> Array:
+    """Divide; what has nothing to be divided by is undefined (NaN), which the report prints as such."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(totals[..., 0] / totals[..., 1])
+        return np.asarray(np.where(whole == 0, np.nan, part / whole))
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Statistics of units that are not buckets: a test set's items. They are resampled apart from the buckets.
+
+    `names` identify the items, so that two models are compared on the same ones.
+    """
+
+    names: Array
+    rows: Array
 
 
 @dataclass(frozen=True)
@@ -28,11 +44,27 @@ class Metric:
 
     `statistics` returns one row per bucket; a row whose last entry is zero has nothing to say. `combine` turns summed
     rows into the value, along the last axis. `uses` tells which answers are counted as evidence.
+
+    A metric may give several numbers at once: `parts` names them (or tells them from the answers), and `combine` then
+    returns one value per part along a new last axis. `outside` adds rows from outside the buckets, as wide as the
+    others. `across` makes it a metric of all models of a table together: `statistics` gets a list of them, answering
+    the same questions, and returns a row per bucket ("buckets") or per model ("models"). `share` is false for what
+    is not printed in per cent; `smooth` is false where small changes of the sums may move the value by a jump, so
+    that only percentile intervals are meaningful.
     """
 
-    statistics: Callable[[Answers], Array]
+    statistics: Callable[[Any], Array]
     combine: Callable[[Array], Array] = ratio
     uses: Uses = "variants"
+    parts: tuple[str, ...] | Callable[[Answers], tuple[str, ...]] = ()
+    outside: Callable[[Answers], Outside] | None = None
+    across: Literal["", "buckets", "models"] = ""
+    share: bool = True
+    smooth: bool = True
+
+    def part_names(self, answers: Answers) -> tuple[str, ...]:
+        """Name the numbers it gives; a metric of one number has one part without a name."""
+        return (self.parts(answers) if callable(self.parts) else self.parts) or ("",)
 
 
 def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, Array]:
@@ -43,6 +75,17 @@ def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, 
     if first.size == 0:
         raise BadInput(f"{what} of no answers", fix="give at least one")
     return first, second
+
+
+def tally(what: str, correct: npt.ArrayLike, bucket: npt.ArrayLike) -> tuple[Array, Array]:
+    """For every bucket, in the order of their names: how many answers are right, and how many there are.
+
+    >>> tally("P_C", [1, 1, 0, 1], ["a", "a", "a", "b"])
+    (array([2, 1]), array([3, 1]))
+    """
+    right, names = paired(what, correct, bucket)
+    codes = np.unique(names, return_inverse=True)[1]
+    return np.bincount(codes[right.astype(bool)], minlength=int(codes.max()) + 1), np.bincount(codes)
 
 
 def as_metric(function: Any) -> Metric:

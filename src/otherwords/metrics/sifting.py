@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from .coding import label_texts
-from .table import bad_probabilities, is_variant
+from .reading import bad_probabilities, is_variant
 
 _ORIGINAL = "\0original"  # no column of the user's is called so
 _FINE = pl.lit(None, dtype=pl.String)

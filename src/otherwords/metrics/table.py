@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import BadInput, shorten
-from ..problem import SLACK
-from .coding import EVERYWHERE, Place, codes, has_duplicates, label_codes, label_texts
+from ..errors import Unmeasurable
 
 Array = npt.NDArray[Any]
 
@@ -45,16 +41,52 @@ class Answers:
         return np.asarray(self.pred == self.gold)
 
     @cached_property
+    def originals(self) -> Array:
+        """The row of each bucket's original."""
+        rows = np.flatnonzero(~self.is_variant)
+        by_bucket = np.empty(self.n_buckets, dtype=np.int64)
+        by_bucket[self.bucket[rows]] = rows
+        return by_bucket
+
+    @cached_property
     def original_pred(self) -> Array:
         """The answer to the original, repeated for every row of its bucket."""
-        originals = np.flatnonzero(~self.is_variant)
-        by_bucket = np.zeros(self.n_buckets, dtype=self.pred.dtype)
-        by_bucket[self.bucket[originals]] = self.pred[originals]
-        return by_bucket[self.bucket]
+        return self.of_original(self.pred)
+
+    def of_original(self, values: Array) -> Array:
+        """What each row's original has: one value (or row of values) per answer."""
+        return np.asarray(values[self.originals][self.bucket])
+
+    @cached_property
+    def p(self) -> Array:
+        """Probabilities, a row per answer and a column per label; refused where the model gave none."""
+        names = [f"p:{label}" for label in self.labels]
+        if missing := [name for name in names if name not in self.frame.columns]:
+            fix = f"columns {', '.join(names)} would work"
+            raise Unmeasurable("the answers have no probabilities", where=self.model, field=missing[0], fix=fix)
+        table = self.frame.select(pl.col(name).cast(pl.Float64) for name in names)
+        if sum(table.null_count().row(0)):
+            raise Unmeasurable("the model gave no probabilities", where=self.model, fix="only its labels are known")
+        p = table.to_numpy()
+        return np.asarray(p / p.sum(axis=1, keepdims=True))  # they sum to one within SLACK only
+
+    @property
+    def model(self) -> str:
+        """The name of the model whose answers these are."""
+        return str(self.frame["model"][0]) if "model" in self.frame.columns else "model"
 
     def sum_by_bucket(self, *masks: Array) -> Array:
         """Count, for every bucket, the rows where each mask holds: one column per mask."""
         return np.stack([np.bincount(self.bucket[mask], minlength=self.n_buckets) for mask in masks], axis=1)
+
+    def add_by_bucket(self, values: Array, mask: Array) -> Array:
+        """Add up, for every bucket, the values of the rows where the mask holds.
+
+        They are added in the order of their size: floats added in another order differ in their last bits.
+        """
+        rows = np.flatnonzero(mask)
+        rows = rows[np.argsort(values[rows], kind="stable")]
+        return np.bincount(self.bucket[rows], values[rows], self.n_buckets)
 
     @cached_property
     def variants(self) -> tuple[Array, Array]:
@@ -62,122 +94,14 @@ class Answers:
         right, count = self.sum_by_bucket(self.correct & self.is_variant, self.is_variant).T
         return right, count
 
+    @cached_property
+    def label_counts(self) -> Array:
+        """For every bucket, a column per label: how many variants are given that label."""
+        cells = self.bucket[self.is_variant] * len(self.labels) + self.pred[self.is_variant]
+        count = np.bincount(cells, minlength=self.n_buckets * len(self.labels))
+        return count.reshape(self.n_buckets, len(self.labels))
+
     def evidence(self, uses: str) -> Array:
         """How many answers of each bucket a metric looks at."""
         count = self.variants[1]
         return {"originals": np.ones_like(count), "variants": count, "both": count + 1}[uses]
-
-
-def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWHERE) -> Answers:
-    """Check an answers table of one model and code its columns.
-
-    Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
-    """
-    check_columns(frame, where)
-    names = tuple(labels) or _label_names(frame, where)
-    varied = is_variant(frame["variant"])
-    originals = np.flatnonzero(~varied)
-    bucket, size = codes(frame["bucket"], where)
-    _check_originals(frame, bucket, varied, size, where)
-    _check_repetition(frame, bucket, where)
-    _check_probabilities(frame, where)
-    gold, pred = (label_codes(frame[column], names, where) for column in ("gold", "pred"))
-    _check_gold(frame, bucket, gold, originals, size, where)
-    cluster = np.arange(size)
-    if "cluster" in frame.columns:
-        cluster[bucket[originals]] = codes(_cluster_names(frame.select("bucket", "cluster")[originals]), where)[0]
-    return Answers(names, bucket, varied, gold, pred, cluster, frame)
-
-
-def check_columns(frame: pl.DataFrame, where: Place) -> None:
-    """Refuse what is no answers table at all, whatever its rows say."""
-    if frame.height == 0:
-        raise BadInput("no answers", where=where.table, fix="give a table with at least one row")
-    if missing := [name for name in ("bucket", "variant", "gold", "pred") if name not in frame.columns]:
-        fix = f"an answers table has bucket, variant, gold, pred; found {', '.join(frame.columns)}"
-        raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
-    for name in ("bucket", "variant", "gold", "pred"):
-        if frame[name].dtype.is_nested():
-            fix = "give one name or number per answer"
-            raise BadInput(
-                f"found {shorten(frame[name].head(1).to_list()[0])}", where=where.row(0), field=name, fix=fix
-            )
-
-
-def _label_names(frame: pl.DataFrame, where: Place) -> tuple[str, ...]:
-    """The labels told by `p:<label>` columns, then all others that occur, sorted."""
-    told = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
-    gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
-    if gold and pred and not gold & pred:
-        found = f"gold says {', '.join(sorted(gold))}; pred says {', '.join(sorted(pred))}"
-        warnings.warn(
-            f"{where.model or where.table}: no answer can be right: {found}. Are they spelled alike?", stacklevel=2
-        )
-    return (*told, *sorted((gold | pred) - set(told)))
-
-
-def _cluster_names(originals: pl.DataFrame) -> pl.Series:
-    """What each bucket belongs to; one without a cluster stands for itself, whatever others are called."""
-    cluster = pl.col("cluster").cast(pl.String)
-    alone = "bucket " + pl.col("bucket").cast(pl.String)
-    return originals.select(
-        pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)
-    ).to_series()
-
-
-def is_variant(variant: pl.Series) -> Array:
-    """Tell variants, which have a name, from originals, which have none."""
-    if variant.dtype == pl.Null:
-        return np.zeros(len(variant), dtype=bool)
-    if variant.dtype in (pl.String, pl.Categorical, pl.Enum):
-        return (variant.cast(pl.String).fill_null("") != "").to_numpy()
-    return variant.is_not_null().to_numpy()
-
-
-def _check_originals(frame: pl.DataFrame, bucket: Array, varied: Array, size: int, where: Place) -> None:
-    count = np.bincount(bucket[~varied], minlength=size)
-    if (count == 1).all():
-        return
-    row = int(np.flatnonzero((count != 1)[bucket])[0])
-    found = f"bucket {frame['bucket'][row]!r} has {count[bucket[row]]} originals"
-    fix = "every bucket has one answer with an empty variant: the original's"
-    raise BadInput(found, where=where.row(row), field="variant", fix=fix)
-
-
-def _check_repetition(frame: pl.DataFrame, bucket: Array, where: Place) -> None:
-    if not has_duplicates(bucket, frame["variant"]):
-        return
-    twice = frame.select(pl.struct("bucket", "variant").is_duplicated()).to_series()
-    if twice.any():
-        row = int(twice.arg_true()[1])
-        found = f"variant {frame['variant'][row]!r} is answered twice"
-        raise BadInput(found, where=where.row(row), field="variant", fix="give each answer once")
-
-
-def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Array, size: int, where: Place) -> None:
-    expected = np.zeros(size, dtype=gold.dtype)
-    expected[bucket[originals]] = gold[originals]
-    if (differ := expected[bucket] != gold).any():
-        row = int(np.flatnonzero(differ)[0])
-        found = f"variant {frame['variant'][row]!r} says {frame['gold'][row]!r}, its original otherwise"
-        fix = "a variant keeps the label of its original"
-        raise BadInput(found, where=where.row(row), field="gold", fix=fix)
-
-
-def _check_probabilities(frame: pl.DataFrame, where: Place) -> None:
-    wrong = bad_probabilities(frame)
-    if wrong.any():
-        row = int(wrong.arg_true()[0])
-        fix = "probabilities must be numbers from 0 to 1 that sum to one"
-        found = frame.select("^p:.*$").row(row, named=True)
-        raise BadInput(f"found {found}", where=where.row(row), field="p:", fix=fix)
-
-
-def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
-    """Rows of one model whose probabilities are none; a model that has no probabilities at all is fine."""
-    p = frame.select(pl.col("^p:.*$").cast(pl.Float64, strict=False))
-    if not p.width or all(frame[name].null_count() == frame.height for name in p.columns):
-        return pl.repeat(False, frame.height, eager=True)
-    total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
-    low = p.select(pl.min_horizontal(pl.all())).to_series()
-    return (((total - 1).abs() > SLACK) | total.is_nan() | (low < 0)).fill_null(True)

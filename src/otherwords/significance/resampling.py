@@ -1,17 +1,49 @@
-"""Intervals for every metric from one routine: a bootstrap of clusters on summed statistics."""
+"""A bootstrap of clusters on summed statistics: one routine for every metric."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from .storage.files import seed_for
+from ..storage.files import seed_for
 
 Array = npt.NDArray[Any]
+Combine = Callable[[Array], Array]
+#: How many weights are held at a time: 32 MB.
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Statistics of independent units, equal rows told once; `combine` turns their sums into one value per part.
+
+    `outside` are distinct rows and counts of a second sample, drawn apart from the first: a test set's items.
+    """
+
+    distinct: Array
+    counts: Array
+    combine: Combine
+    name: str = ""
+    outside: tuple[Array, Array] | None = None
+
+    @property
+    def n(self) -> int:
+        """How many units there are."""
+        return int(self.counts.sum())
+
+    def totals(self) -> Array:
+        """The sum over all units, within and outside the buckets."""
+        inside = totals(self.distinct, self.counts)
+        return inside if self.outside is None else inside + totals(*self.outside)
+
+    def value(self) -> Array:
+        """The metric itself, one value per part."""
+        return self.combine(self.totals())
 
 
 def by_cluster(statistics: Array, cluster: Array) -> Array:
@@ -48,31 +80,77 @@ def totals(distinct: Array, counts: Array) -> Array:
     return np.asarray((distinct * counts[:, None]).sum(axis=0))
 
 
-def bootstrap(
-    distinct: Array,
-    counts: Array,
-    combine: Callable[[Array], Array],
-    replicates: int,
-    seed: int,
-    name: str = "",
-) -> Array:
-    """Draw as many clusters as there are, with replacement, again and again; give the metric's value each time.
+def bootstrap(samples: Sequence[Sample], replicates: int, seed: int) -> list[Array]:
+    """Draw as many units as there are, with replacement, again and again; give each metric's values each time.
 
     Equal rows are drawn together: how often each distinct row occurs in a replicate is one multinomial draw, so the
-    cost depends on how many different rows there are, not on how many clusters.
+    cost depends on how many different rows there are. Where nearly all rows differ, units are drawn and counted, once
+    for all samples of the same size: each is sorted by its own values, so that none depends on the company it is in.
     """
+    drawn: dict[int, Array] = {}
+    alike: dict[int, list[int]] = {}
+    for place, one in enumerate(samples):
+        if few(one):
+            random = np.random.default_rng(seed_for(seed, "bootstrap", one.name))
+            drawn[place] = _multinomial(random, one.distinct, one.counts, replicates)
+        else:
+            alike.setdefault(one.n, []).append(place)
+    for n, places in alike.items():
+        sums = _shared([samples[place] for place in places], n, replicates, seed)
+        drawn.update(zip(places, sums, strict=True))
+    return [one.combine(_with_outside(one, drawn[place], replicates, seed)) for place, one in enumerate(samples)]
+
+
+def few(sample: Sample) -> bool:
+    """Whether so many rows are equal that drawing by distinct rows is faster than drawing units."""
+    return len(sample.counts) * 10 < sample.n or len(sample.counts) <= 8
+
+
+def _multinomial(random: np.random.Generator, distinct: Array, counts: Array, replicates: int) -> Array:
     n = int(counts.sum())
-    exact, scale = _fixed_point(distinct, n)
-    random = np.random.default_rng(seed_for(seed, "bootstrap", name))
-    values = []
-    step = max(1, min(replicates, 20_000_000 // len(counts)))
+    exact, scale = fixed_point(distinct, n)
+    sums = [
+        random.multinomial(n, counts / n, size=size).astype(np.float64) @ exact
+        for size in chunks(replicates, len(counts))
+    ]
+    return np.asarray(np.concatenate(sums) / scale)
+
+
+def _shared(samples: Sequence[Sample], n: int, replicates: int, seed: int) -> list[Array]:
+    rows = [fixed_point(np.repeat(one.distinct, one.counts, axis=0), n) for one in samples]
+    stacked = np.concatenate([exact for exact, _ in rows], axis=1)
+    random = np.random.default_rng(seed_for(seed, "bootstrap units", str(n)))
+    sums = np.concatenate([_weights(random, n, size) @ stacked for size in chunks(replicates, n)])
+    cuts = np.cumsum([exact.shape[1] for exact, _ in rows])[:-1]
+    return [part / scale for part, (_, scale) in zip(np.split(sums, cuts, axis=1), rows, strict=True)]
+
+
+def _weights(random: np.random.Generator, n: int, size: int) -> Array:
+    """How often each unit is drawn: a row per replicate."""
+    weights = np.empty((size, n))
+    block = max(1, 200_000 // n)  # replicates counted together; the draws are the same for any block
+    for start in range(0, size, block):
+        rows = min(block, size - start)
+        drawn = random.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
+        weights[start : start + rows] = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+    return weights
+
+
+def _with_outside(sample: Sample, sums: Array, replicates: int, seed: int) -> Array:
+    if sample.outside is None:
+        return sums
+    random = np.random.default_rng(seed_for(seed, "bootstrap outside", sample.name))
+    return sums + _multinomial(random, *sample.outside, replicates)
+
+
+def chunks(replicates: int, width: int) -> Iterator[int]:
+    """Cut the replicates into parts whose weights fit in memory."""
+    step = max(1, _AT_ONCE // width)
     for start in range(0, replicates, step):
-        size = min(step, replicates - start)
-        values.append(combine(_weights(random, counts, n, size) @ exact / scale))
-    return np.concatenate(values)
+        yield min(step, replicates - start)
 
 
-def _fixed_point(rows: Array, n: int) -> tuple[Array, Array]:
+def fixed_point(rows: Array, n: int) -> tuple[Array, Array]:
     """Scale columns to whole numbers so small that every sum over n units is exact.
 
     Exact sums come out the same in any order, so on any processor and with any linear algebra library. Whole numbers
@@ -83,27 +161,3 @@ def _fixed_point(rows: Array, n: int) -> tuple[Array, Array]:
     largest = np.abs(rows).max(axis=0)
     scale = 2.0 ** np.floor(52 - np.log2(n * np.where(largest > 0, largest, 1.0)))
     return np.round(rows * scale), scale
-
-
-def _weights(random: np.random.Generator, counts: Array, n: int, size: int) -> Array:
-    if len(counts) * 3 < n:
-        return random.multinomial(n, counts / n, size=size).astype(np.float64)
-    # Nearly all rows differ: drawing units and counting them is faster than a binomial for every row.
-    owner, kinds = np.repeat(np.arange(len(counts)), counts), len(counts)
-    weights = np.empty((size, kinds))
-    block = max(1, 200_000 // n)  # replicates counted together; the draws are the same for any block
-    for start in range(0, size, block):
-        rows = min(block, size - start)
-        drawn = owner[random.integers(0, n, (rows, n))] + kinds * np.arange(rows)[:, None]
-        weights[start : start + rows] = np.bincount(drawn.ravel(), minlength=rows * kinds).reshape(rows, kinds)
-    return weights
-
-
-def percentile(values: Array, confidence: float) -> tuple[float | None, float | None]:
-    """The percentile interval; replicates in which the metric is undefined do not count."""
-    defined = values[~np.isnan(values)]
-    if defined.size == 0:
-        return None, None
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
-    return float(low), float(high)

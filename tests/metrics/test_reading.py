@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
-from otherwords.metrics import table
+from otherwords.metrics import reading
 from otherwords.metrics.coding import EVERYWHERE, codes, has_duplicates
 from otherwords.pipeline import score
 from otherwords.problem import Score
@@ -236,13 +236,13 @@ def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
     ],
 )
 def test_clusters_as_given_and_the_bucket_where_there_is_none(cluster: list[Any], separate: bool) -> None:
-    data = table.read(changed(cluster=cluster))
+    data = reading.read(changed(cluster=cluster))
     assert sorted(set(data.cluster.tolist())) == ([0, 1] if separate else [0])
     assert all((one.low is not None) == separate for one in score(changed(cluster=cluster), replicates=10))
 
 
 def test_columns_are_coded_as_metrics_expect() -> None:
-    data = table.read(changed(**P).reverse())
+    data = reading.read(changed(**P).reverse())
     assert data.labels == ("yes", "no")
     assert [data.labels[one] for one in data.gold] == GOOD["gold"][::-1]
     assert [data.labels[one] for one in data.pred] == GOOD["pred"][::-1]

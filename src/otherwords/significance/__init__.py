@@ -1,0 +1,1 @@
+"""Intervals and tests: one bootstrap of clusters for every metric, and the paired tests of the papers."""
