@@ -41,7 +41,7 @@ def test_worked_examples(one, other, share):
 
 
 def test_words():
-    assert words("The dog's bone, the DOG!") == {"the", "dogs", "bone", "dog"}
+    assert words("The dog's bone, the DOG!") == ["the", "dogs", "bone", "the", "dog"]
 
 
 @given(st.text(), st.text())

@@ -36,10 +36,10 @@ def jaccard(one: str, other: str) -> float:
     >>> jaccard("Two films won six Oscars .", "Six Oscars were won by two films.")
     0.7142857142857143
     """
-    a, b = words(one), words(other)
+    a, b = set(words(one)), set(words(other))
     return len(a & b) / len(a | b) if a | b else 1.0
 
 
-def words(text: str) -> set[str]:
-    """The distinct words of a text as PaRTE counts them."""
-    return set(text.translate(_PUNCTUATION).lower().split())
+def words(text: str) -> list[str]:
+    """The words of a text, in order, as PaRTE and ParaNLU cut them: lower-cased, without ASCII punctuation."""
+    return text.translate(_PUNCTUATION).lower().split()
