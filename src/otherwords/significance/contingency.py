@@ -1,0 +1,115 @@
+"""Tests of correctness counted in a table: McNemar for a pair, Cochran's Q for several, TOST for equivalence.
+
+The IE test's paper names McNemar and Cochran's Q as alternatives to its paired t. All of them ask about *accuracy*:
+answers that flip both ways cancel. Equivalence is tested the other way round, with TOST.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, chdtrc, stdtr
+
+from ..errors import BadInput, UnknownName
+
+
+@dataclass(frozen=True)
+class Result:
+    """A test's statistic and its p-value."""
+
+    statistic: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """The drop in accuracy, and the p-value of "it is at least the margin, in one direction or the other"."""
+
+    difference: float
+    margin: float
+    p: float
+
+
+def mcnemar(n10: int, n01: int, method: str = "exact") -> Result:
+    """Are right-to-wrong changes as frequent as wrong-to-right ones? Two-sided; from the two counts.
+
+    `exact` is the binomial test, and its statistic the smaller count; `chi2` is (n10 - n01)^2 / (n10 + n01) with one
+    degree of freedom, and `corrected` takes 1 off a difference that is not 0. No change at all is no evidence: p = 1.
+
+    >>> round(mcnemar(10, 2).p, 4), round(mcnemar(10, 2, "chi2").statistic, 3)
+    (0.0386, 5.333)
+    """
+    if method not in ("exact", "chi2", "corrected"):
+        raise UnknownName(f"no McNemar test named {method!r}; there are: exact, chi2, corrected")
+    _refuse_negative(n10=n10, n01=n01)
+    total, fewer = n10 + n01, min(n10, n01)
+    if method == "exact":
+        return Result(float(fewer), min(1.0, 2 * float(bdtr(fewer, total, 0.5))))
+    apart = max(0, abs(n10 - n01) - (method == "corrected"))
+    statistic = apart * apart / total if total else 0.0
+    return Result(statistic, float(chdtrc(1, statistic)))
+
+
+def cochran_q(correct: npt.ArrayLike) -> Result:
+    """Are several models (or wordings) equally often right? A row per item, a column per model, true where right.
+
+    With two columns this is McNemar's chi-square. Items that all get right, or none, do not count; where there are only
+    such items there is no evidence, and p = 1.
+
+    >>> q = cochran_q([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
+    >>> round(q.statistic, 3), round(q.p, 3)
+    (4.667, 0.097)
+    """
+    table = np.asarray(correct)
+    if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
+        raise BadInput(f"Cochran's Q of a table of shape {table.shape}", fix="give a row per item, two or more columns")
+    if not np.isin(table, (0, 1)).all():
+        raise BadInput("Cochran's Q of values other than 0 and 1", fix="give whether each answer is right")
+    models = table.shape[1]
+    by_model, by_item = table.sum(axis=0, dtype=np.int64), table.sum(axis=1, dtype=np.int64)
+    spread = models * int((by_model**2).sum()) - int(by_model.sum()) ** 2
+    mixed = models * int(by_item.sum()) - int((by_item**2).sum())
+    statistic = (models - 1) * spread / mixed if mixed else 0.0
+    return Result(statistic, float(chdtrc(models - 1, statistic)))
+
+
+def tost(n: int, n10: int, n01: int, margin: float) -> Equivalence:
+    """Is accuracy before and after the same within a margin? Two one-sided paired t-tests (Schuirmann 1987).
+
+    A small p-value says that the difference of accuracies lies inside (-margin, margin). The variance has ddof 1, as
+    usual for a t-test; the IE test's own statistic has ddof 0.
+
+    Where no answer changed the estimated variance is 0 and the t-test would be certain even of a single item. Instead
+    the p-value is then (1 - margin)^n: a true difference of at least the margin needs at least that share of changes.
+
+    >>> round(tost(10_000, 230, 170, margin=0.01).p, 4)
+    0.0227
+    >>> round(tost(100, 0, 0, margin=0.01).p, 3)
+    0.366
+    """
+    _refuse_negative(n10=n10, n01=n01)
+    if n < 2 or n10 + n01 > n:
+        fix = "give two or more items, and no more changes than items"
+        raise BadInput(f"equivalence of {n} items with {n10 + n01} changes", field="n", fix=fix)
+    if not 0 < margin < 1:
+        raise BadInput(f"found {margin}", field="margin", fix="give a share of items, such as 0.01")
+    difference = (n10 - n01) / n
+    return Equivalence(difference, margin, _equivalence_p(n, n10 + n01, difference, margin))
+
+
+def _equivalence_p(n: int, changes: int, difference: float, margin: float) -> float:
+    if changes == 0:
+        return float((1 - margin) ** n)
+    error = math.sqrt(max(0.0, changes / n - difference**2) / (n - 1))
+    if error == 0:  # every answer changed, and all in the same direction
+        return 1.0
+    return float(max(stdtr(n - 1, (difference - margin) / error), stdtr(n - 1, -(difference + margin) / error)))
+
+
+def _refuse_negative(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 0:
+            raise BadInput(f"found {count}", field=name, fix="counts start at 0")
