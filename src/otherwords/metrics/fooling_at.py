@@ -1,0 +1,125 @@
+"""Fooling rates at a fixed number of variants, so that suites with more of them do not look worse.
+
+A problem with n variants of which f fool is fooled within k of them, drawn at random, with probability
+1 - C(n-f, k) / C(n, k): the expectation over all draws, without drawing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BadInput
+from ..registry import metrics
+from .fooling import Statistics, columns, measure, relaxed, strict
+from .metric import Array, Metric, ratio
+from .table import Answers
+
+
+def fooled_within(k: int, fooling: npt.ArrayLike, count: npt.ArrayLike) -> Array:
+    """Chance that k variants, drawn without replacement from `count`, hold at least one of the `fooling` ones.
+
+    Three of ten fool and five are drawn: 1 - C(7,5) / C(10,5) = 1 - 21/252.
+
+    >>> fooled_within(5, [3], [10]).round(6).tolist()
+    [0.916667]
+    """
+    _check(k)
+    f, n = np.broadcast_arrays(np.asarray(fooling), np.asarray(count))
+    if (n < k).any() or (f < 0).any() or (f > n).any():
+        raise BadInput("found more draws or fooling variants than variants", fix=f"leave out problems with n < {k}")
+    missed = np.ones(f.shape)
+    for i in range(k):  # the i-th draw misses too: the product is exactly 0 where the others do not suffice
+        missed = missed * np.maximum(n - f - i, 0) / (n - i)
+    return 1 - missed
+
+
+def r_r_at(
+    bucket: npt.ArrayLike, variant: npt.ArrayLike, gold: npt.ArrayLike, pred: npt.ArrayLike, k: int = 5
+) -> float:
+    """Relaxed fooling rate at k variants, over the correctly answered problems that have so many.
+
+    >>> r_r_at(["a"] * 3, [None, 1, 2], ["no"] * 3, ["no", "yes", "no"], k=1)
+    0.5
+    """
+    return measure(_at_statistics(relaxed, k), ratio, columns(bucket, variant, gold, pred))
+
+
+def r_s_at(
+    bucket: npt.ArrayLike,
+    variant: npt.ArrayLike,
+    gold: npt.ArrayLike,
+    pred: npt.ArrayLike,
+    k: int = 5,
+    opposite: str = "",
+) -> float:
+    """Strict fooling rate at k variants, over the correctly answered problems that have so many.
+
+    >>> gold = ["entailment"] * 3
+    >>> r_s_at(["a"] * 3, [None, 1, 2], gold, ["entailment", "contradiction", "neutral"], k=1)
+    0.5
+    """
+    return measure(_at_statistics(strict(opposite), k), ratio, columns(bucket, variant, gold, pred))
+
+
+def too_few_variants(
+    bucket: npt.ArrayLike, variant: npt.ArrayLike, gold: npt.ArrayLike, pred: npt.ArrayLike, k: int = 5
+) -> list[str]:
+    """The correctly answered problems that have fewer than k variants, in the order of the table.
+
+    >>> too_few_variants(["a", "a", "b", "c"], [None, 1, None, None], ["no"] * 4, ["no", "no", "no", "yes"], k=1)
+    ['b']
+    """
+    _check(k)
+    answers = columns(bucket, variant, gold, pred)
+    few = _few(answers, k)
+    return [str(name) for name in answers.frame["bucket"][np.sort(answers.originals[few])]]
+
+
+@metrics("r_r_at.v1")
+def r_r_at_metric(k: int = 5) -> Any:
+    """Relaxed fooling rate at k variants: the expectation over which k are drawn; problems with fewer say nothing."""
+    return Metric(_at_statistics(relaxed, k))
+
+
+@metrics("r_s_at.v1")
+def r_s_at_metric(k: int = 5, opposite: str = "") -> Any:
+    """Strict fooling rate at k variants: the expectation over which k are drawn; problems with fewer say nothing."""
+    return Metric(_at_statistics(strict(opposite), k))
+
+
+@metrics("too_few_variants.v1")
+def too_few_variants_metric(k: int = 5) -> Any:
+    """Share of the correctly answered problems that have fewer than k variants."""
+    _check(k)
+
+    def statistics(answers: Answers) -> Array:
+        return np.stack([_few(answers, k), answers.correct[answers.originals]], axis=1).astype(np.int64)
+
+    return Metric(statistics, uses="both")
+
+
+def _at_statistics(fools: Statistics, k: int) -> Statistics:
+    """Rows of: the chance of being fooled within k variants, and one; zeros for a problem that has fewer."""
+    _check(k)
+
+    def statistics(answers: Answers) -> Array:
+        count = answers.variants[1]
+        enough = answers.correct[answers.originals] & (count >= k)
+        fooling = answers.sum_by_bucket(fools(answers))[:, 0]
+        rows = np.zeros((answers.n_buckets, 2))
+        rows[enough, 0], rows[enough, 1] = fooled_within(k, fooling[enough], count[enough]), 1
+        return rows
+
+    return statistics
+
+
+def _few(answers: Answers, k: int) -> Array:
+    return np.asarray(answers.correct[answers.originals] & (answers.variants[1] < k))
+
+
+def _check(k: int) -> None:
+    if k < 1:
+        raise BadInput(f"found {k}", field="k", fix="draw at least one variant")
