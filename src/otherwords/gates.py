@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 from .errors import BadInput, GateFailed, UnknownName
 from .problem import Score
-from .registry import metrics
+from .scoring import choose
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-_GATE = re.compile(r"\s*([\w-]+)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
+_GATE = re.compile(r"\s*([\w-]+(?::[^<>=]*[^<>=\s])?)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
 
 
 def parse(gate: str) -> tuple[str, str, float]:
@@ -33,9 +33,9 @@ def parse(gate: str) -> tuple[str, str, float]:
 def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
     """Complain of a gate that cannot be read, or that no chosen metric (none: all) will answer, before any work."""
     asked = [(gate, parse(gate)[0]) for gate in gates]
-    known = [metrics.make(name).plugin.name for name in chosen] or [plugin.name for plugin in metrics]
+    known = [one.plugin.name for one in choose(chosen)[0]]
     for gate, name in asked:
-        if name not in known:
+        if name.partition(":")[0] not in known:
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {', '.join(known)}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,21 +11,21 @@ from typing import Any
 
 import polars as pl
 
-from . import significance
-from ._version import __version__
-from .errors import BadInput, UnknownName
+from .errors import BadInput
 from .frames import buckets, kept, problems, to_frame, variant_rows
 from .metrics import reading
 from .metrics.coding import Place
-from .metrics.metric import Metric, as_metric
+from .metrics.metric import as_metric
 from .metrics.sifting import sift
+from .metrics.splitting import aligned, groups, with_model
 from .models.answering import answer_table, ask, sing
 from .models.answering import load as load_model
 from .models.cache import Cache, default_path
 from .models.model import Answerer
 from .problem import Problem, Score, Task, Variant, get_task
 from .progress import current
-from .registry import Bound, checks, generators, metrics
+from .registry import Bound, checks, generators
+from .scoring import Settings, choose, measure
 from .storage import tables
 from .storage.files import seed_for
 
@@ -136,11 +135,13 @@ def score(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
+    interval: str = "percentile",
     rejected: str | Path | None = None,
     out: str | Path | None = None,
 ) -> list[Score]:
-    """Measure each model in an answers table with each metric (default: all), overall and by groups of columns.
+    """Measure each model in an answers table with each metric, overall and by groups of columns.
 
+    `using` names metrics; none means the usual ones, "all" every one that this table allows.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too.
 
@@ -154,11 +155,10 @@ def score(
         tables.refuse_unwritable(out)
     if not isinstance(answers, pl.DataFrame):
         source, answers = str(answers), tables.read(answers)
-    if not 0 < confidence < 1 or replicates < 1:
-        raise BadInput("confidence must lie between 0 and 1, replicates above 0")
+    settings = Settings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
-    bound = [metrics.make(name) for name in using] or [metrics.make(plugin.full_name) for plugin in metrics]
-    answers = _with_model(answers, source, sifted=bool(rejected))
+    bound, lenient = choose(using)
+    answers = with_model(answers, source, sifted=bool(rejected))
     reading.check_columns(answers, Place(source))
     if rejected:
         answers, others = sift(answers, labels)
@@ -170,85 +170,20 @@ def score(
         here = answers["model"] == model
         mine, place = answers.filter(here), Place(source, model, here.arg_true().to_numpy())
         known: tuple[str, ...] = ()
-        for group, part in _groups(mine, by):
+        for group, part in groups(mine, by):
             data = reading.read(part, labels or known, place)  # a wrong row is found in the whole, before any group
             known = data.labels
-            for one in bound:
-                scores.append(_score(one, data, model, group, seed, replicates, confidence))
+            scores += measure(bound, data, group, settings, lenient=lenient)
+    if any(as_metric(one.function).across for one in bound):
+        for group, part in groups(answers, by):
+            models = aligned(part.partition_by("model", maintain_order=True), labels)
+            scores += measure(bound, models[0], group, settings, models=models, lenient=lenient)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and to their variants"
         raise BadInput("nothing to measure", where=source, fix=fix)
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
     return scores
-
-
-def _with_model(answers: pl.DataFrame, source: str, sifted: bool) -> pl.DataFrame:
-    if answers.height == 0:
-        raise BadInput("no answers", where=source, fix="give a table with at least one row")
-    if "model" not in answers.columns:
-        return answers.with_columns(pl.lit("model").alias("model"))
-    if answers["model"].null_count() and not sifted:
-        row = int(answers["model"].is_null().arg_true()[0])
-        fix = "name the model of every answer, or leave the column out"
-        raise BadInput("found nothing", where=Place(source).row(row), field="model", fix=fix)
-    return answers.with_columns(pl.col("model").cast(pl.String))
-
-
-def _score(
-    bound: Bound,
-    data: reading.Answers,
-    model: str,
-    group: str | None,
-    seed: int,
-    replicates: int,
-    confidence: float,
-) -> Score:
-    metric: Metric = as_metric(bound.function)
-    rows = metric.statistics(data)
-    used = rows[:, -1] > 0
-    units = significance.by_cluster(rows, data.cluster)
-    distinct, counts = significance.collapse(units[units[:, -1] > 0])  # the others have nothing to say
-    value = float(metric.combine(significance.totals(distinct, counts)))
-    low = high = None
-    if math.isnan(value):
-        warnings.warn(
-            f"{bound.plugin.name} of {model}: nothing to measure{f' in {group}' if group else ''}",
-            stacklevel=2,
-        )
-    elif counts.sum() > 1:
-        drawn = significance.bootstrap(distinct, counts, metric.combine, replicates, seed, bound.signature)
-        low, high = significance.percentile(drawn, confidence)
-    cluster = "cluster" if "cluster" in data.frame.columns else "bucket"
-    interval = f"interval=percentile(confidence={confidence}, replicates={replicates}, cluster={cluster})"
-    signature = f"{bound.signature} {interval} seed={seed} otherwords={__version__}"
-    evidence = int(data.evidence(metric.uses)[used].sum())
-    return Score(
-        bound.plugin.name,
-        signature,
-        model,
-        group,
-        None if math.isnan(value) else value,
-        low,
-        high,
-        int(used.sum()),
-        evidence,
-    )
-
-
-def _groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | None, pl.DataFrame]]:
-    """The whole table, then its groups: variants by their own value, each with its original for company."""
-    yield None, answers
-    original = pl.col("variant").is_null() | (pl.col("variant").cast(pl.String) == "")
-    for column in by:
-        if column == "label" and "label" not in answers.columns:
-            answers = answers.with_columns(pl.col("gold").alias("label"))  # as it is called in the data
-        if column not in answers.columns:
-            raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
-        for value in answers[column].drop_nulls().unique().sort().to_list():
-            inside = answers.filter(pl.col(column) == value)
-            company = answers.filter(original, pl.col("bucket").is_in(inside["bucket"].unique().implode()))
-            yield f"{column}={value}", pl.concat([company, inside.filter(~original)])
 
 
 def _refuse_twice(names: Sequence[str]) -> None:

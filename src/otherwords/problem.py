@@ -196,7 +196,8 @@ class Batch(Sequence[Problem]):
 class Score:
     """One number that a paper can quote: its value, interval and counts, and the signature that explains it.
 
-    `value` is None where the metric has nothing to measure, and `low`, `high` where there is only one cluster.
+    `value` is None where the metric has nothing to measure, and `low`, `high` where there is only one cluster. `unit`
+    is "share" for what is printed in per cent, else "number".
     """
 
     metric: str
@@ -208,3 +209,4 @@ class Score:
     high: float | None
     n_units: int
     n_answers: int
+    unit: str = "share"

@@ -79,7 +79,7 @@ class _Runner:
         for kind, names in (
             ("generators", self.study.vary),
             ("checks", self.study.check),
-            ("metrics", self.study.metrics),
+            ("metrics", [name for name in self.study.metrics if name != "all"]),
         ):
             for name in names:
                 stages.made(kind, name)
@@ -175,7 +175,7 @@ class _Runner:
         answers = self.folder.read("answers")
         scores = pipeline.score(
             answers, study.metrics, by=study.by, task=self.task, seed=study.seed,
-            replicates=study.replicates, confidence=study.confidence,
+            replicates=study.replicates, confidence=study.confidence, interval=study.interval,
         )  # fmt: skip
         write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
         self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))

@@ -35,6 +35,7 @@ class Study(BaseModel):
     seed: int = 1
     replicates: int = Field(10_000, ge=1)
     confidence: float = Field(0.95, gt=0, lt=1)
+    interval: Literal["percentile", "bca"] = "percentile"
     shard: int = Field(stages.SHARD, ge=1)
 
 

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from .._version import __version__
 from ..errors import OtherwordsError
-from . import answer, cache, check, list_plugins, report, run, score, vary
+from . import answer, cache, check, compare, list_plugins, report, reproduce, run, score, vary
 
 
 class Commands(TyperGroup):
@@ -60,6 +60,8 @@ app.command("vary")(vary.vary)
 app.command("check")(check.check)
 app.command("answer")(answer.answer)
 app.command("score")(score.score)
+app.command("compare")(compare.compare)
+app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)
 app.command("list")(list_plugins.list_plugins)
 app.add_typer(cache.app, name="cache")

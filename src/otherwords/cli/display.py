@@ -1,18 +1,16 @@
-"""What people see: progress bars on standard error, tables on standard output."""
+"""What people see on standard error: progress bars, and what a stage did."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
     from ..pipes import Summary
-    from ..problem import Score
 
 
 def console(stderr: bool = False) -> Console:
@@ -81,28 +79,6 @@ def bars(quiet: bool) -> Iterator[None]:
     finally:
         if listener.task is not None:
             shown.stop()
-
-
-def score_table(scores: Sequence[Score], confidence: float) -> Table:
-    """Scores in per cent with their intervals, a row each."""
-    table = Table(title=None, header_style="bold", row_styles=["", ""])
-    several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
-    names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for name in ("value", f"{confidence:.0%} interval", "buckets", "answers"):
-        table.add_column(name, justify="right", no_wrap=True)
-    last: tuple[str, str | None] | None = None
-    for one in scores:
-        cells = {"model": "", "group": "", "metric": one.metric}
-        if last != (one.model, one.group):  # a name is said once, at the head of its section
-            cells |= {"model": one.model, "group": one.group or "all"}
-            table.add_section()
-        last = (one.model, one.group)
-        interval = "–" if one.low is None or one.high is None else f"{100 * one.low:.1f} – {100 * one.high:.1f}"
-        value = "–" if one.value is None else f"{100 * one.value:.1f} %"
-        table.add_row(*(Text(cells[name]) for name in names), value, interval, f"{one.n_units:,}", f"{one.n_answers:,}")
-    return table
 
 
 def tell(done: Summary, out: str) -> None:

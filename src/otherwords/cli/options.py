@@ -70,12 +70,18 @@ BatchSize = Annotated[
     ),
 ]
 Metrics = Annotated[
-    list[str], typer.Option("--metric", metavar="METRIC", help="A metric (otherwords list metrics). Default: all.")
+    list[str],
+    typer.Option(
+        "--metric", metavar="METRIC", help="A metric (otherwords list metrics), or all. Default: the usual ones."
+    ),
 ]
 By = Annotated[list[str], typer.Option("--by", metavar="COLUMN", help="Also score each group of this column.")]
 Replicates = Annotated[int, typer.Option("--replicates", metavar="N", min=1, help="Bootstrap replicates.")]
 Confidence = Annotated[
     float, typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals.")
+]
+Interval = Annotated[
+    str, typer.Option("--interval", metavar="KIND", help="percentile, or bca: corrected for bias and skew.")
 ]
 Require = Annotated[
     list[str],

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, say, score_table, sentence
+from .display import bars, console, say, sentence
+from .tables import score_table
 
 
 def run(
@@ -52,6 +53,10 @@ def run(
         float | None,
         typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals."),
     ] = None,
+    interval: Annotated[
+        str,
+        typer.Option("--interval", metavar="KIND", help="percentile, or bca: corrected for bias and skew."),
+    ] = "",
     require: opt.Require = [],  # noqa: B006
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -69,7 +74,7 @@ def run(
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
         "label_map": opt.label_map(label_map), "cache": cache,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
-        "batch_size": batch_size,
+        "interval": interval, "batch_size": batch_size,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value not in ("", None, False, [], {})}
     if no_cache:

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import console, score_table
+from .display import console
+from .tables import score_table
 
 
 def score(
@@ -29,6 +30,7 @@ def score(
     ] = "",
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
+    interval: opt.Interval = "percentile",
     require: opt.Require = [],  # noqa: B006
     out: Annotated[
         str,
@@ -61,6 +63,7 @@ def score(
         seed=seed,
         replicates=replicates,
         confidence=confidence,
+        interval=interval,
         rejected=rejected,
         out=out or None,
     )

@@ -24,7 +24,7 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
     """
     check_columns(frame, where)
-    names = tuple(labels) or _label_names(frame, where)
+    names = tuple(labels) or label_names(frame, where)
     varied = is_variant(frame["variant"])
     originals = np.flatnonzero(~varied)
     bucket, size = codes(frame["bucket"], where)
@@ -54,8 +54,8 @@ def check_columns(frame: pl.DataFrame, where: Place) -> None:
             )
 
 
-def _label_names(frame: pl.DataFrame, where: Place) -> tuple[str, ...]:
-    """The labels told by `p:<label>` columns, then all others that occur, sorted."""
+def label_names(frame: pl.DataFrame, where: Place) -> tuple[str, ...]:
+    """Tell the labels from `p:<label>` columns, then all others that occur, sorted."""
     told = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
     gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
     if gold and pred and not gold & pred:

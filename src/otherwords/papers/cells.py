@@ -34,13 +34,13 @@ class Cell:
         """Whether the obtained value rounds to the printed one; None where there is nothing to compare."""
         if self.published is None or self.obtained is None:
             return None
-        return abs(self.obtained - self.published) <= 0.5 * 10**-self.digits + 1e-9
+        return abs(self.obtained - self.published) <= 0.5 * 10.0**-self.digits + 1e-9
 
 
 def against_published(paper: str, obtained: Mapping[Key, float | None]) -> list[Cell]:
     """Set what was obtained beside the values in `<paper>.csv`, in their order, then what the paper does not print."""
-    with (files(__package__) / f"{paper}.csv").open(encoding="utf-8", newline="") as file:
-        printed = {(row["table"], row["row"], row["column"]): row for row in csv.DictReader(file)}
+    text = (files(__package__) / f"{paper}.csv").read_text(encoding="utf-8")
+    printed = {(row["table"], row["row"], row["column"]): row for row in csv.DictReader(text.splitlines())}
     cells = [
         Cell(*key, float(row["published"]), obtained.get(key), _digits(row["published"]), row["reason"])
         for key, row in printed.items()

@@ -71,6 +71,15 @@ def percent(fraction: float) -> str:
     return f"{round(100 * fraction, 1) + 0.0:.1f}".replace("-", "\u2212")
 
 
+def shown(number: float, unit: str) -> str:
+    r"""Print a share in per cent, another number to three places.
+
+    >>> shown(0.5, "share"), shown(12.3456, "number")
+    ('50.0', '12.346')
+    """
+    return percent(number) if unit == "share" else f"{number:.3f}".replace("-", "\u2212")
+
+
 def count(number: int, noun: str) -> str:
     r"""Put a number before its noun, which stays on its line.
 

@@ -63,7 +63,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"percent": numbers.percent, "count": numbers.count}
+    environment.filters |= {"percent": numbers.percent, "shown": numbers.shown, "count": numbers.count}
     return environment.from_string((resources.files(__package__) / "page.html.jinja").read_text(encoding="utf-8"))
 
 

@@ -108,6 +108,8 @@ def few(sample: Sample) -> bool:
 
 def _multinomial(random: np.random.Generator, distinct: Array, counts: Array, replicates: int) -> Array:
     n = int(counts.sum())
+    if n == 0:
+        return np.zeros((replicates, distinct.shape[1]))
     exact, scale = fixed_point(distinct, n)
     sums = [
         random.multinomial(n, counts / n, size=size).astype(np.float64) @ exact

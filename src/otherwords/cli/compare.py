@@ -1,0 +1,81 @@
+"""otherwords compare"""
+
+from __future__ import annotations
+
+import json as json_library
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from . import options as opt
+from .display import console
+from .tables import difference_table
+
+
+def compare(
+    answers: Annotated[
+        str, typer.Argument(metavar="ANSWERS", help="An answers table: a file, a run folder, or - for standard input.")
+    ],
+    other: Annotated[
+        str, typer.Argument(metavar="[ANSWERS]", help="The other model's table; none if the first holds both.")
+    ] = "",
+    model: Annotated[
+        list[str],
+        typer.Option("--model", "-m", metavar="NAME", help="The models to compare: give it twice, in their order."),
+    ] = [],  # noqa: B006
+    metric: Annotated[
+        list[str],
+        typer.Option("--metric", metavar="METRIC", help="A metric (otherwords list metrics), or all. Default: all."),
+    ] = [],  # noqa: B006
+    by: opt.By = [],  # noqa: B006
+    between: Annotated[
+        str,
+        typer.Option("--between", metavar="COLUMN", help="Compare the groups of this column instead of two models."),
+    ] = "",
+    matched: Annotated[
+        bool, typer.Option("--matched", help="With --between: only problems with variants in both groups, paired.")
+    ] = False,
+    task: Annotated[
+        str,
+        typer.Option(
+            "--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the tables."
+        ),
+    ] = "",
+    replicates: opt.Replicates = 10_000,
+    confidence: opt.Confidence = 0.95,
+    interval: opt.Interval = "percentile",
+    out: Annotated[
+        str,
+        typer.Option("-o", "--out", metavar="FILE", help="Write the differences there too: .jsonl, .csv, ..., or -."),
+    ] = "",
+    seed: opt.Seed = 1,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Compare two models, or groups: paired differences with intervals and p-values.
+
+    Only what both models answered counts; what is left out is said. p-values come from swapping whole clusters between
+    the two, and are adjusted for all differences in the table (Holm; Bonferroni and Benjamini-Hochberg in the JSON).
+    """
+    from ..comparison import compare as compare_models
+    from ..comparison import compare_groups
+    from ..errors import BadInput
+
+    settings: dict[str, Any] = {
+        "task": task, "seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval,
+        "out": out or None,
+    }  # fmt: skip
+    using = metric or ["all"]
+    if between and (other or model or by):
+        raise BadInput("--between compares groups of one table", fix="leave out the second table, --model and --by")
+    if matched and not between:
+        raise BadInput("--matched belongs to --between COLUMN")
+    if between:
+        found = compare_groups(answers, between, using, matched=matched, **settings)
+    else:
+        found = compare_models(answers, other or None, using, models=model, by=by, **settings)
+    if json:
+        typer.echo(json_library.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+    elif not quiet and out != "-":
+        console().print(difference_table(found, confidence))

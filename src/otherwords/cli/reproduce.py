@@ -1,0 +1,41 @@
+"""otherwords reproduce"""
+
+from __future__ import annotations
+
+import json as json_library
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import console, say
+from .tables import cell_table
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="paranlu, ie-test or parte.")],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FOLDER", help="Where paranlu/, ie_test/ and parte/ with the data are.")
+    ],
+    table: Annotated[
+        list[str], typer.Option("--table", metavar="TABLE", help="Show this table only, as in 4 or 'Figure 5'.")
+    ] = [],  # noqa: B006
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Recompute a paper's tables from its authors' predictions.
+
+    Shows what is printed, what their data give today, the difference, and the reason where it is known.
+    """
+    from ..papers.reproduction import chosen, reproduce, summary
+
+    cells = chosen(reproduce(paper, data), table)
+    if json:
+        keys = ("table", "row", "column", "published", "obtained")
+        rows = [{key: getattr(cell, key) for key in keys} for cell in cells]
+        typer.echo(json_library.dumps(rows, indent=2, ensure_ascii=False))
+    elif not quiet:
+        for name in dict.fromkeys(cell.table for cell in cells):
+            console().print(cell_table(name, [cell for cell in cells if cell.table == name]))
+        say(summary(cells))

@@ -1,0 +1,171 @@
+"""The difference of one pair, metric by metric: both values, an interval from the bootstrap, a p-value by exchange."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._version import __version__
+from .errors import Unmeasurable
+from .metrics.metric import Metric, as_metric
+from .metrics.table import Answers
+from .registry import Bound
+from .scoring import Settings
+from .significance.beside import Minus, apart, beside
+from .significance.intervals import bca, percentile
+from .significance.resampling import Sample, bootstrap
+from .significance.swapping import exchange_test, swap_test
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of two models (or groups): both values, the first minus the second, and what may be said of it.
+
+    `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
+    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences told together.
+    `p_t` is of a t test over several models' scores, where groups are compared.
+    """
+
+    metric: str
+    signature: str
+    model: str
+    other: str
+    group: str | None
+    value: float | None
+    other_value: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_swap: float | None
+    p_bootstrap: float | None
+    n_units: int
+    n_answers: int
+    unit: str = "share"
+    p_bonferroni: float | None = None
+    p_holm: float | None = None
+    p_bh: float | None = None
+    p_t: float | None = None
+
+
+def differences(
+    chosen: Sequence[Bound],
+    pair: Sequence[Answers],
+    names: Sequence[str],
+    group: str | None,
+    settings: Settings,
+    lenient: bool,
+    shared: bool,
+) -> list[Difference]:
+    """Compare one pair with each metric; `shared` where both were asked the same buckets, which are then paired.
+
+    `lenient` leaves out metrics that need what the tables lack, instead of complaining, and says which.
+    """
+    gathered, left_out = [], []
+    for bound in chosen:
+        metric = as_metric(bound.function)
+        try:
+            one = _gather(bound, metric, pair, shared)
+        except Unmeasurable as error:
+            if not lenient:
+                raise
+            left_out.append(f"{bound.plugin.name} ({error.message})")
+            continue
+        gathered.append(one)
+    if left_out:
+        warnings.warn(f"not compared: {', '.join(left_out)}", stacklevel=3)
+    drawn = bootstrap([one.sample for one in gathered], settings.replicates, settings.seed)
+    found = []
+    for one, values in zip(gathered, drawn, strict=True):
+        found += _told(one, values, pair[0], names, group, settings, shared)
+    return found
+
+
+@dataclass(frozen=True)
+class _Pair:
+    bound: Bound
+    metric: Metric
+    parts: tuple[str, ...]
+    sample: Sample
+    values: tuple[Array, Array]
+    n_units: int
+    n_answers: int
+
+
+def _gather(bound: Bound, metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
+    if metric.across:
+        raise Unmeasurable("it is about all models together", where=bound.plugin.name)
+    rows = [metric.statistics(one) for one in pair]
+    outside = [metric.outside(one) for one in pair] if metric.outside else None
+    if shared:
+        sample = beside(metric, rows, pair[0].cluster, bound.signature, outside)
+    elif outside is None:
+        sample = apart(metric, rows, [one.cluster for one in pair], bound.signature)
+    else:
+        raise Unmeasurable("it looks outside the buckets, which are not shared", where=bound.plugin.name)
+    if min(sample.n, sample.n if sample.outside is None else int(sample.outside[1].sum())) < 2:
+        raise Unmeasurable("fewer than two clusters have something to say", where=bound.plugin.name)
+    used = [row[:, -1] > 0 for row in rows]
+    evidence = [int(one.evidence(metric.uses)[mine].sum()) for one, mine in zip(pair, used, strict=True)]
+    units = int((used[0] | used[1]).sum()) if shared else int(used[0].sum() + used[1].sum())
+    values = Minus(metric).both(sample.totals())
+    answers = max(evidence) if shared else sum(evidence)
+    return _Pair(bound, metric, metric.part_names(pair[0]), sample, values, units, answers)
+
+
+def _told(
+    one: _Pair, drawn: Array, data: Answers, names: Sequence[str], group: str | None, settings: Settings, shared: bool
+) -> list[Difference]:
+    test = swap_test if shared else exchange_test
+    swapped = test(one.sample, settings.replicates, settings.seed)
+    smooth = settings.interval == "bca" and one.metric.smooth
+    low, high = bca(one.sample, drawn, settings.confidence) if smooth else percentile(drawn, settings.confidence)
+    cluster = "cluster" if "cluster" in data.frame.columns else "bucket"
+    about = f"confidence={settings.confidence}, replicates={settings.replicates}, cluster={cluster}"
+    signature = (
+        f"{one.bound.signature} difference={'bca' if smooth else 'percentile'}({about}) "
+        f"test={'swap' if shared else 'exchange'} seed={settings.seed} otherwords={__version__}"
+    )
+    beyond = _beyond_zero(drawn)
+    values = one.sample.value()
+    found = []
+    for i, part in enumerate(one.parts):
+        found.append(
+            Difference(
+                metric=f"{one.bound.plugin.name}:{part}" if part else one.bound.plugin.name,
+                signature=signature,
+                model=names[0],
+                other=names[1],
+                group=group,
+                value=_number(one.values[0][i]),
+                other_value=_number(one.values[1][i]),
+                difference=_number(values[i]),
+                low=_number(low[i]),
+                high=_number(high[i]),
+                p_swap=_number(swapped[i]),
+                p_bootstrap=_number(beyond[i]),
+                n_units=one.n_units,
+                n_answers=one.n_answers,
+                unit="share" if one.metric.share else "number",
+            )
+        )
+    return found
+
+
+def _number(value: Any) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _beyond_zero(drawn: Array) -> Array:
+    """Twice the smaller share of bootstrap differences on one side of zero, zero itself on both, and never 0."""
+    defined = (~np.isnan(drawn)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        side = np.minimum((drawn <= 0).sum(axis=0), (drawn >= 0).sum(axis=0))
+    return np.where(defined > 0, np.minimum(1.0, 2 * (1 + side) / (defined + 1)), np.nan)

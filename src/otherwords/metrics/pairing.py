@@ -1,0 +1,80 @@
+"""Which two are compared: two models, of one table or two, or two groups of one model's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import polars as pl
+
+from ..errors import BadInput
+from ..storage import tables
+from .coding import Place
+from .reading import check_columns, read
+from .splitting import split, with_model
+from .table import Answers
+
+Source = pl.DataFrame | str | Path
+
+
+def load(answers: Source) -> pl.DataFrame:
+    """Read an answers table; a file that names no model is called after itself."""
+    source = "the answers" if isinstance(answers, pl.DataFrame) else str(answers)
+    table = answers if isinstance(answers, pl.DataFrame) else tables.read(answers)
+    if "model" not in table.columns and not isinstance(answers, pl.DataFrame) and table.height:
+        table = table.with_columns(pl.lit(Path(answers).stem).alias("model"))
+    table = with_model(table, source)
+    check_columns(table, Place(source))
+    return table
+
+
+def two_models(answers: Source, other: Source | None, models: Sequence[str]) -> list[pl.DataFrame]:
+    """One table per model, each named; two tables that call their model alike are told apart."""
+    given = [load(one) for one in (answers, other) if one is not None]
+    known = [sorted(one["model"].unique().to_list()) for one in given]
+    wanted = list(models)
+    if not wanted:
+        wanted = known[0] if len(given) == 1 else [names[0] for names in known if len(names) == 1]
+    if len(given) == 1:
+        given, known = given * 2, known * 2
+    there = " and ".join(", ".join(names) for names in known[: 1 if other is None else 2])
+    if len(wanted) != 2 or any(name not in names for name, names in zip(wanted, known, strict=True)):
+        raise BadInput(f"two models are compared; the answers hold {there}", fix="name two of them, in their order")
+    if wanted[0] == wanted[1] and other is None:
+        raise BadInput(f"{wanted[0]} cannot be compared with itself", fix=f"name two of {there}")
+    cut = [table.filter(pl.col("model") == name) for table, name in zip(given, wanted, strict=True)]
+    if wanted[0] == wanted[1]:
+        cut = [one.with_columns((pl.col("model") + f" ({place})").alias("model")) for place, one in enumerate(cut, 1)]
+    return cut
+
+
+def two_groups(
+    answers: pl.DataFrame, column: str, labels: Sequence[str], matched: bool
+) -> list[tuple[str, str, list[Answers]]]:
+    """Each two groups of a column in one model's answers; matched, on the buckets that have variants in both."""
+    parts = {str(value): _with_variants(part) for value, part in split(answers, column)}
+    parts = {value: part for value, part in parts.items() if part.height}
+    if len(parts) < 2:
+        raise BadInput(
+            f"{column} has variants in {len(parts)} group", fix="name a column that tells at least two groups"
+        )
+    names = tuple(labels) or read(answers).labels
+    found = []
+    for one, other in combinations(parts, 2):
+        pair = [parts[one], parts[other]]
+        if matched:
+            pair = [a.join(b.select("bucket").unique(), on="bucket", how="semi").sort("bucket", "variant")
+                    for a, b in (pair, pair[::-1])]  # fmt: skip
+        if all(part.height for part in pair):
+            found.append((f"{column}={one}", f"{column}={other}", [read(part, names) for part in pair]))
+    if not found:
+        fix = "compare the groups without matching"
+        raise BadInput(f"no bucket has variants in two groups of {column}", fix=fix)
+    return found
+
+
+def _with_variants(part: pl.DataFrame) -> pl.DataFrame:
+    """Buckets that have at least one variant in the group."""
+    varied = pl.col("variant").cast(pl.String).fill_null("") != ""
+    return part.filter(varied.any().over("bucket"))

@@ -1,0 +1,62 @@
+"""Two samples as one: two models' rows side by side, cluster by cluster, or two groups each in its own columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..metrics.metric import Metric, Outside
+from .resampling import Sample, by_cluster, collapse
+
+Array = npt.NDArray[Any]
+
+
+class Minus:
+    """Combine both halves of a row of sums, and take the difference: the first minus the second, per part."""
+
+    def __init__(self, metric: Metric):
+        self.combine: Callable[[Array], Array] = metric.combine
+        self.vector = bool(metric.parts)
+
+    def both(self, totals: Array) -> tuple[Array, Array]:
+        """The values of the two, each with its parts along the last axis."""
+        half = totals.shape[-1] // 2
+        one, other = (np.asarray(self.combine(side)) for side in (totals[..., :half], totals[..., half:]))
+        return (one, other) if self.vector else (one[..., None], other[..., None])
+
+    def __call__(self, totals: Array) -> Array:
+        """The difference, per part."""
+        one, other = self.both(totals)
+        return np.asarray(one - other)
+
+
+def beside(
+    metric: Metric, rows: Sequence[Array], cluster: Array, name: str, outside: Sequence[Outside] | None = None
+) -> Sample:
+    """Pair two models: a cluster's sums for the one beside those for the other; they are drawn and swapped together.
+
+    Items from outside the buckets are paired by name, so that both models are seen on the same.
+    """
+    width = rows[0].shape[1]
+    units = by_cluster(np.concatenate(rows, axis=1), cluster)
+    told = collapse(units[(units[:, width - 1] > 0) | (units[:, -1] > 0)])
+    return Sample(*told, Minus(metric), name, None if outside is None else collapse(_same_items(outside)))
+
+
+def apart(metric: Metric, rows: Sequence[Array], clusters: Sequence[Array], name: str) -> Sample:
+    """Two groups of different units: the one inside, the other outside, each with zeros in the other's columns."""
+    told = []
+    for place, (mine, cluster) in enumerate(zip(rows, clusters, strict=True)):
+        units = by_cluster(mine, cluster)
+        units = units[units[:, -1] > 0]
+        blank = np.zeros_like(units)
+        told.append(collapse(np.concatenate([blank, units] if place else [units, blank], axis=1)))
+    return Sample(*told[0], Minus(metric), name, told[1])
+
+
+def _same_items(outside: Sequence[Outside]) -> Array:
+    _, *places = np.intersect1d(outside[0].names, outside[1].names, assume_unique=True, return_indices=True)
+    return np.concatenate([one.rows[place] for one, place in zip(outside, places, strict=True)], axis=1)
