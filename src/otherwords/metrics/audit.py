@@ -1,0 +1,57 @@
+"""Audit lists: the problems that all models trip over, with every model's answers, for somebody to look at.
+
+Of the 31 seeds that no model of MERGE got right, only 29 % have the right label; so before a list like this is read as
+a weakness of the models, its labels should be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from .across import are_hard, are_never_right
+from .metric import Array
+from .splitting import aligned, with_model
+from .table import Answers
+
+
+def list_hard_cases(answers: pl.DataFrame, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
+    """The problems that every model gets right, and wrong in a variant (`every`: in all of them).
+
+    A row per problem, in the order of their names: `variants` counts them, `pred:<model>` is the answer to the
+    original, `right:<model>` the number of variants answered right. What the originals have besides comes along: their
+    texts, and the annotators' labels where the data has them.
+
+    >>> rows = {"bucket": ["a"] * 3, "variant": [None, "1", "2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
+    >>> list_hard_cases(pl.DataFrame({**rows, "model": ["m"] * 3})).row(0, named=True)
+    {'bucket': 'a', 'gold': 'yes', 'variants': 2, 'pred:m': 'yes', 'right:m': 1}
+    """
+    models = _models(answers, labels)
+    return _listed(models, are_hard(models, every))
+
+
+def list_never_right(answers: pl.DataFrame, labels: Sequence[str] = ()) -> pl.DataFrame:
+    """The problems none of whose variants any model answers right, in the same columns as `list_hard_cases`.
+
+    >>> rows = {"bucket": ["a"] * 2, "variant": [None, "1"], "gold": ["yes"] * 2, "pred": ["yes", "no"]}
+    >>> list_never_right(pl.DataFrame({**rows, "annotators": ["yes no no", None]})).row(0)
+    ('a', 'yes', 1, 'yes', 0, 'yes no no')
+    """
+    models = _models(answers, labels)
+    return _listed(models, are_never_right(models))
+
+
+def _models(answers: pl.DataFrame, labels: Sequence[str]) -> list[Answers]:
+    named = with_model(answers, "the answers").sort("model", maintain_order=True)
+    return aligned(named.partition_by("model", maintain_order=True), labels)
+
+
+def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:
+    first = models[0].frame[models[0].originals]
+    along = first.drop("bucket", "gold", "variant", "pred", "model", "^p:.*$", strict=False)
+    table = first.select("bucket", "gold").with_columns(pl.Series("variants", models[0].variants[1]))
+    for one in models:
+        pred = one.frame["pred"].gather(one.originals)
+        table = table.with_columns(pred.alias(f"pred:{one.model}"), pl.Series(f"right:{one.model}", one.variants[0]))
+    return pl.concat([table, along], how="horizontal").filter(pl.Series(chosen)).sort("bucket")
