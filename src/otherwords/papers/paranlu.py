@@ -1,0 +1,179 @@
+"""ParaNLU's tables from the authors' released predictions (Srikanth et al. 2024, TACL).
+
+What cannot be had: GPT-3's answers to the buckets were not released, only its sample of the test sets. Table 7 splits
+the buckets by a RoBERTa that saw the update alone; the release has a bag of words in its place, and that one's test
+files are copies of the full-input model's, so that its corrected values borrow another model's weights: it has a table
+"7 (bag of words)" of its own. Figures 3 and 8 plot the last two columns of Table 4; the models of Figure 6,
+RoBERTa-large in the text, are RoBERTa-base in the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from ..metrics import accuracy, reading
+from ..metrics.consistency import agreement
+from ..metrics.corrected import corrected, coverage
+from ..metrics.metric import Array, as_metric
+from ..metrics.table import Answers
+from ..metrics.testset import confidence_in
+from ..metrics.words import lexical_distance
+from ..registry import metrics
+from .cells import Cell, Key, against_published, find
+
+Obtained = Iterator[tuple[Key, float]]
+SPLITS = ("a-NLI", "d-SNLI", "d-ATOMIC", "d-SOCIAL")
+TABLE_4 = {
+    "Lexical (BoW)": "bow",
+    "BiLSTM": "bilstm",
+    "RoBERTa": "roberta-large",
+    "DeBERTa-V3": "deberta-v3-large",
+    "Unified RoBERTa": "roberta-large-unified",
+    "GPT-3 Curie": "gpt3-curie",
+}
+#: Tokens of pretraining, and the share of the training set used for fine-tuning.
+FIGURE_5 = {"1M": "roberta-med-small-1M"} | {size: f"roberta-base-{size}" for size in ("10M", "100M", "1B")}
+FIGURE_6 = {f"{share} %": f"roberta-base-ft{share / 100:g}" for share in (1, 5, 10, 50)}
+FIGURE_5["30B"] = FIGURE_6["100 %"] = "roberta-base"
+LABELS = ("0", "1")
+
+
+def reproduce(data: Path) -> list[Cell]:
+    """Every cell of Tables 2, 4, 6 and 7 and of Figures 5 and 6 from `data`/paranlu, and what the paper leaves out."""
+    names = ("problems", "paraphrases", "pred_originals", "pred_paraphrases", "pred_testset")
+    problems, paraphrases, originals, variants, testset = (
+        pl.read_parquet(path) for path in find(data, "paranlu", *(f"{name}.parquet" for name in names))
+    )
+    main = paraphrases.filter(pl.col("collection") == "main")
+    runs = _runs(originals, variants, testset)
+    obtained = dict(_table_2(main))
+    obtained |= dict(_table_4(runs, testset))
+    obtained |= dict(_table_6(problems, main))
+    obtained |= dict(_table_7(runs))
+    obtained |= dict(_figure("Figure 5", FIGURE_5, runs)) | dict(_figure("Figure 6", FIGURE_6, runs))
+    return against_published("paranlu", obtained)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model on one split: its answers to the buckets, and its confidence on the test set."""
+
+    answers: Answers
+    test_confidence: Array
+
+    def percent(self, metric: str) -> float:
+        """The value of a registered metric."""
+        made = as_metric(metrics.make(metric).function)
+        return 100 * float(made.combine(made.statistics(self.answers).sum(axis=0)))
+
+    def corrected(self, what: str, renormalise: bool = False) -> float:
+        """A~ or P~_C."""
+        k, n = self.answers.variants
+        values = k / n if what == "A~" else agreement(k, n)
+        return 100 * corrected(values, self.confidence, self.test_confidence, renormalise)
+
+    @property
+    def confidence(self) -> Array:
+        """In the right label, on each bucket's original."""
+        of = self.answers
+        return confidence_in(of.gold, of.labels, of.frame, of.model)[of.originals]
+
+    def among(self, buckets: Collection[str]) -> Run:
+        """The same model on some of the buckets; the test set stays whole, as in the paper."""
+        frame = self.answers.frame.filter(pl.col("bucket").is_in(list(buckets)))
+        return Run(reading.read(frame, LABELS), self.test_confidence)
+
+
+def _runs(originals: pl.DataFrame, variants: pl.DataFrame, testset: pl.DataFrame) -> dict[tuple[str, str], Run]:
+    names = {"bucket_id": "bucket", "pos": "variant", "p0": "p:0", "p1": "p:1"}
+    both = pl.concat([originals, variants.drop("paraphrase_id")], how="diagonal_relaxed")
+    both = both.filter(pl.col("collection") == "main").rename(names)
+    tests = testset.rename({"p0": "p:0", "p1": "p:1"}).partition_by("split", "model", as_dict=True)
+    runs = {}
+    for (split, model), frame in both.partition_by("split", "model", as_dict=True).items():
+        test = tests[split, model]
+        confidence = confidence_in(test["gold"].to_numpy(), LABELS, test, model)
+        runs[str(split), str(model)] = Run(reading.read(frame, LABELS), confidence)
+    return runs
+
+
+def _table_2(main: pl.DataFrame) -> Obtained:
+    for split in SPLITS:
+        sizes = main.filter(pl.col("split") == split).group_by("bucket_id").len()["len"].to_numpy()
+        yield ("2", split, "# original"), float(len(sizes))
+        yield ("2", split, "# paraphrases"), float(sizes.sum())
+        yield ("2", split, "mean # paraphrases/ex"), float(sizes.mean())
+        yield ("2", split, "std"), float(sizes.std())
+
+
+def _table_4(runs: dict[tuple[str, str], Run], testset: pl.DataFrame) -> Obtained:
+    for row, model in TABLE_4.items():
+        for split in SPLITS:
+            test = testset.filter(pl.col("split") == split, pl.col("model") == model)
+            if test.height:
+                yield ("4", row, f"{split} A_T"), 100 * accuracy(test["gold"], test["pred"])
+            if run := runs.get((split, model)):
+                yield ("4", row, f"{split} A_O"), run.percent("accuracy_original")
+                yield ("4", row, f"{split} A_par"), run.percent("accuracy_variants")
+                yield ("4", row, f"{split} P_C"), run.percent("p_c")
+                yield from _corrected("4", row, split, run)
+                yield from _beyond(row, split, run)
+
+
+def _corrected(table: str, row: str, split: str, run: Run, renormalise: bool = False) -> Obtained:
+    for what in ("A~", "P~_C"):
+        yield (table, row, f"{split} {what}"), run.corrected(what, renormalise)
+
+
+def _beyond(row: str, split: str, run: Run) -> Obtained:
+    """What the paper does not print beside Table 4."""
+    yield ("4 (distinct pairs)", row, f"{split} P_C"), run.percent("p_c_distinct")
+    yield from _corrected("4 (renormalised)", row, split, run, renormalise=True)
+    yield ("4 (coverage)", row, f"{split} coverage"), 100 * coverage(run.confidence, run.test_confidence)
+    yield ("4 (PVAP)", row, f"{split} PVAP"), run.percent("pvap")
+    yield ("4 (PVAP)", row, f"{split} PVAP distinct pairs"), run.percent("pvap_distinct")
+
+
+def _table_6(problems: pl.DataFrame, main: pl.DataFrame) -> Obtained:
+    """Lexical distance, pooled over paraphrases; an a-NLI problem has two targets, whose mean it is."""
+    pairs = main.join(problems, on=["split", "bucket_id"], suffix="_of")
+    for split in SPLITS:
+        here = pairs.filter(pl.col("split") == split)
+        targets = [(f"target{i}", f"target{i}_of") for i in (1, 2) if here[f"target{i}"].null_count() < here.height]
+        each = [[lexical_distance(*pair) for pair in here.select(names).iter_rows()] for names in targets]
+        yield ("6", f"{split} human", "lex"), 100 * float(np.mean(each))
+
+
+def _table_7(runs: dict[tuple[str, str], Run]) -> Obtained:
+    """Buckets by whether the partial-input model is right on the original, which makes its A_O 100 or 0."""
+    for split in SPLITS[1:]:
+        partial, full = runs[split, "bow-partial"], runs[split, "roberta-large"]
+        of = partial.answers
+        names = of.frame["bucket"].gather(of.originals)
+        for kind, right in (("likely", True), ("unlikely", False)):
+            some = names.filter(of.correct[of.originals] == right).to_list()
+            yield from _split_by_artifact(f"{split} {kind}", partial.among(some), full.among(some))
+
+
+def _split_by_artifact(row: str, partial: Run, full: Run) -> Obtained:
+    yield ("7", row, "partial A_O"), partial.percent("accuracy_original")
+    for name, run in (("partial", partial), ("full", full)):
+        yield ("7 (bag of words)", row, f"{name} A_O"), run.percent("accuracy_original")
+        yield ("7 (bag of words)", row, f"{name} A_par"), run.percent("accuracy_variants")
+        yield ("7 (bag of words)", row, f"{name} A~"), run.corrected("A~")
+        yield ("7 (bag of words)", row, f"{name} A~ renormalised"), run.corrected("A~", renormalise=True)
+        covered = coverage(run.confidence, run.test_confidence)
+        yield ("7 (bag of words)", row, f"{name} coverage"), 100 * covered
+    yield ("7 (bag of words)", row, "P_C"), full.percent("p_c")
+    yield ("7 (bag of words)", row, "P~_C"), full.corrected("P~_C")
+
+
+def _figure(table: str, models: dict[str, str], runs: dict[tuple[str, str], Run]) -> Obtained:
+    for row, model in models.items():
+        for split in SPLITS[1:]:
+            yield from _corrected(table, row, split, runs[split, model])
