@@ -54,7 +54,7 @@ import time, polars as pl
 from otherwords.metrics import reading as answers
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
-from otherwords import significance
+from otherwords.significance.resampling import Sample, bootstrap, by_cluster, collapse
 names = ("accuracy_original.v1", "accuracy_variants.v1", "p_c.v1", "flip_rate.v1")
 chosen = [as_metric(metrics.make(name).function) for name in names]
 frame = pl.read_parquet(sys.argv[1])
@@ -67,8 +67,7 @@ for _ in range(3):
     times.append(time.perf_counter() - start)
 start = time.perf_counter()
 for one, part in zip(chosen, rows):
-    distinct, counts = significance.collapse(significance.by_cluster(part, data.cluster))
-    significance.bootstrap(distinct, counts, one.combine, 10_000, 1)
+    bootstrap([Sample(*collapse(by_cluster(part, data.cluster)), one.combine)], 10_000, 1)
 report(seconds=sorted(times)[1], intervals=time.perf_counter() - start, values=values)
 """
 

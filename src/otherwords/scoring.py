@@ -95,7 +95,11 @@ def measure(
     told = [one for one in measured if _can_vary(one.sample)]
     values = bootstrap([one.sample for one in told], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(told, values, strict=True)}
-    return [score for one in measured for score in _scores(one, drawn.get(id(one)), data, model, group, settings)]
+    scores = [score for one in measured for score in _scores(one, drawn.get(id(one)), data, model, group, settings)]
+    if nothing := [score.metric for score in scores if score.value is None]:
+        where = f" in {group}" if group else ""
+        warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}", stacklevel=3)
+    return scores
 
 
 def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ()) -> tuple[Array, Array]:
@@ -146,10 +150,7 @@ def _scores(
     scores = []
     for part, value, ends in zip(one.parts, values, zip(low, high, strict=True), strict=True):
         name = f"{one.bound.plugin.name}:{part}" if part else one.bound.plugin.name
-        if math.isnan(value):
-            where = f" in {group}" if group else ""
-            warnings.warn(f"{name} of {model}: nothing to measure{where}", stacklevel=4)
-        elif drawn is not None and one.metric.combine is ratio and ends[0] == ends[1] == value and value in (0, 1):
+        if drawn is not None and one.metric.combine is ratio and ends[0] == ends[1] == value and value in (0, 1):
             # All replicates alike: the clusters seen so far cannot tell how rare the other answer is.
             ends = wilson(value * one.sample.n, one.sample.n, settings.confidence)
         unit = "share" if one.metric.share else "number"

@@ -10,10 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
-from otherwords import significance
 from otherwords.metrics.metric import ratio
 from otherwords.pipeline import score
+from otherwords.significance import resampling
+from otherwords.significance.intervals import bca, percentile
+from otherwords.significance.resampling import Sample, by_cluster, collapse
 from otherwords.storage.files import seed_for
 
 Array = np.ndarray[Any, Any]
@@ -40,8 +43,16 @@ def naive_bootstrap(rows: Array, cluster: Array, replicates: int, seed: int) -> 
 
 
 def ours(rows: Array, cluster: Array, replicates: int = 4_000, seed: int = 1) -> Array:
-    distinct, counts = significance.collapse(significance.by_cluster(rows, cluster))
-    return significance.bootstrap(distinct, counts, ratio, replicates, seed)
+    return bootstrap(*collapse(by_cluster(rows, cluster)), replicates, seed)
+
+
+def one_part(totals: Array) -> Array:
+    return ratio(totals)[..., None]
+
+
+def bootstrap(distinct: Array, counts: Array, replicates: int, seed: int, name: str = "") -> Array:
+    [drawn] = resampling.bootstrap([Sample(distinct, counts, one_part, name)], replicates, seed)
+    return drawn[:, 0]
 
 
 @pytest.mark.parametrize(("clusters", "buckets"), [(12, 1), (40, 3), (100, 2)])
@@ -147,9 +158,10 @@ def test_one_cluster_with_variants_has_no_interval_whatever_stands_beside_it() -
     table = pl.DataFrame(
         {"bucket": list("aabcd"), "variant": [None, "1", *[None] * 3], "gold": ["x"] * 5, "pred": list("xyxxy")}
     )
-    found = {one.metric: one for one in score(table, replicates=100)}
+    names = ("accuracy_variants", "flip_rate", "p_c")
+    found = {one.metric: one for one in score(table, ["accuracy_original", *names], replicates=100)}
     assert found["accuracy_original"].low is not None
-    for name in ("accuracy_variants", "flip_rate", "p_c"):
+    for name in names:
         assert found[name].n_units == 1
         assert (found[name].low, found[name].high) == (None, None)
 
@@ -164,85 +176,166 @@ def fractions(count: int, seed: int = 4) -> Array:
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6, 0.0])
 def test_fixed_point_sums_equal_float_sums(scale: float) -> None:
-    rows = fractions(500) * [scale, 1]
-    distinct, counts = significance.collapse(rows)
-    random = np.random.default_rng(seed_for(3, "bootstrap", "name"))
-    weights = significance._weights(random, counts, len(rows), 300)
+    rows = np.random.default_rng(7).random((500, 2)) * [scale, 1]
+    sample = Sample(*collapse(rows), one_part)
+    assert not resampling.few(sample)
+    random = np.random.default_rng(seed_for(3, "bootstrap units", "500"))
+    weights = resampling._weights(random, 500, 300)
     assert (weights.sum(axis=1) == len(rows)).all()
+    distinct = sample.distinct
     expected = ratio(np.stack([[math.fsum(w * column) for column in distinct.T] for w in weights]))
-    found = significance.bootstrap(distinct, counts, ratio, 300, 3, "name")
+    found = bootstrap(distinct, sample.counts, 300, 3)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * scale)
 
 
 def test_fixed_point_rows_are_whole_and_small_enough_to_add_exactly() -> None:
     rows = fractions(1_000)
-    whole, scale = significance._fixed_point(rows, len(rows))
+    whole, scale = resampling.fixed_point(rows, len(rows))
     assert (whole == np.round(whole)).all()
     assert np.abs(whole).max() * len(rows) <= 2**53
     assert np.abs(whole / scale - rows).max() < 1e-12
-    counts, ones = significance._fixed_point(np.array([[3, 4], [0, 1]]), 2)
+    counts, ones = resampling.fixed_point(np.array([[3, 4], [0, 1]]), 2)
     assert (counts.tolist(), ones.tolist()) == ([[3.0, 4.0], [0.0, 1.0]], [1.0, 1.0])
 
 
-def test_both_ways_to_draw_weights_agree_in_distribution() -> None:
-    counts, n = np.array([70, 20, 9, 1]), 100
-    multinomial = significance._weights(np.random.default_rng(1), counts, n, 4_000)  # few distinct rows
-    ones = np.ones(n, dtype=np.int64)
-    counted = significance._weights(np.random.default_rng(2), ones, n, 4_000)  # all distinct: units are counted
-    assert multinomial.shape == (4_000, 4)
-    assert counted.shape == (4_000, n)
-    owner = np.repeat(np.arange(4), counts)
-    merged = np.stack([counted[:, owner == one].sum(axis=1) for one in range(4)], axis=1)
-    for column, count in enumerate(counts):
-        exact = stats.binom(n, count / n)
-        for drawn in (multinomial[:, column], merged[:, column]):
-            assert drawn.mean() == pytest.approx(count, abs=4 * exact.std() / math.sqrt(4_000))
-            assert drawn.var() == pytest.approx(exact.var(), rel=0.12)
-        assert stats.ks_2samp(multinomial[:, column], merged[:, column]).pvalue > 0.01
-    assert np.corrcoef(merged.T)[0, 1] == pytest.approx(np.corrcoef(multinomial.T)[0, 1], abs=0.03)
+def test_units_are_drawn_as_a_multinomial() -> None:
+    n = 100
+    weights = resampling._weights(np.random.default_rng(2), n, 4_000)
+    owner = np.repeat(np.arange(4), [70, 20, 9, 1])
+    merged = np.stack([weights[:, owner == one].sum(axis=1) for one in range(4)], axis=1)
+    exact = np.random.default_rng(1).multinomial(n, [0.7, 0.2, 0.09, 0.01], 4_000)
+    for column, share in enumerate([0.7, 0.2, 0.09, 0.01]):
+        assert merged[:, column].mean() == pytest.approx(n * share, abs=0.3)
+        assert merged[:, column].var() == pytest.approx(stats.binom(n, share).var(), rel=0.12)
+        assert stats.ks_2samp(exact[:, column], merged[:, column]).pvalue > 0.01
+    assert np.corrcoef(merged.T)[0, 1] == pytest.approx(np.corrcoef(exact.T)[0, 1], abs=0.03)
 
 
 def test_both_ways_give_the_same_interval_for_the_same_data() -> None:
     rows, _ = flips_by_cluster(200, 1, seed=6)
-    distinct, counts = significance.collapse(rows)
-    assert len(counts) * 3 < len(rows)
-    collapsed = significance.bootstrap(distinct, counts, ratio, 4_000, 1)
-    row_by_row = significance.bootstrap(rows, np.ones(len(rows), dtype=np.int64), ratio, 4_000, 1)
-    assert stats.ks_2samp(collapsed, row_by_row).pvalue > 0.01
-    assert collapsed.std() == pytest.approx(row_by_row.std(), rel=0.06)
+    distinct, counts = collapse(rows)
+    assert resampling.few(Sample(distinct, counts, one_part)) == (len(counts) <= 8 or len(counts) * 10 < 200)
+    collapsed = resampling._multinomial(np.random.default_rng(1), distinct, counts, 4_000)
+    [row_by_row] = resampling._shared([Sample(rows, np.ones(len(rows), dtype=np.int64), one_part)], 200, 4_000, 1)
+    one, other = ratio(collapsed), ratio(row_by_row)
+    assert stats.ks_2samp(one, other).pvalue > 0.01
+    assert one.std() == pytest.approx(other.std(), rel=0.06)
+
+
+def test_a_sample_does_not_depend_on_the_company_it_is_bootstrapped_in() -> None:
+    random = np.random.default_rng(3)
+    samples = [Sample(*collapse(random.random((60, 2))), one_part, name) for name in "abc"]
+    samples.append(Sample(np.array([[1, 2], [0, 2]]), np.array([20, 40]), one_part, "few"))
+    samples.append(Sample(*collapse(random.random((61, 2))), one_part, "other size"))
+    together = resampling.bootstrap(samples, 40, 1)
+    for one, found in zip(samples, together, strict=True):
+        [alone] = resampling.bootstrap([one], 40, 1)
+        assert alone.tobytes() == found.tobytes()
+
+
+def test_rows_from_outside_are_drawn_apart() -> None:
+    """A ratio whose denominator comes from another sample varies as both do."""
+    random = np.random.default_rng(1)
+    inside = np.stack([random.binomial(1, 0.4, 300), np.zeros(300, dtype=np.int64)], axis=1)
+    outside = np.stack([np.zeros(500, dtype=np.int64), random.binomial(1, 0.5, 500)], axis=1)
+    [drawn] = resampling.bootstrap([Sample(*collapse(inside), one_part, "x", collapse(outside))], 20_000, 1)
+    p, q = inside[:, 0].mean(), outside[:, 1].mean()
+    relative = (1 - p) / (300 * p) + (1 - q) / (500 * q)  # variances of the logarithms add up
+    assert np.log(drawn).std() == pytest.approx(math.sqrt(relative), rel=0.05)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_bca_agrees_with_scipys(confidence: float) -> None:
+    """On skewed ratios, where it differs from the percentile interval by far more than the tolerance."""
+    random = np.random.default_rng(4)
+    rows = np.stack([random.lognormal(0, 1.2, 80), random.integers(1, 5, 80)], axis=1)
+    sample = Sample(*collapse(rows), one_part)
+    [drawn] = resampling.bootstrap([sample], 40_000, 1)
+    (low,), (high,) = bca(sample, drawn, confidence)
+    theirs = stats.bootstrap(
+        (rows[:, 0], rows[:, 1]),
+        lambda top, bottom, axis: top.sum(axis) / bottom.sum(axis),
+        paired=True, n_resamples=40_000, confidence_level=confidence, method="BCa", rng=np.random.default_rng(9),
+    )  # fmt: skip
+    slack = 0.06 * theirs.standard_error
+    assert low == pytest.approx(theirs.confidence_interval.low, abs=slack)
+    assert high == pytest.approx(theirs.confidence_interval.high, abs=slack)
+    (plain,), _ = percentile(drawn, confidence)
+    assert abs(low - plain) > slack
+
+
+def test_bca_of_two_samples_agrees_with_scipys() -> None:
+    random = np.random.default_rng(8)
+    one, other = random.lognormal(0, 1, 50), random.lognormal(0.2, 1, 90)
+    inside = np.stack([one, np.zeros(50), np.ones(50), np.zeros(50)], axis=1)
+    outside = np.stack([np.zeros(90), other, np.zeros(90), np.ones(90)], axis=1)
+
+    def quotient(totals: Array) -> Array:
+        return ((totals[..., 0] / totals[..., 2]) / (totals[..., 1] / totals[..., 3]))[..., None]
+
+    sample = Sample(*collapse(inside), quotient, "q", collapse(outside))
+    drawn = quotient(resampling._with_outside(sample, resampling._shared([sample], 50, 30_000, 1)[0], 30_000, 1))
+    (low,), (high,) = bca(sample, drawn, 0.95)
+    theirs = stats.bootstrap(
+        (one, other), lambda x, y, axis: x.mean(axis) / y.mean(axis),
+        n_resamples=30_000, method="BCa", rng=np.random.default_rng(2),
+    )  # fmt: skip
+    slack = 0.08 * theirs.standard_error
+    assert low == pytest.approx(theirs.confidence_interval.low, abs=slack)
+    assert high == pytest.approx(theirs.confidence_interval.high, abs=slack)
+
+
+def test_bca_falls_back_where_nothing_can_be_corrected() -> None:
+    sample = Sample(np.array([[2, 4]]), np.array([30]), one_part)
+    [drawn] = resampling.bootstrap([sample], 50, 1)
+    assert [end.tolist() for end in bca(sample, drawn, 0.95)] == [[0.5], [0.5]]
 
 
 def test_draws_depend_on_seed_and_name_only() -> None:
     rows, cluster = flips_by_cluster(30, 2, seed=3)
-    distinct, counts = significance.collapse(significance.by_cluster(rows, cluster))
+    distinct, counts = collapse(by_cluster(rows, cluster))
 
     def draw(replicates: int = 50, seed: int = 1, name: str = "a") -> list[float]:
-        return significance.bootstrap(distinct, counts, ratio, replicates, seed, name).tolist()  # type: ignore[no-any-return]
+        return bootstrap(distinct, counts, replicates, seed, name).tolist()  # type: ignore[no-any-return]
 
     assert draw() == draw()
     assert draw(replicates=80)[:50] == draw()  # more replicates go on where fewer ended
     assert draw(seed=2) != draw()
-    assert draw(name="b") != draw()
+    few = np.array([[1, 3], [2, 3]]), np.array([15, 15])
+    assert bootstrap(*few, 50, 1, "a").tolist() != bootstrap(*few, 50, 1, "b").tolist()
 
 
 def test_alike_clusters_leave_nothing_uncertain() -> None:
     distinct, counts = np.array([[2, 3]]), np.array([40])
-    assert set(significance.bootstrap(distinct, counts, ratio, 20, 1).tolist()) == {2 / 3}
+    assert set(bootstrap(distinct, counts, 20, 1).tolist()) == {2 / 3}
 
 
 @pytest.mark.parametrize(("right", "of"), [(1, 3), (2, 3), (1, 7), (3, 9), (5, 6)])
 def test_alike_buckets_have_an_interval_of_no_width_around_the_value(right: int, of: int) -> None:
     rows = np.repeat([[right, of]], 37, axis=0)
-    for one in score(answers(rows), replicates=50):
+    for one in score(answers(rows), ["accuracy_variants", "flip_rate", "p_c"], replicates=50):
         assert one.low == pytest.approx(one.value, abs=1e-12)
         assert one.high == pytest.approx(one.value, abs=1e-12)
 
 
 def test_percentile_by_hand() -> None:
-    values = np.arange(101) / 100
-    assert significance.percentile(values, 0.9) == pytest.approx((0.05, 0.95))
-    assert significance.percentile(np.array([np.nan, 0.5, np.nan]), 0.95) == (0.5, 0.5)
-    assert significance.percentile(np.array([np.nan]), 0.95) == (None, None)
+    values = np.stack([np.arange(101) / 100, np.full(101, np.nan)], axis=1)
+    values[:2, 1] = 0.5
+    low, high = percentile(values, 0.9)
+    assert low.tolist() == pytest.approx([0.05, 0.5])
+    assert high.tolist() == pytest.approx([0.95, 0.5])
+    assert np.isnan(percentile(np.full((3, 1), np.nan), 0.95)).all()
+
+
+@pytest.mark.parametrize("pred", ["x", "y"])
+def test_a_share_of_zero_or_one_gets_wilsons_interval_over_its_clusters(pred: str) -> None:
+    """All replicates are alike there, which is not to know for sure."""
+    rows = {"bucket": ["a", "a", "b", "b", "c", "c"], "variant": [None, "1"] * 3, "gold": ["x"] * 6}
+    table = pl.DataFrame({**rows, "pred": ["x", pred] * 3})
+    [one] = score(table, ["accuracy_variants"])
+    expected = proportion_confint(3 if pred == "x" else 0, 3, method="wilson")
+    assert (one.low, one.high) == pytest.approx(expected, abs=1e-12)
+    assert "alike=wilson" in one.signature
 
 
 def test_wider_confidence_gives_a_wider_interval_around_the_same_value() -> None:

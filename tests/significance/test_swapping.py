@@ -1,0 +1,100 @@
+"""Exchange tests: against exact enumeration, against scipy, and at their nominal level where nothing differs."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from otherwords.metrics.metric import Metric
+from otherwords.significance.beside import apart, beside
+from otherwords.significance.swapping import exchange_test, swap_test
+
+Array = np.ndarray[Any, Any]
+RATE = Metric(lambda answers: answers)
+
+
+def rate(rows: Array) -> float:
+    return float(rows[:, 0].sum() / rows[:, 1].sum())
+
+
+def two(seed: int, n: int, shift: float = 0.0) -> tuple[Array, Array]:
+    random = np.random.default_rng(seed)
+    count = random.integers(1, 5, n)
+    return tuple(np.stack([random.binomial(count, 0.4 + s), count], axis=1) for s in (0.0, shift))  # type: ignore[return-value]
+
+
+def test_swapping_agrees_with_all_2_to_the_n_swaps() -> None:
+    one, other = two(3, 10, shift=0.25)
+    observed, large = abs(rate(one) - rate(other)), 0
+    for sides in product([False, True], repeat=10):
+        side = np.array(sides)[:, None]
+        a, b = np.where(side, other, one), np.where(side, one, other)
+        large += abs(rate(a) - rate(b)) >= observed - 1e-12
+    exact = large / 2**10
+    [p] = swap_test(beside(RATE, [one, other], np.arange(10), "x"), 40_000, 1)
+    assert p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 40_000))
+
+
+def test_swapping_agrees_with_scipys_permutation_test() -> None:
+    one, other = two(5, 60, shift=0.1)
+    theirs = stats.permutation_test(
+        (one[:, 0] / one[:, 1], other[:, 0] / other[:, 1]), lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples", n_resamples=20_000, vectorized=True, rng=np.random.default_rng(1),
+    )  # fmt: skip
+    means = [np.stack([side[:, 0] / side[:, 1], np.ones(60)], axis=1) for side in (one, other)]
+    [p] = swap_test(beside(RATE, means, np.arange(60), "x"), 20_000, 1)
+    assert p == pytest.approx(theirs.pvalue, abs=0.015)
+
+
+def test_exchange_agrees_with_scipys_permutation_test() -> None:
+    random = np.random.default_rng(4)
+    one, other = random.integers(0, 5, 25), random.integers(1, 6, 40)
+    theirs = stats.permutation_test(
+        (one, other), lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
+        n_resamples=20_000, vectorized=True, rng=np.random.default_rng(1),
+    )  # fmt: skip
+    rows = [np.stack([side, np.ones(len(side), dtype=np.int64)], axis=1) for side in (one, other)]
+    [p] = exchange_test(apart(RATE, rows, [np.arange(25), np.arange(40)], "x"), 20_000, 1)
+    assert p == pytest.approx(theirs.pvalue, abs=0.015)
+
+
+@pytest.mark.parametrize("float_rows", [False, True])
+def test_a_model_against_itself_and_against_its_opposite(float_rows: bool) -> None:
+    one, _ = two(1, 40)
+    kind = np.float64 if float_rows else np.int64
+    [same] = swap_test(beside(RATE, [one.astype(kind)] * 2, np.arange(40), "x"), 500, 1)
+    assert same == 1.0
+    worst = np.stack([np.zeros(40, dtype=kind), one[:, 1]], axis=1)
+    best = np.stack([one[:, 1], one[:, 1]], axis=1).astype(kind)
+    [far] = swap_test(beside(RATE, [best, worst], np.arange(40), "x"), 500, 1)
+    assert far == 1 / 501  # never zero
+
+
+def test_under_the_null_p_is_uniform() -> None:
+    found = []
+    for seed in range(300):
+        rows = np.random.default_rng(seed).random((2, 30, 2)) + [0, 1]  # fractions: no ties, which make p cautious
+        found.append(float(swap_test(beside(RATE, list(rows), np.arange(30), "x"), 199, seed)[0]))
+    assert 0.02 <= np.mean(np.array(found) <= 0.05) <= 0.09
+    assert np.mean(found) == pytest.approx(0.5, abs=0.06)
+
+
+def test_a_cluster_is_swapped_as_a_whole() -> None:
+    """Ten copies of each bucket in one cluster tell no more than the bucket: p stays, instead of shrinking."""
+    one, other = two(7, 12, shift=0.2)
+    once = swap_test(beside(RATE, [one, other], np.arange(12), "x"), 20_000, 1)[0]
+    copies = [np.repeat(side, 10, axis=0) for side in (one, other)]
+    clustered = swap_test(beside(RATE, copies, np.repeat(np.arange(12), 10), "x"), 20_000, 1)[0]
+    blind = swap_test(beside(RATE, copies, np.arange(120), "x"), 20_000, 1)[0]
+    assert clustered == pytest.approx(once, abs=0.015)
+    assert blind < once / 2
+
+
+def test_an_undefined_difference_has_no_p_value() -> None:
+    nothing = np.zeros((5, 2), dtype=np.int64)
+    some = np.ones((5, 2), dtype=np.int64)
+    assert np.isnan(swap_test(beside(RATE, [some, nothing], np.arange(5), "x"), 50, 1)).all()
