@@ -35,7 +35,7 @@ class Matched:
 
 @dataclass(frozen=True)
 class IETest:
-    """One run of the IE test. `flips` is the share of items whose correctness changed: t is blind to those that cancel."""
+    """One run of the IE test. `flips` is the share of items whose correctness changed; t is blind where they cancel."""
 
     t: float
     p: float
