@@ -8,7 +8,10 @@ import pytest
 
 from otherwords.errors import BadInput
 from otherwords.metrics import accuracy, flip_rate, p_c
+from otherwords.metrics.accuracy import accuracy_weighted, majority_class
+from otherwords.metrics.reading import read
 from otherwords.pipeline import score
+from otherwords.registry import metrics
 
 
 def test_plain_function_by_hand() -> None:
@@ -53,6 +56,68 @@ def test_variants_are_pooled_so_that_large_buckets_weigh_more() -> None:
     assert (one.value, one.n_units, one.n_answers) == (3 / 5, 2, 5)  # not (3/4 + 0) / 2
     assert one.low == 0.0
     assert one.high == 0.75
+
+
+def test_weighted_originals_weigh_as_their_variants_do() -> None:
+    [one] = score(answers(), ["accuracy_original_weighted"])
+    assert (one.value, one.n_units, one.n_answers) == (4 / 5, 2, 2)  # right with four variants, wrong with one
+    assert one.value == accuracy_weighted([1, 0, 1], [4, 1, 0])
+
+
+def test_weighted_is_plain_where_all_buckets_are_alike() -> None:
+    table = answers().filter(pl.col("variant").is_null() | (pl.col("variant") == "1"), pl.col("bucket") != "c")
+    plain, weighted, variants = score(
+        table, ["accuracy_original", "accuracy_original_weighted", "accuracy_variants"], replicates=50
+    )
+    assert weighted.value == plain.value == variants.value == 0.5
+
+
+def test_a_model_that_never_changes_its_answer_has_the_accuracy_on_variants_of_the_weighted_originals() -> None:
+    table = answers().with_columns(pl.col("pred").first().over("bucket"))
+    weighted, variants = score(table, ["accuracy_original_weighted", "accuracy_variants"])
+    assert (weighted.value, weighted.low, weighted.high) == (variants.value, variants.low, variants.high)
+    assert score(table, ["accuracy_original"])[0].value != weighted.value
+
+
+@pytest.mark.parametrize(
+    ("correct", "count", "complaint"),
+    [
+        ([], [], "no answers"),
+        ([1, 0], [0, 0], "without variants"),
+        ([1, 0], [2, -1], "without variants"),
+        ([1], [1, 2], "shapes"),
+    ],
+)
+def test_weights_must_weigh_something(correct: list[int], count: list[int], complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        accuracy_weighted(correct, count)
+
+
+def test_majority_class_by_hand() -> None:
+    assert majority_class(["a", "b", "b", "c", "b"]) == 3 / 5
+    assert majority_class(["a", "b"]) == 0.5  # a tie changes nothing
+    assert majority_class(["a", "a"]) == 1.0
+    with pytest.raises(BadInput, match="no answers"):
+        majority_class([])
+    [one] = score(answers(), ["majority_class"], task="")
+    assert (one.value, one.n_units, one.n_answers) == (2 / 3, 3, 3)  # over originals: yes, no, no
+
+
+def test_majority_class_is_the_accuracy_of_the_best_constant_model() -> None:
+    labels = ("x", "y", "z")
+    gold = np.random.default_rng(5).choice(labels, 40, p=[0.3, 0.45, 0.25])
+    table = pl.DataFrame({"bucket": range(40), "variant": pl.Series([None] * 40, dtype=pl.String), "gold": gold})
+    constant = [table.with_columns(pred=pl.lit(label)) for label in labels]
+    best = max(float(score(one, ["accuracy_original"], replicates=10)[0].value or 0) for one in constant)
+    assert {score(one, ["majority_class"], replicates=10)[0].value for one in constant} == {best}
+
+
+def test_majority_class_looks_for_the_majority_of_each_replicate() -> None:
+    metric = metrics.make("majority_class").function
+    rows = metric.statistics(read(answers(), ("yes", "no", "maybe")))
+    assert rows.dtype.kind == "i"
+    sums = np.stack([rows.sum(axis=0), rows[0] * 5, rows[0] * 0])
+    np.testing.assert_array_equal(metric.combine(sums), [2 / 3, 1.0, np.nan])
 
 
 def test_signature_says_all_that_decides_the_number() -> None:

@@ -75,7 +75,7 @@ def pa_curve(step: float = 0.05, of: int = 0) -> Any:
 
 
 def exact(threshold: float) -> Fraction:
-    """A threshold as it is written: 0.55 of 20 variants are 11, though 0.55 * 20 is more than 11 in floats."""
+    """A threshold as it is written: 0.55 of 100 variants are 55, though 0.55 * 100 is more than 55 in floats."""
     if not 0 < threshold <= 1:
         raise BadInput(f"found {threshold!r}", field="at", fix="give a share of variants above 0 and at most 1")
     return Fraction(str(threshold))
