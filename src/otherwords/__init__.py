@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from .comparison import compare, compare_groups
     from .datasets.source import load
+    from .differences import Difference
     from .errors import OtherwordsError
     from .metrics.metric import Metric
     from .models.cache import Cache
     from .models.model import Model
+    from .papers.reproduction import reproduce
     from .pipeline import answer, check, score, vary
     from .problem import TASKS, Batch, Bucket, Problem, Score, Task, Variant, Verdict
     from .runner import run
     from .study import Study
 
 _HOME = {
+    **dict.fromkeys(("compare", "compare_groups"), "comparison"),
+    "Difference": "differences",
     "load": "datasets.source",
     "OtherwordsError": "errors",
     "Metric": "metrics.metric",
@@ -29,6 +34,7 @@ _HOME = {
     "Model": "models.model",
     **dict.fromkeys(("answer", "check", "score", "vary"), "pipeline"),
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
+    "reproduce": "papers.reproduction",
     "run": "runner",
     "Study": "study",
 }
@@ -38,6 +44,7 @@ __all__ = [
     "Batch",
     "Bucket",
     "Cache",
+    "Difference",
     "Metric",
     "Model",
     "OtherwordsError",
@@ -50,7 +57,10 @@ __all__ = [
     "__version__",
     "answer",
     "check",
+    "compare",
+    "compare_groups",
     "load",
+    "reproduce",
     "run",
     "score",
     "vary",

@@ -71,6 +71,8 @@ def differences(
     gathered, left_out = [], []
     for bound in chosen:
         metric = as_metric(bound.function)
+        if lenient and (metric.across or not metric.compared):
+            continue
         try:
             one = _gather(bound, metric, pair, shared)
         except Unmeasurable as error:
@@ -110,7 +112,8 @@ def _gather(bound: Bound, metric: Metric, pair: Sequence[Answers], shared: bool)
         sample = apart(metric, rows, [one.cluster for one in pair], bound.signature)
     else:
         raise Unmeasurable("it looks outside the buckets, which are not shared", where=bound.plugin.name)
-    if min(sample.n, sample.n if sample.outside is None else int(sample.outside[1].sum())) < 2:
+    beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
+    if (max if shared else min)(sample.n, beyond) < 2:
         raise Unmeasurable("fewer than two clusters have something to say", where=bound.plugin.name)
     used = [row[:, -1] > 0 for row in rows]
     evidence = [int(one.evidence(metric.uses)[mine].sum()) for one, mine in zip(pair, used, strict=True)]

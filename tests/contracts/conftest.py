@@ -115,6 +115,35 @@ def plain(spec: str) -> Recipe:
     return lambda folder: spec
 
 
+def testset(name: str) -> Recipe:
+    """A metric that looks at a test set, too: two models' answers to thirty items."""
+
+    def make(folder: Path) -> str:
+        import numpy as np
+        import polars as pl
+
+        labels = ("entailment", "neutral", "contradiction")
+        p = np.random.default_rng(1).dirichlet([1, 1, 1], 60)
+        rows = {"model": ["m"] * 30 + ["n"] * 30, "id": [*range(30)] * 2, "gold": [labels[i % 3] for i in range(60)]}
+        told = {f"p:{label}": p[:, i] for i, label in enumerate(labels)}
+        pl.DataFrame({**rows, **told}).write_parquet(folder / "test.parquet")
+        return f"{name}(testset={folder / 'test.parquet'})"
+
+    return make
+
+
+#: Metrics that need nothing but answers.
+METRICS = (
+    *("accuracy_original", "accuracy_original_weighted", "accuracy_variants", "accuracy_buckets", "majority_class"),
+    *("p_c", "p_c_distinct", "label_agreement", "vap", "pvap", "pvap_distinct", "p_c_bound"),
+    *("flip_rate", "flip_to_wrong", "flip_to_right", "flip_wrong_to_wrong", "flip_directions", "flip_when_right"),
+    *("flip_when_wrong", "flips_by_margin", "flip_rate_merged", "accuracy_merged", "flips_lost_by_merging"),
+    *("r_r", "r_s", "r_s_without_neutral", "r_r_at", "r_s_at", "too_few_variants"),
+    *("jsd_pairs", "jsd_means", "ks", "sigma", "pa", "pa_curve", "pa_drop", "matching_threshold"),
+    *("majority_vote", "vote_gain", "jaccard", "lexical_distance", "token_overlap"),
+    *("snr", "hard_cases", "never_right"),
+)
+TESTSET = ("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage")
 RECIPES: dict[str, dict[str, Recipe]] = {
     "datasets": {
         "jsonl.v1": file("jsonl some.jsonl", lines(*NLI)),
@@ -150,10 +179,11 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "hf.v1": tiny_bert,
     },
     "metrics": {
-        "accuracy_original.v1": plain("accuracy_original"),
-        "accuracy_variants.v1": plain("accuracy_variants"),
-        "p_c.v1": plain("p_c"),
-        "flip_rate.v1": plain("flip_rate"),
+        **{f"{name}.v1": plain(name) for name in METRICS},
+        **{
+            f"{name}.v1": testset(name)
+            for name in ("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage")
+        },
     },
 }
 

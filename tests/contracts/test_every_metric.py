@@ -17,8 +17,26 @@ from otherwords.metrics.metric import as_metric
 
 KIND = "metrics"
 LABELS = ("entailment", "neutral", "contradiction")
-#: The least and greatest value; for most metrics, a share.
-BOUNDS: dict[str, tuple[float, float]] = {}
+WORDS = ("a", "dog", "runs", "in", "the", "park", "while", "it", "rains")
+#: The least and greatest value of what is no share.
+BOUNDS: dict[str, tuple[float, float]] = {
+    "vap": (0, 0.25),
+    "pvap_distinct": (0, 2),
+    "p_c_bound": (0.5, 1),
+    "p_c": (0.5, 1),
+    "pa_drop": (-1, 1),
+    "vote_gain": (-1, 1),
+    "jsd_pairs": (-1, 1),
+    "sigma": (0, 0.4715),
+    "snr": (0, math.inf),
+}
+#: What says the same of a perfect model and of one that is right on originals only: blind to it by definition.
+BLIND = {
+    "accuracy_original", "accuracy_original_weighted", "accuracy_testset", "coverage", "p_c", "p_c_distinct",
+    "p_c_bound", "p_c_corrected", "label_agreement", "vap", "pvap", "pvap_distinct", "majority_class", "snr",
+    "jaccard", "lexical_distance", "token_overlap", "too_few_variants", "flip_to_right", "flip_wrong_to_wrong",
+    "flip_when_wrong", "matching_threshold",
+}  # fmt: skip
 
 
 def some_answers(seed: int, buckets: int, most: int = 4) -> pl.DataFrame:
@@ -31,9 +49,24 @@ def some_answers(seed: int, buckets: int, most: int = 4) -> pl.DataFrame:
             p = chance.dirichlet([1, 1, 1])
             pred = LABELS[int(p.argmax())] if chance.random() < 0.7 else gold
             name = f"b{bucket}~{variant}" if variant else None
-            rows.append((f"b{bucket}", name, gold, pred, f"c{bucket // 2}", *p))
-    columns = ["bucket", "variant", "gold", "pred", "cluster", *(f"p:{label}" for label in LABELS)]
-    return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
+            text = " ".join(chance.choice(WORDS, 4))
+            rows.append(("m", f"b{bucket}", name, gold, pred, f"c{bucket // 2}", text, *p))
+    columns = ["model", "bucket", "variant", "gold", "pred", "cluster", "hypothesis"]
+    return pl.DataFrame(
+        rows, schema=[*columns, *(f"p:{label}" for label in LABELS)], orient="row", infer_schema_length=None
+    )
+
+
+def second(frame: pl.DataFrame) -> pl.DataFrame:
+    """Another model's answers to the same questions: it is right where it says anything but neutral."""
+    better = pl.when(pl.col("pred") == "neutral").then("pred").otherwise("gold")
+    return frame.with_columns(pl.lit("n").alias("model"), better.alias("pred"))
+
+
+def read(metric, frame):
+    """What the metric's statistics take: one model's answers, or two models'."""
+    mine = reading.read(frame, LABELS)
+    return [mine, reading.read(second(frame), LABELS)] if metric.across else mine
 
 
 @pytest.fixture
@@ -42,69 +75,93 @@ def metric(bound):
 
 
 ANSWERS = st.builds(some_answers, st.integers(0, 2**32), st.integers(1, 12))
-quick = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def values(metric, frame) -> list[float]:
+    """The value, or the values of its parts."""
+    rows = metric.statistics(read(metric, frame))
+    sums = rows.sum(axis=0)
+    if metric.outside:
+        sums = sums + metric.outside(reading.read(frame, LABELS)).rows.sum(axis=0)
+    return np.atleast_1d(metric.combine(sums)).tolist()
 
 
 @quick
 @given(frame=ANSWERS)
-def test_one_row_of_statistics_per_bucket(metric, frame):
+def test_one_row_of_statistics_per_unit(metric, frame):
     answers = reading.read(frame, LABELS)
-    rows = metric.statistics(answers)
+    rows = metric.statistics(read(metric, frame))
     assert rows.ndim == 2
-    assert rows.shape[0] == answers.n_buckets == frame["bucket"].n_unique()
+    assert rows.shape[0] == (2 if metric.across == "models" else answers.n_buckets)
     assert np.isfinite(rows).all()
+    assert (rows[:, -1] >= 0).all()
     assert metric.uses in ("originals", "variants", "both")
-    counted = answers.evidence(metric.uses)
-    assert not rows[counted == 0].any(), "a bucket without such answers has nothing to say"
+    if metric.across != "models":
+        assert not rows[rows[:, -1] == 0].any(), "the last entry tells whether a bucket has something to say"
+        assert not rows[answers.evidence(metric.uses) == 0].any(), "without such answers there is nothing to say"
+
+
+@quick
+@given(frame=ANSWERS)
+def test_one_value_for_each_part(metric, frame):
+    names = metric.part_names(reading.read(frame, LABELS))
+    assert len(set(names)) == len(names) == len(values(metric, frame))
+    assert all(":" not in name for name in names)
 
 
 @quick
 @given(frame=ANSWERS, share=st.floats(0, 1))
 def test_statistics_add_up_over_disjoint_buckets(metric, frame, share):
+    if metric.across == "models":
+        return  # its units are models, not buckets
     names = frame["bucket"].unique(maintain_order=True)
     first = names.head(int(share * len(names)))
     parts = [
         frame.filter(pl.col("bucket").is_in(first.implode())),
         frame.filter(~pl.col("bucket").is_in(first.implode())),
     ]
-    sums = [metric.statistics(reading.read(part, LABELS)) for part in parts if part.height]
-    whole = metric.statistics(reading.read(frame, LABELS))
+    sums = [metric.statistics(read(metric, part)) for part in parts if part.height]
+    whole = metric.statistics(read(metric, frame))
     key = lambda rows: sorted(map(tuple, rows.tolist()))  # noqa: E731
     assert sorted(row for part in sums for row in key(part)) == key(whole)
-    np.testing.assert_allclose(sum(part.sum(axis=0) for part in sums), whole.sum(axis=0))
+    np.testing.assert_allclose(sum(part.sum(axis=0) for part in sums), whole.sum(axis=0), atol=1e-12)
 
 
 @quick
 @given(frame=ANSWERS)
 def test_the_value_is_within_its_bounds(plugin, metric, frame):
-    rows = metric.statistics(reading.read(frame, LABELS))
-    value = float(metric.combine(rows.sum(axis=0)))
-    low, high = BOUNDS.get(plugin[1], (0.0, 1.0))
-    assert math.isnan(value) or low <= value <= high
+    low, high = BOUNDS.get(plugin[1].partition(".")[0], (0.0, 1.0))
+    for value in values(metric, frame):
+        assert math.isnan(value) or low - 1e-12 <= value <= high + 1e-12
 
 
 def test_combine_works_on_many_replicates_at_once(metric):
-    rows = metric.statistics(reading.read(some_answers(1, 12), LABELS))
+    frame = some_answers(1, 12)
+    rows = metric.statistics(read(metric, frame))
     sums = np.random.default_rng(1).integers(0, 3, (5, len(rows))) @ rows
-    assert metric.combine(sums).tolist() == [float(metric.combine(one)) for one in sums]
+    if metric.outside:
+        sums = sums + metric.outside(reading.read(frame, LABELS)).rows.sum(axis=0)
+    np.testing.assert_array_equal(metric.combine(sums), np.stack([metric.combine(one) for one in sums]))
 
 
-def scored(frame, spec):
+def scored(frame, spec, two=False):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a small sample may leave a metric nothing to measure
         try:
-            (one,) = ow.score(frame, [spec], task="nli", replicates=50)
+            found = ow.score(pl.concat([frame, second(frame)]) if two else frame, [spec], task="nli", replicates=50)
         except ow.OtherwordsError as error:
             return str(error)
-    return one
+    return found
 
 
 @quick
 @given(frame=ANSWERS, seed=st.integers(0, 1000))
-def test_names_and_order_change_no_bit(spec, frame, seed):
-    whole = scored(frame, spec)
+def test_names_and_order_change_no_bit(spec, metric, frame, seed):
+    two = bool(metric.across)
+    whole = scored(frame, spec, two)
     shuffled = frame.sample(fraction=1, shuffle=True, seed=seed)
-    assert scored(shuffled, spec) == whole
+    assert scored(shuffled, spec, two) == whole
     names = frame["bucket"].unique(maintain_order=True)
     new = {name: f"{(seed * 7 + i) % 1009} ü" for i, name in enumerate(names)}
     renamed = shuffled.with_columns(
@@ -112,29 +169,58 @@ def test_names_and_order_change_no_bit(spec, frame, seed):
         (pl.lit("x") + pl.col("cluster")).alias("cluster"),
         "x" + pl.col("variant"),
     )
-    assert scored(renamed, spec) == whole
+    assert scored(renamed, spec, two) == whole
 
 
-def test_a_perfect_and_steady_model_and_its_opposite(plugin, spec):
+def test_a_perfect_and_steady_model_and_its_opposite(plugin, spec, metric):
     """Not a law but a sanity: the two extremes are told apart, or the metric says the same of both on purpose."""
-    frame = some_answers(3, 20)
-    right = frame.with_columns(pl.col("gold").alias("pred")).drop(pl.selectors.starts_with("p:"))
+    frame = some_answers(3, 20, most=8)
+    sure = [pl.when(pl.col("pred") == label).then(0.6).otherwise(0.2).alias(f"p:{label}") for label in LABELS]
+    right = frame.with_columns(pl.col("gold").alias("pred")).with_columns(sure)
     changed = (
         pl.when(pl.col("variant").is_null())
         .then("gold")
         .otherwise(pl.col("gold").replace_strict(dict(zip(LABELS, [*LABELS[1:], LABELS[0]], strict=True))))
     )
-    wrong = right.with_columns(changed.alias("pred"))
-    one, other = scored(right, spec), scored(wrong, spec)
-    assert one.value in (0.0, 1.0)
-    assert one.low == one.high == one.value
-    if plugin[1] not in ("accuracy_original.v1", "p_c.v1"):  # blind to it by definition
-        assert one.value != other.value
+    wrong = frame.with_columns(changed.alias("pred")).with_columns(sure)
+    one, other = values(metric, right), values(metric, wrong)
+    blind = plugin[1].partition(".")[0] in BLIND
+    assert (str(one) == str(other)) == blind
 
 
-def test_the_score_carries_its_signature(bound, spec):
-    score = scored(some_answers(1, 12), spec)
-    assert score.signature.startswith(bound.signature)
-    assert f"otherwords={ow.__version__}" in score.signature
-    assert score.low <= score.value <= score.high
-    assert 0 < score.n_units <= 12
+def test_the_score_carries_its_signature_and_its_interval_holds_the_value(bound, spec, metric):
+    found = scored(some_answers(1, 30, most=8), spec, two=bool(metric.across))
+    assert not isinstance(found, str)
+    for score in found:
+        assert score.metric.partition(":")[0] == bound.plugin.name
+        assert score.signature.startswith(bound.signature)
+        assert f"otherwords={ow.__version__}" in score.signature
+        assert score.unit == ("share" if metric.share else "number")
+        assert score.n_units > 0
+        assert score.n_answers >= score.n_units
+        if score.value is not None and metric.smooth and score.low is not None:
+            spread = score.high - score.low
+            assert score.low - spread <= score.value <= score.high + spread
+
+
+@pytest.mark.parametrize("frame", [some_answers(5, 1), some_answers(6, 2, most=1)], ids=["a bucket", "a variant each"])
+def test_little_data_give_a_value_or_a_reason_never_a_nan(spec, metric, frame):
+    found = scored(frame, spec, two=bool(metric.across))
+    for score in [] if isinstance(found, str) else found:
+        assert score.value is None or math.isfinite(score.value)
+        assert score.low is None or math.isfinite(score.low)
+
+
+def test_two_models_can_be_compared_with_it(spec, metric):
+    frame = some_answers(2, 30, most=8)
+    both = pl.concat([frame, second(frame)])
+    if metric.across:
+        with pytest.raises(ow.OtherwordsError, match="all models together"):
+            ow.compare(both, using=[spec], replicates=50)
+        return
+    for one in ow.compare(both, using=[spec], task="nli", replicates=50):
+        assert (one.model, one.other) == ("m", "n")
+        if one.value is not None and one.other_value is not None:
+            assert one.difference == pytest.approx(one.value - one.other_value, abs=1e-12)
+            assert 0 < one.p_swap <= one.p_holm <= one.p_bonferroni <= 1
+            assert one.p_swap <= one.p_bh <= one.p_holm

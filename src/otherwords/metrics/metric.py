@@ -50,7 +50,8 @@ class Metric:
     others. `across` makes it a metric of all models of a table together: `statistics` gets a list of them, answering
     the same questions, and returns a row per bucket ("buckets") or per model ("models"). `share` is false for what
     is not printed in per cent; `smooth` is false where small changes of the sums may move the value by a jump, so
-    that only percentile intervals are meaningful.
+    that only percentile intervals are meaningful. `compared` is false for what models are not compared by unless it is
+    named: the points of a curve, and what is said of the suite and not of the model.
     """
 
     statistics: Callable[[Any], Array]
@@ -61,6 +62,7 @@ class Metric:
     across: Literal["", "buckets", "models"] = ""
     share: bool = True
     smooth: bool = True
+    compared: bool = True
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""
