@@ -1,0 +1,123 @@
+"""Merged labels: what vanishes, what stays, and where adding up probabilities answers otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import otherwords as ow
+from otherwords.errors import BadInput, Unmeasurable
+from otherwords.metrics import flip_rate
+from otherwords.metrics.merging import (
+    accuracy_merged,
+    flip_rate_merged,
+    flips_lost_by_merging,
+    merged,
+    merged_by_probability,
+)
+from otherwords.registry import metrics
+
+LABELS = ("entailment", "neutral", "contradiction")
+PAIRS = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=30)
+
+
+def table(p: list[tuple[float, float, float]], gold: str = "entailment") -> pl.DataFrame:
+    """One bucket: the original, then its variants; the label is the most probable of three."""
+    pred = [LABELS[int(np.argmax(row))] for row in p]
+    rows = {"bucket": ["a"] * len(p), "variant": [None, *map(str, range(1, len(p)))], "gold": [gold] * len(p)}
+    columns = dict(zip((f"p:{label}" for label in LABELS), zip(*p, strict=True), strict=True))
+    return pl.DataFrame({**rows, "pred": pred, **columns})
+
+
+#: Entailed at first by a hair; the second is neutral and the third contradicts, the last is clear.
+FRAME = table([(0.4, 0.3, 0.3), (0.3, 0.5, 0.2), (0.3, 0.2, 0.5), (0.8, 0.1, 0.1)])
+
+
+@pytest.mark.parametrize(
+    ("spec", "values"),
+    [
+        ("flip_rate", [2 / 3]),
+        ("flip_rate_merged", [2 / 3]),
+        ("flip_rate_merged(by=probability)", [1 / 3]),  # 0.3 + 0.3 beats 0.4: the original itself is not entailed
+        ("flips_lost_by_merging", [0.0]),
+        ("flip_rate_merged(merge=entailment+neutral)", [1 / 3]),
+        ("flips_lost_by_merging(merge=entailment+neutral)", [1 / 3]),
+        ("accuracy_merged", [1.0, 1 / 3]),
+        ("accuracy_merged(by=probability)", [0.0, 1 / 3]),
+        ("accuracy_merged(merge=entailment+neutral)", [1.0, 2 / 3]),
+    ],
+)
+def test_by_hand(spec: str, values: list[float]) -> None:
+    assert [one.value for one in ow.score(FRAME, [spec], task="nli")] == values
+
+
+def test_flips_between_merged_labels_vanish() -> None:
+    frame = table([(0.1, 0.5, 0.4), (0.1, 0.4, 0.5), (0.1, 0.6, 0.3), (0.9, 0.0, 0.1)], gold="contradiction")
+    found = ow.score(frame, ["flip_rate", "flip_rate_merged", "flips_lost_by_merging", "accuracy_merged"], task="nli")
+    assert {one.metric: one.value for one in found} == {
+        "flip_rate": 2 / 3,
+        "flip_rate_merged": 1 / 3,
+        "flips_lost_by_merging": 1 / 3,
+        "accuracy_merged:originals": 1.0,  # neutral is as good as contradiction here
+        "accuracy_merged:variants": 2 / 3,
+    }
+    assert [one.n_answers for one in found] == [3, 3, 3, 4, 4]
+
+
+@given(PAIRS)
+def test_what_merging_leaves_and_what_it_loses_is_the_flip_rate(pairs: list[tuple[str, str]]) -> None:
+    pred, before = map(list, zip(*pairs, strict=True))
+    left, lost = flip_rate_merged(pred, before), flips_lost_by_merging(pred, before)
+    assert left + lost == pytest.approx(flip_rate(pred, before), abs=1e-12)
+    assert flip_rate_merged(pred, before, "+".join(LABELS)) == 0
+    assert accuracy_merged(before, pred) == pytest.approx(1 - left, abs=1e-12)  # agreement by another name
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 20)] * 3).filter(any), min_size=1, max_size=20))
+def test_adding_up_entails_exactly_where_entailment_has_half(counts: list[tuple[int, int, int]]) -> None:
+    p = np.array(counts) / np.array(counts).sum(axis=1, keepdims=True)
+    expected = ["entailment" if 2 * row[0] >= sum(row) else "neutral+contradiction" for row in counts]
+    even = np.array([2 * row[0] == sum(row) for row in counts])  # rounding decides there
+    found = merged_by_probability(p, LABELS)
+    assert found[~even].tolist() == np.array(expected, dtype=object)[~even].tolist()
+
+
+def test_a_gold_label_that_is_merged_already_is_named_too() -> None:
+    frame = FRAME.drop(pl.selectors.starts_with("p:")).with_columns(gold=pl.lit("not-entailed"))
+    with pytest.warns(UserWarning, match="no answer can be right"):
+        found = ow.score(frame, ["accuracy_merged(merge=neutral+contradiction+not-entailed)"])
+    assert [one.value for one in found] == [0.0, 2 / 3]
+
+
+@pytest.mark.parametrize("merge", ["neutral", "neutral+", "", "neutral+neutral", "+"])
+def test_a_merge_is_of_two_labels_or_more(merge: str) -> None:
+    for name in ("flip_rate_merged", "flips_lost_by_merging", "accuracy_merged"):
+        with pytest.raises(BadInput, match=r"merge: found .*; join two or more labels with \+"):
+            metrics.make(f'{name}(merge="{merge}")')
+
+
+def test_other_ways_of_merging_are_refused() -> None:
+    with pytest.raises(BadInput, match="use argmax or probability"):
+        metrics.make("flip_rate_merged(by=vote)")
+
+
+def test_labels_that_the_answers_lack_cannot_be_merged() -> None:
+    rte = FRAME.with_columns(pl.lit("entailed").alias("gold"), pl.lit("entailed").alias("pred"))
+    with pytest.raises(Unmeasurable, match="no label 'neutral' to merge; there are entailed, not-entailed"):
+        ow.score(rte.drop(pl.selectors.starts_with("p:")), ["flip_rate_merged"], task="rte")
+    with pytest.raises(Unmeasurable, match="no probabilities"):
+        ow.score(FRAME.drop(pl.selectors.starts_with("p:")), ["flip_rate_merged(by=probability)"], task="nli")
+
+
+def test_plain_functions_refuse_what_does_not_fit() -> None:
+    assert merged(["a", "b", "c"], "a+c").tolist() == ["a+c", "b", "a+c"]
+    for function in (flip_rate_merged, flips_lost_by_merging, accuracy_merged):
+        with pytest.raises(BadInput, match="no answers"):
+            function([], [])
+    with pytest.raises(BadInput, match=r"shape \(1, 2\)"):
+        merged_by_probability([[0.5, 0.5]], LABELS)
+    with pytest.raises(Unmeasurable, match="no label 'neutral'"):
+        merged_by_probability([[0.5, 0.5]], ("yes", "no"))

@@ -1,0 +1,163 @@
+"""Divergence of variants from originals: against SciPy, by hand, and by what must hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy.spatial.distance import jensenshannon
+
+import otherwords as ow
+from otherwords.errors import BadInput, Unmeasurable
+from otherwords.metrics.metric import as_metric
+from otherwords.metrics.reading import read
+from otherwords.metrics.shift import jsd, jsd_means, jsd_pairs
+from otherwords.registry import metrics
+
+LABELS = ("entailment", "neutral", "contradiction")
+COUNTS = arrays.arrays(np.int64, st.tuples(st.integers(1, 20), st.just(6)), elements=st.integers(0, 9)).filter(
+    lambda counts: counts[:, :3].any(axis=1).all() and counts[:, 3:].any(axis=1).all()
+)
+
+
+def distributions(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    p, q = counts[:, :3], counts[:, 3:]
+    return p / p.sum(axis=1, keepdims=True), q / q.sum(axis=1, keepdims=True)
+
+
+def answers(seed: int, buckets: int = 30) -> pl.DataFrame:
+    chance = np.random.default_rng(seed)
+    rows = []
+    for bucket in range(buckets):
+        gold = LABELS[chance.integers(3)]
+        for variant in range(1 + chance.integers(4)):
+            p = chance.dirichlet([0.5, 0.5, 0.5])
+            rows.append((bucket, str(variant) if variant else None, gold, LABELS[p.argmax()], *p))
+    names = ["bucket", "variant", "gold", "pred", *(f"p:{label}" for label in LABELS)]
+    return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+
+
+def pairs(frame: pl.DataFrame, only_right: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """By a join: the variants' distributions, their originals', and whether the label flipped."""
+    joined = frame.filter(pl.col("variant").is_not_null()).join(
+        frame.filter(pl.col("variant").is_null()), on="bucket", suffix=":was"
+    )
+    if only_right:
+        joined = joined.filter(pl.col("pred:was") == pl.col("gold"))
+    p = joined.select(f"p:{label}" for label in LABELS).to_numpy()
+    q = joined.select(f"p:{label}:was" for label in LABELS).to_numpy()
+    return p, q, (joined["pred"] != joined["pred:was"]).to_numpy()
+
+
+def parts(frame: pl.DataFrame, spec: str) -> dict[str, float]:
+    metric = as_metric(metrics.make(spec).function)
+    data = read(frame, LABELS)
+    return dict(zip(metric.part_names(data), metric.combine(metric.statistics(data).sum(axis=0)), strict=True))
+
+
+@given(COUNTS, st.sampled_from(["2", "e"]))
+def test_divergence_is_the_square_of_scipys_distance(counts: np.ndarray, base: str) -> None:
+    p, q = distributions(counts)
+    expected = jensenshannon(p, q, axis=1, base={"2": 2, "e": math.e}[base]) ** 2
+    np.testing.assert_allclose(jsd(p, q, base), np.nan_to_num(expected), atol=1e-12)
+
+
+@given(COUNTS)
+def test_divergence_is_symmetric_bounded_and_zero_for_equals(counts: np.ndarray) -> None:
+    p, q = distributions(counts)
+    assert (jsd(p, q) == jsd(q, p)).all()
+    assert ((jsd(p, q) >= 0) & (jsd(p, q) <= 1)).all()
+    assert (jsd(p, p) == 0).all()
+
+
+@given(COUNTS)
+def test_means_diverge_no_more_than_pairs_do(counts: np.ndarray) -> None:
+    """The divergence is jointly convex."""
+    assert jsd_means(*distributions(counts)) <= jsd_pairs(*distributions(counts)) + 1e-12
+
+
+def test_by_hand() -> None:
+    # The middle of (1, 0) and (1/2, 1/2) is (3/4, 1/4): half of log2(4/3), and half of (log2(2/3) + log2(2)) / 2.
+    expected = (math.log2(4 / 3) + (math.log2(2 / 3) + 1) / 2) / 2
+    assert jsd_pairs([[1, 0]], [[0.5, 0.5]]) == pytest.approx(expected, abs=1e-15)
+    assert jsd_pairs([[1, 0]], [[0.5, 0.5]], "e") == pytest.approx(expected * math.log(2), abs=1e-15)
+    assert jsd_means([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]]) == 0
+    assert jsd([1, 0], [0, 1]) == 1
+
+
+@pytest.mark.parametrize("only_right", [False, True])
+@pytest.mark.parametrize("base", ["2", "e"])
+def test_parts_of_the_pairs_are_means_over_pairs(base: str, only_right: bool) -> None:
+    frame = answers(3, buckets=100)
+    p, q, flipped = pairs(frame, only_right)
+    each = jensenshannon(p, q, axis=1, base={"2": 2, "e": math.e}[base]) ** 2
+    found = parts(frame, f"jsd_pairs(base={base}, only_right={str(only_right).lower()})")
+    means = {"all": each.mean(), "flipped": each[flipped].mean(), "kept": each[~flipped].mean()}
+    assert found == pytest.approx({**means, "difference": means["flipped"] - means["kept"]}, abs=1e-12)
+
+
+@pytest.mark.parametrize("only_right", [False, True])
+def test_parts_of_the_means_are_divergences_of_mean_distributions(only_right: bool) -> None:
+    frame = answers(4, buckets=100)
+    p, q, flipped = pairs(frame, only_right)
+    found = parts(frame, f"jsd_means(only_right={str(only_right).lower()})")
+    masks = {"all": flipped | True, "flipped": flipped, "kept": ~flipped}
+    expected = {
+        name: jensenshannon(p[mask].mean(axis=0), q[mask].mean(axis=0), base=2) ** 2 for name, mask in masks.items()
+    }
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_scores_have_parts_and_are_no_shares() -> None:
+    scores = ow.score(answers(5), ["jsd_pairs", "jsd_means"], task="nli", replicates=50)
+    assert [one.metric for one in scores] == [
+        *("jsd_pairs:all", "jsd_pairs:flipped", "jsd_pairs:kept", "jsd_pairs:difference"),
+        *("jsd_means:all", "jsd_means:flipped", "jsd_means:kept"),
+    ]
+    assert all(one.low <= one.value <= one.high for one in scores[:4])
+    assert {one.unit for one in scores} == {"number"}
+    assert scores[0].signature.startswith("jsd_pairs.v1(base=2, only_right=false) ")
+
+
+def test_a_model_that_never_flips_has_no_flipped_part() -> None:
+    steady = answers(6).with_columns(pred="gold")
+    with pytest.warns(UserWarning, match="nothing to measure"):
+        scores = ow.score(steady, ["jsd_pairs", "jsd_means"], task="nli", replicates=50)
+    values = {one.metric: one.value for one in scores}
+    assert values["jsd_pairs:all"] == values["jsd_pairs:kept"] > 0
+    assert values["jsd_means:all"] == values["jsd_means:kept"] > 0
+    missing = {name for name, value in values.items() if value is None}
+    assert missing == {"jsd_pairs:flipped", "jsd_pairs:difference", "jsd_means:flipped"}
+
+
+def test_constant_probabilities_do_not_move() -> None:
+    still = answers(7).with_columns(pl.lit(1 / 3).alias(f"p:{label}") for label in LABELS)
+    assert parts(still, "jsd_pairs") == {"all": 0, "flipped": 0, "kept": 0, "difference": 0}
+    assert parts(still, "jsd_means")["all"] == pytest.approx(0, abs=1e-15)
+
+
+def test_what_cannot_be_measured_is_refused() -> None:
+    frame = answers(8)
+    for name in ("jsd_pairs", "jsd_means"):
+        with pytest.raises(Unmeasurable, match="no probabilities"):
+            ow.score(frame.drop(pl.selectors.starts_with("p:")), [name], task="nli")
+        with pytest.raises(BadInput, match=r"use 2 \(bits\) or e \(nats\)"):
+            metrics.make(f"{name}(base=10)")
+    originals = frame.filter(pl.col("variant").is_null())
+    with pytest.warns(UserWarning, match="nothing to measure"), pytest.raises(BadInput, match="nothing to measure"):
+        ow.score(originals, ["jsd_pairs"], task="nli")
+
+
+@pytest.mark.parametrize("function", [jsd, jsd_pairs, jsd_means])
+def test_plain_functions_refuse_what_does_not_fit(function) -> None:
+    with pytest.raises(BadInput, match=r"shapes \(1, 2\) and \(2, 2\)"):
+        function([[0, 1]], [[0, 1], [1, 0]])
+    with pytest.raises(BadInput, match="at least one"):
+        function(np.zeros((0, 3)), np.zeros((0, 3)))
+    with pytest.raises(BadInput, match="found '10'"):
+        function([[0, 1]], [[1, 0]], "10")
