@@ -1,14 +1,27 @@
-"""P_C as in the ParaNLU paper, by hand."""
+"""P_C as in the ParaNLU paper, by hand; pairs and labels against counting and against Fleiss (1971)."""
 
 from __future__ import annotations
+
+from itertools import combinations
+from math import comb
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import fleiss_kappa
 
 from otherwords.errors import BadInput
-from otherwords.metrics import p_c
+from otherwords.metrics.consistency import accuracy_buckets, label_agreement, p_c, p_c_distinct
 from otherwords.pipeline import score
+
+BUCKETS = st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+def columns(buckets: list[list[bool]]) -> tuple[list[bool], list[int]]:
+    """The two columns that the plain functions take."""
+    return [x for one in buckets for x in one], [i for i, one in enumerate(buckets) for _ in one]
 
 
 @pytest.mark.parametrize(
@@ -19,11 +32,20 @@ def test_one_bucket_by_hand(right: int, of: int, value: float) -> None:
     assert p_c([1] * right + [0] * (of - right), ["b"] * of) == pytest.approx(value, abs=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("right", "of", "value"), [(1, 2, 0.0), (2, 2, 1.0), (1, 3, 1 / 3), (3, 4, 0.5), (5, 10, 4 / 9)]
+)
+def test_distinct_pairs_of_one_bucket_by_hand(right: int, of: int, value: float) -> None:
+    assert p_c_distinct([1] * right + [0] * (of - right), ["b"] * of) == pytest.approx(value, abs=1e-15)
+
+
 def test_buckets_weigh_alike_whatever_their_size() -> None:
-    correct = [1, 0] + [1] * 9
-    assert p_c(correct, [0] * 2 + [1] * 9) == 0.75
+    correct, bucket = [1, 0] + [1] * 9, [0] * 2 + [1] * 9
+    assert p_c(correct, bucket) == 0.75
+    assert p_c_distinct(correct, bucket) == 0.5
+    assert accuracy_buckets(correct, bucket) == 0.75
     pooled = np.mean(correct) ** 2 + (1 - np.mean(correct)) ** 2
-    assert p_c(correct, [0] * 2 + [1] * 9) != pytest.approx(pooled)
+    assert p_c(correct, bucket) != pytest.approx(pooled)
 
 
 def test_it_is_one_minus_twice_the_mean_variance_with_ddof_0() -> None:
@@ -33,25 +55,131 @@ def test_it_is_one_minus_twice_the_mean_variance_with_ddof_0() -> None:
     assert p_c(correct, bucket) == pytest.approx(1 - 2 * np.mean(variances), abs=1e-14)
 
 
-def test_no_answers_is_an_error_not_a_nan() -> None:
+@given(BUCKETS)
+def test_distinct_pairs_equal_counting_them(buckets: list[list[bool]]) -> None:
+    shares = [np.mean([a == b for a, b in combinations(one, 2)]) for one in buckets if len(one) > 1]
+    if shares:
+        assert p_c_distinct(*columns(buckets)) == pytest.approx(np.mean(shares), abs=1e-12)
+    else:
+        with pytest.raises(BadInput, match="at least two variants"):
+            p_c_distinct(*columns(buckets))
+
+
+@given(st.integers(2, 9), st.integers(0, 9), st.integers(2, 9))
+def test_distinct_pairs_are_unbiased_where_drawing_with_replacement_is_not(n: int, k: int, m: int) -> None:
+    """Over all ways to draw m of n wordings, the mean is that of all n; the paper's is higher the fewer are drawn."""
+    k, m = min(k, n), min(m, n)
+    bucket = [1] * k + [0] * (n - k)
+    draws = list(combinations(bucket, m))
+    means = [np.mean([function(one, [0] * m) for one in draws]) for function in (p_c_distinct, p_c)]
+    assert means[0] == pytest.approx(p_c_distinct(bucket, [0] * n), abs=1e-12)
+    if m < n and 0 < k < n:
+        assert means[1] > p_c(bucket, [0] * n) + 1e-9
+
+
+@given(BUCKETS)
+def test_distinct_pairs_agree_less_and_lie_a_known_way_below(buckets: list[list[bool]]) -> None:
+    told = [one for one in buckets if len(one) > 1]
+    if not told:
+        return
+    assert p_c_distinct(*columns(told)) <= p_c(*columns(told)) + 1e-12
+    for one in told:  # n P_C = (n-1) P_C(distinct) + 1, as each of n draws meets itself once
+        n = len(one)
+        assert n * p_c(*columns([one])) == pytest.approx((n - 1) * p_c_distinct(*columns([one])) + 1, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_label_agreement_is_the_observed_agreement_in_fleiss_kappa(seed: int) -> None:
+    """With equal buckets and chance 1/3, statsmodels gives (P - 1/3) / (2/3)."""
+    random = np.random.default_rng(seed)
+    pred, bucket = random.integers(0, 3, (20, 6)), np.repeat(np.arange(20), 6)
+    table = np.stack([(pred == label).sum(axis=1) for label in range(3)], axis=1)
+    kappa = fleiss_kappa(table, method="uniform")
+    assert label_agreement(pred.ravel(), bucket) == pytest.approx(kappa * 2 / 3 + 1 / 3, abs=1e-12)
+
+
+@given(BUCKETS)
+def test_with_two_labels_agreement_is_p_c_of_pairs(buckets: list[list[bool]]) -> None:
+    if any(len(one) > 1 for one in buckets):
+        assert label_agreement(*columns(buckets)) == pytest.approx(p_c_distinct(*columns(buckets)), abs=1e-12)
+
+
+def test_label_agreement_tells_two_wrong_answers_apart() -> None:
+    assert label_agreement(["y", "z"], ["a", "a"]) == 0.0
+    assert p_c_distinct([0, 0], ["a", "a"]) == 1.0
+
+
+@pytest.mark.parametrize("function", [p_c, p_c_distinct, label_agreement, accuracy_buckets])
+def test_no_answers_is_an_error_not_a_nan(function) -> None:
     with pytest.raises(BadInput, match="no answers"):
-        p_c([], [])
+        function([], [])
+    with pytest.raises(BadInput, match="one entry per answer"):
+        function([1, 0], ["a"])
+
+
+@pytest.mark.parametrize("function", [p_c_distinct, label_agreement])
+def test_buckets_of_one_have_no_pairs(function) -> None:
+    with pytest.raises(BadInput, match="without pairs"):
+        function([1, 0], ["a", "b"])
+
+
+TABLE = pl.DataFrame(
+    {
+        "bucket": list("aaabbbbcdd"),
+        "variant": [None, "1", "2", None, "1", "2", "3", None, None, "1"],
+        "gold": ["x"] * 10,
+        "pred": ["y", "x", "y", "y", "x", "x", "x", "x", "x", "y"],
+    }
+)
 
 
 def test_metric_leaves_out_the_original_and_buckets_without_variants() -> None:
-    table = pl.DataFrame(
-        {
-            "bucket": list("aaabbbbc"),
-            "variant": [None, "1", "2", None, "1", "2", "3", None],
-            "gold": ["x"] * 8,
-            "pred": ["y", "x", "y", "y", "x", "x", "x", "x"],
-        }
-    )
-    [one] = score(table, ["p_c"])
+    [one] = score(TABLE.head(8), ["p_c"])
     assert (one.value, one.n_units, one.n_answers) == (0.75, 2, 5)
     assert (one.low, one.high) == (0.5, 1.0)
 
 
+def test_pairs_leave_out_buckets_of_one_variant_too() -> None:
+    pairs, labels, mean = score(TABLE, ["p_c_distinct", "label_agreement", "accuracy_buckets"])
+    assert (pairs.value, pairs.n_units, pairs.n_answers) == (0.5, 2, 5)
+    assert (labels.value, labels.n_units, labels.n_answers) == (0.5, 2, 5)
+    assert (mean.value, mean.n_units, mean.n_answers) == (0.5, 3, 6)
+
+
 def test_two_different_wrong_answers_are_consistent_as_the_paper_has_it() -> None:
     table = pl.DataFrame({"bucket": ["a"] * 3, "variant": [None, "1", "2"], "gold": ["x"] * 3, "pred": ["x", "y", "z"]})
-    assert score(table, ["p_c"])[0].value == 1.0
+    names = ["p_c", "p_c_distinct", "label_agreement"]
+    assert [one.value for one in score(table, names)] == [1.0, 1.0, 0.0]
+
+
+def test_nothing_but_single_variants_is_told() -> None:
+    with pytest.warns(UserWarning, match="p_c_distinct"), pytest.raises(BadInput, match="nothing to measure"):
+        score(TABLE.tail(2), ["p_c_distinct"])
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz")), min_size=1, max_size=20))
+def test_metrics_equal_the_plain_functions(rows: list[tuple[str, str]]) -> None:
+    names = sorted({bucket for bucket, _ in rows})
+    originals = pl.DataFrame({"bucket": names, "variant": None, "gold": "x", "pred": "x"})
+    variants = pl.DataFrame(
+        {
+            "bucket": [b for b, _ in rows],
+            "variant": list(map(str, range(len(rows)))),
+            "gold": "x",
+            "pred": [p for _, p in rows],
+        }
+    )
+    table = pl.concat([originals, variants], how="vertical_relaxed")
+    right = [pred == "x" for _, pred in rows]
+    bucket, pred = [b for b, _ in rows], [p for _, p in rows]
+    expected = {"p_c": p_c(right, bucket), "accuracy_buckets": accuracy_buckets(right, bucket)}
+    if max(bucket.count(name) for name in names) > 1:
+        expected |= {"p_c_distinct": p_c_distinct(right, bucket), "label_agreement": label_agreement(pred, bucket)}
+    found = {one.metric: one.value for one in score(table, list(expected), replicates=2)}
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_counts_of_large_buckets_do_not_overflow() -> None:
+    right = np.zeros(100_000, dtype=bool)
+    right[:50_000] = True
+    assert p_c_distinct(right, np.zeros(100_000)) == pytest.approx(2 * comb(50_000, 2) / comb(100_000, 2), rel=1e-12)

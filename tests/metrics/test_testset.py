@@ -1,0 +1,127 @@
+"""A test set beside the buckets: whose items are read, what is refused, and how its accuracy is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from scipy.stats import binom
+
+from otherwords.errors import BadInput, Unmeasurable
+from otherwords.metrics import reading
+from otherwords.metrics.testset import items_in
+from otherwords.pipeline import score
+from otherwords.storage import tables
+
+LABELS = ("yes", "no")
+BUCKETS = pl.DataFrame(
+    {
+        "model": ["one"] * 3,
+        "bucket": ["a"] * 3,
+        "variant": [None, "1", "2"],
+        "gold": ["yes"] * 3,
+        "pred": ["yes", "no", "yes"],
+        "p:yes": [0.9, 0.4, 0.6],
+        "p:no": [0.1, 0.6, 0.4],
+    }
+)
+ITEMS = pl.DataFrame(
+    {
+        "model": ["one", "one", "one", "two"],
+        "id": ["i1", "i2", "i3", "i1"],
+        "gold": ["yes", "no", "no", "yes"],
+        "p:yes": [0.3, 0.3, 0.8, 0.1],
+        "p:no": [0.7, 0.7, 0.2, 0.9],
+    }
+)
+
+
+@pytest.fixture
+def answers():
+    return reading.read(BUCKETS, LABELS)
+
+
+def saved(folder: Path, frame: pl.DataFrame, ending: str = ".parquet") -> Path:
+    tables.write([frame], folder / f"items{ending}")
+    return folder / f"items{ending}"
+
+
+@pytest.mark.parametrize("ending", tables.FORMATS)
+def test_the_models_own_items_in_every_format(tmp_path: Path, answers, ending: str) -> None:
+    items = items_in(saved(tmp_path, ITEMS, ending))(answers)
+    assert items.names.tolist() == ["i1", "i2", "i3"]
+    assert items.confidence.tolist() == [0.3, 0.7, 0.2]
+    assert items.correct.tolist() == [False, True, False]
+
+
+def test_a_table_without_models_is_taken_for_the_one_that_is_measured(tmp_path: Path, answers) -> None:
+    items = items_in(saved(tmp_path, ITEMS.head(3).drop("model")))(answers)
+    assert items.confidence.tolist() == [0.3, 0.7, 0.2]
+
+
+def test_a_label_that_is_given_counts_before_the_most_probable(tmp_path: Path, answers) -> None:
+    given = ITEMS.head(3).with_columns(pred=pl.Series(["yes", "no", "no"]))
+    assert items_in(saved(tmp_path, given))(answers).correct.tolist() == [True, True, True]
+    assert items_in(saved(tmp_path, given.drop("p:yes", "p:no")))(answers).correct.tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda t: t.drop("id"), "id: no such column; a test set has id, gold"),
+        (lambda t: t.drop("gold"), "gold: no such column"),
+        (lambda t: t.with_columns(gold=pl.lit("maybe")), "row 1: gold: found 'maybe'; use one of yes, no"),
+        (lambda t: t.with_columns(id=pl.lit("same")), "row 1: id: the item is answered twice"),
+        (lambda t: t.with_columns(pl.when(pl.col("id") == "i2").then(None).otherwise("id").alias("id")), "row 2: id"),
+        (lambda t: t.with_columns(pl.lit(0.3).alias("p:yes")), "row 3: p:: no probabilities; numbers from 0 to 1"),
+    ],
+)
+def test_what_is_refused_and_where(tmp_path: Path, answers, change, complaint: str) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        items_in(saved(tmp_path, change(ITEMS)))(answers)
+
+
+def test_rows_are_counted_as_in_the_users_table(tmp_path: Path, answers) -> None:
+    """The model's first row is the table's second."""
+    wrong = pl.concat([ITEMS.tail(1), ITEMS.head(1).with_columns(gold=pl.lit("maybe"))])
+    with pytest.raises(BadInput, match="row 2: gold"):
+        items_in(saved(tmp_path, wrong))(answers)
+
+
+def test_another_models_test_set_is_no_use(tmp_path: Path, answers) -> None:
+    with pytest.raises(Unmeasurable, match="no answers of one; there are answers of two"):
+        items_in(saved(tmp_path, ITEMS.tail(1)))(answers)
+
+
+@pytest.mark.parametrize("missing", ["drop", "null"])
+def test_a_model_without_probabilities_is_told_so(tmp_path: Path, answers, missing: str) -> None:
+    given, p = ITEMS.head(3).with_columns(pred="gold"), ("p:yes", "p:no")
+    given = given.drop(p) if missing == "drop" else given.with_columns(pl.lit(None).alias(name) for name in p)
+    items = items_in(saved(tmp_path, given))(answers)
+    assert items.correct.all()
+    with pytest.raises(Unmeasurable, match="uncorrected values only"):
+        _ = items.confidence
+
+
+def test_no_file_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no such file"):
+        items_in(tmp_path / "none.parquet")
+
+
+def test_accuracy_on_the_test_set_counts_its_items(tmp_path: Path) -> None:
+    n, k = 400, 300
+    items = pl.DataFrame({"id": range(n), "gold": "yes", "pred": ["yes"] * k + ["no"] * (n - k)})
+    [one] = score(BUCKETS, [f"accuracy_testset(testset={saved(tmp_path, items)})"], replicates=4000)
+    assert (one.metric, one.value, one.n_units, one.n_answers) == ("accuracy_testset", 0.75, n, n)
+    exact = binom.ppf([0.025, 0.975], n, k / n) / n
+    assert (one.low, one.high) == pytest.approx(exact, abs=0.0051)  # two items
+
+
+def test_the_file_is_signed_by_its_content(tmp_path: Path) -> None:
+    spec = f"accuracy_testset(testset={saved(tmp_path, ITEMS)})"
+    [before] = score(BUCKETS, [spec], replicates=10)
+    saved(tmp_path, ITEMS.with_columns(gold=pl.lit("yes")))
+    [after] = score(BUCKETS, [spec], replicates=10)
+    assert before.signature != after.signature
+    assert "items.parquet#" in before.signature

@@ -1,0 +1,156 @@
+"""VAP and PVAP: the law of total variance under either weighting, against NumPy on the whole sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from otherwords.errors import BadInput
+from otherwords.metrics.consistency import accuracy_buckets, p_c, p_c_distinct
+from otherwords.metrics.variance import p_c_at, p_c_bound, pvap, pvap_distinct, vap
+from otherwords.pipeline import score
+
+BUCKETS = st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+def columns(buckets: list[list[bool]]) -> tuple[list[bool], list[int]]:
+    return [x for one in buckets for x in one], [i for i, one in enumerate(buckets) for _ in one]
+
+
+def weighted_variance(values: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.average((values - np.average(values, weights=weights)) ** 2, weights=weights))
+
+
+@given(BUCKETS)
+def test_the_law_of_total_variance_with_buckets_weighing_alike(buckets: list[list[bool]]) -> None:
+    """Equation 3 of the paper: an answer of a bucket of n weighs 1/n in all three terms."""
+    correct, bucket = columns(buckets)
+    weights = np.concatenate([np.full(len(one), 1 / len(one)) for one in buckets])
+    total = weighted_variance(np.array(correct, dtype=float), weights)
+    between = np.var([np.mean(one) for one in buckets])
+    assert vap(correct, bucket) + between == pytest.approx(total, abs=1e-12)
+    a = accuracy_buckets(correct, bucket)
+    assert a * (1 - a) == pytest.approx(total, abs=1e-12)
+    if total > 1e-9:
+        assert pvap(correct, bucket) == pytest.approx(1 - between / total, abs=1e-9)
+
+
+@given(BUCKETS)
+def test_the_law_of_total_variance_with_answers_weighing_alike(buckets: list[list[bool]]) -> None:
+    correct, bucket = columns(buckets)
+    sizes = np.array([len(one) for one in buckets])
+    total = np.var(correct)
+    between = weighted_variance(np.array([np.mean(one) for one in buckets]), sizes)
+    assert vap(correct, bucket, "answers") + between == pytest.approx(total, abs=1e-12)
+    if total > 1e-9:
+        assert pvap(correct, bucket, "answers") == pytest.approx(1 - between / total, abs=1e-9)
+
+
+def test_a_mixture_of_weightings_would_not_add_up() -> None:
+    """The reason for saying which: buckets of one and of four."""
+    buckets = [[True], [True, False, False, False]]
+    correct, bucket = columns(buckets)
+    between = np.var([1.0, 0.25])
+    assert vap(correct, bucket) + between != pytest.approx(np.var(correct))
+    assert vap(correct, bucket) == pytest.approx(0.09375)
+    assert vap(correct, bucket, "answers") == pytest.approx(0.15)
+
+
+@given(BUCKETS)
+def test_p_c_is_one_minus_twice_vap_and_within_its_bound(buckets: list[list[bool]]) -> None:
+    both = columns(buckets)
+    assert p_c(*both) == pytest.approx(1 - 2 * vap(*both), abs=1e-12)
+    assert p_c_bound(*both) - 1e-12 <= p_c(*both) <= 1
+    assert p_c_bound(*both) == pytest.approx(float(p_c_at(accuracy_buckets(*both), 1)), abs=1e-15)
+
+
+@given(BUCKETS)
+def test_a_model_lies_on_the_curve_of_its_pvap(buckets: list[list[bool]]) -> None:
+    both = columns(buckets)
+    assume(0 < accuracy_buckets(*both) < 1)
+    assert 0 <= pvap(*both) <= 1
+    assert float(p_c_at(accuracy_buckets(*both), pvap(*both))) == pytest.approx(p_c(*both), abs=1e-12)
+
+
+@given(BUCKETS)
+def test_distinct_pairs_give_the_unbiased_variance(buckets: list[list[bool]]) -> None:
+    told = [one for one in buckets if len(one) > 1]
+    assume(told and 0 < accuracy_buckets(*columns(told)) < 1)
+    a = accuracy_buckets(*columns(told))
+    within = np.mean([np.var(one, ddof=1) for one in told])
+    assert pvap_distinct(*columns(buckets)) == pytest.approx(within / (a * (1 - a)), abs=1e-12)
+    assert pvap_distinct(*columns(told)) >= pvap(*columns(told)) - 1e-12
+    assert (1 - p_c_distinct(*columns(told))) / 2 == pytest.approx(within, abs=1e-12)
+
+
+def test_distinct_pairs_may_exceed_one_and_fall_below_the_bound() -> None:
+    both = columns([[True, False]] * 3)
+    assert pvap(*both) == 1.0
+    assert pvap_distinct(*both) == 2.0
+    assert p_c_distinct(*both) == 0.0 < p_c_bound(*both) == 0.5
+
+
+@pytest.mark.parametrize("function", [pvap, pvap_distinct])
+@pytest.mark.parametrize("right", [True, False])
+def test_no_variance_is_an_error(function, right: bool) -> None:
+    with pytest.raises(BadInput, match="all right or all wrong"):
+        function([right] * 4, list("aabb"))
+
+
+@pytest.mark.parametrize("function", [vap, pvap, pvap_distinct, p_c_bound])
+def test_no_answers_is_an_error(function) -> None:
+    with pytest.raises(BadInput, match="no answers"):
+        function([], [])
+
+
+def test_other_words_are_refused() -> None:
+    with pytest.raises(BadInput, match="use buckets or answers"):
+        vap([1], ["a"], weights="sizes")
+    with pytest.raises(BadInput, match="use buckets or answers"):
+        score(TABLE, ["pvap(weights=sizes)"])
+    with pytest.raises(BadInput, match="shares from 0 to 1"):
+        p_c_at([0.5, 80], 1)
+    with pytest.raises(BadInput, match="at least two variants"):
+        pvap_distinct([1, 0], ["a", "b"])
+
+
+@pytest.mark.parametrize(("accuracy", "share", "value"), [(0.8, 1, 0.68), (0.8, 0, 1.0), (0.5, 0.5, 0.75), (1, 1, 1)])
+def test_curves_by_hand(accuracy: float, share: float, value: float) -> None:
+    """At 80 % accuracy the least P_C is 68 %: the middle panel of the paper's Figure 2."""
+    assert float(p_c_at(accuracy, share)) == pytest.approx(value, abs=1e-15)
+
+
+TABLE = pl.DataFrame(
+    {
+        "bucket": list("aaaaabbbcc"),
+        "variant": [None, "1", "2", "3", "4", None, "1", "2", None, "1"],
+        "gold": ["x"] * 10,
+        "pred": ["y", "x", "x", "x", "y", "y", "x", "x", "x", "y"],
+    }
+)
+RIGHT, OF = [1, 1, 1, 0, 1, 1, 0], list("aaaabbc")
+
+
+def test_metrics_equal_the_plain_functions() -> None:
+    names = ["vap", "vap(weights=answers)", "pvap", "pvap(weights=answers)", "pvap_distinct", "p_c_bound"]
+    found = score(TABLE, names, replicates=50)
+    expected = [
+        *(vap(RIGHT, OF), vap(RIGHT, OF, "answers"), pvap(RIGHT, OF), pvap(RIGHT, OF, "answers")),
+        *(pvap_distinct(RIGHT, OF), p_c_bound(RIGHT, OF)),
+    ]
+    assert [one.value for one in found] == pytest.approx(expected, abs=1e-15)
+    assert [one.n_units for one in found] == [3, 3, 3, 3, 2, 3]
+    assert [one.n_answers for one in found] == [7, 7, 7, 7, 6, 7]
+    assert [one.unit for one in found] == ["number"] * 2 + ["share"] * 4
+
+
+@pytest.mark.parametrize("name", ["pvap", "pvap_distinct"])
+def test_pvap_of_a_perfect_model_is_undefined(name: str) -> None:
+    perfect = TABLE.with_columns(pred=pl.lit("x"))
+    with pytest.warns(UserWarning, match="nothing to measure"):
+        one, steady = score(perfect, [name, "vap"])
+    assert one.value is None
+    assert steady.value == 0.0

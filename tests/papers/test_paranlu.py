@@ -1,0 +1,149 @@
+"""The printed digits of ParaNLU from the authors' released answers (Srikanth et al. 2024, Tables 2, 4, 6 and 7)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from otherwords.errors import BadInput
+from otherwords.papers.cells import Cell
+from otherwords.papers.paranlu import FIGURE_5, FIGURE_6, SPLITS, TABLE_4, reproduce
+from otherwords.pipeline import score
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+@pytest.fixture(scope="module")
+def cells() -> dict[tuple[str, str, str], Cell]:
+    if not (DATA / "paranlu").exists():
+        pytest.skip("needs shared/data/paranlu")
+    return {(cell.table, cell.row, cell.column): cell for cell in reproduce(DATA)}
+
+
+def agreement(cells: dict[tuple[str, str, str], Cell], table: str) -> Counter[bool | None]:
+    return Counter(cell.agrees for cell in cells.values() if cell.table == table)
+
+
+def obtained(cells: dict[tuple[str, str, str], Cell], table: str, row: str, column: str) -> list[float | None]:
+    """A column of a table for all splits, in the order of the paper."""
+    return [cells[table, row, f"{split} {column}"].obtained for split in SPLITS]
+
+
+def test_table_2_agrees(cells) -> None:
+    assert agreement(cells, "2") == {True: 16}
+
+
+def test_table_4_agrees_but_for_a_misprint(cells) -> None:
+    """113 of 114 cells without GPT-3, whose four test set accuracies agree as well; its other 20 were not released."""
+    assert agreement(cells, "4") == {True: 113 + 4, False: 1, None: 20}
+    [wrong] = [cell for cell in cells.values() if cell.table == "4" and cell.agrees is False]
+    assert (wrong.row, wrong.column, wrong.published) == ("BiLSTM", "a-NLI A_O", 53.5)
+    assert wrong.obtained == pytest.approx(100 * 134 / 250, abs=1e-12)
+    assert "misprint" in wrong.reason
+    for cell in cells.values():
+        if cell.table == "4" and cell.obtained is None:
+            assert cell.row == "GPT-3 Curie"
+            assert not cell.column.endswith("A_T")
+
+
+def test_distinct_pairs_lower_p_c_by_four_points(cells) -> None:
+    found = obtained(cells, "4 (distinct pairs)", "RoBERTa", "P_C")
+    assert found == pytest.approx([65.7, 70.9, 72.1, 69.7], abs=0.05)
+
+
+def test_pvap_both_ways(cells) -> None:
+    assert cells["4 (PVAP)", "RoBERTa", "d-SNLI PVAP"].obtained == pytest.approx(50.6, abs=0.05)
+    assert cells["4 (PVAP)", "RoBERTa", "d-SNLI PVAP distinct pairs"].obtained == pytest.approx(58.5, abs=0.05)
+
+
+def test_renormalising_matters_where_deciles_are_empty(cells) -> None:
+    """RoBERTa's deciles all hold buckets, as it was used to draw them; DeBERTa's on a-NLI do not."""
+    assert obtained(cells, "4 (coverage)", "RoBERTa", "coverage") == [100.0] * 4
+    for what in ("A~", "P~_C"):
+        assert obtained(cells, "4 (renormalised)", "RoBERTa", what) == obtained(cells, "4", "RoBERTa", what)
+        paper, honest = (cells[table, "DeBERTa-V3", f"a-NLI {what}"].obtained for table in ("4", "4 (renormalised)"))
+        covered = cells["4 (coverage)", "DeBERTa-V3", "a-NLI coverage"].obtained
+        assert covered < 100
+        assert honest == pytest.approx(100 * paper / covered, abs=1e-9)
+
+
+def test_lexical_distances_of_table_6_agree_in_three_splits_of_four(cells) -> None:
+    assert agreement(cells, "6") == {True: 3, False: 1, None: 20}
+    social = cells["6", "d-SOCIAL human", "lex"]
+    assert social.obtained == pytest.approx(social.published, abs=0.1)
+    assert social.reason
+
+
+def test_table_7_lacks_the_partial_input_model(cells) -> None:
+    """Only what any model would give by construction agrees: 100 and 0 on the originals."""
+    assert agreement(cells, "7") == {True: 6, None: 42}
+    assert all(cell.reason for cell in cells.values() if cell.table == "7")
+
+
+def test_half_of_the_deciles_are_empty_in_table_7(cells) -> None:
+    """Why 54.6 and 6.9 are so low: buckets answered right have a confidence above one half, the others below."""
+    for split in SPLITS[1:]:
+        found = {
+            kind: {
+                column: cells["7 (bag of words)", f"{split} {kind}", f"partial {column}"].obtained
+                for column in ("A~", "A~ renormalised", "coverage")
+            }
+            for kind in ("likely", "unlikely")
+        }
+        assert sum(one["coverage"] for one in found.values()) == pytest.approx(100, abs=1e-9)
+        for one in found.values():
+            assert one["A~"] == pytest.approx(one["A~ renormalised"] * one["coverage"] / 100, abs=1e-9)
+            assert one["A~"] < one["A~ renormalised"] - 20
+
+
+def test_figures_are_whole_and_tell_the_papers_story(cells) -> None:
+    rows = {(table, row) for table, row, _ in cells if table.startswith("Figure")}
+    assert rows == {("Figure 5", row) for row in FIGURE_5} | {("Figure 6", row) for row in FIGURE_6}
+    for split in SPLITS[1:]:
+        pretrained = [cells["Figure 5", row, f"{split} A~"].obtained for row in FIGURE_5]
+        assert pretrained == sorted(pretrained)
+        tuned = [cells["Figure 6", row, f"{split} P~_C"].obtained for row in FIGURE_6]
+        assert tuned == sorted(tuned, reverse=True)
+        assert tuned[0] > 99.8  # it gives all problems the same answer
+
+
+def test_every_deviation_has_a_reason(cells) -> None:
+    for cell in cells.values():
+        if cell.published is not None and not cell.agrees:
+            assert cell.reason, cell
+
+
+def test_registered_metrics_give_the_same_digits_with_intervals(tmp_path: Path, cells) -> None:
+    """The way a user would take: answers and test set as files; the numbers must be those of the cells."""
+    originals, variants, test = (
+        pl.read_parquet(DATA / "paranlu" / f"pred_{name}.parquet").filter(
+            pl.col("model") == "roberta-large", pl.col("split") == "d-SNLI"
+        )
+        for name in ("originals", "paraphrases", "testset")
+    )
+    names = {"bucket_id": "bucket", "pos": "variant", "p0": "p:0", "p1": "p:1"}
+    answers = pl.concat([originals, variants.drop("paraphrase_id")], how="diagonal_relaxed").rename(names)
+    test.rename({"example_id": "id", "p0": "p:0", "p1": "p:1"}).write_parquet(tmp_path / "test.parquet")
+    specs = [f"{name}(testset={tmp_path / 'test.parquet'})" for name in ("accuracy_corrected", "p_c_corrected")]
+    specs += [f"accuracy_testset(testset={tmp_path / 'test.parquet'})", "p_c", "p_c_distinct"]
+    tables = ["4", "4", "4", "4", "4 (distinct pairs)"]
+    for one, table, column in zip(
+        score(answers, specs, replicates=300), tables, ["A~", "P~_C", "A_T", "P_C", "P_C"], strict=True
+    ):
+        cell = cells[table, "RoBERTa", f"d-SNLI {column}"]
+        assert 100 * one.value == pytest.approx(cell.obtained, abs=1e-9)
+        assert one.low < one.value < one.high
+        assert one.n_units == {"accuracy_testset": 1837, "p_c_distinct": 249}.get(one.metric, 250)
+
+
+def test_models_of_the_table_are_those_of_the_files(cells) -> None:
+    rows = {row for table, row, _ in cells if table == "4"}
+    assert rows == set(TABLE_4)
+
+
+def test_missing_data_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"problems\.parquet"):
+        reproduce(tmp_path)
