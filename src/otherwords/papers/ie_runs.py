@@ -107,7 +107,7 @@ def released_p_value(before: npt.ArrayLike, after: npt.ArrayLike, seed: int, rep
     which has the same distribution and needs no rows. Where A = B everywhere the released code gives 0, as here.
 
     >>> released_p_value([1, 1, 1, 1, 0, 0], [1, 0, 0, 1, 1, 0], seed=3, replicates=100)
-    0.6
+    0.64
     """
     first, second = paired("IE test", before, after)
     difference = first.astype(np.float64) - second.astype(np.float64)

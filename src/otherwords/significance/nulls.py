@@ -20,8 +20,8 @@ NULLS = ("paper", "released", "exact")
 TAILS = ("paper", "inclusive")
 #: n^3 has to fit into 63 bits; beyond, floats decide, which may miss a tie.
 _WHOLE = 2_000_000
-#: exp(-745) is the smallest positive float: what is less likely adds nothing.
-_SMALLEST = 745.0
+#: Numbers of changes are left out of the exact sum where all of them together have less than exp(-100) of its mass.
+_NEGLIGIBLE = 100.0
 
 
 def p_value(n: int, n10: int, n01: int, null: str, tails: str, replicates: int, seed: int) -> float:
@@ -97,7 +97,7 @@ def _reach(changes: Array, drop: Array) -> Array:
 
 
 def _likely(n: int, share: float) -> Array:
-    """All outcomes of Bin(n, share) that are likelier than the smallest float, by Bernstein's inequality."""
-    third = _SMALLEST / 3
-    reach = third + np.sqrt(third**2 + 2 * _SMALLEST * n * share * (1 - share))
+    """The outcomes of Bin(n, share), less a negligible share of either tail, by Bernstein's inequality."""
+    third = _NEGLIGIBLE / 3
+    reach = third + np.sqrt(third**2 + 2 * _NEGLIGIBLE * n * share * (1 - share))
     return np.arange(max(0, int(n * share - reach)), min(n, int(n * share + reach) + 1) + 1)

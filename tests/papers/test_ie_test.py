@@ -1,0 +1,183 @@
+"""The IE test's paper (Salvatore et al. 2023), from its matched samples and the results its authors recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from otherwords.errors import BadInput
+from otherwords.papers import ie_runs
+from otherwords.papers.cells import Cell
+from otherwords.papers.ie_runs import BASELINE, DEEP, released_p_value
+from otherwords.papers.ie_test import reproduce
+from otherwords.significance.contingency import mcnemar
+from otherwords.significance.invariance import ie_test, paired_t
+
+RUN = ["dataset", "model", "rho", "batch"]
+
+
+@pytest.fixture(scope="module")
+def data() -> Path:
+    folder = Path(__file__).parents[2].parent / "shared" / "data"
+    if not (folder / "ie_test").is_dir():
+        pytest.skip("needs ../shared/data/ie_test")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(data: Path) -> ie_runs.Survey:
+    return ie_runs.survey(data)
+
+
+@pytest.fixture(scope="module")
+def cells(data: Path) -> dict[tuple[str, str, str], Cell]:
+    return {(one.table, one.row, one.column): one for one in reproduce(data)}
+
+
+def test_every_printed_number_is_reproduced(cells: dict[tuple[str, str, str], Cell]) -> None:
+    printed = [one for one in cells.values() if one.published is not None]
+    assert len(printed) == 47
+    assert [one for one in printed if one.agrees is False] == []
+    # The human verdicts behind the sound percentages were not released.
+    lacking = {(one.table, one.row, one.column) for one in printed if one.obtained is None}
+    assert lacking == {(table, row, "Observable value") for table in ("1", "16") for row in ("SNLI", "MNLI")}
+    assert all(cells[key].reason for key in lacking)
+
+
+def test_table_2_has_its_18_ratios(cells: dict[tuple[str, str, str], Cell]) -> None:
+    table = [one for key, one in cells.items() if key[0] == "2" and one.published is not None]
+    assert len(table) == 18
+    assert all(one.agrees and one.digits == 1 for one in table)
+    for name in [*DEEP.values(), "Baseline"]:
+        mean, std = (cells["2", name, f"MNLI, {what} accuracy"].obtained for what in ("mean", "std of"))
+        assert cells["2", name, "MNLI"].obtained == pytest.approx(mean / std)
+
+
+def test_printed_p_values_come_to_the_last_bit(cells: dict[tuple[str, str, str], Cell]) -> None:
+    for row, p in (("ALBERT, SNLI, rho 1", 0.008), ("BERT, SNLI, rho 1", 0.156)):
+        assert cells["IE test", row, "Minimal p, released code"].obtained == p
+        exact = cells["IE test", row, "Minimal p, exact null"].obtained
+        error = 2 * np.sqrt(exact / 2 / 1000)
+        assert p == pytest.approx(exact, abs=3 * error)
+        assert cells["IE test", row, "Minimal p, paper's null"].obtained == pytest.approx(exact, abs=error)
+
+
+def test_sixty_nine_of_seventy_under_every_null(cells: dict[tuple[str, str, str], Cell]) -> None:
+    for null in ("released null", "paper's null", "exact null"):
+        assert cells["IE test", "Deep models", f"Rejections, {null}"].obtained == 69
+
+
+def test_hard_cases_as_worded_do_not_exist(cells: dict[tuple[str, str, str], Cell]) -> None:
+    for suite in ("SNLI", "MNLI"):
+        assert cells["Hard cases", suite, "Observations at every rho"].obtained == 0
+        assert sum(cells["Hard cases", suite, f"% {label}"].obtained or 0
+                   for label in ("entailment", "neutral", "contradiction")) == pytest.approx(100)  # fmt: skip
+
+
+def test_wilson_is_given_beside_wald(cells: dict[tuple[str, str, str], Cell]) -> None:
+    # 329 and 322 of 400, by statsmodels.
+    for key, k in ((("1", "SNLI"), 329), (("16", "MNLI"), 322)):
+        bounds = [cells[*key, f"Wilson, {end} bound"].obtained for end in ("lower", "upper")]
+        assert bounds == pytest.approx([100 * one for one in proportion_confint(k, 400, method="wilson")])
+
+
+def test_figures_are_complete(cells: dict[tuple[str, str, str], Cell]) -> None:
+    count = {figure: sum(key[0] == f"Figure {figure}" for key in cells) for figure in range(3, 8)}
+    scan = 2 * 101 * 2 + 4  # datasets x rho x (exact, recorded), and the rejections
+    assert count == {3: scan, 4: 5 * 7 * 4, 5: 5 * 7 * 4, 6: 6 * 7 * 2 * 2, 7: 6 * 7 * 2 * 2}
+    assert all(one.obtained is not None for key, one in cells.items() if key[0].startswith("Figure"))
+
+
+@pytest.fixture(scope="module")
+def side_by_side(found: ie_runs.Survey, data: Path) -> pl.DataFrame:
+    return found.runs.join(ie_runs.recorded(data), on=RUN, how="full", validate="1:1", suffix="_recorded")
+
+
+def test_no_run_is_lost(found: ie_runs.Survey, side_by_side: pl.DataFrame, data: Path) -> None:
+    assert found.runs["n"].sum() == 20_050_104  # the README's number of rows
+    assert side_by_side.height == 1361
+    assert side_by_side.select("n", "test_size").null_count().row(0) == (0, 0)
+    published = ie_runs.published_runs(found.runs, data)
+    assert published.height == 1360  # less the sixth run of RoBERTa_LARGE on SNLI
+    per_setting = published.group_by("dataset", "model", "rho").len()
+    assert per_setting["len"].unique().to_list() == [5]
+    assert per_setting.height == 2 * (5 * 7 + 101)
+
+
+def test_statistics_of_855_runs_are_the_authors(side_by_side: pl.DataFrame) -> None:
+    earlier = (pl.col("model") == BASELINE) & (pl.col("dataset") == "snli")
+    runs = side_by_side.filter(~earlier, pl.col("batch") <= 5)
+    assert runs.height == 855
+    ours = [ie_test(ie_runs.sample(run), "released", replicates=1) for run in runs.iter_rows(named=True)]
+    for column, values in {
+        "observable_paired_t_stats": [one.t for one in ours],
+        "test_accuracy": [one.accuracy_before for one in ours],
+        "transformed_test_accuracy": [one.accuracy_after for one in ours],
+        "observable_cochran_stats": [mcnemar(one.sample.n10, one.sample.n01, "chi2").statistic for one in ours],
+    }.items():
+        np.testing.assert_allclose(values, runs[column].to_numpy(), rtol=1e-12, atol=1e-12)
+
+
+def test_the_baseline_on_snli_is_of_another_run(side_by_side: pl.DataFrame, found: ie_runs.Survey, data: Path) -> None:
+    runs = side_by_side.filter(pl.col("model") == BASELINE, pl.col("dataset") == "snli")
+    same = (runs["right"] / runs["n"] - runs["test_accuracy"]).abs() < 1e-12
+    assert same.sum() < 0.1 * runs.height
+    # What is recovered from the recorded accuracies and deviations gives the recorded t.
+    published = ie_runs.published_runs(found.runs, data)
+    recovered = published.filter(pl.col("model") == BASELINE, pl.col("dataset") == "snli")
+    t = [paired_t(run["n"], run["n10"], run["n01"]) for run in recovered.iter_rows(named=True)]
+    np.testing.assert_allclose(t, runs.sort(RUN)["observable_paired_t_stats"].to_numpy(), rtol=1e-10, atol=1e-10)
+
+
+def test_recorded_p_values_lie_around_the_exact_ones(found: ie_runs.Survey, data: Path) -> None:
+    both = ie_runs.published_runs(found.runs, data).join(ie_runs.recorded(data), on=RUN, validate="1:1", suffix="_r")
+    middling = both.filter(pl.col("paired_t_p_value").is_between(0.2, 0.9))
+    exact = np.array([ie_test(ie_runs.sample(run), "exact").p for run in middling.iter_rows(named=True)])
+    off = middling["paired_t_p_value"].to_numpy() - exact
+    z = off / (2 * np.sqrt(exact / 2 * (1 - exact / 2) / 1000))
+    assert len(z) > 300
+    assert abs(z.mean()) < 0.25
+    assert 0.8 < z.std() < 1.25
+
+
+@pytest.mark.parametrize(
+    ("dataset", "model", "rho", "batch"),
+    [
+        *(("snli", model, 1.0, batch) for model in ("albert_base", "bert_base") for batch in range(1, 6)),
+        ("mnli", BASELINE, 0.01, 2),
+        ("mnli", BASELINE, 0.6, 4),
+        ("mnli", "roberta_base", 0.5, 3),
+    ],
+)
+def test_released_p_values_bit_for_bit(data: Path, dataset: str, model: str, rho: float, batch: int) -> None:
+    one = pl.struct(RUN) == pl.struct(
+        dataset=pl.lit(dataset), model=pl.lit(model), rho=pl.lit(rho), batch=pl.lit(batch, pl.Int64)
+    )
+    [run] = ie_runs.recorded(data).filter(one).rows(named=True)
+    rows = ie_runs.matched_rows(data, dataset, model, rho, batch)
+    assert rows.height == run["test_size"]
+    p = released_p_value(rows["A"], rows["B"], int(run["boot_random_state"]), int(run["number_of_simulations"]))
+    assert p == run["paired_t_p_value"]
+
+
+def test_runs_without_a_change_are_recorded_with_p_0(data: Path) -> None:
+    results = pl.read_parquet(data / "ie_test" / "authors_results.parquet").filter(pl.col("standart_error") == 0)
+    assert results["paired_t_p_value"].unique().to_list() == [0.0]
+    assert results.height == 196
+    assert (results["test_size"] == 0).sum() == 89  # never finished: no items, no replicates
+    same = [1, 0, 1, 1, 0, 0]
+    assert released_p_value(same, same, seed=1) == 0.0
+
+
+def test_missing_data_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"matched\.parquet"):
+        reproduce(tmp_path)
+
+
+def test_replaying_nothing_is_refused() -> None:
+    with pytest.raises(BadInput, match="no answers"):
+        released_p_value([], [], seed=1)
