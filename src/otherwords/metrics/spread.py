@@ -69,8 +69,10 @@ def sigma_metric(only_right: bool = False) -> Any:
 
 
 @metrics("ks.v1")
-def ks_metric(bins: int = 200, only_right: bool = False) -> Any:
+def ks_metric(bins: int = 100, only_right: bool = False) -> Any:
     """Kolmogorov-Smirnov statistic of the original label's probability, originals against variants, to 1/bins."""
+    # The value is that of probabilities cut to 1/bins: at most the exact one, and less by no more than one bin holds.
+    # On ParaNLU's fully trained models 100 bins are off by 0.005 at most, and 1000 by 0.004.
     if not 2 <= bins <= MOST_BINS:
         raise BadInput(f"found {bins}", field="bins", fix=f"give a number from 2 to {MOST_BINS}")
 
