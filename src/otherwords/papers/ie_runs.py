@@ -15,8 +15,8 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput
-from ..metrics.metric import paired
-from ..significance.invariance import Matched
+from ..significance.invariance import Matched, matched
+from ..significance.nulls import Array, compare
 from .cells import find
 
 #: The deep models of the paper, by the names of their folders; the baseline is gradient boosting on bags of words.
@@ -100,28 +100,34 @@ def matched_rows(data: Path, dataset: str, model: str, rho: float, batch: int) -
 
 
 def released_p_value(before: npt.ArrayLike, after: npt.ArrayLike, seed: int, replicates: int = 1000) -> float:
-    """The p-value of the released code to the last bit, from the seed it recorded (`boot_random_state`).
+    """The p-value that the released code printed, from the seed it recorded (`boot_random_state`).
 
-    It draws all n rows anew for each replicate, with NumPy's old generator through pandas' `sample`, swaps the first
-    floor(n / 2), and compares t in floats, added up in the order drawn. For use there is `ie_test(null="released")`,
-    which has the same distribution and needs no rows. Where A = B everywhere the released code gives 0, as here.
+    For each replicate it draws all n rows anew, with NumPy's old generator through pandas' `sample`, and swaps the
+    first floor(n / 2). For use there is `ie_test(null="released")`: the same distribution, without rows.
+
+    853 of 856 runs come out to the last bit. In three a replicate that ties with t fell on the other side (p is off by
+    0.002): the released code compares floats, whose last bit depends on the order of adding; here whole numbers decide.
+    Where A = B everywhere its t is not a number, and p = 0, as here; `ie_test` says 1.
 
     >>> released_p_value([1, 1, 1, 1, 0, 0], [1, 0, 0, 1, 1, 0], seed=3, replicates=100)
-    0.64
+    0.5
     """
-    first, second = paired("IE test", before, after)
-    difference = first.astype(np.float64) - second.astype(np.float64)
-    n, random = len(difference), np.random.RandomState(seed)
-    sign = np.where(np.arange(n) < n // 2, -1.0, 1.0)
-    drawn = [_t(sign * difference[random.randint(0, n, size=n)]) for _ in range(replicates)]
-    with np.errstate(invalid="ignore"):
-        lower, upper = np.mean(drawn <= _t(difference)), np.mean(drawn > _t(difference))
-    return float(2 * min(lower, upper))
+    one = matched(before, after)
+    if one.n10 + one.n01 == 0:
+        return 0.0
+    difference = np.asarray(before).astype(np.int8) - np.asarray(after).astype(np.int8)
+    drop, changes = _redrawn(difference, np.random.RandomState(seed), replicates)
+    sign = compare(drop, changes, one.n, one.n10 - one.n01, one.n10 + one.n01)
+    upper, lower = (sign > 0) & (changes > 0), (sign <= 0) & (changes > 0)  # NaN is on neither side
+    return 2 * min(int(lower.sum()), int(upper.sum())) / replicates
 
 
-def _t(difference: npt.NDArray[np.float64]) -> np.float64:
-    """The paired t in pandas' order of operations; NaN, as there, where the deviation is 0."""
+def _redrawn(difference: Array, random: np.random.RandomState, replicates: int) -> tuple[Array, Array]:
+    """Drop and number of changes of each replicate; the draws have to be made one replicate after the other."""
     n = len(difference)
-    mean = difference.sum() / n
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.float64(mean * np.sqrt(n) / np.sqrt(((mean - difference) ** 2).sum() / n))
+    counts = np.empty((replicates, 2), dtype=np.int64)
+    for replicate in range(replicates):
+        drawn = difference[random.randint(0, n, size=n)]
+        swapped, kept = drawn[: n // 2].sum(dtype=np.int64), drawn[n // 2 :].sum(dtype=np.int64)
+        counts[replicate] = kept - swapped, np.count_nonzero(drawn)
+    return counts[:, 0], counts[:, 1]

@@ -36,11 +36,24 @@ def p_value(n: int, n10: int, n01: int, null: str, tails: str, replicates: int, 
         raise BadInput(f"{replicates} replicates", field="replicates", fix="draw at least one, or sum the null: exact")
     random = np.random.default_rng(seed_for(seed, "ie_test", null))
     drop, changes = (_swapped if null == "paper" else _half_swapped)(random, n, n10, n01, replicates)
-    sign = _compare(drop, changes, n, n10 - n01, n10 + n01)
+    sign = compare(drop, changes, n, n10 - n01, n10 + n01)
     above, below, tied = (int((sign == one).sum()) for one in (1, -1, 0))
     if tails == "paper":  # equation 14
         return 2 * min(below + tied, above) / replicates
     return min(1.0, 2 * (1 + tied + min(below, above)) / (replicates + 1))
+
+
+def compare(drop: Array, changes: Array, n: int, observed: int, discordant: int) -> Array:
+    """The sign of t* - t, for replicates with these drops and numbers of changes; without any change t* is 0.
+
+    Three changes of four in one direction against two of two, then three of three:
+
+    >>> compare(np.array([2, 3]), np.array([4, 3]), 10, observed=2, discordant=2)
+    array([-1,  1])
+    """
+    whole = np.int64 if n <= _WHOLE else np.float64
+    drop, changes = drop.astype(whole), np.maximum(changes, 1).astype(whole)
+    return np.asarray(np.sign(drop * np.abs(drop) * discordant - changes * (observed * abs(observed))))
 
 
 def _swapped(random: np.random.Generator, n: int, n10: int, n01: int, size: int) -> tuple[Array, Array]:
@@ -56,13 +69,6 @@ def _half_swapped(random: np.random.Generator, n: int, n10: int, n01: int, size:
     second = random.multinomial(n - n // 2, shares, size)
     drop = second[:, 0] - second[:, 1] - first[:, 0] + first[:, 1]
     return drop, n - first[:, 2] - second[:, 2]
-
-
-def _compare(drop: Array, changes: Array, n: int, observed: int, discordant: int) -> Array:
-    """The sign of t* - t. A replicate without discordant pairs has t* = 0."""
-    whole = np.int64 if n <= _WHOLE else np.float64
-    drop, changes = drop.astype(whole), np.maximum(changes, 1).astype(whole)
-    return np.asarray(np.sign(drop * np.abs(drop) * discordant - changes * (observed * abs(observed))))
 
 
 def _exact(n: int, n10: int, n01: int, tails: str) -> float:
@@ -82,10 +88,10 @@ def _upper_tails(n: int, observed: int, discordant: int) -> tuple[float, float]:
     weight /= weight.sum()
     least = np.ceil(np.sqrt(np.maximum(changes, 1) / discordant) * observed).astype(np.int64)
     # The root is rounded; whole numbers decide between it and its neighbours.
-    least -= _compare(np.maximum(least - 1, 0), changes, n, observed, discordant) >= 0
+    least -= compare(np.maximum(least - 1, 0), changes, n, observed, discordant) >= 0
     least = np.maximum(least, 0)
-    least += _compare(least, changes, n, observed, discordant) < 0
-    more = least + (_compare(least, changes, n, observed, discordant) == 0)
+    least += compare(least, changes, n, observed, discordant) < 0
+    more = least + (compare(least, changes, n, observed, discordant) == 0)
     return tuple(float(weight @ _reach(changes, drop)) for drop in (least, more))  # type: ignore[return-value]
 
 
