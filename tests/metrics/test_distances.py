@@ -17,6 +17,8 @@ from otherwords.metrics.words import jaccard, lexical_distance, token_overlap
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 
+unhurried = settings(deadline=None)  # other work on the same machine is no failure
+
 WORDS = st.lists(st.text("abc", min_size=1, max_size=4), max_size=4)
 
 
@@ -41,7 +43,7 @@ def matched(one: list[str], other: list[str]) -> float:
     return (min(costs) + len(many) - len(few)) / (len(one) + len(other))
 
 
-@settings(deadline=None)
+@unhurried
 @given(WORDS, WORDS)
 def test_lexical_distance_is_the_cheapest_matching_of_words(one: list[str], other: list[str]) -> None:
     found = lexical_distance(" ".join(one), " ".join(other))
@@ -83,6 +85,7 @@ def test_token_overlap_by_hand(original: str, variant: str, fuzzy: float, share:
     assert token_overlap(original, variant, fuzzy) == share
 
 
+@unhurried
 @given(WORDS, WORDS)
 def test_less_strict_matching_finds_more(one: list[str], other: list[str]) -> None:
     texts = " ".join(one), " ".join(other)
@@ -189,8 +192,8 @@ def test_no_variants_is_nothing_to_measure_and_absent_texts_are_empty() -> None:
     assert measured("jaccard", absent)[0] == (1.0 + 1 / 3 + 1.0 + 1 / 3) / 4
 
 
+@settings(unhurried, max_examples=20)
 @given(st.integers(0, 1000))
-@settings(max_examples=20)
 def test_names_and_order_change_no_bit(seed: int) -> None:
     random = np.random.default_rng(seed)
     texts = [" ".join(random.choice(list("abcdefgh"), random.integers(1, 7))) for _ in range(30)]

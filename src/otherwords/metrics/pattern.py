@@ -83,7 +83,7 @@ def exact(threshold: float) -> Fraction:
 
 def said(answers: Answers, of: int) -> Array:
     """Which problems have variants enough to say something."""
-    return (answers.variants[1] >= max(of, 1)).astype(np.int64)
+    return (answers.variants[1] >= max(of, 1)).astype(np.int8)
 
 
 def large_enough(k: Array, n: Array, of: int) -> tuple[Array, Array]:
@@ -100,11 +100,17 @@ def passing(k: Array, n: Array, thresholds: tuple[Fraction, ...], of: int = 0) -
     """
     if of < 0:
         raise BadInput(f"found {of}", field="of", fix="give a number of variants, or 0 for all there are")
-    if of:
-        return _expected(k, n, [_need(one, of) for one in thresholds], of)
+    # It depends on the two counts alone, so it is worked out once for each pair of them that occurs.
+    _, pairs, place = np.unique(n * (int(n.max()) + 1) + k, return_index=True, return_inverse=True)
+    table = _expected(k[pairs], n[pairs], thresholds, of) if of else _passed(k[pairs], n[pairs], thresholds)
+    return np.asarray(table[place])
+
+
+def _passed(k: Array, n: Array, thresholds: tuple[Fraction, ...]) -> Array:
+    """Small numbers: a hundred thresholds of a million problems are 100 MB."""
     sizes, place = np.unique(n, return_inverse=True)
     need = np.array([[_need(one, size) for one in thresholds] for size in sizes.tolist()])
-    return np.asarray((k[:, None] >= need[place]) & (n > 0)[:, None]).astype(np.int64)
+    return np.asarray((k[:, None] >= need[place]) & (n > 0)[:, None]).astype(np.int8)
 
 
 def _need(threshold: Fraction, size: int) -> int:
@@ -112,12 +118,9 @@ def _need(threshold: Fraction, size: int) -> int:
     return math.ceil(threshold * size)
 
 
-def _expected(k: Array, n: Array, need: list[int], of: int) -> Array:
-    """Chances depend on the two counts alone: they are worked out once for each pair that occurs, in whole numbers."""
-    _, pairs, place = np.unique(n * (int(n.max()) + 1) + k, return_index=True, return_inverse=True)
-    counts = zip(k[pairs].tolist(), n[pairs].tolist(), strict=True)
-    tails = np.array([_tails(right, size, of) for right, size in counts])
-    return np.asarray(tails[:, need][place])
+def _expected(k: Array, n: Array, thresholds: tuple[Fraction, ...], of: int) -> Array:
+    tails = np.array([_tails(right, size, of) for right, size in zip(k.tolist(), n.tolist(), strict=True)])
+    return np.asarray(tails[:, [_need(one, of) for one in thresholds]])
 
 
 def _tails(right: int, size: int, of: int) -> list[float]:

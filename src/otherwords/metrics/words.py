@@ -21,7 +21,7 @@ def lexical_distance(one: str, other: str) -> float:
     """
     import Levenshtein  # late: `otherwords --help` needs it not
 
-    return 1.0 - Levenshtein.setratio(words(one), words(other))
+    return 1.0 - Levenshtein.setratio([*words(one)], [*words(other)])
 
 
 def token_overlap(original: str, variant: str, fuzzy: float = 1.0) -> float:
