@@ -150,7 +150,7 @@ def _scores(
     scores = []
     for part, value, ends in zip(one.parts, values, zip(low, high, strict=True), strict=True):
         name = f"{one.bound.plugin.name}:{part}" if part else one.bound.plugin.name
-        if drawn is not None and one.metric.combine is ratio and ends[0] == ends[1] == value and value in (0, 1):
+        if drawn is not None and _is_rate(one.metric) and ends[0] == ends[1] == value and value in (0, 1):
             # All replicates alike: the clusters seen so far cannot tell how rare the other answer is.
             ends = wilson(value * one.sample.n, one.sample.n, settings.confidence)
         unit = "share" if one.metric.share else "number"
@@ -163,9 +163,13 @@ def _interval(metric: Metric, data: Answers, settings: Settings) -> str:
     kind = settings.interval if metric.smooth else "percentile"
     cluster = "cluster" if "cluster" in data.frame.columns else "bucket"
     about = f"confidence={settings.confidence}, replicates={settings.replicates}, cluster={cluster}"
-    if metric.combine is ratio:
+    if _is_rate(metric):
         about += ", alike=wilson"
     return f"interval={kind}({about}) seed={settings.seed} otherwords={__version__}"
+
+
+def _is_rate(metric: Metric) -> bool:
+    return metric.rate or metric.combine is ratio
 
 
 def _number(value: Any) -> float | None:

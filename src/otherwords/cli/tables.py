@@ -53,7 +53,7 @@ def difference_table(found: Sequence[Difference], confidence: float) -> Table:
     names = ("first", "second") if several else (first, second)
     tests = ["p", "p (Holm)", *(["p (t)"] if over_models else [])]
     for name in (*names, "difference", f"{confidence:.0%} interval", *tests, "buckets"):
-        table.add_column(Text(name), justify="right", no_wrap=True)  # type: ignore[arg-type]
+        table.add_column(Text(name), justify="right", no_wrap=True)
     last: tuple[str, str, str | None] | None = None
     for one in found:
         here = (one.model, one.other, one.group)
@@ -98,7 +98,8 @@ def cell_table(name: str, cells: Sequence[Cell]) -> Table:
         both = cell.published is not None and cell.obtained is not None
         difference = f"{cell.obtained - cell.published:+.{cell.digits + 1}f}" if both else ""  # type: ignore[operator]
         published = "" if cell.published is None else f"{cell.published:.{cell.digits}f}"
-        obtained = "" if cell.obtained is None else f"{cell.obtained:.{cell.digits + 1}f}"
+        places = ".4g" if cell.published is None else f".{cell.digits + 1}f"
+        obtained = "" if cell.obtained is None else f"{cell.obtained:{places}}"
         style = "" if cell.agrees is not False else "yellow"
         row = cell.row if cell.row != last else ""
         table.add_row(Text(row), Text(cell.column), published, obtained, difference, Text(cell.reason), style=style)

@@ -66,19 +66,19 @@ def r_s_without_neutral(
 @metrics("r_r.v1")
 def r_r_metric() -> Any:
     """Relaxed fooling rate: problems answered correctly with a variant of another label, of all answered correctly."""
-    return Metric(_any_statistics(relaxed), rate, uses="both")
+    return Metric(_any_statistics(relaxed), rate, uses="both", rate=True)
 
 
 @metrics("r_s.v1")
 def r_s_metric(opposite: str = "") -> Any:
     """Strict fooling rate: only the opposite label fools (gold neutral, which has none: any other label)."""
-    return Metric(_any_statistics(strict(opposite)), rate, uses="both")
+    return Metric(_any_statistics(strict(opposite)), rate, uses="both", rate=True)
 
 
 @metrics("r_s_without_neutral.v1")
 def r_s_without_neutral_metric(opposite: str = "") -> Any:
     """Strict fooling rate of the problems whose gold label has an opposite."""
-    return Metric(_any_statistics(strict(opposite), opposite), rate, uses="both")
+    return Metric(_any_statistics(strict(opposite), opposite), rate, uses="both", rate=True)
 
 
 def rate(totals: Array) -> Array:

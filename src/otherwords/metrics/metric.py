@@ -51,7 +51,8 @@ class Metric:
     the same questions, and returns a row per bucket ("buckets") or per model ("models"). `share` is false for what
     is not printed in per cent; `smooth` is false where small changes of the sums may move the value by a jump, so
     that only percentile intervals are meaningful. `compared` is false for what models are not compared by unless it is
-    named: the points of a curve, and what is said of the suite and not of the model.
+    named: the points of a curve, and what is said of the suite and not of the model. `rate` is true for a share of
+    units whose `combine` is not plain division: where all units agree, it gets Wilson's interval, as plain ones do.
     """
 
     statistics: Callable[[Any], Array]
@@ -63,6 +64,7 @@ class Metric:
     share: bool = True
     smooth: bool = True
     compared: bool = True
+    rate: bool = False
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""
