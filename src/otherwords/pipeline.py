@@ -176,7 +176,7 @@ def score(
             scores += measure(bound, data, group, settings, lenient=lenient)
     if any(as_metric(one.function).across for one in bound):
         for group, part in groups(answers, by):
-            models = aligned(part.partition_by("model", maintain_order=True), labels)
+            models = aligned(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
             scores += measure(bound, models[0], group, settings, models=models, lenient=lenient)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and to their variants"

@@ -164,6 +164,7 @@ def test_statistics_keep_the_contract(tmp_path: Path, place: int) -> None:
     sums = random.integers(0, 3, (6, 30)) @ rows + random.integers(0, 3, (6, 50)) @ outside.rows
     assert metric.combine(sums).tolist() == [float(metric.combine(one)) for one in sums]
     assert np.isnan(metric.combine(np.zeros(rows.shape[1])))
+    assert np.isnan(metric.combine(outside.rows.sum(axis=0))), "items alone cover nothing: there is nothing to tell of"
 
 
 def test_confidence_is_that_of_the_original_as_it_is_stated(tmp_path: Path) -> None:

@@ -75,6 +75,11 @@ def test_a_model_lies_on_the_curve_of_its_pvap(buckets: list[list[bool]]) -> Non
     assert float(p_c_at(accuracy_buckets(*both), pvap(*both))) == pytest.approx(p_c(*both), abs=1e-12)
 
 
+def test_rounding_does_not_lift_it_above_one() -> None:
+    """Seven buckets with one of three right: all variance is within, and floats would say 1.0000000000000002."""
+    assert pvap([1, 0, 0] * 7, np.repeat(np.arange(7), 3)) == 1.0
+
+
 @given(BUCKETS)
 def test_distinct_pairs_give_the_unbiased_variance(buckets: list[list[bool]]) -> None:
     told = [one for one in buckets if len(one) > 1]

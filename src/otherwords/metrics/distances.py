@@ -13,7 +13,7 @@ import polars as pl
 from ..errors import Unmeasurable
 from ..registry import metrics
 from ..storage import tables
-from .metric import Array
+from .metric import Array, Metric
 from .table import Answers
 from .words import jaccard, lexical_distance, refuse_fuzzy, token_overlap
 
@@ -41,7 +41,7 @@ def token_overlap_metric(fuzzy: float = 1.0, fields: str = "", suite: Path = Pat
     return _averaged(partial(token_overlap, fuzzy=fuzzy), fields, suite)
 
 
-def _averaged(compare: Compare, fields: str, suite: Path) -> Callable[[Answers], Array]:
+def _averaged(compare: Compare, fields: str, suite: Path) -> Metric:
     """The mean over all variants of the mean over their fields.
 
     `fields` names the text columns, with commas between, and all of them count; without it, those of the tasks' fields
@@ -61,7 +61,7 @@ def _averaged(compare: Compare, fields: str, suite: Path) -> Callable[[Answers],
         means = (values * counts).sum(axis=1) / counts.sum(axis=1)
         return np.column_stack([answers.add_by_bucket(means, answers.is_variant), answers.variants[1]])
 
-    return statistics
+    return Metric(statistics, compared=False)
 
 
 def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None) -> pl.DataFrame:

@@ -100,7 +100,7 @@ def too_few_variants_metric(k: int = 5) -> Any:
     def statistics(answers: Answers) -> Array:
         return np.stack([_few(answers, k), answers.correct[answers.originals]], axis=1).astype(np.int64)
 
-    return Metric(statistics, uses="both")
+    return Metric(statistics, uses="both", compared=False)
 
 
 def _at_statistics(fools: Statistics, k: int) -> Statistics:

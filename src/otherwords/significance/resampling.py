@@ -72,7 +72,10 @@ def collapse(rows: Array) -> tuple[Array, Array]:
     names = [f"c{i}" for i in range(rows.shape[1])]
     table = pl.DataFrame(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
     distinct = table.group_by(names).len("count").sort(names)
-    return distinct.select(names).to_numpy(), distinct["count"].to_numpy().astype(np.int64)
+    values = distinct.select(names).to_numpy()
+    if np.issubdtype(values.dtype, np.integer):
+        values = values.astype(np.int64)  # sums and differences of small integers overflow
+    return values, distinct["count"].to_numpy().astype(np.int64)
 
 
 def totals(distinct: Array, counts: Array) -> Array:

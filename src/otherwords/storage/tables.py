@@ -19,7 +19,7 @@ from .files import atomic, disk_errors
 
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 #: Names and labels: text even where they look like numbers, because 01 is not 1.
-_NAMES = ("model", "bucket", "variant", "gold", "pred", "cluster")
+_NAMES = ("id", "model", "bucket", "variant", "gold", "pred", "cluster")
 
 
 def refuse_unwritable(target: str | Path) -> None:
