@@ -119,7 +119,7 @@ def test_every_part_of_the_flow_exists():
         ("errors.py", "def late():\n    from . import cli", "errors imports cli, which comes after it"),
         ("models/cache.py", "import otherwords.pipeline", "models.cache imports pipeline, which comes after it"),
         ("metrics/one.py", "from otherwords import study", "metrics.one imports study, which comes after it"),
-        ("papers/merge.py", "x = 1", "papers.merge has no place in the flow: put 'papers' into FLOW"),
+        ("annotate/app.py", "x = 1", "annotate.app has no place in the flow: put 'annotate' into FLOW"),
         ("gates.py", "from . import run", "gates imports the top package, which has no place in the flow"),
     ],
 )

@@ -26,6 +26,9 @@ LABELS = ("entailment", "neutral", "contradiction")
 GENERATORS = ("contractions", "identity")
 CHECKS = ("surface",)
 
+#: Some of the problems have no topic on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.*are in none of its groups")
+
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:

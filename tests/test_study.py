@@ -18,6 +18,9 @@ from otherwords.study import Study, read_study
 
 LABELS = ("entailment", "neutral", "contradiction")
 
+#: Some of the problems have no topic on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.*are in none of its groups")
+
 
 def _rows(count=40):
     """Problems that share premises in pairs, with extra columns of several kinds, some of them half empty."""

@@ -36,7 +36,8 @@ def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
     known = [one.plugin.name for one in choose(chosen)[0]]
     for gate, name in asked:
         if name.partition(":")[0] not in known:
-            raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {', '.join(known)}")
+            there = f"there are: {', '.join(known)}; others can be measured with --metric NAME"
+            raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; {there}")
 
 
 def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:

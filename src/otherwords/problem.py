@@ -196,8 +196,7 @@ class Batch(Sequence[Problem]):
 class Score:
     """One number that a paper can quote: its value, interval and counts, and the signature that explains it.
 
-    `value` is None where the metric has nothing to measure, and `low`, `high` where there is only one cluster. `unit`
-    is "share" for what is printed in per cent, else "number".
+    `value` is None where the metric has nothing to measure, and `low`, `high` where there is only one cluster.
     """
 
     metric: str
@@ -209,4 +208,8 @@ class Score:
     high: float | None
     n_units: int
     n_answers: int
-    unit: str = "share"
+
+    @property
+    def unit(self) -> str:
+        """What the signature says: "share" for what is printed in per cent, else "number"."""
+        return "number" if " unit=number " in self.signature else "share"

@@ -15,6 +15,7 @@ import typing
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
@@ -109,7 +110,9 @@ class Registry:
         found = [p for p in self if name in (p.full_name, p.name)]
         if not found:
             names = ", ".join(plugin.full_name for plugin in self) or "none"
-            raise UnknownName(f"no {self.kind} named {name!r}; there are: {names}")
+            near = get_close_matches(name.partition(".")[0], [plugin.name for plugin in self], n=1, cutoff=0.5)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise UnknownName(f"no {self.kind} named {name!r}; there are: {names}.{hint}")
         return found[-1]
 
     def has(self, spec: str) -> bool:

@@ -51,7 +51,7 @@ def run(
 
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
-    ['accuracy_original', 'accuracy_variants', 'flip_rate', 'p_c']
+    ['accuracy_original', 'accuracy_variants', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
     if not isinstance(study, Study):
         study = read_study(study if study is not None else {}, **overrides)

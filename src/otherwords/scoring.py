@@ -29,10 +29,11 @@ USUAL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_dist
 def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
     """Bind the metrics that are asked for: none are the usual ones, "all" every one that needs no option.
 
-    The second value tells whether a metric may be left out where the table lacks what it needs: not if it was named.
+    The second value tells whether they were chosen for the user, so that one may be left out where the table lacks what
+    it needs, and need not be explained where it has nothing to measure.
     """
     if list(using) != ["all"]:
-        return [metrics.make(name) for name in using or USUAL], False
+        return [metrics.make(name) for name in using or USUAL], not using
     known = [plugin for plugin in metrics if ... not in plugin.options().values()]
     return [metrics.make(plugin.full_name) for plugin in known], True
 
@@ -96,7 +97,9 @@ def measure(
     values = bootstrap([one.sample for one in told], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(told, values, strict=True)}
     scores = [score for one in measured for score in _scores(one, drawn.get(id(one)), data, model, group, settings)]
-    if nothing := [score.metric for score in scores if score.value is None]:
+    nothing = [score.metric for score in scores if score.value is None]
+    measured_variants = any(one.metric.uses != "originals" and one.n_units for one in measured)
+    if nothing and not (lenient and measured_variants):
         where = f" in {group}" if group else ""
         warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}", stacklevel=3)
     return scores
@@ -153,9 +156,8 @@ def _scores(
         if drawn is not None and _is_rate(one.metric) and ends[0] == ends[1] == value and value in (0, 1):
             # All replicates alike: the clusters seen so far cannot tell how rare the other answer is.
             ends = wilson(value * one.sample.n, one.sample.n, settings.confidence)
-        unit = "share" if one.metric.share else "number"
         ends = (_number(ends[0]), _number(ends[1]))
-        scores.append(Score(name, signature, model, group, _number(value), *ends, one.n_units, one.n_answers, unit))
+        scores.append(Score(name, signature, model, group, _number(value), *ends, one.n_units, one.n_answers))
     return scores
 
 
@@ -165,7 +167,8 @@ def _interval(metric: Metric, data: Answers, settings: Settings) -> str:
     about = f"confidence={settings.confidence}, replicates={settings.replicates}, cluster={cluster}"
     if _is_rate(metric):
         about += ", alike=wilson"
-    return f"interval={kind}({about}) seed={settings.seed} otherwords={__version__}"
+    unit = "" if metric.share else "unit=number "
+    return f"{unit}interval={kind}({about}) seed={settings.seed} otherwords={__version__}"
 
 
 def _is_rate(metric: Metric) -> bool:

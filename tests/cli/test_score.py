@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 KEYS = ["metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"]
-METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c"]
+METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
 
 #: Two buckets of one model. By hand: originals 1 of 2 right; variants 2 of 5; flips 2 of 5; P_C the mean of 5/9 and 1.
+#: Of distinct pairs, 1 of 3 agree in the first bucket; in the second both are wrong, in different ways.
 ANSWERS = [
     {"bucket": "1", "variant": None, "gold": "yes", "pred": "yes"},
     {"bucket": "1", "variant": "1a", "gold": "yes", "pred": "no"},
@@ -20,7 +21,15 @@ ANSWERS = [
     {"bucket": "2", "variant": "2a", "gold": "no", "pred": "yes"},
     {"bucket": "2", "variant": "2b", "gold": "no", "pred": "maybe"},
 ]
-BY_HAND = {"accuracy_original": 1 / 2, "accuracy_variants": 2 / 5, "flip_rate": 2 / 5, "p_c": (5 / 9 + 1) / 2}
+BY_HAND = {
+    "accuracy_original": 1 / 2,
+    "accuracy_variants": 2 / 5,
+    "flip_rate": 2 / 5,
+    "p_c": (5 / 9 + 1) / 2,
+    "p_c_distinct": (1 / 3 + 1) / 2,
+    "label_agreement": (1 / 3 + 0) / 2,
+    "pa": 0.0,
+}
 
 
 @pytest.fixture
@@ -30,7 +39,7 @@ def answers(write_jsonl, place):
 
 def test_json_has_exactly_these_keys_and_unrounded_fractions(cli, answers):
     scores = json.loads(cli("score", answers, "--json").stdout)
-    assert [list(score) for score in scores] == [KEYS] * 4
+    assert [list(score) for score in scores] == [KEYS] * 7
     assert [score["metric"] for score in scores] == METRICS
     for score in scores:
         assert score["value"] == pytest.approx(BY_HAND[score["metric"]], abs=1e-15)
@@ -38,7 +47,7 @@ def test_json_has_exactly_these_keys_and_unrounded_fractions(cli, answers):
         assert score["group"] is None
         assert score["n_units"] == 2
         assert score["n_answers"] == (2 if score["metric"] == "accuracy_original" else 5)
-        assert score["signature"].startswith(f"{score['metric']}.v1()")
+        assert score["signature"].startswith(f"{score['metric']}.v1(")
         for part in ("interval=percentile(confidence=0.95, replicates=10000", "seed=1", "otherwords="):
             assert part in score["signature"]
 
@@ -125,7 +134,7 @@ def test_task_overrides_the_labels_found(cli, answers, place):
 def test_gates(cli, answers):
     cli("score", answers, "--require", "flip_rate<=40%", "--require", "p_c > 0.7", "-q")
     result = cli("score", answers, "--require", "flip_rate<0.4", "--require", "p_c>=0.9", "--json", rc=1)
-    assert len(json.loads(result.stdout)) == 4  # the scores are told all the same
+    assert len(json.loads(result.stdout)) == 7  # the scores are told all the same
     assert result.stderr == (
         "error: model: flip_rate is 0.4, required < 0.4; model: p_c is 0.7777777777777778, required >= 0.9\n"
     )
@@ -215,7 +224,7 @@ def test_a_broken_line_far_down_is_named(cli, place):
     [
         (("absent.jsonl",), "absent.jsonl: there is no such file"),
         ((".",), ".: holds no Parquet files; name a file, or the folder of a finished run"),
-        (("answers.jsonl", "--metric", "flips"), "no metrics named 'flips'; there are: accuracy_original.v1"),
+        (("answers.jsonl", "--metric", "flips"), "no metrics named 'flips'; there are: accuracy_buckets.v1"),
         (("answers.jsonl", "--by", "topic"), "no column 'topic' to group by; there are: bucket"),
         (("answers.jsonl", "--task", "nil"), "no task 'nil'; there are nli"),
     ],
@@ -229,6 +238,7 @@ def test_originals_alone_have_an_accuracy_and_nothing_else(cli, write_jsonl, pla
     path = write_jsonl(place / "o.jsonl", [row for row in ANSWERS if row["variant"] is None])
     result = cli("score", path, "--json")
     values = {score["metric"]: score["value"] for score in json.loads(result.stdout)}
-    assert values == {"accuracy_original": 0.5, "accuracy_variants": None, "flip_rate": None, "p_c": None}
-    assert "warning: flip_rate of model: nothing to measure" in result.stderr
+    assert values == {**dict.fromkeys(METRICS), "accuracy_original": 0.5}
+    assert "flip_rate" in result.stderr
+    assert "of model: nothing to measure" in result.stderr
     assert "required" in cli("score", path, "--require", "flip_rate<=1", rc=1).stderr

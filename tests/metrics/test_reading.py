@@ -39,7 +39,15 @@ def values(scores: list[Score]) -> dict[str, float | None]:
     return {one.metric: one.value for one in scores}
 
 
-EXPECTED = {"accuracy_original": 1.0, "accuracy_variants": 2 / 3, "flip_rate": 1 / 3, "p_c": 0.75}
+EXPECTED = {
+    "accuracy_original": 1.0,
+    "accuracy_variants": 2 / 3,
+    "flip_rate": 1 / 3,
+    "p_c": 0.75,
+    "p_c_distinct": 0.0,
+    "label_agreement": 0.0,
+    "pa": 0.5,
+}
 
 BAD = {
     "empty table": (changed().head(0), ["no answers", "at least one row"]),
@@ -105,7 +113,7 @@ def test_wrong_options_are_refused() -> None:
     for options in ({"confidence": 0.0}, {"confidence": 1.0}, {"confidence": 95}, {"replicates": 0}):
         with pytest.raises(BadInput, match="confidence must lie between 0 and 1"):
             score(changed(), **options)  # type: ignore[arg-type]
-    with pytest.raises(UnknownName, match=r"no metrics named 'flips'; there are: accuracy_original\.v1"):
+    with pytest.raises(UnknownName, match=r"no metrics named 'flips'; there are: accuracy_buckets\.v1"):
         score(changed(), ["flips"])
     with pytest.raises(UnknownName, match="no column 'genre' to group by; there are: bucket, variant"):
         score(changed(), by=["genre"])
@@ -179,9 +187,8 @@ def test_only_originals_have_an_accuracy_and_warnings_for_the_rest() -> None:
     with pytest.warns(UserWarning, match="nothing to measure") as caught:
         found = score(answers, replicates=20)
     assert values(found) == {**dict.fromkeys(EXPECTED), "accuracy_original": 1.0}
-    assert sorted(str(one.message) for one in caught) == [
-        f"{name} of model: nothing to measure" for name in ("accuracy_variants", "flip_rate", "p_c")
-    ]
+    named = ", ".join(name for name in EXPECTED if name != "accuracy_original")
+    assert [str(one.message) for one in caught] == [f"{named} of model: nothing to measure"]
     for one in found:
         if one.value is None:
             assert (one.low, one.high, one.n_units, one.n_answers) == (None, None, 0, 0)
@@ -205,20 +212,32 @@ def test_a_group_without_variants_is_none_and_told() -> None:
 
 def test_one_bucket_of_one_variant() -> None:
     found = score(changed().head(2))
-    assert values(found) == {"accuracy_original": 1.0, "accuracy_variants": 0.0, "flip_rate": 1.0, "p_c": 1.0}
-    assert {(one.low, one.high, one.n_units, one.n_answers) for one in found} == {(None, None, 1, 1)}
+    one_each = {"accuracy_original": 1.0, "accuracy_variants": 0.0, "flip_rate": 1.0, "p_c": 1.0, "pa": 0.0}
+    assert values(found) == {**one_each, "p_c_distinct": None, "label_agreement": None}  # no pair, and so no agreement
+    told = {(one.low, one.high, one.n_units, one.n_answers) for one in found if one.value is not None}
+    assert told == {(None, None, 1, 1)}
 
 
 def test_constant_answers() -> None:
     found = {one.metric: one for one in score(changed(pred=["yes"] * 5), replicates=50)}
     assert values(list(found.values())) == pytest.approx(
-        {"accuracy_original": 0.5, "accuracy_variants": 2 / 3, "flip_rate": 0.0, "p_c": 1.0}
+        {
+            "accuracy_original": 0.5,
+            "accuracy_variants": 2 / 3,
+            "flip_rate": 0.0,
+            "p_c": 1.0,
+            "p_c_distinct": 1.0,
+            "label_agreement": 1.0,
+            "pa": 0.5,
+        }
     )
-    assert (found["flip_rate"].low, found["flip_rate"].high) == (0.0, 0.0)
+    assert found["flip_rate"].low == 0.0
+    assert found["flip_rate"].high == pytest.approx(0.6576, abs=1e-4)  # none in two clusters: Wilson
 
 
 def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
-    found = score(changed(kind=[None, "x", None, None, None], void=[None] * 5), ["flip_rate"], by=["kind", "void"])
+    with pytest.warns(UserWarning, match="variants have no (kind|void) and are in none of its groups"):
+        found = score(changed(kind=[None, "x", None, None, None], void=[None] * 5), ["flip_rate"], by=["kind", "void"])
     assert [(one.group, one.value, one.n_answers) for one in found] == [(None, 1 / 3, 3), ("kind=x", 1.0, 1)]
 
 
@@ -238,7 +257,8 @@ def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
 def test_clusters_as_given_and_the_bucket_where_there_is_none(cluster: list[Any], separate: bool) -> None:
     data = reading.read(changed(cluster=cluster))
     assert sorted(set(data.cluster.tolist())) == ([0, 1] if separate else [0])
-    assert all((one.low is not None) == separate for one in score(changed(cluster=cluster), replicates=10))
+    found = score(changed(cluster=cluster), ["accuracy_original", "flip_rate"], replicates=10)
+    assert all((one.low is not None) == separate for one in found)
 
 
 def test_columns_are_coded_as_metrics_expect() -> None:

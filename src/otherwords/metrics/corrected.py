@@ -71,13 +71,21 @@ def coverage(confidence: npt.ArrayLike, test_confidence: npt.ArrayLike) -> float
 
 @metrics("accuracy_corrected.v1")
 def accuracy_corrected(testset: Path, renormalise: bool = False) -> Any:
-    """Accuracy on variants, confidence distributed as on the test set (A~ in ParaNLU)."""
+    """Accuracy on variants, confidence distributed as on the test set (A~ in ParaNLU).
+
+    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` speaks of the
+    covered deciles only, where the paper counts the others as 0.
+    """
     return _metric(testset, lambda k, n: k / np.maximum(n, 1), lambda sums: _weighed(sums, renormalise))
 
 
 @metrics("p_c_corrected.v1")
 def p_c_corrected(testset: Path, renormalise: bool = False) -> Any:
-    """Paraphrastic consistency P_C, confidence distributed as on the test set (P~_C in ParaNLU)."""
+    """Paraphrastic consistency P_C, confidence distributed as on the test set (P~_C in ParaNLU).
+
+    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` speaks of the
+    covered deciles only, where the paper counts the others as 0.
+    """
     return _metric(testset, agreement, lambda sums: _weighed(sums, renormalise))
 
 

@@ -24,19 +24,28 @@ Compare = Callable[[str, str], float]
 
 @metrics("jaccard.v1")
 def jaccard_metric(fields: str = "", suite: Path = Path()) -> Any:
-    """Shared words over all words of original and variant, averaged over variants (PaRTE keeps up to 0.75)."""
+    """Shared words over all words of original and variant, averaged over variants (PaRTE keeps up to 0.75).
+
+    `fields` names the text columns, with commas between; `suite` a table of id and texts, for answers without them.
+    """
     return _averaged(jaccard, fields, suite)
 
 
 @metrics("lexical_distance.v1")
 def lexical_distance_metric(fields: str = "", suite: Path = Path()) -> Any:
-    """Edits between the words of original and variant in any order, averaged over variants (`lex` in ParaNLU)."""
+    """Edits between the words of original and variant in any order, averaged over variants (`lex` in ParaNLU).
+
+    `fields` names the text columns, with commas between; `suite` a table of id and texts, for answers without them.
+    """
     return _averaged(lexical_distance, fields, suite)
 
 
 @metrics("token_overlap.v1")
 def token_overlap_metric(fuzzy: float = 1.0, fields: str = "", suite: Path = Path()) -> Any:
-    """Share of the original's words that the variant has, too (at least `fuzzy` alike), averaged over variants."""
+    """Share of the original's words that the variant has, too (at least `fuzzy` alike), averaged over variants.
+
+    `fields` names the text columns, with commas between; `suite` a table of id and texts, for answers without them.
+    """
     refuse_fuzzy(fuzzy)
     return _averaged(partial(token_overlap, fuzzy=fuzzy), fields, suite)
 

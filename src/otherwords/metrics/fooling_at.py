@@ -88,7 +88,10 @@ def r_r_at_metric(k: int = 5) -> Any:
 
 @metrics("r_s_at.v1")
 def r_s_at_metric(k: int = 5, opposite: str = "") -> Any:
-    """Strict fooling rate at k variants: the expectation over which k are drawn; problems with fewer say nothing."""
+    """Strict fooling rate at k variants: the expectation over which k are drawn; problems with fewer say nothing.
+
+    `opposite` names two labels, as in "a<->b", where they are not entailment and contradiction.
+    """
     return Metric(_at_statistics(strict(opposite), k))
 
 

@@ -49,7 +49,10 @@ def flips_by_margin(
 
 @metrics("flips_by_margin.v1")
 def flips_by_margin_metric(bins: int = 5) -> Any:
-    """Flip rate by the margin of the original answer: its top label's probability less the second's."""
+    """Flip rate by the margin of the original answer: its top label's probability less the second's.
+
+    `bins` of equal width, from 0 to 1.
+    """
     names = bin_names(bins)
 
     def statistics(answers: Answers) -> Array:

@@ -76,7 +76,10 @@ def accuracy_merged(gold: npt.ArrayLike, pred: npt.ArrayLike, merge: str = NLI) 
 
 @metrics("flip_rate_merged.v1")
 def flip_rate_merged_metric(merge: str = NLI, by: str = "argmax") -> Any:
-    """Flip rate after merging labels: of the most probable label, or by adding up (by=probability)."""
+    """Flip rate after merging labels: of the most probable label, or by adding up (by=probability).
+
+    `merge` names the labels made one; `by` is argmax, or probability, which adds up those of merged labels.
+    """
     _check(merge, by)
 
     def statistics(answers: Answers) -> Array:
@@ -88,7 +91,10 @@ def flip_rate_merged_metric(merge: str = NLI, by: str = "argmax") -> Any:
 
 @metrics("flips_lost_by_merging.v1")
 def flips_lost_by_merging_metric(merge: str = NLI) -> Any:
-    """Share of variants whose flip is between merged labels, and so vanishes."""
+    """Share of variants whose flip is between merged labels, and so vanishes.
+
+    `merge` names the labels made one.
+    """
     _check(merge, "argmax")
 
     def statistics(answers: Answers) -> Array:
@@ -101,7 +107,10 @@ def flips_lost_by_merging_metric(merge: str = NLI) -> Any:
 
 @metrics("accuracy_merged.v1")
 def accuracy_merged_metric(merge: str = NLI, by: str = "argmax") -> Any:
-    """Accuracy on originals and on variants after merging labels, in gold as in the answers."""
+    """Accuracy on originals and on variants after merging labels, in gold as in the answers.
+
+    `merge` names the labels made one; `by` is argmax, or probability, which adds up those of merged labels.
+    """
     _check(merge, by)
 
     def statistics(answers: Answers) -> Array:

@@ -64,7 +64,10 @@ def pa_metric(at: float = 0.9, of: int = 0) -> Any:
 
 @metrics("pa_curve.v1")
 def pa_curve(step: float = 0.05, of: int = 0) -> Any:
-    """Pattern accuracy at every threshold from `step` to 1: the whole curve is MERGE's result."""
+    """Pattern accuracy at every threshold from `step` to 1: the whole curve is MERGE's result.
+
+    `of` is as in `pa`.
+    """
     thresholds = _steps(step)
     digits = max(2, len(str(step).partition(".")[2]))
 

@@ -58,7 +58,11 @@ def jsd_means(p: npt.ArrayLike, original_p: npt.ArrayLike, base: str = "2") -> f
 
 @metrics("jsd_pairs.v1")
 def jsd_pairs_metric(base: str = "2", only_right: bool = False) -> Any:
-    """Mean Jensen-Shannon divergence of variant from original, in bits, by whether the label flipped."""
+    """Mean Jensen-Shannon divergence of variant from original, in bits, by whether the label flipped.
+
+    `base` of the logarithm is 2 (bits) or e (nats). `only_right` looks at problems whose original is answered right, as
+    the paper does.
+    """
     unit = _unit(base)
 
     def statistics(answers: Answers) -> Array:
@@ -78,7 +82,11 @@ def jsd_pairs_metric(base: str = "2", only_right: bool = False) -> Any:
 
 @metrics("jsd_means.v1")
 def jsd_means_metric(base: str = "2", only_right: bool = False) -> Any:
-    """Jensen-Shannon divergence between the mean distributions of variants and of their originals, in bits."""
+    """Jensen-Shannon divergence between the mean distributions of variants and of their originals, in bits.
+
+    `base` of the logarithm is 2 (bits) or e (nats). `only_right` looks at problems whose original is answered right, as
+    the paper does.
+    """
     unit = _unit(base)
 
     def statistics(answers: Answers) -> Array:

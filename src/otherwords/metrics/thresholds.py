@@ -51,7 +51,10 @@ def matching_threshold(
 
 @metrics("pa_drop.v1")
 def pa_drop_metric(at: float = 0.9, of: int = 0) -> Any:
-    """Pattern accuracy minus accuracy on the same originals (QT in MERGE's Table 3: negative where a model loses)."""
+    """Pattern accuracy minus accuracy on the same originals (QT in MERGE's Table 3: negative where a model loses).
+
+    `at` and `of` are as in `pa`.
+    """
     thresholds = (exact(at),)
 
     def statistics(answers: Answers) -> Array:
@@ -62,7 +65,10 @@ def pa_drop_metric(at: float = 0.9, of: int = 0) -> Any:
 
 @metrics("matching_threshold.v1")
 def matching_threshold_metric(of: int = 0) -> Any:
-    """Thresholds, in hundredths, low to high, where pattern accuracy is nearest that on originals (MERGE's MT)."""
+    """Thresholds, in hundredths, low to high, where pattern accuracy is nearest that on originals (MERGE's MT).
+
+    `of` is as in `pa`.
+    """
 
     def statistics(answers: Answers) -> Array:
         return _rows(answers, GRID, of)

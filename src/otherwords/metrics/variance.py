@@ -88,14 +88,20 @@ def p_c_at(accuracy: npt.ArrayLike, pvap: npt.ArrayLike) -> Array:
 
 @metrics("vap.v1")
 def vap_metric(weights: str = "buckets") -> Any:
-    """Variance attributable to paraphrasing: mean within-bucket variance of correctness (at most 1/4)."""
+    """Variance attributable to paraphrasing: mean within-bucket variance of correctness (at most 1/4).
+
+    `weights`: all buckets alike (buckets), or by their size (answers).
+    """
     _check(weights)
     return Metric(lambda answers: _within(weights, *answers.variants), lambda sums: _means(sums)[0], share=False)
 
 
 @metrics("pvap.v1")
 def pvap_metric(weights: str = "buckets") -> Any:
-    """Share of the variance in correctness that is within buckets (PVAP); undefined where all is right or all wrong."""
+    """Share of the variance in correctness that is within buckets (PVAP); undefined where all is right or all wrong.
+
+    `weights`: all buckets alike (buckets), or by their size (answers), in all three terms of the law of total variance.
+    """
     _check(weights)
     return Metric(lambda answers: _within(weights, *answers.variants), _share)
 

@@ -59,7 +59,10 @@ def majority_vote_metric(original: bool = True) -> Any:
 
 @metrics("vote_gain.v1")
 def vote_gain_metric(original: bool = True) -> Any:
-    """Accuracy of the majority vote minus that on the same originals: what the mitigation buys."""
+    """Accuracy of the majority vote minus that on the same originals: what the mitigation buys.
+
+    `original` is as in `majority_vote`.
+    """
 
     def statistics(answers: Answers) -> Array:
         said = answers.variants[1] > 0
