@@ -16,6 +16,7 @@ from .differences import Difference, differences
 from .errors import BadInput
 from .metrics.pairing import Source, load, two_groups, two_models
 from .metrics.splitting import aligned, groups
+from .metrics.table import Answers
 from .problem import Task, get_task
 from .scoring import Settings, choose
 from .significance.means import t_test
@@ -92,8 +93,21 @@ def compare_groups(
     for mine in load(answers).partition_by("model", maintain_order=True):
         for one, other, pair in two_groups(mine, column, labels, matched):
             names = [one, other]
+            _say_if_sizes_differ(pair, names)
             found += differences(chosen, pair, names, str(mine["model"][0]), settings, lenient, shared=matched)
     return _finished(found + _over_models(found), out)
+
+
+def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str]) -> None:
+    """P_C, pattern accuracy and fooling rates grow or shrink with the number of variants, whatever the model does."""
+    sizes = [float(one.variants[1].mean()) for one in pair]
+    if max(sizes) > 1.05 * min(sizes):
+        told = " and ".join(f"{size:.1f} in {name}" for size, name in zip(sizes, names, strict=True))
+        warnings.warn(
+            f"problems have {told} variants on average: p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), "
+            "r_r_at and r_s_at do not",
+            stacklevel=3,
+        )
 
 
 def _over_models(found: Sequence[Difference]) -> list[Difference]:

@@ -16,7 +16,7 @@ from .errors import Unmeasurable
 from .metrics.metric import Metric, as_metric
 from .metrics.table import Answers
 from .registry import Bound
-from .scoring import Settings
+from .scoring import Settings, by_reason
 from .significance.beside import Minus, apart, beside
 from .significance.intervals import bca, percentile
 from .significance.resampling import Sample, bootstrap
@@ -68,7 +68,8 @@ def differences(
 
     `lenient` leaves out metrics that need what the tables lack, instead of complaining, and says which.
     """
-    gathered, left_out = [], []
+    gathered: list[_Pair] = []
+    left_out: dict[str, list[str]] = {}
     for bound in chosen:
         metric = as_metric(bound.function)
         if lenient and (metric.across or not metric.compared):
@@ -78,11 +79,11 @@ def differences(
         except Unmeasurable as error:
             if not lenient:
                 raise
-            left_out.append(f"{bound.plugin.name} ({error.message})")
+            left_out.setdefault(error.message, []).append(bound.plugin.name)
             continue
         gathered.append(one)
     if left_out:
-        warnings.warn(f"not compared: {', '.join(left_out)}", stacklevel=3)
+        warnings.warn(f"not compared: {by_reason(left_out)}", stacklevel=3)
     drawn = bootstrap([one.sample for one in gathered], settings.replicates, settings.seed)
     found = []
     for one, values in zip(gathered, drawn, strict=True):

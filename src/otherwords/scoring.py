@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,7 +79,8 @@ def measure(
 
     `lenient` leaves out metrics that need what the table lacks, instead of complaining, and says which.
     """
-    measured, left_out = [], []
+    measured: list[Measured] = []
+    left_out: dict[str, list[str]] = {}
     for one in chosen:
         metric = as_metric(one.function)
         if bool(metric.across) != bool(models):
@@ -89,10 +90,10 @@ def measure(
         except Unmeasurable as error:
             if not lenient:
                 raise
-            left_out.append(f"{one.plugin.name} ({error.message})")
+            left_out.setdefault(error.message, []).append(one.plugin.name)
     model = "(all)" if models else data.model
     if left_out:
-        warnings.warn(f"{model}: not measured: {', '.join(left_out)}", stacklevel=3)
+        warnings.warn(f"{model}: not measured: {by_reason(left_out)}", stacklevel=3)
     told = [one for one in measured if _can_vary(one.sample)]
     values = bootstrap([one.sample for one in told], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(told, values, strict=True)}
@@ -103,6 +104,15 @@ def measure(
         where = f" in {group}" if group else ""
         warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}", stacklevel=3)
     return scores
+
+
+def by_reason(names: Mapping[str, Sequence[str]]) -> str:
+    """Tell what was left out, reason by reason.
+
+    >>> by_reason({"there are no texts": ["jaccard", "token_overlap"]})
+    'jaccard, token_overlap (there are no texts)'
+    """
+    return "; ".join(f"{', '.join(some)} ({reason})" for reason, some in names.items())
 
 
 def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ()) -> tuple[Array, Array]:

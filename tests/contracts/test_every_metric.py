@@ -167,7 +167,7 @@ def test_names_and_order_change_no_bit(spec, metric, frame, seed):
     renamed = shuffled.with_columns(
         pl.col("bucket").replace_strict(new),
         (pl.lit("x") + pl.col("cluster")).alias("cluster"),
-        "x" + pl.col("variant"),
+        (pl.lit("x") + pl.col("variant")).alias("variant"),
     )
     assert scored(renamed, spec, two) == whole
 

@@ -142,7 +142,7 @@ def test_names_and_order_change_no_bit(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
     path = items(tmp_path, random.random(50).round(3).tolist())
     frame = table(random.random(30).round(3).tolist(), random.integers(0, 6, 30).tolist(), 5)
-    renamed = frame.sample(fraction=1, shuffle=True, seed=3).with_columns("x" + pl.col("bucket"))
+    renamed = frame.sample(fraction=1, shuffle=True, seed=3).with_columns(bucket=pl.lit("x") + pl.col("bucket"))
     found = score(frame, specs(path), replicates=50)
     assert score(renamed, specs(path), replicates=50) == found
     test = pl.read_parquet(path)

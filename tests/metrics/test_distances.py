@@ -207,7 +207,7 @@ def test_names_and_order_change_no_bit(seed: int) -> None:
             "pred": ["yes"] * 30,
         }
     )
-    shuffled = frame.sample(fraction=1, shuffle=True, seed=seed).with_columns("x" + pl.col("bucket"))
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=seed).with_columns(bucket=pl.lit("x") + pl.col("bucket"))
     for spec in ("jaccard", "lexical_distance", "token_overlap(fuzzy=0.7)"):
         metric = metrics.make(spec).function
         rows = [metric.statistics(read(one, ("yes", "no"))) for one in (frame, shuffled)]

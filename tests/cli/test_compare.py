@@ -1,0 +1,112 @@
+"""otherwords compare: two files, one file, a run folder; tables for people, JSON for programs, wrong usage."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+KEYS = [
+    *("metric", "signature", "model", "other", "group", "value", "other_value", "difference", "low", "high"),
+    *("p_swap", "p_bootstrap", "n_units", "n_answers", "unit", "p_bonferroni", "p_holm", "p_bh", "p_t"),
+]
+
+
+def rows(model: str, flips: set[int]) -> list[dict[str, object]]:
+    """Twelve buckets of two variants; in those named, the second variant flips."""
+    found = []
+    for bucket in range(12):
+        for variant in (None, "a", "b"):
+            pred = "no" if variant == "b" and bucket in flips else "yes"
+            name = variant and f"{bucket}{variant}"
+            found.append(
+                {"model": model, "bucket": bucket, "variant": name, "gold": "yes", "pred": pred, "how": variant}
+            )
+    return found
+
+
+@pytest.fixture
+def files(write_jsonl, place):
+    steady, shaky = rows("steady", {0}), rows("shaky", set(range(9)))
+    write_jsonl(place / "steady.jsonl", steady)
+    write_jsonl(place / "shaky.jsonl", shaky)
+    write_jsonl(place / "both.jsonl", steady + shaky)
+
+
+def test_two_files_and_one_file_say_the_same(cli, files):
+    apart = cli("compare", "steady.jsonl", "shaky.jsonl", "--metric", "flip_rate", "--metric", "p_c", "--json").stdout
+    together = cli(
+        "compare", "both.jsonl", "-m", "steady", "-m", "shaky", "--metric", "flip_rate", "--metric", "p_c", "--json"
+    ).stdout
+    assert apart == together
+    found = json.loads(apart)
+    assert [list(one) for one in found] == [KEYS] * 2
+    assert found[0]["value"] == pytest.approx(1 / 24)
+    assert found[0]["other_value"] == pytest.approx(9 / 24)
+    assert found[0]["difference"] == pytest.approx(-8 / 24)
+    assert found[0]["p_swap"] < 0.02  # 8 of 8 discordant buckets point one way: 2 / 2^8
+
+
+def test_a_table_for_people(cli, files):
+    shown = cli("compare", "both.jsonl", "--metric", "flip_rate").stdout
+    for text in ("shaky", "steady", "difference", "95% interval", "p (Holm)", "+33.3", "flip_rate"):
+        assert text in shown
+
+
+def test_every_metric_by_default(cli, files):
+    result = cli("compare", "steady.jsonl", "shaky.jsonl", "--replicates", "100")
+    assert "majority_vote" in result.stdout
+    assert "not compared" in result.stderr
+    assert "no probabilities" in result.stderr
+
+
+def test_groups(cli, files):
+    result = cli("compare", "both.jsonl", "--between", "how", "--matched", "--metric", "flip_rate", "--json")
+    found = json.loads(result.stdout)
+    assert [(one["group"], one["model"], one["other"]) for one in found] == [
+        (group, "how=a", "how=b") for group in ("steady", "shaky", "(models)")
+    ]
+    assert found[1]["difference"] == pytest.approx(-9 / 12)
+    shown = cli("compare", "both.jsonl", "--between", "how", "--metric", "flip_rate").stdout
+    assert "p (t)" in shown
+
+
+def test_by_and_out(cli, files, place):
+    cli("compare", "both.jsonl", "--by", "how", "--metric", "flip_rate", "-o", "found.csv", "-q")
+    table = pl.read_csv(place / "found.csv")
+    assert table["group"].to_list() == [None, "how=a", "how=b"]
+    assert table.columns == KEYS
+
+
+def test_a_file_without_a_model_is_called_after_itself(cli, files, place):
+    for name in ("steady", "shaky"):
+        pl.read_ndjson(place / f"{name}.jsonl").drop("model").write_csv(place / f"my {name}.csv")
+    [found] = json.loads(cli("compare", "my steady.csv", "my shaky.csv", "--metric", "pa", "--json").stdout)
+    assert (found["model"], found["other"]) == ("my steady", "my shaky")
+
+
+def test_a_run_folder_of_two_models(cli, problems, place):
+    cli("run", "--data", problems, "-w", "contractions", "-m", "a=scripted", "-m", "b=scripted(seed=9)", "-o", "out",
+        "--no-canary", "--no-cache", "-q")  # fmt: skip
+    found = json.loads(cli("compare", "out", "--metric", "flip_rate", "--json").stdout)
+    assert [(one["model"], one["other"]) for one in found] == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("steady.jsonl",), "two models are compared; the answers hold steady"),
+        (("absent.jsonl", "steady.jsonl"), "absent.jsonl"),
+        (("both.jsonl", "-m", "steady", "-m", "gone"), "name two of them, in their order"),
+        (("both.jsonl", "--matched"), "--matched belongs to --between"),
+        (("both.jsonl", "steady.jsonl", "--between", "how"), "--between compares groups of one table"),
+        (("both.jsonl", "--between", "gold"), "gold has variants in 1 group"),
+        (("both.jsonl", "--metric", "jsd_pairs"), "no probabilities"),
+        (("both.jsonl", "--metric", "flips"), "Did you mean flip_rate?"),
+        (("both.jsonl", "--interval", "exact"), "use percentile or bca"),
+        (("both.jsonl", "-o", "out.xlsx"), ".jsonl"),
+    ],
+)
+def test_wrong_usage(cli, files, leftovers, arguments, said):
+    assert said in cli("compare", *arguments, rc=2).stderr.replace("\n", " ")

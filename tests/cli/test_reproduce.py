@@ -1,0 +1,47 @@
+"""otherwords reproduce: the fixed contract of its JSON, tables for people, missing data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+needs_data = pytest.mark.skipif(not (DATA / "parte").is_dir(), reason="the authors' predictions are not here")
+
+
+@needs_data
+def test_json_has_exactly_these_keys_and_unrounded_numbers(cli):
+    cells = json.loads(cli("reproduce", "parte", "--data", str(DATA), "--json").stdout)
+    assert {tuple(cell) for cell in cells} == {("table", "row", "column", "published", "obtained")}
+    assert {type(cell["table"]) for cell in cells} == {str}
+    found = {(cell["table"], cell["row"], cell["column"]): cell for cell in cells}
+    assert found["2", "RoBERTa", "% changed"]["published"] == 7.99
+    assert found["2", "RoBERTa", "% changed"]["obtained"] == pytest.approx(100 * 96 / 1126, abs=1e-12)
+    assert found["2", "BERT", "MNLI"]["obtained"] is None
+
+
+@needs_data
+def test_people_see_the_difference_and_the_reason(cli):
+    result = cli("reproduce", "parte", "--data", str(DATA), "--table", "2")
+    for text in ("published", "obtained", "difference", "reason", "+0.536", "printed truncated", "8.526"):
+        assert text in result.stdout
+    assert "printed values" in result.stderr
+    assert "Figure 1" not in result.stdout
+
+
+@needs_data
+def test_a_table_that_is_not_there(cli):
+    assert "there are: 2" in cli("reproduce", "parte", "--data", str(DATA), "--table", "9", rc=2).stderr
+
+
+@pytest.mark.parametrize("paper", ["paranlu", "ie-test", "parte"])
+def test_missing_data_are_named(cli, place, paper):
+    error = cli("reproduce", paper, "--data", "nowhere", rc=2).stderr.replace("\n", "")
+    assert "no such file" in error
+    assert "give the folder that holds" in error
+
+
+def test_an_unknown_paper(cli, place):
+    assert "there are: paranlu, ie-test, parte" in cli("reproduce", "merge", "--data", ".", rc=2).stderr

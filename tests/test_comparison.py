@@ -1,0 +1,236 @@
+"""Comparisons: what both models answered, paired by cluster, against naive loops; and groups of a model's variants."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar
+
+import otherwords as ow
+from otherwords.comparison import compare, compare_groups
+from otherwords.errors import BadInput, UnknownName
+
+LABELS = ("entailment", "neutral", "contradiction")
+FEW: dict[str, Any] = {"replicates": 400}
+
+
+def suite(seed: int = 1, buckets: int = 40, most: int = 4) -> pl.DataFrame:
+    """Buckets with one to `most` variants made in two ways; three buckets to a cluster."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for bucket in range(buckets):
+        gold = LABELS[random.integers(3)]
+        for variant in range(1 + random.integers(1, most + 1)):
+            name, how = (f"{bucket}.{variant}", "ab"[variant % 2]) if variant else (None, None)
+            rows.append((f"b{bucket}", name, gold, f"c{bucket // 3}", how))
+    return pl.DataFrame(rows, schema=["bucket", "variant", "gold", "cluster", "how"], orient="row")
+
+
+def answered(table: pl.DataFrame, model: str, skill: float, seed: int) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    right = random.random(table.height) < skill
+    other = pl.Series(np.array(LABELS)[random.integers(0, 3, table.height)])
+    pred = pl.when(pl.Series(right)).then("gold").otherwise(other)
+    return table.with_columns(pl.lit(model).alias("model"), pred.alias("pred"))
+
+
+@pytest.fixture
+def two() -> list[pl.DataFrame]:
+    table = suite()
+    return [answered(table, "one", 0.9, 2), answered(table, "two", 0.6, 3)]
+
+
+def flips(table: pl.DataFrame) -> dict[str, list[bool]]:
+    original = {row["bucket"]: row["pred"] for row in table.to_dicts() if row["variant"] is None}
+    found: dict[str, list[bool]] = {}
+    for row in table.to_dicts():
+        if row["variant"] is not None:
+            found.setdefault(row["cluster"], []).append(row["pred"] != original[row["bucket"]])
+    return found
+
+
+def test_values_and_difference_are_those_of_the_scores(two: list[pl.DataFrame]) -> None:
+    names = ["flip_rate", "p_c", "accuracy_original", "r_r", "pa", "flip_directions"]
+    found = compare(*two, names, **FEW)
+    scores = [{one.metric: one.value for one in ow.score(table, names, replicates=1)} for table in two]
+    assert {one.metric: one.value for one in found} == pytest.approx(scores[0])
+    assert {one.metric: one.other_value for one in found} == pytest.approx(scores[1])
+    for one in found:
+        assert one.difference == pytest.approx(one.value - one.other_value, abs=1e-12)  # type: ignore[operator]
+        assert one.low <= one.difference <= one.high  # type: ignore[operator]
+
+
+def test_the_interval_is_that_of_a_naive_paired_bootstrap(two: list[pl.DataFrame]) -> None:
+    [one] = compare(*two, ["flip_rate"], replicates=10_000)
+    sides = [flips(table) for table in two]
+    clusters, random, drawn = sorted(sides[0]), np.random.default_rng(5), []
+    for _ in range(4_000):
+        chosen = random.choice(clusters, len(clusters))
+        rates = [np.mean(np.concatenate([side[cluster] for cluster in chosen])) for side in sides]
+        drawn.append(rates[0] - rates[1])
+    spread = np.std(drawn)
+    assert one.low == pytest.approx(np.quantile(drawn, 0.025), abs=0.12 * spread)
+    assert one.high == pytest.approx(np.quantile(drawn, 0.975), abs=0.12 * spread)
+
+
+def test_swapping_single_originals_is_mcnemars_test() -> None:
+    """With one bucket to a cluster and accuracy on originals, swapping is flipping coins for discordant pairs."""
+    table = suite(buckets=60).drop("cluster")
+    one, other = answered(table, "one", 0.9, 2), answered(table, "two", 0.5, 3)
+    right = [
+        (
+            side.filter(pl.col("variant").is_null())["pred"] == side.filter(pl.col("variant").is_null())["gold"]
+        ).to_numpy()
+        for side in (one, other)
+    ]
+    n10, n01 = int((right[0] & ~right[1]).sum()), int((~right[0] & right[1]).sum())
+    exact = mcnemar([[0, n10], [n01, 0]], exact=True).pvalue
+    [found] = compare(one, other, ["accuracy_original"], replicates=50_000)
+    assert found.p_swap == pytest.approx(exact, abs=4 * np.sqrt(exact / 50_000) + 1 / 50_000)
+
+
+def test_two_tables_or_one_and_shuffled_renamed_rows_give_the_same_bytes(two: list[pl.DataFrame]) -> None:
+    names = ["flip_rate", "p_c", "p_c_distinct", "majority_vote"]
+
+    def told(found: list[ow.Difference]) -> bytes:
+        return json.dumps([asdict(one) for one in found]).encode()
+
+    apart = told(compare(*two, names, **FEW))
+    together = pl.concat(two).sample(fraction=1, shuffle=True, seed=4)
+    assert told(compare(together, using=names, **FEW)) == apart
+    renamed = together.with_columns(
+        (pl.lit("x") + pl.col(name)).alias(name) for name in ("bucket", "variant", "cluster")
+    )
+    assert told(compare(renamed, using=names, models=["one", "two"], **FEW)) == apart
+
+
+def test_the_other_way_round_changes_the_sign_and_nothing_else(two: list[pl.DataFrame]) -> None:
+    names = ["flip_rate", "p_c", "accuracy_original"]
+    there, back = compare(*two, names, **FEW), compare(*reversed(two), names, **FEW)
+    for one, other in zip(there, back, strict=True):
+        assert one.difference == pytest.approx(-other.difference, abs=1e-12)  # type: ignore[operator]
+        assert one.p_swap == pytest.approx(other.p_swap, abs=0.08)
+
+
+def test_a_model_and_itself_do_not_differ(two: list[pl.DataFrame]) -> None:
+    for one in compare(two[0], two[0], ["flip_rate", "p_c", "pa"], **FEW):
+        assert (one.model, one.other) == ("one (1)", "one (2)")
+        assert (one.difference, one.low, one.high) == (0.0, 0.0, 0.0)
+        assert one.p_swap == one.p_bootstrap == one.p_holm == 1.0
+
+
+def test_models_are_compared_on_what_both_answered(two: list[pl.DataFrame]) -> None:
+    """A suite that a model filtered itself: the variants it dropped must not count for the other either."""
+    kept = two[0].filter(pl.col("variant").is_null() | (pl.col("how") == "a"))
+    with pytest.warns(
+        UserWarning, match=r"compared on the \d+ answers that all models gave; left out: \d+ of \d+ by two"
+    ):
+        [one] = compare(kept, two[1], ["flip_rate"], **FEW)
+    [same] = compare(kept, two[1].filter(pl.col("variant").is_null() | (pl.col("how") == "a")), ["flip_rate"], **FEW)
+    assert asdict(one) == asdict(same)
+    assert one.n_answers == kept.filter(pl.col("variant").is_not_null()).height
+
+
+def test_all_metrics_by_default_but_curves_and_what_is_said_of_the_suite(two: list[pl.DataFrame]) -> None:
+    with pytest.warns(UserWarning, match=r"not compared: .*jsd_pairs, ks, sigma \(the answers have no probabilities\)"):
+        found = {one.metric for one in compare(*two, **FEW)}
+    assert {"flip_rate", "p_c", "p_c_distinct", "r_r", "r_s", "pa", "vap", "majority_vote"} <= found
+    assert not {name for name in found if name.startswith(("pa_curve", "majority_class", "jaccard", "snr"))}
+    assert [one.metric for one in compare(*two, ["pa_curve(step=0.5)"], **FEW)] == ["pa_curve:0.50", "pa_curve:1.00"]
+
+
+def test_adjusted_p_values_cover_all_that_is_told(two: list[pl.DataFrame]) -> None:
+    found = compare(*two, ["flip_rate", "p_c", "pa", "accuracy_original"], by=["how"], **FEW)
+    assert {one.group for one in found} == {None, "how=a", "how=b"}
+    for one in found:
+        assert one.p_bonferroni == pytest.approx(min(1.0, len(found) * one.p_swap))  # type: ignore[operator]
+        assert one.p_swap <= one.p_bh <= one.p_holm <= one.p_bonferroni  # type: ignore[operator]
+
+
+def test_bca_intervals_are_another_kind(two: list[pl.DataFrame]) -> None:
+    plain, corrected = (compare(*two, ["p_c"], interval=kind, **FEW)[0] for kind in ("percentile", "bca"))
+    assert "difference=bca(" in corrected.signature
+    assert (plain.low, plain.high) != (corrected.low, corrected.high)
+    assert plain.p_swap == corrected.p_swap
+
+
+def three(one: pl.DataFrame, two: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat([one, two, one.with_columns(model=pl.lit("x"))])
+
+
+def by_cluster(one: pl.DataFrame) -> pl.DataFrame:
+    return one.with_columns(side=pl.when(pl.col("variant").is_not_null()).then("cluster"))
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "three models": (lambda one, two: compare(three(one, two)), "hold one, two, x"),
+    "one model": (lambda one, two: compare(one), "two models are compared; the answers hold one"),
+    "a stranger": (lambda one, two: compare(three(one, two), models=["one", "three"]), "hold one, two, x"),
+    "itself": (lambda one, two: compare(one, models=["one", "one"]), "cannot be compared with itself"),
+    "nothing shared": (
+        lambda one, two: compare(one, two.with_columns(bucket=pl.lit("x") + pl.col("bucket"))),
+        "no variant is answered by all models",
+    ),
+    "other gold": (
+        lambda one, two: compare(one, two.with_columns(gold=pl.lit("neutral"))),
+        "gold.*compare models on the same problems",
+    ),
+    "no such interval": (lambda one, two: compare(one, two, interval="exact"), "percentile or bca"),
+    "no probabilities": (lambda one, two: compare(one, two, ["jsd_pairs"]), "no probabilities"),
+    "across": (lambda one, two: compare(one, two, ["never_right"]), "all models together"),
+    "one cluster": (
+        lambda one, two: compare(*(side.with_columns(cluster=pl.lit("c")) for side in (one, two)), ["p_c"]),
+        "fewer than two clusters",
+    ),
+    "no such group": (lambda one, two: compare_groups(one, "genre"), "no column 'genre' to group by"),
+    "one group": (
+        lambda one, two: compare_groups(one.filter(pl.col("how").ne_missing("b")), "how"),
+        "how has variants in 1 group",
+    ),
+    "no match": (
+        lambda one, two: compare_groups(by_cluster(one), "side", matched=True),
+        "no bucket has variants in two groups",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_compared_is_refused_with_what_would_work(case: str, two: list[pl.DataFrame]) -> None:
+    act, said = BAD[case]
+    with pytest.raises((BadInput, UnknownName), match=said):
+        act(*two)
+
+
+@pytest.mark.filterwarnings("ignore:problems have")
+def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -> None:
+    [loose] = compare_groups(two[0], "how", ["flip_rate"], **FEW)
+    assert (loose.model, loose.other, loose.group) == ("how=a", "how=b", "one")
+    by_group = {one.group: one.value for one in ow.score(two[0], ["flip_rate"], by=["how"], replicates=1)}
+    assert (loose.value, loose.other_value) == pytest.approx((by_group["how=a"], by_group["how=b"]))
+    [tight] = compare_groups(two[0], "how", ["flip_rate"], matched=True, **FEW)
+    ways = two[0].filter(pl.col("how").is_not_null()).group_by("bucket").agg(pl.col("how").n_unique())
+    assert tight.n_units == ways.filter(pl.col("how") == 2).height < loose.n_units
+
+
+def test_groups_of_unequal_size_are_told() -> None:
+    with pytest.warns(UserWarning, match=r"problems have 1\.\d in how=a and 1\.\d in how=b variants on average"):
+        compare_groups(answered(suite(), "one", 0.7, 1), "how", ["p_c"], **FEW)
+
+
+@pytest.mark.filterwarnings("ignore:problems have")
+def test_several_models_get_a_t_test_over_their_scores() -> None:
+    table = suite()
+    models = pl.concat([answered(table, name, 0.6 + i / 10, i) for i, name in enumerate("xyz")])
+    found = compare_groups(models, "how", ["accuracy_variants"], **FEW)
+    assert [one.group for one in found] == ["x", "y", "z", "(models)"]
+    from scipy.stats import ttest_rel
+
+    theirs = ttest_rel([one.value for one in found[:3]], [one.other_value for one in found[:3]])
+    assert found[3].p_t == pytest.approx(theirs.pvalue)
+    assert found[3].p_swap is None
+    assert found[3].p_holm is None
