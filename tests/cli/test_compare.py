@@ -54,6 +54,7 @@ def test_a_table_for_people(cli, files):
         assert text in shown
 
 
+@pytest.mark.filterwarnings("default")
 def test_every_metric_by_default(cli, files):
     result = cli("compare", "steady.jsonl", "shaky.jsonl", "--replicates", "100")
     assert "majority_vote" in result.stdout
