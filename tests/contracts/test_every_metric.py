@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -224,3 +226,8 @@ def test_two_models_can_be_compared_with_it(spec, metric):
             assert one.difference == pytest.approx(one.value - one.other_value, abs=1e-12)
             assert 0 < one.p_swap <= one.p_holm <= one.p_bonferroni <= 1
             assert one.p_swap <= one.p_bh <= one.p_holm
+
+
+def test_the_page_of_metrics_tells_of_it(plugin):
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert re.search(rf"`{plugin[1].partition('.')[0]}[`(]", page)

@@ -22,6 +22,18 @@ MEANINGS = {
             "one half. At 100\u00a0% no error is due to the wording. The estimator is that of Srikanth et al. (2024)."
         ),
     ),
+    "p_c_distinct": (
+        "P_C, distinct pairs",
+        "The same for two different rewordings, which is unbiased: P_C counts pairs of a rewording with itself.",
+    ),
+    "label_agreement": (
+        "Label agreement",
+        "Chance that two different rewordings of a problem get the same label, right or wrong.",
+    ),
+    "pa": (
+        "Pattern accuracy",
+        "Share of problems with at least 90\u00a0% (or what the signature says) of their rewordings right.",
+    ),
     "flip_rate": (
         "Flip rate",
         "Share of rewordings whose predicted label differs from the original's, whether it was right or wrong.",
@@ -169,13 +181,14 @@ def _listed(parts: list[str]) -> str:
 
 
 def intervals(signatures: Iterable[str]) -> dict[str, str]:
-    """Read confidence, replicates and cluster off the metrics' signatures; empty where they are silent or differ.
+    """Read kind, confidence, replicates and cluster off the signatures; empty where they are silent or differ.
 
     >>> intervals(["p_c.v1 interval=percentile(confidence=0.95, replicates=10000, cluster=bucket) seed=1"])
-    {'confidence': '95', 'replicates': '10,000', 'cluster': 'bucket'}
+    {'interval': 'percentile', 'confidence': '95', 'replicates': '10,000', 'cluster': 'bucket'}
     """
     text = " ".join(signatures)
-    found = {key: set(re.findall(rf"\b{key}=([\w.]+)", text)) for key in ("confidence", "replicates", "cluster")}
+    keys = ("interval", "confidence", "replicates", "cluster")
+    found = {key: set(re.findall(rf"\b{key}=([\w.]+)", text)) for key in keys}
     agreed = {key: values.pop() if len(values) == 1 else "" for key, values in found.items()}
     if agreed["confidence"]:
         agreed["confidence"] = f"{100 * float(agreed['confidence']):g}"
