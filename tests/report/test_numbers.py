@@ -90,6 +90,7 @@ def test_a_long_table_is_cut(make_score: Make) -> None:
 
 def test_intervals_that_differ_are_not_described() -> None:
     assert intervals(["a confidence=0.9", "b confidence=0.95 replicates=10"]) == {
+        "interval": "",
         "confidence": "",
         "replicates": "10",
         "cluster": "",

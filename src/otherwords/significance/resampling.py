@@ -14,8 +14,8 @@ from ..storage.files import seed_for
 
 Array = npt.NDArray[Any]
 Combine = Callable[[Array], Array]
-#: How many weights are held at a time: 32 MB.
-_AT_ONCE = 4_000_000
+#: How many weights are held at a time: 128 MB.
+_AT_ONCE = 16_000_000
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,12 @@ def _shared(samples: Sequence[Sample], n: int, replicates: int, seed: int) -> li
 def _weights(random: np.random.Generator, n: int, size: int) -> Array:
     """How often each unit is drawn: a row per replicate."""
     weights = np.empty((size, n))
-    block = max(1, 200_000 // n)  # replicates counted together; the draws are the same for any block
+    block = max(1, 50_000 // n)  # replicates counted together; the draws are the same for any block
     for start in range(0, size, block):
         rows = min(block, size - start)
-        drawn = random.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
+        drawn = random.integers(0, n, (rows, n))
+        if rows > 1:
+            drawn += n * np.arange(rows)[:, None]
         weights[start : start + rows] = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
     return weights
 
