@@ -192,6 +192,10 @@ class Batch(Sequence[Problem]):
         return Problem("", self.task, {name: texts[key] for name, texts in self.columns.items()}, "")
 
 
+#: Whose score it is where a metric is about all models of a table together.
+ALL_MODELS = "(all)"
+
+
 @dataclass(frozen=True)
 class Score:
     """One number that a paper can quote: its value, interval and counts, and the signature that explains it.

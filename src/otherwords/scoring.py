@@ -15,7 +15,7 @@ from ._version import __version__
 from .errors import BadInput, Unmeasurable
 from .metrics.metric import Metric, Outside, as_metric, ratio
 from .metrics.table import Answers
-from .problem import Score
+from .problem import ALL_MODELS, Score
 from .registry import Bound, metrics
 from .significance.intervals import KINDS, bca, percentile
 from .significance.resampling import Sample, bootstrap, by_cluster, collapse
@@ -91,7 +91,7 @@ def measure(
             if not lenient:
                 raise
             left_out.setdefault(error.message, []).append(one.plugin.name)
-    model = "(all)" if models else data.model
+    model = ALL_MODELS if models else data.model
     if left_out:
         warnings.warn(f"{model}: not measured: {by_reason(left_out)}", stacklevel=3)
     told = [one for one in measured if _can_vary(one.sample)]

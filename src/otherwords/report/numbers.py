@@ -41,6 +41,8 @@ MEANINGS = {
 }
 #: Rows that one table of groups shows; the scores file has them all.
 MOST_ROWS = 200
+#: Metrics that stand side by side; more stand one below the other.
+MOST_COLUMNS = 8
 _NAMED = 3
 
 
@@ -72,6 +74,11 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     hidden: int
+
+    @property
+    def tall(self) -> bool:
+        """Whether metrics are lines: a dozen columns of numbers cannot be read."""
+        return len(self.columns) > MOST_COLUMNS
 
 
 def percent(fraction: float) -> str:
@@ -121,7 +128,8 @@ def _table(by: str, scores: Sequence[Score]) -> Table:
     rows = [row for row in rows if any(row.scores)]
     metrics = [metric for metric, _ in keys]
     columns = tuple(Column(m, s, *MEANINGS.get(m, (m, "")), metrics.count(m) > 1) for m, s in keys)
-    return Table(by, columns, tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
+    most = MOST_ROWS if len(columns) <= MOST_COLUMNS else MOST_COLUMNS
+    return Table(by, columns, tuple(rows[:most]), max(0, len(rows) - most))
 
 
 def _unique(names: Iterable[str]) -> list[str]:

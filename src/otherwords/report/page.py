@@ -11,7 +11,7 @@ import jinja2
 import polars as pl
 
 from ..errors import BadInput
-from ..problem import Score, Task
+from ..problem import ALL_MODELS, Score, Task
 from . import dropped, flips, numbers, plot
 
 #: The order of the foot; entries of the manifest that are not named here follow in their own order.
@@ -35,13 +35,16 @@ def render(
         raise BadInput("nothing to report", fix="give at least one score and one answer")
     judged = flips.judge(answers)
     counted = flips.by_problem(judged)
-    models = list(dict.fromkeys([*(score.model for score in scores), *judged["model"].unique().sort()]))
+    together = [score for score in scores if score.model == ALL_MODELS]
+    own = [score for score in scores if score.model != ALL_MODELS]
+    models = list(dict.fromkeys([*(score.model for score in own), *judged["model"].unique().sort()]))
     bars = [bar for bar in (flips.bar(model, counted) for model in models) if bar.total]
     return _template().render(
         title=_title(manifest),
         models=models,
         sentence=numbers.sentence(scores, _counted(counted)),
-        tables=numbers.tables(scores),
+        tables=numbers.tables(own),
+        together=numbers.tables(together),
         meanings=numbers.MEANINGS,
         intervals=numbers.intervals(score.signature for score in scores),
         bars=bars,
