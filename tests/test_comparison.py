@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 import otherwords as ow
@@ -171,7 +173,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "three models": (lambda one, two: compare(three(one, two)), "hold one, two, x"),
     "one model": (lambda one, two: compare(one), "two models are compared; the answers hold one"),
     "a stranger": (lambda one, two: compare(three(one, two), models=["one", "three"]), "hold one, two, x"),
-    "itself": (lambda one, two: compare(one, models=["one", "one"]), "cannot be compared with itself"),
+    "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), "cannot be compared with itself"),
     "nothing shared": (
         lambda one, two: compare(one, two.with_columns(bucket=pl.lit("x") + pl.col("bucket"))),
         "no variant is answered by all models",
@@ -206,7 +208,7 @@ def test_what_cannot_be_compared_is_refused_with_what_would_work(case: str, two:
         act(*two)
 
 
-@pytest.mark.filterwarnings("ignore:problems have")
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*have variants in")
 def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -> None:
     [loose] = compare_groups(two[0], "how", ["flip_rate"], **FEW)
     assert (loose.model, loose.other, loose.group) == ("how=a", "how=b", "one")
@@ -217,20 +219,25 @@ def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -
     assert tight.n_units == ways.filter(pl.col("how") == 2).height < loose.n_units
 
 
-def test_groups_of_unequal_size_are_told() -> None:
-    with pytest.warns(UserWarning, match=r"problems have 1\.\d in how=a and 1\.\d in how=b variants on average"):
+def test_groups_of_unequal_size_and_shared_problems_are_told() -> None:
+    with pytest.warns(UserWarning, match="problems have") as caught:
         compare_groups(answered(suite(), "one", 0.7, 1), "how", ["p_c"], **FEW)
+    said = " / ".join(str(one.message) for one in caught)
+    assert re.search(r"problems have 1\.\d in how=a and 1\.\d in how=b variants on average", said)
+    assert re.search(r"\d+ problems have variants in how=a and in how=b, .* --matched", said)
 
 
-@pytest.mark.filterwarnings("ignore:problems have")
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*have variants in")
 def test_several_models_get_a_t_test_over_their_scores() -> None:
     table = suite()
     models = pl.concat([answered(table, name, 0.6 + i / 10, i) for i, name in enumerate("xyz")])
     found = compare_groups(models, "how", ["accuracy_variants"], **FEW)
     assert [one.group for one in found] == ["x", "y", "z", "(models)"]
-    from scipy.stats import ttest_rel
-
-    theirs = ttest_rel([one.value for one in found[:3]], [one.other_value for one in found[:3]])
-    assert found[3].p_t == pytest.approx(theirs.pvalue)
+    sides = [one.value for one in found[:3]], [one.other_value for one in found[:3]]
+    assert found[3].p_t == pytest.approx(stats.ttest_ind(*sides, equal_var=False).pvalue)
+    paired = compare_groups(models, "how", ["accuracy_variants"], matched=True, **FEW)
+    sides = [one.value for one in paired[:3]], [one.other_value for one in paired[:3]]
+    assert paired[3].p_t == pytest.approx(stats.ttest_rel(*sides).pvalue)
+    assert "t(paired, over models)" in paired[3].signature
     assert found[3].p_swap is None
     assert found[3].p_holm is None

@@ -61,7 +61,9 @@ def compare(
     for group, part in groups(pl.concat(both, how="diagonal_relaxed"), by):
         pair = [part.filter(pl.col("model") == name) for name in names]
         if all(one.height for one in pair):
-            found += differences(chosen, aligned(pair, labels), names, group, settings, lenient, shared=True)
+            found += differences(
+                chosen, aligned(pair, labels, about=group), names, group, settings, lenient, shared=True
+            )
         else:
             warnings.warn(f"only one of the models has answers in {group}", stacklevel=2)
     return _finished(found, out)
@@ -94,8 +96,9 @@ def compare_groups(
         for one, other, pair in two_groups(mine, column, labels, matched):
             names = [one, other]
             _say_if_sizes_differ(pair, names)
+            _say_if_shared(pair, names, matched)
             found += differences(chosen, pair, names, str(mine["model"][0]), settings, lenient, shared=matched)
-    return _finished(found + _over_models(found), out)
+    return _finished(found + _over_models(found, matched), out)
 
 
 def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str]) -> None:
@@ -110,8 +113,18 @@ def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str]) -> None:
         )
 
 
-def _over_models(found: Sequence[Difference]) -> list[Difference]:
-    """A t test over the models' scores, for each two groups, as MERGE reports them; it needs two models."""
+def _say_if_shared(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:
+    buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
+    if not matched and (shared := len(buckets[0] & buckets[1])):
+        said = f"{shared} problems have variants in {names[0]} and in {names[1]}, but are treated as different ones"
+        warnings.warn(f"{said}; --matched (matched=True) pairs them", stacklevel=3)
+
+
+def _over_models(found: Sequence[Difference], paired: bool) -> list[Difference]:
+    """A t test over the models' scores, for each two groups, as MERGE reports them; it needs two models.
+
+    Paired where the groups have the same problems, else not (MERGE, footnote 9).
+    """
     together: dict[tuple[str, str, str], list[Difference]] = {}
     for row in found:
         together.setdefault((row.metric, row.model, row.other), []).append(row)
@@ -120,14 +133,15 @@ def _over_models(found: Sequence[Difference]) -> list[Difference]:
         values = [(row.value, row.other_value) for row in rows if row.value is not None and row.other_value is not None]
         if len(values) > 1:
             one, other = (np.array(side, dtype=np.float64) for side in zip(*values, strict=True))
-            told.append(_mean_difference(rows[0], one, other))
+            told.append(_mean_difference(rows[0], one, other, paired))
     return told
 
 
-def _mean_difference(like: Difference, one: Array, other: Array) -> Difference:
+def _mean_difference(like: Difference, one: Array, other: Array, paired: bool) -> Difference:
     return replace(
         like,
-        signature=like.signature.partition(" difference=")[0] + " test=t(paired over models)",
+        signature=like.signature.partition(" difference=")[0]
+        + f" test=t({'paired' if paired else 'unpaired'}, over models)",
         group="(models)",
         value=float(one.mean()),
         other_value=float(other.mean()),
@@ -136,7 +150,7 @@ def _mean_difference(like: Difference, one: Array, other: Array) -> Difference:
         high=None,
         p_swap=None,
         p_bootstrap=None,
-        p_t=t_test(one, other).p,
+        p_t=t_test(one, other, paired).p,
     )
 
 

@@ -128,7 +128,7 @@ def _told(
     one: _Pair, drawn: Array, data: Answers, names: Sequence[str], group: str | None, settings: Settings, shared: bool
 ) -> list[Difference]:
     test = swap_test if shared else exchange_test
-    swapped = test(one.sample, settings.replicates, settings.seed)
+    swapped = test(one.sample, settings.replicates, settings.seed, one.metric.smooth)
     smooth = settings.interval == "bca" and one.metric.smooth
     low, high = bca(one.sample, drawn, settings.confidence) if smooth else percentile(drawn, settings.confidence)
     cluster = "cluster" if "cluster" in data.frame.columns else "bucket"

@@ -40,6 +40,10 @@ def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; {there}")
 
 
+def _found(score: Score) -> str:
+    return "has nothing to measure" if score.value is None else f"is {score.value}"
+
+
 def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
     """Raise where a model's overall score does not meet a requirement, or cannot be told."""
     failed = []
@@ -50,7 +54,7 @@ def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
             known = ", ".join(sorted({one.metric for one in scores}))
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {known}")
         failed += [
-            f"{one.model}: {name} is {one.value}, required {sign} {bound:g}"
+            f"{one.model}: {name} {_found(one)}, required {sign} {bound:g}"
             for one in found
             if one.value is None or not _SIGNS[sign](one.value, bound)
         ]

@@ -22,6 +22,8 @@ from .significance.resampling import Sample, bootstrap, by_cluster, collapse
 from .significance.shares import wilson
 
 Array = npt.NDArray[Any]
+#: From how many models an interval is made of what is measured on models.
+FEWEST_MODELS = 5
 #: What is measured where nobody says what: the numbers of the papers that need nothing but labels.
 USUAL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa")
 
@@ -32,10 +34,12 @@ def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
     The second value tells whether they were chosen for the user, so that one may be left out where the table lacks what
     it needs, and need not be explained where it has nothing to measure.
     """
-    if list(using) != ["all"]:
+    if "all" not in using:
         return [metrics.make(name) for name in using or USUAL], not using
+    named = [metrics.make(name) for name in using if name != "all"]
     known = [plugin for plugin in metrics if ... not in plugin.options().values()]
-    return [metrics.make(plugin.full_name) for plugin in known], True
+    every = [metrics.make(plugin.full_name) for plugin in known]
+    return every + [one for one in named if one.signature not in {other.signature for other in every}], True
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,9 @@ class Measured:
     metric: Metric
     parts: tuple[str, ...]
     sample: Sample
-    n_units: int
-    n_answers: int
+    n_clusters: list[int]
+    n_units: list[int]
+    n_answers: list[int]
 
 
 def measure(
@@ -94,12 +99,12 @@ def measure(
     model = ALL_MODELS if models else data.model
     if left_out:
         warnings.warn(f"{model}: not measured: {by_reason(left_out)}", stacklevel=3)
-    told = [one for one in measured if _can_vary(one.sample)]
+    told = [one for one in measured if _can_vary(one)]
     values = bootstrap([one.sample for one in told], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(told, values, strict=True)}
     scores = [score for one in measured for score in _scores(one, drawn.get(id(one)), data, model, group, settings)]
     nothing = [score.metric for score in scores if score.value is None]
-    measured_variants = any(one.metric.uses != "originals" and one.n_units for one in measured)
+    measured_variants = any(one.metric.uses != "originals" and max(one.n_units) for one in measured)
     if nothing and not (lenient and measured_variants):
         where = f" in {group}" if group else ""
         warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}", stacklevel=3)
@@ -136,17 +141,27 @@ def _gather(bound: Bound, metric: Metric, data: Answers, models: Sequence[Answer
     outside = metric.outside(data) if metric.outside else None
     names = metric.part_names(data)
     sample = sample_of(metric, rows, cluster, bound.signature, outside, parts=bool(metric.parts))
-    used = rows[:, -1] > 0
-    if outside is not None and not used.any():
-        return Measured(bound, metric, names, sample, len(outside.rows), len(outside.rows))
-    units = int(used.sum())
-    answers = units if metric.across == "models" else int(data.evidence(metric.uses)[used].sum()) * max(len(models), 1)
-    return Measured(bound, metric, names, sample, units, answers)
+    evidence = _evidence(metric, rows, data, len(models))
+    if outside is not None and not evidence.any():
+        evidence, cluster = np.ones((len(outside.rows), 1), dtype=np.int64), np.arange(len(outside.rows))
+    evidence = np.broadcast_to(evidence, (len(evidence), len(names)))
+    clusters = (by_cluster(np.ascontiguousarray(evidence), cluster) > 0).sum(axis=0).tolist()
+    return Measured(
+        bound, metric, names, sample, clusters, (evidence > 0).sum(axis=0).tolist(), evidence.sum(axis=0).tolist()
+    )
 
 
-def _can_vary(sample: Sample) -> bool:
-    units = max(sample.n, 0 if sample.outside is None else int(sample.outside[1].sum()))
-    return units > 1 and not np.isnan(sample.value()).all()
+def _evidence(metric: Metric, rows: Array, data: Answers, models: int) -> Array:
+    """How many answers of each unit count: one column, or one for each part."""
+    if metric.counted:
+        return metric.counted(rows).astype(np.int64)
+    used = (rows[:, -1:] > 0).astype(np.int64)
+    return used if metric.across == "models" else used * data.evidence(metric.uses)[:, None] * max(models, 1)
+
+
+def _can_vary(one: Measured) -> bool:
+    least = FEWEST_MODELS if one.metric.across == "models" else 2
+    return one.metric.interval and max(one.n_clusters) >= least and not np.isnan(one.sample.value()).all()
 
 
 def _scores(
@@ -161,13 +176,14 @@ def _scores(
         low, high = percentile(drawn, settings.confidence)
     signature = f"{one.bound.signature} {_interval(one.metric, data, settings)}"
     scores = []
-    for part, value, ends in zip(one.parts, values, zip(low, high, strict=True), strict=True):
+    for i, (part, value) in enumerate(zip(one.parts, values, strict=True)):
         name = f"{one.bound.plugin.name}:{part}" if part else one.bound.plugin.name
+        ends = (low[i], high[i]) if one.n_clusters[i] > 1 else (math.nan, math.nan)
         if drawn is not None and _is_rate(one.metric) and ends[0] == ends[1] == value and value in (0, 1):
             # All replicates alike: the clusters seen so far cannot tell how rare the other answer is.
-            ends = wilson(value * one.sample.n, one.sample.n, settings.confidence)
-        ends = (_number(ends[0]), _number(ends[1]))
-        scores.append(Score(name, signature, model, group, _number(value), *ends, one.n_units, one.n_answers))
+            ends = wilson(value * one.n_clusters[i], one.n_clusters[i], settings.confidence)
+        told = (_number(value), _number(ends[0]), _number(ends[1]), one.n_units[i], one.n_answers[i])
+        scores.append(Score(name, signature, model, group, *told))
     return scores
 
 

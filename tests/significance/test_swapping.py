@@ -27,13 +27,21 @@ def two(seed: int, n: int, shift: float = 0.0) -> tuple[Array, Array]:
     return tuple(np.stack([random.binomial(count, 0.4 + s), count], axis=1) for s in (0.0, shift))  # type: ignore[return-value]
 
 
+def over_error(a: Array, b: Array) -> float:
+    """The difference of two paired rates over its standard error, by the delta method."""
+    influence = [(side[:, 0] - rate(side) * side[:, 1]) / side[:, 1].sum() for side in (a, b)]
+    each = influence[0] - influence[1]
+    error = np.sqrt(((each - each.mean()) ** 2).sum())
+    return abs(rate(a) - rate(b)) / error if error > 1e-12 else 0.0
+
+
 def test_swapping_agrees_with_all_2_to_the_n_swaps() -> None:
     one, other = two(3, 10, shift=0.25)
-    observed, large = abs(rate(one) - rate(other)), 0
+    observed, large = over_error(one, other), 0
     for sides in product([False, True], repeat=10):
         side = np.array(sides)[:, None]
         a, b = np.where(side, other, one), np.where(side, one, other)
-        large += abs(rate(a) - rate(b)) >= observed - 1e-12
+        large += over_error(a, b) >= observed - 1e-9
     exact = large / 2**10
     [p] = swap_test(beside(RATE, [one, other], np.arange(10), "x"), 40_000, 1)
     assert p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 40_000))
@@ -99,3 +107,31 @@ def test_an_undefined_difference_has_no_p_value() -> None:
     nothing = np.zeros((5, 2), dtype=np.int64)
     some = np.ones((5, 2), dtype=np.int64)
     assert np.isnan(swap_test(beside(RATE, [some, nothing], np.arange(5), "x"), 50, 1)).all()
+
+
+def conditional(seed: int, accuracy: float, n: int = 100) -> Array:
+    """Flips of wrong answers: every model flips half of them, but one has few wrong answers and one has many."""
+    random = np.random.default_rng(seed)
+    wrong = random.random(n) > accuracy
+    count = np.where(wrong, random.integers(1, 5, n), 0)
+    return np.stack([random.binomial(count, 0.5), count], axis=1)
+
+
+def test_unequal_denominators_do_not_make_it_reject() -> None:
+    """Both flip half of their wrong answers; the bare difference would be refused in about 14 % of such cases."""
+    found = []
+    for seed in range(200):
+        pair = [conditional(2 * seed, 0.9, 300), conditional(2 * seed + 1, 0.5, 300)]
+        found.append(float(swap_test(beside(RATE, pair, np.arange(300), "x"), 199, seed)[0]))
+    assert np.mean(np.array(found) <= 0.05) <= 0.09
+
+
+def test_unequal_groups_of_unequal_spread_do_not_make_it_reject() -> None:
+    found = []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        chances = random.choice([0.0, 1.0], 30), np.full(300, 0.5)
+        rows = [np.stack([random.binomial(4, chance), np.full(len(chance), 4)], axis=1) for chance in chances]
+        [p] = exchange_test(apart(RATE, rows, [np.arange(30), np.arange(300)], "x"), 199, seed)
+        found.append(float(p))
+    assert np.mean(np.array(found) <= 0.05) <= 0.09

@@ -88,7 +88,7 @@ def majority_class_metric() -> Any:
         count = (gold[:, None] == np.arange(len(answers.labels))).astype(np.int64)
         return np.column_stack([count, np.ones(answers.n_buckets, dtype=np.int64)])
 
-    return Metric(statistics, _most_frequent, uses="originals", smooth=False, compared=False)
+    return Metric(statistics, _most_frequent, uses="originals", smooth=False, compared=False, interval=False)
 
 
 def _most_frequent(totals: Array) -> Array:

@@ -79,7 +79,9 @@ def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None)
     wanted = named or tuple(name for name in FIELDS if name in table.columns)
     missing = [name for name in wanted if name not in table.columns]
     if missing or not wanted:
-        fix = "write fields= with names of text columns, or suite= with a table of id and texts"
+        fix = (
+            "write fields= with names of text columns, or suite= with a table of id and texts (a run's buckets folder)"
+        )
         what = missing[0] if missing else ", ".join(FIELDS)
         raise Unmeasurable("there are no texts", where=answers.model, field=what, fix=fix)
     if suite is not None:

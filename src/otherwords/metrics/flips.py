@@ -107,7 +107,7 @@ def flip_directions_metric() -> Any:
     def parts(answers: Answers) -> tuple[str, ...]:
         return tuple(f"{a}>{b}" for a, b in permutations(answers.labels, 2))
 
-    return Metric(statistics, combine, parts=parts)
+    return Metric(statistics, combine, parts=parts, rate=True)
 
 
 @metrics("flip_when_right.v1")

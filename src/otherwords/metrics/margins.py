@@ -69,7 +69,7 @@ def flips_by_margin_metric(bins: int = 5) -> Any:
     def combine(totals: Array) -> Array:
         return divide(totals[..., :bins], totals[..., bins:-1])
 
-    return Metric(statistics, combine, parts=names)
+    return Metric(statistics, combine, parts=names, rate=True, counted=lambda rows: rows[:, bins:-1])
 
 
 def bin_names(bins: int) -> tuple[str, ...]:

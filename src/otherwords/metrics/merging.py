@@ -121,7 +121,8 @@ def accuracy_merged_metric(merge: str = NLI, by: str = "argmax") -> Any:
     def combine(totals: Array) -> Array:
         return divide(totals[..., :2], totals[..., [3, 2]])
 
-    return Metric(statistics, combine, uses="both", parts=("originals", "variants"))
+    parts, counted = ("originals", "variants"), lambda rows: rows[:, [3, 2]]
+    return Metric(statistics, combine, uses="both", parts=parts, rate=True, counted=counted)
 
 
 def _names(merge: str) -> list[str]:

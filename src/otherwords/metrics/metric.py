@@ -31,11 +31,14 @@ def divide(part: Array, whole: Array) -> Array:
 class Outside:
     """Statistics of units that are not buckets: a test set's items. They are resampled apart from the buckets.
 
-    `names` identify the items, so that two models are compared on the same ones.
+    `names` identify the items, so that two models are compared on the same ones; `gold` (label codes) lets that be
+    checked. Items of the same `cluster` (numbered from 0) are not independent; without it each stands for itself.
     """
 
     names: Array
     rows: Array
+    gold: Array | None = None
+    cluster: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Metric:
     that only percentile intervals are meaningful. `compared` is false for what models are not compared by unless it is
     named: the points of a curve, and what is said of the suite and not of the model. `rate` is true for a share of
     units whose `combine` is not plain division: where all units agree, it gets Wilson's interval, as plain ones do.
+    `counted` tells from rows how many answers each part is about, where the parts differ in that. `interval` is false
+    where resampling would mislead, as for the largest of several shares.
     """
 
     statistics: Callable[[Any], Array]
@@ -65,6 +70,8 @@ class Metric:
     smooth: bool = True
     compared: bool = True
     rate: bool = False
+    counted: Callable[[Array], Array] | None = None
+    interval: bool = True
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""

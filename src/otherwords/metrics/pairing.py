@@ -39,8 +39,12 @@ def two_models(answers: Source, other: Source | None, models: Sequence[str]) -> 
     if len(given) == 1:
         given, known = given * 2, known * 2
     there = " and ".join(", ".join(names) for names in known[: 1 if other is None else 2])
+    if other is None and len(known[0]) < 2:
+        raise BadInput(f"two models are compared; the answers hold {there}", fix="give a second table")
     if len(wanted) != 2 or any(name not in names for name, names in zip(wanted, known, strict=True)):
-        raise BadInput(f"two models are compared; the answers hold {there}", fix="name two of them, in their order")
+        fix = "name two of them, in their order: --model NAME --model NAME"
+        found = f", not {' and '.join(models)}" if models else ""
+        raise BadInput(f"two models are compared; the answers hold {there}{found}", fix=fix)
     if wanted[0] == wanted[1] and other is None:
         raise BadInput(f"{wanted[0]} cannot be compared with itself", fix=f"name two of {there}")
     cut = [table.filter(pl.col("model") == name) for table, name in zip(given, wanted, strict=True)]

@@ -74,7 +74,8 @@ def pa_curve(step: float = 0.05, of: int = 0) -> Any:
     def statistics(answers: Answers) -> Array:
         return np.column_stack([passing(*answers.variants, thresholds, of), said(answers, of)])
 
-    return Metric(statistics, _shares, parts=tuple(f"{float(one):.{digits}f}" for one in thresholds), compared=False)
+    parts = tuple(f"{float(one):.{digits}f}" for one in thresholds)
+    return Metric(statistics, _shares, parts=parts, compared=False, rate=True)
 
 
 def exact(threshold: float) -> Fraction:

@@ -118,9 +118,9 @@ def _check_probabilities(frame: pl.DataFrame, where: Place) -> None:
     wrong = bad_probabilities(frame)
     if wrong.any():
         row = int(wrong.arg_true()[0])
-        fix = "probabilities must be numbers from 0 to 1 that sum to one"
+        fix = "probabilities must be numbers from 0 to 1 that sum to one; or leave the p: columns out"
         found = frame.select("^p:.*$").row(row, named=True)
-        raise BadInput(f"found {found}", where=where.row(row), field="p:", fix=fix)
+        raise BadInput(f"found {found}", where=where.row(row), field="p", fix=fix)
 
 
 def bad_probabilities(frame: pl.DataFrame) -> pl.Series:

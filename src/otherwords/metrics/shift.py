@@ -77,7 +77,8 @@ def jsd_pairs_metric(base: str = "2", only_right: bool = False) -> Any:
         flipped, kept = divide(totals[..., 0], totals[..., 2]), divide(totals[..., 1], totals[..., 3])
         return np.stack([whole, flipped, kept, flipped - kept], axis=-1)
 
-    return Metric(statistics, combine, uses="both", parts=("all", "flipped", "kept", "difference"), share=False)
+    parts, counted = ("all", "flipped", "kept", "difference"), lambda rows: rows[:, [4, 2, 3, 4]]
+    return Metric(statistics, combine, uses="both", parts=parts, share=False, counted=counted)
 
 
 @metrics("jsd_means.v1")
@@ -103,7 +104,8 @@ def jsd_means_metric(base: str = "2", only_right: bool = False) -> Any:
         means = divide(sums, totals[..., [-1, -3, -2], None, None])
         return _divergence(means[..., 0, :], means[..., 1, :]) / unit
 
-    return Metric(statistics, combine, uses="both", parts=("all", "flipped", "kept"), share=False)
+    parts, counted = ("all", "flipped", "kept"), lambda rows: rows[:, [-1, -3, -2]]
+    return Metric(statistics, combine, uses="both", parts=parts, share=False, counted=counted)
 
 
 def flipped_and_kept(answers: Answers, only_right: bool) -> tuple[Array, Array]:

@@ -71,7 +71,9 @@ def _is_original() -> pl.Expr:
     return pl.col("variant").is_null() | (pl.col("variant").cast(pl.String) == "")
 
 
-def aligned(tables: Sequence[pl.DataFrame], labels: Sequence[str] = (), where: Place = EVERYWHERE) -> list[Answers]:
+def aligned(
+    tables: Sequence[pl.DataFrame], labels: Sequence[str] = (), where: Place = EVERYWHERE, about: str | None = None
+) -> list[Answers]:
     """What every model answered, in one order, so that row by row the same question is meant.
 
     A variant that some model did not answer is left out of all, with a warning: rates of models that were asked
@@ -85,7 +87,7 @@ def aligned(tables: Sequence[pl.DataFrame], labels: Sequence[str] = (), where: P
         fix = "models are compared on the same buckets and variants; their names must agree"
         raise BadInput("no variant is answered by all models", where=where.table, fix=fix)
     cut = [table.join(shared, on=[_BUCKET, _VARIANT], how="semi").sort(_BUCKET, _VARIANT) for table in keyed]
-    _say_what_is_left_out(keyed, cut)
+    _say_what_is_left_out(keyed, cut, about)
     _check_gold(cut)
     told = pl.concat([one.select("gold", "pred", "^p:.*$") for one in cut], how="diagonal_relaxed")
     names = tuple(labels) or label_names(told, where)
@@ -101,7 +103,7 @@ def _keyed(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _say_what_is_left_out(tables: Sequence[pl.DataFrame], cut: Sequence[pl.DataFrame]) -> None:
+def _say_what_is_left_out(tables: Sequence[pl.DataFrame], cut: Sequence[pl.DataFrame], about: str | None) -> None:
     lost = [
         f"{before.height - after.height} of {before.height} by {before['model'][0]}"
         for before, after in zip(tables, cut, strict=True)
@@ -109,6 +111,7 @@ def _say_what_is_left_out(tables: Sequence[pl.DataFrame], cut: Sequence[pl.DataF
     ]
     if lost:
         said = f"compared on the {cut[0].height} answers that all models gave; left out: {', '.join(lost)}"
+        said = f"{about}: {said}" if about else said
         why = "a suite that a model filtered itself is cut to the part all share"
         warnings.warn(f"{said}. ({why})", stacklevel=4)
 

@@ -67,8 +67,11 @@ def sigma_metric(only_right: bool = False) -> Any:
         pairs = ((original, n), (flipped + kept, n_flipped + n_kept), (flipped, n_flipped), (kept, n_kept))
         return np.stack([divide(*pair) for pair in pairs], axis=-1)
 
+    def counted(rows: Array) -> Array:
+        return np.column_stack([rows[:, 5], rows[:, 3] + rows[:, 4], rows[:, 3:5]])
+
     parts = ("originals", "variants", "flipped", "kept")
-    return Metric(statistics, combine, uses="both", parts=parts, share=False)
+    return Metric(statistics, combine, uses="both", parts=parts, share=False, counted=counted)
 
 
 @metrics("ks.v1")

@@ -161,7 +161,6 @@ def _table_7(runs: dict[tuple[str, str], Run]) -> Obtained:
 
 
 def _split_by_artifact(row: str, partial: Run, full: Run) -> Obtained:
-    yield ("7", row, "partial A_O"), partial.percent("accuracy_original")
     for name, run in (("partial", partial), ("full", full)):
         yield ("7 (bag of words)", row, f"{name} A_O"), run.percent("accuracy_original")
         yield ("7 (bag of words)", row, f"{name} A_par"), run.percent("accuracy_variants")

@@ -150,9 +150,9 @@ def _with_outside(sample: Sample, sums: Array, replicates: int, seed: int) -> Ar
     return sums + _multinomial(random, *sample.outside, replicates)
 
 
-def chunks(replicates: int, width: int) -> Iterator[int]:
+def chunks(replicates: int, width: int, at_once: int = _AT_ONCE) -> Iterator[int]:
     """Cut the replicates into parts whose weights fit in memory."""
-    step = max(1, _AT_ONCE // width)
+    step = max(1, at_once // width)
     for start in range(0, replicates, step):
         yield min(step, replicates - start)
 
