@@ -1,14 +1,16 @@
-"""McNemar, Cochran's Q and TOST against statsmodels, and the laws that tie them together."""
+"""McNemar and Cochran's Q against statsmodels, TOST against a numerical search, and the laws that tie them together."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy import stats
-from statsmodels.stats import contingency_tables, weightstats
+from scipy import optimize, special, stats
+from statsmodels.stats import contingency_tables
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.significance.contingency import cochran_q, mcnemar, tost
@@ -77,38 +79,107 @@ def test_cochran_q_refuses(table: list[list[int]]) -> None:
         cochran_q(table)
 
 
+def likelihood(q: float, n: int, n10: int, n01: int, drop: float) -> float:
+    """Minus the log-likelihood where q is the share of wrong-to-right changes, and q + drop of right-to-wrong ones."""
+    rest = n - n10 - n01
+    return -float(special.xlogy([n10, n01, rest], [q + drop, q, max(1 - 2 * q - drop, 0)]).sum())
+
+
+def score_by_search(n: int, n10: int, n01: int, drop: float) -> float:
+    """z of the hypothesis "accuracy drops by this much", with the variance of the likeliest such distribution."""
+    low, high = max(0.0, -drop), (1 - drop) / 2
+    found = optimize.minimize_scalar(
+        likelihood, bounds=(low, high), args=(n, n10, n01, drop), method="bounded", options={"xatol": 1e-13}
+    )
+    q = min((found.x, low, high), key=lambda one: likelihood(one, n, n10, n01, drop))
+    return (n10 - n01 - n * drop) / math.sqrt(n * (2 * q + drop - drop**2))
+
+
 @given(n10=SMALL, n01=SMALL, more=st.integers(0, 400), margin=st.floats(0.005, 0.5))
-def test_tost_agrees_with_statsmodels(n10: int, n01: int, more: int, margin: float) -> None:
-    n = n10 + n01 + more
-    if n < 2 or n10 + n01 == 0 or abs(n10 - n01) == n:
-        return  # no variance: statsmodels divides by zero
-    theirs = weightstats.ttost_paired(*columns(n, n10, n01), -margin, margin)[0]
+def test_tost_is_the_score_test_of_a_constrained_likelihood(n10: int, n01: int, more: int, margin: float) -> None:
+    """The variance comes from a numerical search here, at +margin and -margin apart; in the code from a formula."""
+    n = n10 + n01 + more + 1
+    upper, lower = (score_by_search(n, n10, n01, sign * margin) for sign in (1, -1))
+    theirs = max(stats.norm.cdf(upper), stats.norm.sf(lower), stats.binom.pmf(0, n, margin))
     ours = tost(n, n10, n01, margin)
-    assert ours.p == pytest.approx(theirs, rel=1e-7, abs=1e-14)
+    assert ours.p == pytest.approx(theirs, rel=1e-4, abs=1e-12)
     assert ours.difference == pytest.approx((n10 - n01) / n)
-    assert tost(n, n01, n10, margin).p == pytest.approx(ours.p, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "n10", "n01", "bound"),
+    [
+        (161, 16, 6, 0.1240),  # Cavo et al. 2012; -0.1240 to -0.0054 by R's contingencytables
+        (21, 7, 1, 0.5172),  # Bentur et al. 2009; -0.517 to -0.026 in Fagerland, Lydersen and Laake (2017), chapter 8
+    ],
+)
+def test_tost_at_a_published_bound_of_tangos_interval(n: int, n10: int, n01: int, bound: float) -> None:
+    assert tost(n, n10, n01, bound).p == pytest.approx(0.025, abs=1e-4)
+    assert tost(n, n01, n10, bound).p == pytest.approx(0.025, abs=1e-4)
+
+
+@given(n10=SMALL, n01=SMALL, more=st.integers(0, 400), margin=st.floats(0.001, 0.9))
+def test_tost_takes_losses_and_gains_alike(n10: int, n01: int, more: int, margin: float) -> None:
+    n = n10 + n01 + more + 1
+    assert tost(n, n10, n01, margin).p == tost(n, n01, n10, margin).p
+
+
+@given(n=st.integers(2, 300), common=st.integers(0, 20), margin=st.floats(0.001, 0.9))
+def test_more_changes_in_one_direction_speak_less_for_equivalence(n: int, common: int, margin: float) -> None:
+    common = min(common, n // 2)
+    p = np.array([tost(n, common + more, common, margin).p for more in range(n - 2 * common + 1)])
+    assert (np.diff(p) >= -1e-15).all()
+
+
+def test_tost_is_less_sure_after_a_change_than_without() -> None:
+    p = [tost(100, changes, 0, 0.05).p for changes in range(6)]
+    assert p == sorted(set(p))
+    assert p[5] == pytest.approx(0.5)  # the difference is the margin
+    assert p[0] == pytest.approx(stats.norm.sf(math.sqrt(100 * 0.05 / 0.95)))  # by hand: no changes, variance D (1 - D)
+
+
+@pytest.mark.parametrize(("n", "margin"), [(30, 0.1), (60, 0.05), (100, 0.05), (120, 0.02)])
+@pytest.mark.parametrize("gained", [0.0, 0.005, 0.02, 0.1])
+def test_tost_keeps_its_level(n: int, margin: float, gained: float) -> None:
+    """Summed over all outcomes where the drop *is* the margin, and so not inside it."""
+    counts = np.array([(i, j, n - i - j) for i in range(n + 1) for j in range(n + 1 - i)])
+    chance = stats.multinomial.pmf(counts, n, [gained + margin, gained, 1 - 2 * gained - margin])
+    p = np.array([tost(n, int(i), int(j), margin).p for i, j, _ in counts])
+    assert chance.sum() == pytest.approx(1)
+    assert chance[p <= 0.05].sum() <= 0.05
+    assert chance[p <= 0.1].sum() <= 0.125
+
+
+def test_tost_level_and_power_by_simulation() -> None:
+    random = np.random.default_rng(3)
+    for share, low, high in ((0.04, 0.035, 0.065), (0.02, 0.95, 1.0)):  # 0.02 - 0.02 = 0 is inside, 0.04 - 0.02 is not
+        drawn = random.multinomial(4000, [share, 0.02, 0.98 - share], 4000)
+        rejected = np.mean([tost(4000, int(i), int(j), 0.02).p <= 0.05 for i, j, _ in drawn])
+        assert low < rejected <= high
 
 
 @given(n10=SMALL, n01=SMALL, margins=st.tuples(st.floats(0.001, 0.9), st.floats(0.001, 0.9)))
 def test_a_wider_margin_is_easier_to_keep(n10: int, n01: int, margins: tuple[float, float]) -> None:
     narrow, wide = sorted(margins)
-    assert tost(200, n10, n01, wide).p <= tost(200, n10, n01, narrow).p
+    assert tost(200, n10, n01, wide).p <= tost(200, n10, n01, narrow).p + 1e-12
 
 
 def test_tost_without_a_single_change_is_not_certain() -> None:
     # If one item in twenty changes, forty unchanged ones have probability 0.95^40: the binomial test of scipy.
     assert tost(40, 0, 0, 0.05).p == pytest.approx(stats.binom.pmf(0, 40, 0.05))
     assert tost(2, 0, 0, 0.05).p > 0.9
+    assert tost(1, 0, 0, 0.05).p == pytest.approx(0.95)
 
 
-def test_tost_of_a_total_drop_is_no_equivalence() -> None:
-    assert tost(30, 30, 0, 0.9).p == 1.0
-    assert tost(30, 0, 30, 0.9).p == 1.0
+@given(n=st.integers(1, 200), margin=st.floats(0.01, 0.99))
+def test_tost_of_a_total_drop_is_no_equivalence(n: int, margin: float) -> None:
+    assert tost(n, n, 0, margin).p > 0.5
+    assert tost(n, 0, n, margin).p > 0.5
 
 
 @pytest.mark.parametrize(
     ("counts", "margin", "field"),
-    [((1, 0, 0), 0.1, "n"), ((10, 6, 5), 0.1, "n"), ((10, -1, 0), 0.1, "n10"), ((10, 1, 1), 0, "margin")],
+    [((0, 0, 0), 0.1, "n"), ((10, 6, 5), 0.1, "n"), ((10, -1, 0), 0.1, "n10"), ((10, 1, 1), 0, "margin")],
 )
 def test_tost_refuses(counts: tuple[int, int, int], margin: float, field: str) -> None:
     with pytest.raises(BadInput, match=f"^{field}: "):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -63,3 +65,9 @@ def test_refused(k: int, n: int, confidence: float, field: str) -> None:
     for interval in (wald, wilson):
         with pytest.raises(BadInput, match=f"^{field}: "):
             interval(k, n, confidence)
+
+
+def test_scipy_is_not_loaded_before_it_is_needed() -> None:
+    code = "import sys, otherwords.significance.shares as s; a = 'scipy' in sys.modules; s.wilson(1, 2); print(a)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "False"

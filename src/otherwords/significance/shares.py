@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import ndtri
-
 from ..errors import BadInput
 
 
@@ -43,6 +41,8 @@ def wilson(k: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
 
 
 def _checked(k: float, n: int, confidence: float) -> tuple[float, float]:
+    from scipy.special import ndtri  # here, as scoring imports this file and most scores need no such interval
+
     if n < 1:
         raise BadInput(f"a share of {n} items", field="n", fix="give at least one item")
     if not 0 <= k <= n:
