@@ -10,8 +10,10 @@ from scipy.stats import binom
 
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics import reading
+from otherwords.metrics.metric import as_metric
 from otherwords.metrics.testset import items_in
 from otherwords.pipeline import score
+from otherwords.registry import metrics
 from otherwords.storage import tables
 
 LABELS = ("yes", "no")
@@ -116,6 +118,58 @@ def test_accuracy_on_the_test_set_counts_its_items(tmp_path: Path) -> None:
     assert (one.metric, one.value, one.n_units, one.n_answers) == ("accuracy_testset", 0.75, n, n)
     exact = binom.ppf([0.025, 0.975], n, k / n) / n
     assert (one.low, one.high) == pytest.approx(exact, abs=0.0051)  # two items
+
+
+def outside(answers, spec: str):
+    return as_metric(metrics.make(spec).function).outside(answers)
+
+
+@pytest.mark.parametrize("name", ["accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage"])
+def test_items_tell_the_right_label_and_what_they_share(tmp_path: Path, answers, name: str) -> None:
+    """Items without a cluster stand for themselves, also beside a cluster called like one of them."""
+    rows = {"id": ["i1", "i2", "i3", "i4", "i5"], "gold": ["yes", "no", "no", "yes", "yes"]}
+    p = {"p:yes": [0.3, 0.3, 0.8, 0.1, 0.5], "p:no": [0.7, 0.7, 0.2, 0.9, 0.5]}
+    clusters = pl.DataFrame({**rows, **p, "cluster": ["x", None, "x", "", "i2"]})
+    told = outside(answers, f"{name}(testset={saved(tmp_path, clusters)})")
+    assert told.gold.tolist() == [0, 1, 1, 0, 0]
+    assert sorted(set(told.cluster.tolist())) == [0, 1, 2, 3]
+    assert [told.cluster.tolist().count(one) for one in told.cluster] == [2, 1, 2, 1, 1]
+    assert told.cluster[0] == told.cluster[2]
+    alone = outside(answers, f"{name}(testset={saved(tmp_path, clusters.drop('cluster'))})")
+    assert alone.cluster is None
+    assert alone.rows.tolist() == told.rows.tolist()
+
+
+def test_clusters_may_be_numbers(tmp_path: Path, answers) -> None:
+    numbered = ITEMS.head(3).with_columns(cluster=pl.Series([7, None, 7]))
+    cluster = items_in(saved(tmp_path, numbered))(answers).cluster
+    assert cluster[0] == cluster[2] != cluster[1]
+
+
+def test_an_interval_knows_that_items_share_a_premise(tmp_path: Path) -> None:
+    """Ten times the same item is no more evidence than one: as wide an interval as that of a tenth of the items."""
+    right = pl.DataFrame({"id": range(400), "gold": "yes", "pred": ["yes"] * 300 + ["no"] * 100})
+    copied = pl.concat([right.with_columns(pl.col("id") + 1000 * i, cluster=pl.col("id")) for i in range(10)])
+    single, tenfold = (
+        score(BUCKETS, [f"accuracy_testset(testset={saved(tmp_path, one)})"], replicates=2000)[0]
+        for one in (right, copied)
+    )
+    assert (tenfold.value, tenfold.n_answers) == (0.75, 4000)
+    assert tenfold.high - tenfold.low == pytest.approx(single.high - single.low, rel=0.1)
+
+
+@pytest.mark.parametrize("order", [("yes", "no"), ("no", "yes")])
+def test_of_equally_probable_labels_the_first_by_name_is_given(tmp_path: Path, order: tuple[str, str]) -> None:
+    """In whatever order the columns stand, and the labels of the answers."""
+    even = pl.DataFrame({"id": ["i1", "i2"], "gold": ["yes", "no"], "p:yes": [0.5, 0.5], "p:no": [0.5, 0.5]})
+    path = saved(tmp_path, even.select("id", "gold", *(f"p:{label}" for label in order)))
+    assert items_in(path)(reading.read(BUCKETS, order)).correct.tolist() == [False, True]
+
+
+def test_single_precision_is_read_as_it_was_written(tmp_path: Path, answers) -> None:
+    single = ITEMS.with_columns(pl.col("^p:.*$").cast(pl.Float32))
+    assert single["p:no"].cast(pl.Float64)[0] < 0.7
+    assert items_in(saved(tmp_path, single))(answers).confidence.tolist() == [0.3, 0.7, 0.2]
 
 
 def test_the_file_is_signed_by_its_content(tmp_path: Path) -> None:

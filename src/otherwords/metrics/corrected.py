@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..problem import SLACK
 from ..registry import metrics
+from .bins import as_written
 from .consistency import agreement
 from .metric import Array, Metric, Outside, divide, paired
 from .table import Answers
@@ -34,7 +35,7 @@ def decile(confidence: npt.ArrayLike) -> Array:
     >>> decile([0.0, 0.0999, 0.1, 0.3, 0.7, 1.0]).tolist()
     [0, 0, 1, 3, 7, 9]
     """
-    p = np.asarray(confidence, dtype=np.float64)
+    p = as_written(confidence)
     if p.size == 0 or not ((p >= 0) & (p <= 1 + SLACK)).all():
         raise BadInput("no confidence to cut into deciles", fix="give one probability per problem, from 0 to 1")
     return np.searchsorted(EDGES, p, side="right")
@@ -106,7 +107,7 @@ def _metric(testset: Path, per_bucket: Callable[[Array, Array], Array], combine:
 
     def outside(answers: Answers) -> Outside:
         items = items_of(answers)
-        return Outside(items.names, _test_rows(items.confidence))
+        return Outside(items.names, _test_rows(items.confidence), items.gold, items.cluster)
 
     return Metric(statistics, combine, outside=outside, smooth=False)
 

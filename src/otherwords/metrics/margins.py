@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
+from .bins import as_written, cut, to_be_cut
 from .metric import Array, Metric, divide, paired
 from .table import Answers
 
@@ -22,7 +23,7 @@ def margin(p: npt.ArrayLike) -> Array:
     >>> margin([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]]).tolist()
     [0.25, 1.0]
     """
-    table = np.atleast_2d(np.asarray(p, dtype=np.float64))
+    table = np.atleast_2d(as_written(p))
     if table.ndim != 2 or table.shape[1] < 2:
         raise BadInput(f"margin of an array of shape {table.shape}", fix="give a row per answer, a column per label")
     second, first = np.partition(table, -2, axis=1)[:, -2:].T
@@ -42,7 +43,7 @@ def flips_by_margin(
     ahead, now = paired("flips by margin", original_margin, now)
     if not ((ahead >= 0) & (ahead <= 1)).all():
         raise BadInput("a margin lies between 0 and 1", field="original_margin", fix="give what margin(p) returns")
-    place = _bin(ahead, bins)
+    place = cut(as_written(ahead), bins)
     count, flips = (np.bincount(place[chosen], minlength=bins) for chosen in (now == now, now != before))
     return {names[i]: float(flips[i] / count[i]) for i in np.flatnonzero(count)}
 
@@ -58,7 +59,7 @@ def flips_by_margin_metric(bins: int = 5) -> Any:
     def statistics(answers: Answers) -> Array:
         if len(answers.labels) < 2:
             raise Unmeasurable("a margin needs two labels", where=answers.model, fix="name the task, or all labels")
-        place = _bin(margin(answers.p), bins)[answers.originals]
+        place = cut(margin(to_be_cut(answers)), bins)[answers.originals]
         _, count = answers.variants
         flips = answers.sum_by_bucket((answers.pred != answers.original_pred) & answers.is_variant)[:, 0]
         rows = np.zeros((answers.n_buckets, 2 * bins + 1), dtype=np.int64)
@@ -82,8 +83,3 @@ def bin_names(bins: int) -> tuple[str, ...]:
         raise BadInput(f"found {bins}", field="bins", fix=f"give a number from 1 to {MOST_BINS}")
     edges = [round(i / bins, 3) for i in range(bins + 1)]
     return tuple(f"[{edges[i]},{edges[i + 1]}{']' if i + 1 == bins else ')'}" for i in range(bins))
-
-
-def _bin(ahead: Array, bins: int) -> Array:
-    """The bin of each margin; rounded first, because 0.6 - 0.2 is a little less than 0.4 in binary."""
-    return np.minimum(np.floor(np.round(ahead * bins, 9)).astype(np.int64), bins - 1)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput
 from ..registry import metrics
+from .bins import cut, to_be_cut
 from .metric import Array, Metric, divide
 from .shift import flipped_and_kept
 from .table import Answers
@@ -88,7 +89,7 @@ def ks_metric(bins: int = 100, only_right: bool = False) -> Any:
     def statistics(answers: Answers) -> Array:
         chosen = np.logical_or(*flipped_and_kept(answers, only_right))
         count = answers.sum_by_bucket(chosen)
-        place = _bin(answers.p[np.arange(len(answers.pred)), answers.original_pred], bins)
+        place = cut(to_be_cut(answers)[np.arange(len(answers.pred)), answers.original_pred], bins)
         rows = np.zeros((answers.n_buckets, 2 * bins + 1), dtype=np.int32)
         rows[np.arange(answers.n_buckets), place[answers.originals]] = count[:, 0] > 0
         np.add.at(rows, (answers.bucket[chosen], bins + place[chosen]), 1)
@@ -101,8 +102,3 @@ def ks_metric(bins: int = 100, only_right: bool = False) -> Any:
         return np.asarray(np.abs(apart).max(axis=-1))
 
     return Metric(statistics, combine, uses="both", share=False, smooth=False)
-
-
-def _bin(p: Array, bins: int) -> Array:
-    """Probabilities cut to equally wide bins; rounded first, so that 0.29 * 100 is 29."""
-    return np.asarray(np.minimum(np.floor(np.round(p * bins, 9)).astype(np.int64), bins - 1))

@@ -14,7 +14,8 @@ import polars as pl
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
 from ..storage import tables
-from .coding import Place, label_codes
+from .bins import SINGLE
+from .coding import Place, codes, label_codes
 from .metric import Array, Metric, Outside
 from .reading import bad_probabilities
 from .table import Answers
@@ -40,14 +41,27 @@ class Items:
         """Whether each answer is right: the label given in `pred`, or else the most probable one."""
         if "pred" in self.frame.columns:
             return np.asarray(label_codes(self.frame["pred"], self.labels, self.place) == self.gold)
-        return np.asarray(_probabilities(self.labels, self.frame, self.place.table).argmax(axis=1) == self.gold)
+        order = np.argsort(self.labels)  # of labels that are equally probable the first by name, however columns stand
+        p = _probabilities(self.labels, self.frame, self.place.table)
+        return np.asarray(order[p[:, order].argmax(axis=1)] == self.gold)
+
+    @cached_property
+    def cluster(self) -> Array | None:
+        """The number of each item's cluster, where the table tells: items of one premise are not independent."""
+        if "cluster" not in self.frame.columns:
+            return None
+        told = pl.col("cluster").cast(pl.String)
+        alone = "item " + pl.col("id").cast(pl.String)  # stands for itself, whatever clusters are called
+        names = pl.when(told.fill_null("") == "").then(alone).otherwise("cluster " + told)
+        return codes(self.frame.select(names).to_series(), self.place)[0]
 
 
 def items_in(testset: Path) -> Callable[[Answers], Items]:
     """Read a test set: columns id, gold, `p:<label>` or pred, and model where several models answered it.
 
-    It is read once, now. The function given back finds the items of the model whose answers are measured; a table
-    without a model column is taken for that model's.
+    A column `cluster` names what items share, such as a premise; an item without one stands for itself. The table is
+    read once, now. The function given back finds the items of the model whose answers are measured; a table without a
+    model column is taken for that model's.
     """
     table = tables.read(testset)
     if missing := [name for name in ("id", "gold") if name not in table.columns]:
@@ -74,7 +88,8 @@ def accuracy_testset(testset: Path) -> Any:
 
     def outside(answers: Answers) -> Outside:
         items = items_of(answers)
-        return Outside(items.names, np.stack([items.correct, np.ones_like(items.correct)], axis=1).astype(np.int64))
+        rows = np.stack([items.correct, np.ones_like(items.correct)], axis=1).astype(np.int64)
+        return Outside(items.names, rows, items.gold, items.cluster)
 
     return Metric(statistics, uses="originals", outside=outside)
 
@@ -89,11 +104,12 @@ def _probabilities(labels: Sequence[str], frame: pl.DataFrame, where: str) -> Ar
     if missing := [name for name in names if name not in frame.columns]:
         fix = f"columns {', '.join(names)} would work; without them there are uncorrected values only"
         raise Unmeasurable("there are no probabilities", where=where, field=missing[0], fix=fix)
-    table = frame.select(pl.col(name).cast(pl.Float64) for name in names)
+    table = frame.select(names).cast(pl.Float64)
     if sum(table.null_count().row(0)):
         fix = "without them there are uncorrected values only"
         raise Unmeasurable("the model gave no probabilities", where=where, field="p:", fix=fix)
-    return table.to_numpy()
+    single = [name for name in names if frame.schema[name] == pl.Float32]  # there 0.7 is 0.69999999
+    return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()
 
 
 def _rows_of(table: pl.DataFrame, model: str, where: str) -> tuple[pl.DataFrame, Array]:
