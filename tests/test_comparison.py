@@ -14,7 +14,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 import otherwords as ow
-from otherwords.comparison import compare, compare_groups
+from otherwords.between import compare_groups
+from otherwords.comparison import compare
 from otherwords.errors import BadInput, UnknownName
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -140,8 +141,8 @@ def test_models_are_compared_on_what_both_answered(two: list[pl.DataFrame]) -> N
 
 def test_all_metrics_by_default_but_curves_and_what_is_said_of_the_suite(two: list[pl.DataFrame]) -> None:
     with pytest.warns(UserWarning, match=r"not compared: .*jsd_pairs, ks, sigma \(the answers have no probabilities\)"):
-        found = {one.metric for one in compare(*two, **FEW)}
-    assert {"flip_rate", "p_c", "p_c_distinct", "r_r", "r_s", "pa", "vap", "majority_vote"} <= found
+        found = {one.metric for one in compare(*two, replicates=1_000)}
+    assert {"flip_rate", "p_c", "p_c_distinct", "r_r", "r_s", "pa", "pvap", "majority_vote"} <= found
     assert not {name for name in found if name.startswith(("pa_curve", "majority_class", "jaccard", "snr"))}
     assert [one.metric for one in compare(*two, ["pa_curve(step=0.5)"], **FEW)] == ["pa_curve:0.50", "pa_curve:1.00"]
 
@@ -241,3 +242,101 @@ def test_several_models_get_a_t_test_over_their_scores() -> None:
     assert "t(paired, over models)" in paired[3].signature
     assert found[3].p_swap is None
     assert found[3].p_holm is None
+
+
+def test_clusters_count_whichever_table_tells_them(two: list[pl.DataFrame]) -> None:
+    def told(*pair: pl.DataFrame) -> tuple[Any, ...]:
+        [one] = compare(*pair, ["flip_rate"], **FEW)
+        return one.low, one.high, one.p_swap
+
+    both, bare = told(*two), told(*(table.drop("cluster") for table in two))
+    assert told(two[0], two[1].drop("cluster")) == both == told(two[0].drop("cluster"), two[1]) != bare
+
+
+def test_clusters_that_disagree_are_told(two: list[pl.DataFrame]) -> None:
+    other = two[1].with_columns(cluster=pl.col("bucket").str.slice(1).cast(pl.Int64) % 5)
+    with pytest.warns(UserWarning, match="one and two tell different clusters; those of one are taken"):
+        compare(two[0], other, ["flip_rate"], **FEW)
+
+
+def test_labels_may_be_text_in_one_table_and_numbers_in_the_other(two: list[pl.DataFrame]) -> None:
+    code = {name: str(i) for i, name in enumerate(LABELS)}
+    text = [t.with_columns(pl.col("gold", "pred").replace_strict(code)) for t in two]
+    expected = [asdict(one) for one in compare(*text, ["accuracy_original"], **FEW)]
+    for kind in (pl.Float64, pl.Int64):
+        number = text[1].with_columns(pl.col("pred").cast(kind))
+        assert [asdict(one) for one in compare(text[0], number, ["accuracy_original"], **FEW)] == expected
+
+
+def test_a_group_has_the_labels_of_the_whole_table() -> None:
+    """Among a, b, c nobody can tell which is the opposite; nor in a group where only a and b occur."""
+    table = suite(buckets=30).with_columns(
+        gold=pl.col("gold").replace_strict(dict(zip(LABELS, "abc", strict=True))),
+        topic=pl.when(pl.col("gold") == "contradiction").then(pl.lit("y")).otherwise(pl.lit("x")),
+    )
+    right = [table.with_columns(model=pl.lit(name), pred=pl.col("gold")) for name in ("one", "two")]
+    with pytest.warns(UserWarning, match="r_s.*cannot tell the opposite"):
+        found = compare(*right, ["all"], by=["topic"], replicates=2_000)
+    assert not [one.metric for one in found if one.metric.startswith("r_s")]
+
+
+def test_a_wrong_row_is_told_as_the_user_counts_it(two: list[pl.DataFrame], tmp_path: Any) -> None:
+    for name, table in zip(("one", "two"), two, strict=True):
+        table.write_csv(tmp_path / f"{name}.csv")
+    twice = pl.concat([two[1], two[1].filter(pl.col("variant").is_not_null())[:1]])
+    twice.write_csv(tmp_path / "twice.csv")
+    with pytest.raises(BadInput, match=rf"twice.csv, row {twice.height}: variant: .* is answered twice"):
+        compare(tmp_path / "one.csv", tmp_path / "twice.csv")
+    two[1].with_columns(pred=pl.when(pl.int_range(pl.len()) == 7).then(None).otherwise("pred")).write_csv(
+        tmp_path / "null.csv"
+    )
+    with pytest.raises(BadInput, match=r"null\.csv, row 8: pred"):
+        compare(tmp_path / "one.csv", tmp_path / "null.csv")
+
+
+def test_other_words_under_the_same_name_are_refused(two: list[pl.DataFrame]) -> None:
+    """Variants that each model made for itself, numbered alike, are not the same variants."""
+    texts = [
+        table.with_columns(hypothesis=pl.format("{} by " + name, "variant"))
+        for name, table in zip("ab", two, strict=True)
+    ]
+    with pytest.raises(BadInput, match="hypothesis.*compare models on the same problems and variants"):
+        compare(*texts, ["flip_rate"])
+
+
+def test_a_group_that_cannot_be_compared_is_left_out_with_its_name(two: list[pl.DataFrame]) -> None:
+    marked = [
+        table.with_columns(src=pl.when(pl.col("bucket") == "b0").then(pl.lit("rare")).otherwise(pl.lit("rest")))
+        for table in two
+    ]
+    with pytest.warns(UserWarning, match="src=rare: not compared: .*fewer than two clusters"):
+        found = compare(*marked, ["flip_rate"], by=["src"], **FEW)
+    assert [one.group for one in found] == [None, "src=rest"]
+
+
+def test_too_many_differences_for_the_replicates_are_told(two: list[pl.DataFrame]) -> None:
+    with pytest.warns(UserWarning, match=r"no adjusted p-value can be small; \d+ replicates or fewer metrics"):
+        compare(*two, ["flip_rate", "p_c", "pa"], replicates=20)
+
+
+def test_the_same_metric_with_two_options_has_two_names(two: list[pl.DataFrame]) -> None:
+    found = compare(*two, ["pa(at=0.5)", "pa"], **FEW)
+    assert [one.metric for one in found] == ["pa(at=0.5, of=0)", "pa(at=0.9, of=0)"]
+    scores = ow.score(two[0], ["pa(at=0.5)", "pa"], replicates=10)
+    assert [one.metric for one in scores] == ["pa(at=0.5, of=0)", "pa(at=0.9, of=0)"]
+
+
+def test_test_sets_are_cut_to_what_both_answered(two: list[pl.DataFrame], tmp_path: Any) -> None:
+    rows = [{"model": m, "id": i + shift, "gold": "neutral", "pred": "neutral" if i % (2 + shift) else "entailment"}
+            for m, shift in (("one", 0), ("two", 3)) for i in range(20)]  # fmt: skip
+    pl.DataFrame(rows).write_csv(tmp_path / "test.csv")
+    spec = f"accuracy_testset(testset={tmp_path / 'test.csv'})"
+    with pytest.warns(UserWarning, match="compared on the 17 test items that both answered; 6 answers left out"):
+        [one] = compare(*two, [spec], task="nli", **FEW)
+    assert (one.n_units, one.n_answers) == (17, 17)
+    wrong = pl.DataFrame(rows).with_columns(
+        gold=pl.when((pl.col("model") == "two") & (pl.col("id") == 5)).then(pl.lit("entailment")).otherwise("gold")
+    )
+    wrong.write_csv(tmp_path / "test.csv")
+    with pytest.raises(BadInput, match=r"test item 5: gold: .*different right answers"):
+        compare(*two, [spec], task="nli", **FEW)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .comparison import compare, compare_groups
+    from .between import compare_groups
+    from .comparison import compare
     from .datasets.source import load
     from .differences import Difference
     from .errors import OtherwordsError
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from .study import Study
 
 _HOME = {
-    **dict.fromkeys(("compare", "compare_groups"), "comparison"),
+    "compare_groups": "between",
+    "compare": "comparison",
     "Difference": "differences",
     "load": "datasets.source",
     "OtherwordsError": "errors",

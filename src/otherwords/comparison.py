@@ -1,25 +1,25 @@
-"""Do two models differ, or two groups? Differences for every metric, on what both were asked."""
+"""Do two models differ? Differences for every metric, on what both were asked."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from .choices import Settings, choose
 from .differences import Difference, differences
 from .errors import BadInput
-from .metrics.pairing import Source, load, two_groups, two_models
-from .metrics.splitting import aligned, groups
-from .metrics.table import Answers
+from .metrics.aligning import aligned
+from .metrics.pairing import Side, Source, two_models
+from .metrics.reading import read
+from .metrics.splitting import groups
 from .problem import Task, get_task
-from .scoring import Settings, choose
-from .significance.means import t_test
 from .significance.multiple import adjust
 from .storage import tables
 
@@ -51,119 +51,51 @@ def compare(
     >>> found.value, found.other_value, found.difference, found.n_units
     (0.5, 1.0, -0.5, 2)
     """
-    _refuse(out)
+    refuse_unwritable(out)
     settings = Settings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     both = two_models(answers, other, models)
-    names = [str(one["model"][0]) for one in both]
-    found = []
-    for group, part in groups(pl.concat(both, how="diagonal_relaxed"), by):
-        pair = [part.filter(pl.col("model") == name) for name in names]
-        if all(one.height for one in pair):
-            found += differences(
-                chosen, aligned(pair, labels, about=group), names, group, settings, lenient, shared=True
-            )
+    for side in both:
+        read(side.frame, labels, side.place)  # a wrong row is told as the user counts it, before any is left out
+    names = [side.name for side in both]
+    found: list[Difference] = []
+    for group, pair in _shared_groups(both, by):
+        try:
+            asked = aligned(pair, labels, about=group)
+            labels = labels or asked[0].labels  # as in the whole, so that a group has no label set of its own
+            found += differences(chosen, asked, names, group, settings, lenient, shared=True)
+        except BadInput as error:
+            if group is None:
+                raise
+            warnings.warn(f"{group}: not compared: {error}", stacklevel=2)
+    return finished(found, settings, out)
+
+
+def _shared_groups(both: Sequence[Side], by: Sequence[str]) -> Iterator[tuple[str | None, list[pl.DataFrame]]]:
+    parts = [dict(groups(side.frame, by)) for side in both]
+    for group in dict.fromkeys([*parts[0], *parts[1]]):
+        if all(group in some for some in parts):
+            yield group, [some[group] for some in parts]
         else:
-            warnings.warn(f"only one of the models has answers in {group}", stacklevel=2)
-    return _finished(found, out)
+            warnings.warn(f"only one of the models has answers in {group}", stacklevel=3)
 
 
-def compare_groups(
-    answers: Source,
-    column: str,
-    using: Sequence[str] = ("all",),
-    *,
-    matched: bool = False,
-    task: str | Task = "",
-    seed: int = 1,
-    replicates: int = 10_000,
-    confidence: float = 0.95,
-    interval: str = "percentile",
-    out: str | Path | None = None,
-) -> list[Difference]:
-    """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
-
-    `matched` looks only at buckets that have variants in both groups, and pairs them; else the groups are taken as
-    samples of different problems, as they mostly are. The model is the difference's `group`.
-    """
-    _refuse(out)
-    settings = Settings(seed, replicates, confidence, interval)
-    labels = get_task(task).labels if task else ()
-    chosen, lenient = choose(using)
-    found = []
-    for mine in load(answers).partition_by("model", maintain_order=True):
-        for one, other, pair in two_groups(mine, column, labels, matched):
-            names = [one, other]
-            _say_if_sizes_differ(pair, names)
-            _say_if_shared(pair, names, matched)
-            found += differences(chosen, pair, names, str(mine["model"][0]), settings, lenient, shared=matched)
-    return _finished(found + _over_models(found, matched), out)
-
-
-def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str]) -> None:
-    """P_C, pattern accuracy and fooling rates grow or shrink with the number of variants, whatever the model does."""
-    sizes = [float(one.variants[1].mean()) for one in pair]
-    if max(sizes) > 1.05 * min(sizes):
-        told = " and ".join(f"{size:.1f} in {name}" for size, name in zip(sizes, names, strict=True))
-        warnings.warn(
-            f"problems have {told} variants on average: p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), "
-            "r_r_at and r_s_at do not",
-            stacklevel=3,
-        )
-
-
-def _say_if_shared(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:
-    buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
-    if not matched and (shared := len(buckets[0] & buckets[1])):
-        said = f"{shared} problems have variants in {names[0]} and in {names[1]}, but are treated as different ones"
-        warnings.warn(f"{said}; --matched (matched=True) pairs them", stacklevel=3)
-
-
-def _over_models(found: Sequence[Difference], paired: bool) -> list[Difference]:
-    """A t test over the models' scores, for each two groups, as MERGE reports them; it needs two models.
-
-    Paired where the groups have the same problems, else not (MERGE, footnote 9).
-    """
-    together: dict[tuple[str, str, str], list[Difference]] = {}
-    for row in found:
-        together.setdefault((row.metric, row.model, row.other), []).append(row)
-    told = []
-    for rows in together.values():
-        values = [(row.value, row.other_value) for row in rows if row.value is not None and row.other_value is not None]
-        if len(values) > 1:
-            one, other = (np.array(side, dtype=np.float64) for side in zip(*values, strict=True))
-            told.append(_mean_difference(rows[0], one, other, paired))
-    return told
-
-
-def _mean_difference(like: Difference, one: Array, other: Array, paired: bool) -> Difference:
-    return replace(
-        like,
-        signature=like.signature.partition(" difference=")[0]
-        + f" test=t({'paired' if paired else 'unpaired'}, over models)",
-        group="(models)",
-        value=float(one.mean()),
-        other_value=float(other.mean()),
-        difference=float((one - other).mean()),
-        low=None,
-        high=None,
-        p_swap=None,
-        p_bootstrap=None,
-        p_t=t_test(one, other, paired).p,
-    )
-
-
-def _refuse(out: str | Path | None) -> None:
+def refuse_unwritable(out: str | Path | None) -> None:
+    """Complain of a name that cannot be written to before any work is done for it."""
     if out:
         tables.refuse_unwritable(out)
 
 
-def _finished(found: list[Difference], out: str | Path | None) -> list[Difference]:
+def finished(found: list[Difference], settings: Settings, out: str | Path | None) -> list[Difference]:
     """Adjust the p-values for all differences together, and write them."""
     told = [place for place, one in enumerate(found) if one.p_swap is not None]
     if not told:
         raise BadInput("nothing to compare", fix="give answers to the same originals and variants, in two clusters")
+    if len(told) / (settings.replicates + 1) > 1 - settings.confidence:
+        enough = math.ceil(len(told) / (1 - settings.confidence))
+        said = f"{len(told)} differences at {settings.replicates} replicates: no adjusted p-value can be small"
+        warnings.warn(f"{said}; {enough} replicates or fewer metrics and groups would do", stacklevel=3)
     ways = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
     p = [found[place].p_swap for place in told]
     adjusted = {name: adjust(p, way).tolist() for name, way in ways.items()}  # type: ignore[arg-type]

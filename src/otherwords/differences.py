@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._version import __version__
+from .choices import Settings, by_reason, number, title
 from .errors import Unmeasurable
 from .metrics.metric import Metric, as_metric
 from .metrics.table import Answers
 from .registry import Bound
-from .scoring import Settings, by_reason
 from .significance.beside import Minus, apart, beside
 from .significance.intervals import bca, percentile
 from .significance.resampling import Sample, bootstrap
@@ -75,7 +73,7 @@ def differences(
         if lenient and (metric.across or not metric.compared):
             continue
         try:
-            one = _gather(bound, metric, pair, shared)
+            one = _gather(bound, chosen, metric, pair, shared)
         except Unmeasurable as error:
             if not lenient:
                 raise
@@ -95,22 +93,22 @@ def differences(
 class _Pair:
     bound: Bound
     metric: Metric
-    parts: tuple[str, ...]
+    titles: list[str]
     sample: Sample
     values: tuple[Array, Array]
     n_units: int
     n_answers: int
 
 
-def _gather(bound: Bound, metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
+def _gather(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
     if metric.across:
         raise Unmeasurable("it is about all models together", where=bound.plugin.name)
     rows = [metric.statistics(one) for one in pair]
     outside = [metric.outside(one) for one in pair] if metric.outside else None
     if shared:
-        sample = beside(metric, rows, pair[0].cluster, bound.signature, outside)
+        sample = beside(metric, rows, pair[0].cluster, bound.plugin.full_name, outside)
     elif outside is None:
-        sample = apart(metric, rows, [one.cluster for one in pair], bound.signature)
+        sample = apart(metric, rows, [one.cluster for one in pair], bound.plugin.full_name)
     else:
         raise Unmeasurable("it looks outside the buckets, which are not shared", where=bound.plugin.name)
     beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
@@ -121,7 +119,10 @@ def _gather(bound: Bound, metric: Metric, pair: Sequence[Answers], shared: bool)
     units = int((used[0] | used[1]).sum()) if shared else int(used[0].sum() + used[1].sum())
     values = Minus(metric).both(sample.totals())
     answers = max(evidence) if shared else sum(evidence)
-    return _Pair(bound, metric, metric.part_names(pair[0]), sample, values, units, answers)
+    if outside is not None and not units:
+        units = answers = len(np.intersect1d(outside[0].names, outside[1].names))
+    titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
+    return _Pair(bound, metric, titles, sample, values, units, answers)
 
 
 def _told(
@@ -129,42 +130,34 @@ def _told(
 ) -> list[Difference]:
     test = swap_test if shared else exchange_test
     swapped = test(one.sample, settings.replicates, settings.seed, one.metric.smooth)
-    smooth = settings.interval == "bca" and one.metric.smooth
-    low, high = bca(one.sample, drawn, settings.confidence) if smooth else percentile(drawn, settings.confidence)
-    cluster = "cluster" if "cluster" in data.frame.columns else "bucket"
-    about = f"confidence={settings.confidence}, replicates={settings.replicates}, cluster={cluster}"
-    signature = (
-        f"{one.bound.signature} difference={'bca' if smooth else 'percentile'}({about}) "
-        f"test={'swap' if shared else 'exchange'} seed={settings.seed} otherwords={__version__}"
-    )
+    corrected = settings.kind(one.metric) == "bca"
+    low, high = bca(one.sample, drawn, settings.confidence) if corrected else percentile(drawn, settings.confidence)
+    how = "swap" if shared else "exchange"
+    signature = f"{one.bound.signature} test={how} {settings.signature(one.metric, data, 'difference')}"
     beyond = _beyond_zero(drawn)
     values = one.sample.value()
     found = []
-    for i, part in enumerate(one.parts):
+    for i, name in enumerate(one.titles):
         found.append(
             Difference(
-                metric=f"{one.bound.plugin.name}:{part}" if part else one.bound.plugin.name,
+                metric=name,
                 signature=signature,
                 model=names[0],
                 other=names[1],
                 group=group,
-                value=_number(one.values[0][i]),
-                other_value=_number(one.values[1][i]),
-                difference=_number(values[i]),
-                low=_number(low[i]),
-                high=_number(high[i]),
-                p_swap=_number(swapped[i]),
-                p_bootstrap=_number(beyond[i]),
+                value=number(one.values[0][i]),
+                other_value=number(one.values[1][i]),
+                difference=number(values[i]),
+                low=number(low[i]),
+                high=number(high[i]),
+                p_swap=number(swapped[i]),
+                p_bootstrap=number(beyond[i]),
                 n_units=one.n_units,
                 n_answers=one.n_answers,
                 unit="share" if one.metric.share else "number",
             )
         )
     return found
-
-
-def _number(value: Any) -> float | None:
-    return None if math.isnan(value) else float(value)
 
 
 def _beyond_zero(drawn: Array) -> Array:

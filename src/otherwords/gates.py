@@ -6,12 +6,13 @@ import operator
 import re
 from collections.abc import Iterable, Sequence
 
+from .choices import choose
 from .errors import BadInput, GateFailed, UnknownName
 from .problem import Score
-from .scoring import choose
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-_GATE = re.compile(r"\s*([\w-]+(?::[^<>=]*[^<>=\s])?)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
+_NAME = r"[\w-]+(?:\([^)]*\))?(?::[^<>=]*[^<>=\s])?"  # pa, pa(at=0.5, of=0), sigma:flipped
+_GATE = re.compile(rf"\s*({_NAME})\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
 
 
 def parse(gate: str) -> tuple[str, str, float]:
@@ -35,7 +36,7 @@ def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
     asked = [(gate, parse(gate)[0]) for gate in gates]
     known = [one.plugin.name for one in choose(chosen)[0]]
     for gate, name in asked:
-        if name.partition(":")[0] not in known:
+        if re.split("[(:]", name)[0] not in known:
             there = f"there are: {', '.join(known)}; others can be measured with --metric NAME"
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; {there}")
 

@@ -11,13 +11,15 @@ from typing import Any
 
 import polars as pl
 
+from .choices import Settings, choose
 from .errors import BadInput
 from .frames import buckets, kept, problems, to_frame, variant_rows
 from .metrics import reading
+from .metrics.aligning import aligned
 from .metrics.coding import Place
 from .metrics.metric import as_metric
 from .metrics.sifting import sift
-from .metrics.splitting import aligned, groups, with_model
+from .metrics.splitting import groups, with_model
 from .models.answering import answer_table, ask, sing
 from .models.answering import load as load_model
 from .models.cache import Cache, default_path
@@ -25,7 +27,7 @@ from .models.model import Answerer
 from .problem import Problem, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, generators
-from .scoring import Settings, choose, measure
+from .scoring import measure
 from .storage import tables
 from .storage.files import seed_for
 
@@ -175,7 +177,10 @@ def score(
             known = data.labels
             scores += measure(bound, data, group, settings, lenient=lenient)
     if any(as_metric(one.function).across for one in bound):
+        every = answers["model"].n_unique()
         for group, part in groups(answers, by):
+            if (here := part["model"].n_unique()) < every:
+                warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=2)
             models = aligned(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
             scores += measure(bound, models[0], group, settings, models=models, lenient=lenient)
     if all(one.value is None for one in scores):

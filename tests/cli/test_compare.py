@@ -62,6 +62,7 @@ def test_every_metric_by_default(cli, files):
     assert "no probabilities" in result.stderr
 
 
+@pytest.mark.filterwarnings("default")
 def test_groups(cli, files):
     result = cli("compare", "both.jsonl", "--between", "how", "--matched", "--metric", "flip_rate", "--json")
     found = json.loads(result.stdout)
@@ -69,8 +70,9 @@ def test_groups(cli, files):
         (group, "how=a", "how=b") for group in ("steady", "shaky", "(models)")
     ]
     assert found[1]["difference"] == pytest.approx(-9 / 12)
-    shown = cli("compare", "both.jsonl", "--between", "how", "--metric", "flip_rate").stdout
-    assert "p (t)" in shown
+    result = cli("compare", "both.jsonl", "--between", "how", "--metric", "flip_rate")
+    assert "p (t)" in result.stdout
+    assert "12 problems have variants in how=a and in how=b" in result.stderr.replace("\n", " ")
 
 
 def test_by_and_out(cli, files, place):

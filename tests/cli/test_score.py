@@ -173,7 +173,7 @@ def _spoilt(row, **changes):
         ),
         (
             [{**row, "p:yes": 0.5, "p:no": 0.5, "p:maybe": 0.0 if row["variant"] != "1c" else 0.1} for row in ANSWERS],
-            "row 4: p:: found {'p:yes': 0.5, 'p:no': 0.5, 'p:maybe': 0.1}; probabilities must be numbers from 0 to 1",
+            "row 4: p: found {'p:yes': 0.5, 'p:no': 0.5, 'p:maybe': 0.1}; probabilities must be numbers from 0 to 1",
         ),
     ],
 )

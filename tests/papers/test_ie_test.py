@@ -15,7 +15,8 @@ from otherwords.papers.cells import Cell
 from otherwords.papers.ie_runs import BASELINE, DEEP, released_p_value
 from otherwords.papers.ie_test import reproduce
 from otherwords.significance.contingency import mcnemar
-from otherwords.significance.invariance import ie_test, paired_t
+from otherwords.significance.invariance import ie_test
+from otherwords.significance.nulls import paired_t
 
 RUN = ["dataset", "model", "rho", "batch"]
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from otherwords.errors import BadInput, UnknownName
+from otherwords.metrics.reading import read
 from otherwords.significance.contingency import mcnemar
-from otherwords.significance.invariance import Matched, decide, ie_test, matched, paired_t, unsound_drop
-from otherwords.significance.nulls import NULLS, TAILS
+from otherwords.significance.invariance import Matched, decide, ie_test, matched, matched_answers, unsound_drop
+from otherwords.significance.nulls import NULLS, TAILS, paired_t
 
 COLUMNS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
 
@@ -215,6 +218,55 @@ def test_unsound_drop_of_simulated_invariant_models() -> None:
 def test_what_is_no_matched_sample_is_refused(before: list[int], after: list[int]) -> None:
     with pytest.raises(BadInput):
         matched(before, after)
+
+
+def answers_of(pairs: list[tuple[bool, bool]]) -> pl.DataFrame:
+    """A bucket per pair, in an order that mixes originals and variants; the right label alternates."""
+    gold = ["yes" if number % 2 else "no" for number in range(len(pairs))]
+    other = {"yes": "no", "no": "yes"}
+    columns = {
+        "bucket": [f"b{number}" for number in range(len(pairs))] * 2,
+        "variant": [None] * len(pairs) + [f"v{number}" for number in range(len(pairs))],
+        "gold": gold * 2,
+        "pred": [one if pair[side] else other[one] for side in (0, 1) for one, pair in zip(gold, pairs, strict=True)],
+    }
+    return pl.DataFrame(columns, schema_overrides={"variant": pl.String}).sample(fraction=1, shuffle=True, seed=1)
+
+
+@given(pairs=COLUMNS)
+def test_answers_give_the_sample_of_their_columns(pairs: list[tuple[bool, bool]]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a single wrong pair of answers: "no answer can be right"
+        frame = answers_of(pairs)
+        assert matched_answers(frame) == matched_answers(read(frame)) == matched(*zip(*pairs, strict=True))
+
+
+def test_answers_of_a_model_that_never_changes_its_mind() -> None:
+    sample = matched_answers(answers_of([(True, True), (False, False), (True, True)]))
+    assert sample == Matched(3, 2, 0, 0)
+    assert (ie_test(sample).p, mcnemar(sample.n10, sample.n01).p) == (1.0, 1.0)
+
+
+def test_answers_that_are_no_matched_sample_are_refused() -> None:
+    frame = answers_of([(True, False), (True, True)])
+    extra = frame.filter(pl.col("variant") == "v0").with_columns(variant=pl.lit("more"))
+    with pytest.raises(BadInput, match=r"has 2 variants.*one transformation") as told:
+        matched_answers(pl.concat([frame, extra]))
+    assert told.value.field == "variant"
+    with pytest.raises(BadInput, match=r"has 0 variants.*originals without a variant"):
+        matched_answers(frame.filter(pl.col("variant").is_null()))
+    with pytest.raises(BadInput, match=r"^model: answers of 2 models"):
+        matched_answers(pl.concat([frame.with_columns(model=pl.lit(name)) for name in ("one", "other")]))
+    with pytest.raises(BadInput, match="no answers"):
+        matched_answers(frame.clear())
+
+
+def test_one_transformation_of_several_can_be_taken() -> None:
+    frame = answers_of([(True, False), (True, True)]).with_columns(how=pl.lit("a"))
+    other = frame.filter(pl.col("variant").is_not_null()).with_columns(variant=pl.col("variant") + "x", how=pl.lit("b"))
+    both = pl.concat([frame, other])
+    one = both.filter(pl.col("variant").is_null() | (pl.col("how") == "b"))
+    assert matched_answers(one) == Matched(2, 2, 1, 0)
 
 
 @pytest.mark.parametrize("counts", [(0, 0, 0, 0), (5, 6, 0, 0), (5, 2, 3, 0), (5, 4, 0, 2), (5, 4, -1, 0)])

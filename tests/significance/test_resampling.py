@@ -130,7 +130,7 @@ def test_buckets_taken_for_independent_would_cover_far_too_seldom() -> None:
         coverage(lambda seed, b=blind: simulated(seed, b, clusters=40, buckets=8), "flip_rate", 2 / 5, data_sets=80)
         for blind in (True, False)
     )
-    assert blind < 0.75
+    assert blind < 0.8
     assert seeing > 0.88
 
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from .across import are_hard, are_never_right
+from .aligning import aligned
 from .metric import Array
-from .splitting import aligned, with_model
+from .splitting import with_model
 from .table import Answers
 
 

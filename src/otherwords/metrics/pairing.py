@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -18,39 +19,51 @@ from .table import Answers
 Source = pl.DataFrame | str | Path
 
 
-def load(answers: Source) -> pl.DataFrame:
-    """Read an answers table; a file that names no model is called after itself."""
+@dataclass(frozen=True)
+class Side:
+    """One of two models: what it is called in the comparison, its answers, and where they come from."""
+
+    name: str
+    frame: pl.DataFrame
+    place: Place
+
+
+def load(answers: Source) -> list[Side]:
+    """Read an answers table, model by model; a file that names no model is called after itself."""
     source = "the answers" if isinstance(answers, pl.DataFrame) else str(answers)
     table = answers if isinstance(answers, pl.DataFrame) else tables.read(answers)
     if "model" not in table.columns and not isinstance(answers, pl.DataFrame) and table.height:
         table = table.with_columns(pl.lit(Path(answers).stem).alias("model"))
     table = with_model(table, source)
     check_columns(table, Place(source))
-    return table
+    sides = []
+    for name in table["model"].unique(maintain_order=True).to_list():
+        here = table["model"] == name
+        sides.append(Side(name, table.filter(here), Place(source, name, here.arg_true().to_numpy())))
+    return sides
 
 
-def two_models(answers: Source, other: Source | None, models: Sequence[str]) -> list[pl.DataFrame]:
-    """One table per model, each named; two tables that call their model alike are told apart."""
-    given = [load(one) for one in (answers, other) if one is not None]
-    known = [sorted(one["model"].unique().to_list()) for one in given]
-    wanted = list(models)
-    if not wanted:
-        wanted = known[0] if len(given) == 1 else [names[0] for names in known if len(names) == 1]
-    if len(given) == 1:
-        given, known = given * 2, known * 2
-    there = " and ".join(", ".join(names) for names in known[: 1 if other is None else 2])
+def two_models(answers: Source, other: Source | None, models: Sequence[str]) -> tuple[Side, Side]:
+    """Find the two models that are meant; two tables that call their model alike are told apart."""
+    given = [{side.name: side for side in load(one)} for one in (answers, other) if one is not None]
+    known = [sorted(sides) for sides in given]
+    there = " and ".join(", ".join(names) for names in known)
     if other is None and len(known[0]) < 2:
         raise BadInput(f"two models are compared; the answers hold {there}", fix="give a second table")
-    if len(wanted) != 2 or any(name not in names for name, names in zip(wanted, known, strict=True)):
+    wanted = list(models)
+    if not wanted:
+        wanted = known[0] if other is None else [names[0] for names in known if len(names) == 1]
+    where = given * 2 if other is None else given
+    if len(wanted) != 2 or any(name not in sides for name, sides in zip(wanted, where, strict=True)):
         fix = "name two of them, in their order: --model NAME --model NAME"
         found = f", not {' and '.join(models)}" if models else ""
         raise BadInput(f"two models are compared; the answers hold {there}{found}", fix=fix)
-    if wanted[0] == wanted[1] and other is None:
-        raise BadInput(f"{wanted[0]} cannot be compared with itself", fix=f"name two of {there}")
-    cut = [table.filter(pl.col("model") == name) for table, name in zip(given, wanted, strict=True)]
-    if wanted[0] == wanted[1]:
-        cut = [one.with_columns((pl.col("model") + f" ({place})").alias("model")) for place, one in enumerate(cut, 1)]
-    return cut
+    one, two = (sides[name] for name, sides in zip(wanted, where, strict=True))
+    if one.name == two.name:
+        if other is None:
+            raise BadInput(f"{one.name} cannot be compared with itself", fix=f"name two of {there}")
+        return replace(one, name=f"{one.name} (1)"), replace(two, name=f"{two.name} (2)")
+    return one, two
 
 
 def two_groups(

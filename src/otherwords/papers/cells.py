@@ -11,6 +11,8 @@ from pathlib import Path
 from ..errors import BadInput
 
 Key = tuple[str, str, str]
+#: How the reason of a cell starts whose printed value is cut to its digits, not rounded.
+CUT = "printed truncated"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Cell:
         """
         if self.published is None or self.obtained is None:
             return None
-        if "truncated" in self.reason and 0 <= self.obtained - self.published < 10.0**-self.digits:
+        if self.reason.startswith(CUT) and 0 <= self.obtained - self.published < 10.0**-self.digits:
             return True
         return abs(self.obtained - self.published) <= 0.5 * 10.0**-self.digits + 1e-9
 

@@ -13,6 +13,7 @@ import polars as pl
 from ..significance.invariance import decide, ie_test
 from ..significance.shares import wald, wilson
 from .cells import Cell, Key, against_published
+from .ie_beside import beside
 from .ie_runs import BASELINE, DEEP, matched_rows, published_runs, recorded, released_p_value, sample, survey
 
 Obtained = dict[Key, float | None]
@@ -36,6 +37,7 @@ def reproduce(data: Path) -> list[Cell]:
         **_sound_shares(),
         **_signal_to_noise(runs),
         **_tests(runs, data),
+        **beside(runs, {suite: percent / 100 for (table, suite), percent in SOUND.items() if table == "16"}),
         **_baseline_scan(runs, recorded(data)),
         **_figures(runs),
         **_hard_cases(found.hard, runs),

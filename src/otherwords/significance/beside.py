@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import BadInput
 from ..metrics.metric import Metric, Outside
 from .resampling import Sample, by_cluster, collapse
 
@@ -58,5 +60,19 @@ def apart(metric: Metric, rows: Sequence[Array], clusters: Sequence[Array], name
 
 
 def _same_items(outside: Sequence[Outside]) -> Array:
-    _, *places = np.intersect1d(outside[0].names, outside[1].names, assume_unique=True, return_indices=True)
-    return np.concatenate([one.rows[place] for one, place in zip(outside, places, strict=True)], axis=1)
+    shared, *places = np.intersect1d(outside[0].names, outside[1].names, assume_unique=True, return_indices=True)
+    _refuse_other_gold(outside, places, shared)
+    if lost := sum(len(one.names) for one in outside) - 2 * len(shared):
+        said = f"compared on the {len(shared)} test items that both answered"
+        warnings.warn(f"{said}; {lost} answers left out", stacklevel=4)
+    rows = np.concatenate([one.rows[place] for one, place in zip(outside, places, strict=True)], axis=1)
+    if outside[0].cluster is None or not len(rows):
+        return rows
+    return by_cluster(rows, np.unique(outside[0].cluster[places[0]], return_inverse=True)[1])
+
+
+def _refuse_other_gold(outside: Sequence[Outside], places: Sequence[Array], shared: Array) -> None:
+    gold = [one.gold[place] for one, place in zip(outside, places, strict=True) if one.gold is not None]
+    if len(gold) == 2 and (differ := gold[0] != gold[1]).any():
+        where = f"test item {shared[differ][0]}"
+        raise BadInput("the two models' test sets tell different right answers", where=where, field="gold")

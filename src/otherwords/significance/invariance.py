@@ -5,17 +5,19 @@ Its paired t and the null distributions of that t depend on four counts alone, s
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from .._version import __version__
 from ..errors import BadInput, UnknownName
 from ..metrics.metric import paired
+from ..metrics.reading import read
+from ..metrics.table import Answers
 from .multiple import adjust, level
-from .nulls import NULLS, TAILS, p_value
+from .nulls import NULLS, TAILS, p_value, paired_t
 
 
 @dataclass(frozen=True)
@@ -78,22 +80,26 @@ def matched(before: npt.ArrayLike, after: npt.ArrayLike) -> Matched:
     return Matched(len(a), int(a.sum()), int((a & ~b).sum()), int((b & ~a).sum()))
 
 
-def paired_t(n: int, n10: int, n01: int) -> float:
-    """sqrt(n) * mean(A - B) / std(A - B), with ddof 0 as in the paper's equation 13; 0 where A = B everywhere.
+def matched_answers(answers: Answers | pl.DataFrame) -> Matched:
+    """Count the matched sample of an answers table: one model, each original beside its one variant.
 
-    Where all items change in one direction the deviation is 0 too, but the drop is total: t is then infinite.
-
-    >>> round(paired_t(100, 12, 5), 4)
-    1.7228
+    >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes", "yes", "no", "no"]}
+    >>> sample = matched_answers(pl.DataFrame({**rows, "pred": ["yes", "no", "no", "no"]}))
+    >>> sample
+    Matched(n=2, right=2, n10=1, n01=0)
+    >>> ie_test(sample).flips
+    0.5
     """
-    if n < 1 or n10 < 0 or n01 < 0 or n10 + n01 > n:
-        raise BadInput(f"no {n} items have {n10} and {n01} changes", fix="give counts from 0, and their sum up to n")
-    drop, changes = n10 - n01, n10 + n01
-    if drop == 0:
-        return 0.0
-    if abs(drop) == n:
-        return math.copysign(math.inf, drop)
-    return drop / math.sqrt(changes - drop * drop / n)
+    if isinstance(answers, pl.DataFrame):
+        if "model" in answers.columns and (models := answers["model"].n_unique()) > 1:
+            raise BadInput(f"answers of {models} models", field="model", fix="filter them to one model")
+        answers = read(answers)
+    right, count = answers.variants
+    if (other := np.flatnonzero(count != 1)).size:
+        name = answers.frame["bucket"][int(answers.originals[other[0]])]
+        fix = "filter the variants to one transformation (as by `how`), and leave out originals without a variant"
+        raise BadInput(f"bucket {name!r} has {count[other[0]]} variants, not one", field="variant", fix=fix)
+    return matched(answers.correct[answers.originals], right)
 
 
 def ie_test(

@@ -1,0 +1,90 @@
+"""What is measured, and how: which metrics, what they are called in a table, which intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._version import __version__
+from .errors import BadInput
+from .metrics.metric import Metric, ratio
+from .metrics.table import Answers
+from .registry import Bound, metrics
+from .significance.intervals import KINDS
+
+#: What is measured where nobody says what: the numbers of the papers that need nothing but labels.
+USUAL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How intervals are made."""
+
+    seed: int = 1
+    replicates: int = 10_000
+    confidence: float = 0.95
+    interval: str = "percentile"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1 or self.replicates < 1:
+            raise BadInput("confidence must lie between 0 and 1, replicates above 0")
+        if self.interval not in KINDS:
+            raise BadInput(f"no interval {self.interval!r}", fix=f"use {' or '.join(KINDS)}")
+
+    def kind(self, metric: Metric) -> str:
+        """The kind of interval that a metric gets: one that jumps has percentiles only."""
+        return self.interval if metric.smooth else "percentile"
+
+    def signature(self, metric: Metric, data: Answers, what: str, more: str = "") -> str:
+        """How the interval of `what` was made, as signatures print it, and with which version."""
+        cluster = "cluster" if "cluster" in data.frame.columns else "bucket"
+        about = f"confidence={self.confidence}, replicates={self.replicates}, cluster={cluster}{more}"
+        return f"{what}={self.kind(metric)}({about}) seed={self.seed} otherwords={__version__}"
+
+
+def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
+    """Bind the metrics that are asked for: none are the usual ones, "all" every one that needs no option.
+
+    The second value tells whether they were chosen for the user, so that one may be left out where the table lacks what
+    it needs, and need not be explained where it has nothing to measure.
+    """
+    if "all" not in using:
+        return [metrics.make(name) for name in using or USUAL], not using
+    named = [metrics.make(name) for name in using if name != "all"]
+    known = [plugin for plugin in metrics if ... not in plugin.options().values()]
+    every = [metrics.make(plugin.full_name) for plugin in known]
+    return every + [one for one in named if one.signature not in {other.signature for other in every}], True
+
+
+def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:
+    """What a metric is called in a table: its name, with its options where it is there twice, and the part.
+
+    >>> one, other = metrics.make("pa(at=0.5)"), metrics.make("pa")
+    >>> title(one, [one]), title(one, [one, other])
+    ('pa', 'pa(at=0.5, of=0)')
+    """
+    name = bound.plugin.name
+    if sum(other.plugin.name == name for other in chosen) > 1:
+        name += bound.signature.removeprefix(bound.plugin.full_name)
+    return f"{name}:{part}" if part else name
+
+
+def is_rate(metric: Metric) -> bool:
+    """Whether a metric is a share of units, with 0 and 1 for its ends."""
+    return metric.rate or metric.combine is ratio
+
+
+def by_reason(names: Mapping[str, Sequence[str]]) -> str:
+    """Tell what was left out, reason by reason.
+
+    >>> by_reason({"there are no texts": ["jaccard", "token_overlap"]})
+    'jaccard, token_overlap (there are no texts)'
+    """
+    return "; ".join(f"{', '.join(some)} ({reason})" for reason, some in names.items())
+
+
+def number(value: Any) -> float | None:
+    """A value as scores hold it: None where it is undefined."""
+    return None if math.isnan(value) else float(value)
