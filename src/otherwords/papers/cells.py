@@ -39,9 +39,10 @@ class Cell:
         """
         if self.published is None or self.obtained is None:
             return None
-        if self.reason.startswith(CUT) and 0 <= self.obtained - self.published < 10.0**-self.digits:
+        above, unit = self.obtained - self.published, 10.0**-self.digits
+        if self.reason.startswith(CUT) and 0 <= above < unit - 1e-9:
             return True
-        return abs(self.obtained - self.published) <= 0.5 * 10.0**-self.digits + 1e-9
+        return abs(above) <= 0.5 * unit + 1e-9
 
 
 def against_published(paper: str, obtained: Mapping[Key, float | None]) -> list[Cell]:

@@ -40,7 +40,7 @@ def beside(runs: pl.DataFrame, sound: Mapping[str, float]) -> dict[Key, float | 
 def _settings(runs: pl.DataFrame) -> pl.DataFrame:
     """A row per setting: mean accuracies and share of flips over its runs, and the largest p-value."""
     deep = runs.filter(pl.col("model") != BASELINE)
-    p = [tost(*counts, MARGIN).p for counts in deep.select("n", "n10", "n01").iter_rows()]
+    p = [tost(n, n10, n01, MARGIN).p for n, n10, n01 in deep.select("n", "n10", "n01").iter_rows()]
     flips = 100 * (pl.col("n10") + pl.col("n01")) / pl.col("n")
     tested = deep.with_columns(pl.Series("p", p), flips=flips)
     means, largest = pl.col("before", "after", "flips").mean(), pl.col("p").max()

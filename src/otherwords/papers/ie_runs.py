@@ -1,7 +1,7 @@
 """The runs of the IE test's paper (Salvatore et al. 2023): counts of all matched samples, and the authors' bootstrap.
 
 Left out of the published runs, and why: the matched samples of the baseline on SNLI (505 runs) belong to an earlier
-run than the published one; RoBERTa_LARGE has a sixth run on SNLI (rho 0), where the paper has five; the authors put
+run than the published one; RoBERTa_LARGE has a sixth run on SNLI (rho 0.8), where the paper has five; the authors put
 392 runs aside (`extra`), 89 of them without any result.
 """
 

@@ -2,8 +2,9 @@
 
 The predictions in the file are of two classes already, so that flips between neutral and contradiction, which merging
 hides, cannot be counted from it. Each original stands in the file once per paraphrased version and is counted as often,
-as in the paper (its footnote 6). Printed numbers are truncated, not rounded. The answers to originals are those of the
-paper; of the answers to paraphrases some seem not to be: 2 to 6 changes per model more or fewer than printed.
+as in the paper (its footnote 6). Table 2 is printed truncated, the percentages of the text are rounded. The answers to
+originals are those of the paper; of the answers to paraphrases some seem not to be: 2 to 6 changes per model more or
+fewer than printed.
 """
 
 from __future__ import annotations
