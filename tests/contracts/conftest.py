@@ -138,7 +138,7 @@ METRICS = (
     *("p_c", "p_c_distinct", "label_agreement", "vap", "pvap", "pvap_distinct", "p_c_bound"),
     *("flip_rate", "flip_to_wrong", "flip_to_right", "flip_wrong_to_wrong", "flip_directions", "flip_when_right"),
     *("flip_when_wrong", "flips_by_margin", "flip_rate_merged", "accuracy_merged", "flips_lost_by_merging"),
-    *("r_r", "r_s", "r_s_without_neutral", "r_r_at", "r_s_at", "too_few_variants"),
+    *("r_r", "r_s", "r_s_without_neutral", "r_r_at", "r_s_at", "r_s_without_neutral_at", "too_few_variants"),
     *("jsd_pairs", "jsd_means", "ks", "sigma", "pa", "pa_curve", "pa_drop", "matching_threshold"),
     *("majority_vote", "vote_gain", "jaccard", "lexical_distance", "token_overlap"),
     *("snr", "hard_cases", "never_right"),
@@ -180,10 +180,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     },
     "metrics": {
         **{f"{name}.v1": plain(name) for name in METRICS},
-        **{
-            f"{name}.v1": testset(name)
-            for name in ("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage")
-        },
+        **{f"{name}.v1": testset(name) for name in TESTSET},
     },
 }
 

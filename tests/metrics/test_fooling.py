@@ -14,7 +14,7 @@ from scipy.stats import hypergeom
 import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics.fooling import r_r, r_s, r_s_without_neutral
-from otherwords.metrics.fooling_at import fooled_within, r_r_at, r_s_at, too_few_variants
+from otherwords.metrics.fooling_at import fooled_within, r_r_at, r_s_at, r_s_without_neutral_at, too_few_variants
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -122,10 +122,30 @@ def test_strict_is_at_most_relaxed_and_both_are_shares(problems: Problems) -> No
 @given(st.lists(st.tuples(GOLD, st.text("ENC", min_size=4, max_size=4)), min_size=1, max_size=10))
 def test_rates_grow_with_k_up_to_the_plain_rate(problems: list[tuple[str, str]]) -> None:
     told = [(gold, gold, variants) for gold, variants in problems]
-    for name in ("r_r", "r_s"):
+    for name in BOTH:
+        if name == "r_s_without_neutral" and all(gold == "N" for gold, _ in problems):
+            continue
         *rising, plain = values(told, *(f"{name}_at(k={k})" for k in range(1, 5)), name)
         assert all(low <= high for low, high in pairwise(rising))
         assert rising[-1] == plain
+
+
+@given(ANY, st.integers(1, 3))
+def test_without_neutral_is_the_strict_rate_of_the_other_problems(problems: Problems, k: int) -> None:
+    others = [one for one in problems if one[0] != "N"]
+    if any(gold == pred and len(variants) >= k for gold, pred, variants in others):
+        [found] = values(problems, f"r_s_without_neutral_at(k={k})")
+        strict, relaxed = values(others, f"r_s_at(k={k})", f"r_r_at(k={k})")
+        assert found == strict <= relaxed
+        assert found == r_s_without_neutral_at(*table(problems).to_dict(as_series=False).values(), k=k)
+
+
+def test_without_neutral_by_hand() -> None:
+    """Two of four are drawn: with one opposite the chance is 1/2, with two 1 - C(2,2)/C(4,2) = 5/6."""
+    problems = [("E", "E", "EENC"), ("C", "C", "CEEN"), ("N", "N", "EEEE"), ("E", "E", "C"), ("C", "E", "EEEE")]
+    found = ow.score(table(problems), ["r_s_without_neutral_at(k=2)"], task="nli", replicates=20)
+    assert [(one.value, one.n_units, one.n_answers) for one in found] == [((1 / 2 + 5 / 6) / 2, 2, 8)]
+    assert values([("+", "+", "+-"), ("-", "-", "++")], "r_s_without_neutral_at(k=1)", task="rte") == [0.75]
 
 
 def test_one_draw_is_the_mean_share_of_fooling_variants() -> None:
@@ -146,8 +166,10 @@ def test_problems_with_fewer_variants_are_left_out_at_k_counted_and_listed() -> 
 def test_plain_functions_and_metrics_agree() -> None:
     problems = [("E", "E", "EENC"), ("C", "C", "CCEE"), ("N", "N", "NNNE"), ("C", "E", "CC"), ("E", "E", "E")]
     columns = list(table(problems).to_dict(as_series=False).values())
-    plain = [r_r(*columns), r_s(*columns), r_s_without_neutral(*columns), r_r_at(*columns, k=2), r_s_at(*columns, k=2)]
-    assert plain == values(problems, *BOTH, "r_r_at(k=2)", "r_s_at(k=2)")
+    plain = [function(*columns) for function in (r_r, r_s, r_s_without_neutral)]
+    assert plain == values(problems, *BOTH)
+    plain = [function(*columns, k=2) for function in (r_r_at, r_s_at, r_s_without_neutral_at)]
+    assert plain == values(problems, *(f"{name}_at(k=2)" for name in BOTH))
 
 
 def test_a_label_that_nobody_gave_is_an_opposite_all_the_same() -> None:
@@ -171,7 +193,7 @@ def test_other_labels_need_an_opposite_that_is_told() -> None:
             metrics.make(f"r_s(opposite={wrong})")
 
 
-@pytest.mark.parametrize("name", ["r_r_at", "r_s_at", "too_few_variants"])
+@pytest.mark.parametrize("name", ["r_r_at", "r_s_at", "r_s_without_neutral_at", "too_few_variants"])
 def test_k_is_at_least_one(name: str) -> None:
     with pytest.raises(BadInput, match="at least one variant"):
         metrics.make(f"{name}(k=0)")
@@ -184,6 +206,7 @@ def test_k_is_at_least_one(name: str) -> None:
         ([("E", "N", "E"), ("N", "E", "E")], "r_s"),  # nothing answered correctly
         ([("N", "N", "E")], "r_s_without_neutral"),
         ([("E", "E", "EE")], "r_r_at(k=3)"),
+        ([("N", "N", "EE"), ("E", "E", "C")], "r_s_without_neutral_at(k=2)"),
     ],
 )
 def test_nothing_to_measure_is_not_zero(problems: Problems, metric: str) -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from otherwords.errors import BadInput
-from otherwords.metrics.pattern import exact, pa, pa_subsampled, passing
+from otherwords.metrics.pattern import exact, pa, pa_curve, passing
 from otherwords.metrics.reading import read
+from otherwords.metrics.subsampling import pa_curve_subsampled, pa_subsampled
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 
@@ -96,6 +97,43 @@ def test_drawing_as_the_paper_does_leads_to_the_expectation() -> None:
     assert abs(np.mean(ten) - expected) < 4 * error / np.sqrt(1000)
     assert np.std(ten) == pytest.approx(error / np.sqrt(10), rel=0.3)
     assert pa(*columns(counts)) != pytest.approx(expected, abs=0.01)  # so the number of variants matters
+
+
+def test_the_curve_over_subsamples_leads_to_the_exact_one() -> None:
+    """At each threshold the average of 4,000 draws is within four of its standard errors of the expectation."""
+    random = np.random.default_rng(3)
+    counts = [(int(right), 30 - int(right)) for right in random.integers(0, 31, 25)]
+    draws, thresholds = 4000, tuple(exact(i / 20) for i in range(1, 21))
+    found = pa_curve_subsampled(*columns(counts), size=20, draws=draws)
+    expected = pa_curve(*columns(counts), of=20)
+    chance = passing(*np.array([(right, 30) for right, _ in counts]).T, thresholds, 20)
+    error = np.sqrt((chance * (1 - chance)).sum(axis=0) / draws) / len(counts)
+    assert list(found) == list(expected)
+    apart = np.abs(np.subtract(list(found.values()), list(expected.values())))
+    assert (apart <= 4 * error + 1e-12).all()
+    rough = pa_curve_subsampled(*columns(counts), size=20, draws=1)
+    assert np.abs(np.subtract(list(rough.values()), list(expected.values()))).max() > apart.max()
+
+
+def test_a_point_of_the_drawn_curve_is_drawn_like_the_single_one() -> None:
+    counts = [(20, 10), (27, 3), (5, 25), (3, 2)]
+    curve = pa_curve_subsampled(*columns(counts), step=0.1, size=10, draws=7, seed=5)
+    for at in (0.1, 0.5, 0.9, 1.0):
+        assert curve[f"{at:.2f}"] == pa_subsampled(*columns(counts), at=at, size=10, draws=7, seed=5)
+    assert sorted(curve.values(), reverse=True) == list(curve.values())
+
+
+@unhurried
+@given(COUNTS, st.sampled_from([0.05, 0.1, 0.005, 1]), st.sampled_from([0, 1, 3]))
+def test_the_plain_curve_is_the_registered_one(counts: list[tuple[int, int]], step: float, of: int) -> None:
+    enough = [one for one in counts if sum(one) >= max(of, 1)]
+    if not enough:
+        return
+    metric = metrics.make(f"pa_curve(step={step}, of={of})").function
+    rows = metric.statistics(read(table(counts), ("yes", "no")))
+    plain = pa_curve(*columns(counts), step=step, of=of)
+    assert tuple(plain) == metric.parts
+    assert list(plain.values()) == pytest.approx(metric.combine(rows.sum(axis=0)).tolist(), abs=1e-12)
 
 
 def test_drawing_all_there_are_is_no_drawing() -> None:
@@ -194,3 +232,12 @@ def test_bad_options_of_the_plain_function(options: dict[str, Any]) -> None:
         pa([1, 0], ["a", "a"], **options)
     with pytest.raises(BadInput, match="at least one"):
         pa_subsampled([1, 0], ["a", "a"], size=0)
+    with pytest.raises(BadInput, match="at least once"):
+        pa_curve_subsampled([1, 0], ["a", "a"], size=1, draws=0)
+    for curve in (pa_curve, pa_curve_subsampled):
+        with pytest.raises(BadInput, match="no answers"):
+            curve([], [])
+    with pytest.raises(BadInput, match="divides 1"):
+        pa_curve([1, 0], ["a", "a"], step=0.3)
+    with pytest.raises(BadInput, match="no problem has 3 variants"):
+        pa_curve([1, 0], ["a", "a"], of=3)

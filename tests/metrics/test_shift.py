@@ -14,9 +14,10 @@ from scipy.spatial.distance import jensenshannon
 
 import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
+from otherwords.metrics.divergence import jsd
 from otherwords.metrics.metric import as_metric
 from otherwords.metrics.reading import read
-from otherwords.metrics.shift import jsd, jsd_means, jsd_pairs
+from otherwords.metrics.shift import jsd_means, jsd_means_by_flip, jsd_pairs, jsd_pairs_by_flip
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -111,6 +112,42 @@ def test_parts_of_the_means_are_divergences_of_mean_distributions(only_right: bo
         name: jensenshannon(p[mask].mean(axis=0), q[mask].mean(axis=0), base=2) ** 2 for name, mask in masks.items()
     }
     assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("base", ["2", "e"])
+def test_plain_functions_split_as_the_metrics_do(base: str) -> None:
+    frame = answers(9, buckets=60)
+    p, q, flipped = pairs(frame)
+    assert 0 < flipped.mean() < 1
+    for name, split, whole in (
+        ("jsd_pairs", jsd_pairs_by_flip, jsd_pairs),
+        ("jsd_means", jsd_means_by_flip, jsd_means),
+    ):
+        found = split(p, q, flipped, base)
+        assert found == pytest.approx(parts(frame, f"{name}(base={base})"), abs=1e-12)
+        expected = {"all": whole(p, q, base), "flipped": whole(p[flipped], q[flipped], base)}
+        expected["kept"] = whole(p[~flipped], q[~flipped], base)
+        assert {part: found[part] for part in expected} == pytest.approx(expected, abs=1e-12)
+
+
+@given(COUNTS, st.booleans())
+def test_a_side_without_pairs_is_left_out(counts: np.ndarray, flipped: bool) -> None:
+    p, q = distributions(counts)
+    side, mask = "flipped" if flipped else "kept", np.full(len(p), flipped)
+    found = jsd_pairs_by_flip(p, q, mask)
+    assert found == pytest.approx({"all": jsd_pairs(p, q), side: jsd_pairs(p, q)}, abs=1e-12)
+    assert jsd_means_by_flip(p, q, mask) == pytest.approx(dict.fromkeys(("all", side), jsd_means(p, q)), abs=1e-12)
+
+
+@pytest.mark.parametrize("split", [jsd_pairs_by_flip, jsd_means_by_flip])
+def test_every_pair_is_flipped_or_kept(split) -> None:
+    for flipped in ([], [True], [[True], [False]]):
+        with pytest.raises(BadInput, match="flipped: 2 pairs, and flips of shape"):
+            split([[0, 1], [1, 0]], [[0, 1], [0, 1]], flipped)
+    with pytest.raises(BadInput, match="at least one"):
+        split(np.zeros((0, 3)), np.zeros((0, 3)), [])
+    with pytest.raises(BadInput, match="found '10'"):
+        split([[0, 1]], [[1, 0]], [True], "10")
 
 
 def test_scores_have_parts_and_are_no_shares() -> None:

@@ -16,7 +16,7 @@ import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics.metric import as_metric
 from otherwords.metrics.reading import read
-from otherwords.metrics.spread import ks, sigma
+from otherwords.metrics.spread import ks, sigma, sigma_by_flip
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -119,6 +119,17 @@ def test_sigma_is_numpys_standard_deviation(only_right: bool) -> None:
     masks = (~varied, varied, varied & flipped, varied & ~flipped)
     found = value(answers(3), f"sigma(only_right={str(only_right).lower()})")
     assert found.tolist() == pytest.approx([spread[mask].mean() for mask in masks], abs=1e-12)
+    variants = frame.filter(varied).select(f"p:{label}" for label in LABELS).to_numpy()
+    plain = sigma_by_flip(variants, flipped[varied])
+    assert plain == pytest.approx(dict(zip(("variants", "flipped", "kept"), found[1:], strict=True)), abs=1e-12)
+
+
+def test_sigma_of_a_side_without_variants_is_left_out() -> None:
+    assert sigma_by_flip([[1.0, 0.0]], [False]) == {"variants": 0.5, "kept": 0.5}
+    with pytest.raises(BadInput, match="no answers"):
+        sigma_by_flip(np.zeros((0, 3)), [])
+    with pytest.raises(BadInput, match="flipped: 1 pairs, and flips of shape"):
+        sigma_by_flip([[1.0, 0.0]], [False, True])
 
 
 @pytest.mark.parametrize("labels", [2, 3, 7])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from otherwords.comparison import compare
 from otherwords.errors import BadInput
 from otherwords.metrics.consistency import accuracy_buckets, p_c, p_c_distinct
 from otherwords.metrics.variance import p_c_at, p_c_bound, pvap, pvap_distinct, vap
@@ -159,3 +160,22 @@ def test_pvap_of_a_perfect_model_is_undefined(name: str) -> None:
         one, steady = score(perfect, [name, "vap"])
     assert one.value is None
     assert steady.value == 0.0
+
+
+def test_what_another_metric_tests_already_is_compared_only_when_named() -> None:
+    """vap is half of 1 - p_c, p_c_bound a function of accuracy_buckets: each test told twice costs all the others."""
+    random = np.random.default_rng(4)
+    rows = {"bucket": np.repeat(np.arange(30), 4), "variant": [None, "1", "2", "3"] * 30, "gold": ["yes"] * 120}
+    two = [
+        pl.DataFrame({**rows, "pred": random.choice(["yes", "no"], 120, p=[share, 1 - share]), "model": name})
+        for name, share in (("one", 0.8), ("two", 0.6))
+    ]
+    told = pl.concat(two)
+    with pytest.warns(UserWarning, match="not compared"):
+        found = {one.metric for one in compare(told, replicates=1000)}
+    assert {"p_c", "pvap", "accuracy_buckets"} <= found
+    assert not {"vap", "p_c_bound"} & found
+    named = compare(told, using=["vap", "p_c"], replicates=4000)
+    assert [one.metric for one in named] == ["vap", "p_c"]
+    assert named[0].difference == pytest.approx(-named[1].difference / 2, abs=1e-12)
+    assert named[0].p_swap == pytest.approx(named[1].p_swap, abs=0.02)

@@ -122,6 +122,14 @@ def opposites(answers: Answers, opposite: str = "") -> Array:
     return found
 
 
+def counted_problems(answers: Answers, opposite: str | None = None) -> Array:
+    """Which problems are answered correctly; unless `opposite` is None, of those whose gold label has an opposite."""
+    counted = answers.correct[answers.originals]
+    if opposite is not None:
+        counted = counted & (opposites(answers, opposite) != -1)[answers.gold[answers.originals]]
+    return np.asarray(counted)
+
+
 def columns(bucket: npt.ArrayLike, variant: npt.ArrayLike, gold: npt.ArrayLike, pred: npt.ArrayLike) -> Answers:
     """Read the four columns of an answers table given as arrays."""
     named = {"bucket": bucket, "variant": variant, "gold": gold, "pred": pred}
@@ -146,9 +154,7 @@ def _any_statistics(fools: Statistics, opposite: str | None = None) -> Statistic
     """Rows of: fooled at least once, has variants, answered correctly (and has an opposite label, where asked)."""
 
     def statistics(answers: Answers) -> Array:
-        counted = answers.correct[answers.originals]
-        if opposite is not None:
-            counted = counted & (opposites(answers, opposite) != -1)[answers.gold[answers.originals]]
+        counted = counted_problems(answers, opposite)
         fooled = answers.sum_by_bucket(fools(answers))[:, 0] > 0
         return np.stack([fooled & counted, (answers.variants[1] > 0) & counted, counted], axis=1).astype(np.int64)
 

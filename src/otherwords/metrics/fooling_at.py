@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput
 from ..registry import metrics
-from .fooling import Statistics, columns, measure, relaxed, strict
+from .fooling import Statistics, columns, counted_problems, measure, relaxed, strict
 from .metric import Array, Metric, ratio
 from .table import Answers
 
@@ -66,6 +66,24 @@ def r_s_at(
     return measure(_at_statistics(strict(opposite), k), ratio, columns(bucket, variant, gold, pred))
 
 
+def r_s_without_neutral_at(
+    bucket: npt.ArrayLike,
+    variant: npt.ArrayLike,
+    gold: npt.ArrayLike,
+    pred: npt.ArrayLike,
+    k: int = 5,
+    opposite: str = "",
+) -> float:
+    """Strict fooling rate at k variants, of the problems whose gold label has an opposite, all others left out.
+
+    >>> gold = ["entailment"] * 3 + ["neutral"] * 2
+    >>> pred = ["entailment", "contradiction", "neutral", "neutral", "entailment"]
+    >>> r_s_without_neutral_at(["a"] * 3 + ["b"] * 2, [None, 1, 2, None, 1], gold, pred, k=1)
+    0.5
+    """
+    return measure(_at_statistics(strict(opposite), k, opposite), ratio, columns(bucket, variant, gold, pred))
+
+
 def too_few_variants(
     bucket: npt.ArrayLike, variant: npt.ArrayLike, gold: npt.ArrayLike, pred: npt.ArrayLike, k: int = 5
 ) -> list[str]:
@@ -95,6 +113,15 @@ def r_s_at_metric(k: int = 5, opposite: str = "") -> Any:
     return Metric(_at_statistics(strict(opposite), k))
 
 
+@metrics("r_s_without_neutral_at.v1")
+def r_s_without_neutral_at_metric(k: int = 5, opposite: str = "") -> Any:
+    """Strict fooling rate at k variants, of the problems whose gold label has an opposite.
+
+    `opposite` names two labels, as in "a<->b", where they are not entailment and contradiction.
+    """
+    return Metric(_at_statistics(strict(opposite), k, opposite))
+
+
 @metrics("too_few_variants.v1")
 def too_few_variants_metric(k: int = 5) -> Any:
     """Share of the correctly answered problems that have fewer than k variants."""
@@ -106,13 +133,16 @@ def too_few_variants_metric(k: int = 5) -> Any:
     return Metric(statistics, uses="both", compared=False)
 
 
-def _at_statistics(fools: Statistics, k: int) -> Statistics:
-    """Rows of: the chance of being fooled within k variants, and one; zeros for a problem that has fewer."""
+def _at_statistics(fools: Statistics, k: int, opposite: str | None = None) -> Statistics:
+    """Rows of: the chance of being fooled within k variants, and one; zeros for a problem that has fewer.
+
+    With `opposite`, zeros also for a problem whose gold label has none.
+    """
     _check(k)
 
     def statistics(answers: Answers) -> Array:
         count = answers.variants[1]
-        enough = answers.correct[answers.originals] & (count >= k)
+        enough = counted_problems(answers, opposite) & (count >= k)
         fooling = answers.sum_by_bucket(fools(answers))[:, 0]
         rows = np.zeros((answers.n_buckets, 2))
         rows[enough, 0], rows[enough, 1] = fooled_within(k, fooling[enough], count[enough]), 1

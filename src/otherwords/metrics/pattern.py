@@ -34,21 +34,14 @@ def pa(correct: npt.ArrayLike, bucket: npt.ArrayLike, at: float = 0.9, of: int =
     return float(passing(k, n, (exact(at),), of).mean())
 
 
-def pa_subsampled(
-    correct: npt.ArrayLike, bucket: npt.ArrayLike, at: float = 0.9, size: int = 20, draws: int = 10, seed: int = 1
-) -> float:
-    """PA@x as the paper has it: draw `size` variants of every problem, `draws` times, and average.
+def pa_curve(correct: npt.ArrayLike, bucket: npt.ArrayLike, step: float = 0.05, of: int = 0) -> dict[str, float]:
+    """Pattern accuracy at every threshold from `step` to 1; `of` is as in `pa`.
 
-    >>> pa_subsampled([1] * 30 + [0] * 30, ["a"] * 30 + ["b"] * 30)
-    0.5
+    >>> pa_curve([1] * 9 + [0] + [1, 0], ["a"] * 10 + ["b"] * 2, step=0.25)
+    {'0.25': 1.0, '0.50': 1.0, '0.75': 0.5, '1.00': 0.0}
     """
-    if size < 1 or draws < 1:
-        raise BadInput(f"found size={size}, draws={draws}", fix="draw at least one variant, at least once")
-    large_enough(*tally("PA", correct, bucket), size)
-    right = np.asarray(correct).astype(bool)
-    codes = np.unique(np.asarray(bucket), return_inverse=True)[1]
-    random = np.random.default_rng(seed)
-    return float(np.mean([_drawn(right, codes, exact(at), size, random) for _ in range(draws)]))
+    k, n = large_enough(*tally("PA", correct, bucket), of)
+    return dict(zip(step_names(step), passing(k, n, steps(step), of).mean(axis=0).tolist(), strict=True))
 
 
 @metrics("pa.v1")
@@ -63,19 +56,17 @@ def pa_metric(at: float = 0.9, of: int = 0) -> Any:
 
 
 @metrics("pa_curve.v1")
-def pa_curve(step: float = 0.05, of: int = 0) -> Any:
+def pa_curve_metric(step: float = 0.05, of: int = 0) -> Any:
     """Pattern accuracy at every threshold from `step` to 1: the whole curve is MERGE's result.
 
     `of` is as in `pa`.
     """
-    thresholds = _steps(step)
-    digits = max(2, len(str(step).partition(".")[2]))
+    thresholds = steps(step)
 
     def statistics(answers: Answers) -> Array:
         return np.column_stack([passing(*answers.variants, thresholds, of), said(answers, of)])
 
-    parts = tuple(f"{float(one):.{digits}f}" for one in thresholds)
-    return Metric(statistics, _shares, parts=parts, compared=False, rate=True)
+    return Metric(statistics, _shares, parts=step_names(step), compared=False, rate=True)
 
 
 def exact(threshold: float) -> Fraction:
@@ -83,6 +74,29 @@ def exact(threshold: float) -> Fraction:
     if not 0 < threshold <= 1:
         raise BadInput(f"found {threshold!r}", field="at", fix="give a share of variants above 0 and at most 1")
     return Fraction(str(threshold))
+
+
+def needed(threshold: Fraction, size: int) -> int:
+    """How many of `size` variants must be right, at least one."""
+    return math.ceil(threshold * size)
+
+
+def steps(step: float) -> tuple[Fraction, ...]:
+    """The thresholds of a curve: `step`, twice that, and so on up to 1."""
+    size = exact(step)
+    if size.numerator != 1 or size.denominator > 1000:
+        raise BadInput(f"found {step!r}", field="step", fix="give a step that divides 1, such as 0.05 or 0.01")
+    return tuple(size * (one + 1) for one in range(size.denominator))
+
+
+def step_names(step: float) -> tuple[str, ...]:
+    """The thresholds of a curve as they are printed.
+
+    >>> step_names(0.25)
+    ('0.25', '0.50', '0.75', '1.00')
+    """
+    digits = max(2, len(str(step).partition(".")[2]))
+    return tuple(f"{float(one):.{digits}f}" for one in steps(step))
 
 
 def said(answers: Answers, of: int) -> Array:
@@ -113,18 +127,13 @@ def passing(k: Array, n: Array, thresholds: tuple[Fraction, ...], of: int = 0) -
 def _passed(k: Array, n: Array, thresholds: tuple[Fraction, ...]) -> Array:
     """Small numbers: a hundred thresholds of a million problems are 100 MB."""
     sizes, place = np.unique(n, return_inverse=True)
-    need = np.array([[_need(one, size) for one in thresholds] for size in sizes.tolist()])
+    need = np.array([[needed(one, size) for one in thresholds] for size in sizes.tolist()])
     return np.asarray((k[:, None] >= need[place]) & (n > 0)[:, None]).astype(np.int8)
-
-
-def _need(threshold: Fraction, size: int) -> int:
-    """How many of `size` variants must be right, at least one."""
-    return math.ceil(threshold * size)
 
 
 def _expected(k: Array, n: Array, thresholds: tuple[Fraction, ...], of: int) -> Array:
     tails = np.array([_tails(right, size, of) for right, size in zip(k.tolist(), n.tolist(), strict=True)])
-    return np.asarray(tails[:, [_need(one, of) for one in thresholds]])
+    return np.asarray(tails[:, [needed(one, of) for one in thresholds]])
 
 
 def _tails(right: int, size: int, of: int) -> list[float]:
@@ -137,23 +146,6 @@ def _tails(right: int, size: int, of: int) -> list[float]:
     ways = [math.comb(right, j) * math.comb(size - right, of - j) for j in range(of, -1, -1)]
     whole = math.comb(size, of)
     return [tail / whole for tail in accumulate(ways)][::-1]
-
-
-def _drawn(right: Array, codes: Array, threshold: Fraction, size: int, random: np.random.Generator) -> float:
-    """PA on one random choice of `size` variants of every problem that has so many."""
-    order = np.lexsort((random.random(len(codes)), codes))
-    n = np.bincount(codes)
-    rank = np.arange(len(codes)) - np.repeat(np.cumsum(n) - n, n)
-    chosen = order[rank < size]
-    k = np.bincount(codes[chosen], right[chosen], len(n))[n >= size]
-    return float(np.mean(k >= _need(threshold, size)))
-
-
-def _steps(step: float) -> tuple[Fraction, ...]:
-    size = exact(step)
-    if size.numerator != 1 or size.denominator > 1000:
-        raise BadInput(f"found {step!r}", field="step", fix="give a step that divides 1, such as 0.05 or 0.01")
-    return tuple(size * (one + 1) for one in range(size.denominator))
 
 
 def _shares(totals: Array) -> Array:

@@ -7,7 +7,6 @@ looks at problems answered correctly only: that is `only_right`.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,25 +14,12 @@ import numpy.typing as npt
 
 from ..errors import BadInput
 from ..registry import metrics
+from .divergence import divergence, jsd, unit_of
 from .metric import Array, Metric, divide
 from .table import Answers
 
-#: The divisor that turns nats into the unit asked for.
-UNITS = {"2": math.log(2), "e": 1.0}
-
-
-def jsd(p: npt.ArrayLike, q: npt.ArrayLike, base: str = "2") -> Array:
-    """Jensen-Shannon divergence of each row of `p` from the same row of `q`: from 0 (equal) to 1 bit (disjoint).
-
-    >>> jsd([[1, 0, 0], [0.5, 0.5, 0]], [[0, 1, 0], [0.5, 0.5, 0]]).tolist()
-    [1.0, 0.0]
-    """
-    unit = _unit(base)
-    one, other = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    if one.shape != other.shape or one.size == 0:
-        fix = "give as many rows of probabilities in both, at least one"
-        raise BadInput(f"divergence of arrays of shapes {one.shape} and {other.shape}", fix=fix)
-    return _divergence(one, other) / unit
+PAIRS = ("all", "flipped", "kept", "difference")
+MEANS = ("all", "flipped", "kept")
 
 
 def jsd_pairs(p: npt.ArrayLike, original_p: npt.ArrayLike, base: str = "2") -> float:
@@ -56,6 +42,40 @@ def jsd_means(p: npt.ArrayLike, original_p: npt.ArrayLike, base: str = "2") -> f
     return float(jsd(mean, original, base))
 
 
+def jsd_pairs_by_flip(
+    p: npt.ArrayLike, original_p: npt.ArrayLike, flipped: npt.ArrayLike, base: str = "2"
+) -> dict[str, float]:
+    """Mean divergence of all pairs, of those whose label flipped and of those that kept it, and the difference.
+
+    What has no pairs is left out.
+
+    >>> jsd_pairs_by_flip([[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]], [True, False])
+    {'all': 0.5, 'flipped': 1.0, 'kept': 0.0, 'difference': 1.0}
+    >>> jsd_pairs_by_flip([[1, 0]], [[0, 1]], [True])
+    {'all': 1.0, 'flipped': 1.0}
+    """
+    moved = np.atleast_1d(jsd(p, original_p, base))
+    sides = sides_of(flipped, len(moved))
+    sums, counts = [moved[side].sum() for side in sides], [side.sum() for side in sides]
+    return told(PAIRS, _mean_pairs(np.array([*sums, *counts, len(moved)])))
+
+
+def jsd_means_by_flip(
+    p: npt.ArrayLike, original_p: npt.ArrayLike, flipped: npt.ArrayLike, base: str = "2"
+) -> dict[str, float]:
+    """Divergence of the mean distributions of all pairs, of those whose label flipped and of those that kept it.
+
+    >>> jsd_means_by_flip([[1, 0], [0, 1]], [[0, 1], [1, 0]], [True, False])
+    {'all': 0.0, 'flipped': 1.0, 'kept': 1.0}
+    """
+    jsd(p, original_p, base)  # refuses what does not fit
+    pair = [np.atleast_2d(np.asarray(rows, dtype=np.float64)) for rows in (p, original_p)]
+    sides = sides_of(flipped, len(pair[0]))
+    sums = np.concatenate([rows[side].sum(axis=0) for side in sides for rows in pair])
+    counts = [side.sum() for side in sides]
+    return told(MEANS, _diverged_means(np.array([*sums, *counts, len(pair[0])])) / unit_of(base))
+
+
 @metrics("jsd_pairs.v1")
 def jsd_pairs_metric(base: str = "2", only_right: bool = False) -> Any:
     """Mean Jensen-Shannon divergence of variant from original, in bits, by whether the label flipped.
@@ -63,22 +83,18 @@ def jsd_pairs_metric(base: str = "2", only_right: bool = False) -> Any:
     `base` of the logarithm is 2 (bits) or e (nats). `only_right` looks at problems whose original is answered right, as
     the paper does.
     """
-    unit = _unit(base)
+    unit = unit_of(base)
 
     def statistics(answers: Answers) -> Array:
-        moved = _divergence(answers.p, answers.of_original(answers.p)) / unit
+        moved = divergence(answers.p, answers.of_original(answers.p)) / unit
         sides = flipped_and_kept(answers, only_right)
         counts = answers.sum_by_bucket(*sides)
         sums = [answers.add_by_bucket(moved, side) for side in sides]
         return np.column_stack([*sums, counts, counts.sum(axis=1)])
 
-    def combine(totals: Array) -> Array:
-        whole = divide(totals[..., 0] + totals[..., 1], totals[..., 4])
-        flipped, kept = divide(totals[..., 0], totals[..., 2]), divide(totals[..., 1], totals[..., 3])
-        return np.stack([whole, flipped, kept, flipped - kept], axis=-1)
-
-    parts, counted = ("all", "flipped", "kept", "difference"), lambda rows: rows[:, [4, 2, 3, 4]]
-    return Metric(statistics, combine, uses="both", parts=parts, share=False, counted=counted)
+    return Metric(
+        statistics, _mean_pairs, uses="both", parts=PAIRS, share=False, counted=lambda rows: rows[:, [4, 2, 3, 4]]
+    )
 
 
 @metrics("jsd_means.v1")
@@ -88,7 +104,7 @@ def jsd_means_metric(base: str = "2", only_right: bool = False) -> Any:
     `base` of the logarithm is 2 (bits) or e (nats). `only_right` looks at problems whose original is answered right, as
     the paper does.
     """
-    unit = _unit(base)
+    unit = unit_of(base)
 
     def statistics(answers: Answers) -> Array:
         # An original counts once for each of its variants, so that flipped and kept pairs add up to all.
@@ -99,13 +115,11 @@ def jsd_means_metric(base: str = "2", only_right: bool = False) -> Any:
         return np.column_stack([*sums, counts, counts.sum(axis=1)])
 
     def combine(totals: Array) -> Array:
-        sums = totals[..., :-3].reshape(*totals.shape[:-1], 2, 2, -1)
-        sums = np.concatenate([sums.sum(axis=-3, keepdims=True), sums], axis=-3)
-        means = divide(sums, totals[..., [-1, -3, -2], None, None])
-        return _divergence(means[..., 0, :], means[..., 1, :]) / unit
+        return _diverged_means(totals) / unit
 
-    parts, counted = ("all", "flipped", "kept"), lambda rows: rows[:, [-1, -3, -2]]
-    return Metric(statistics, combine, uses="both", parts=parts, share=False, counted=counted)
+    return Metric(
+        statistics, combine, uses="both", parts=MEANS, share=False, counted=lambda rows: rows[:, [-1, -3, -2]]
+    )
 
 
 def flipped_and_kept(answers: Answers, only_right: bool) -> tuple[Array, Array]:
@@ -120,16 +134,30 @@ def flipped_and_kept(answers: Answers, only_right: bool) -> tuple[Array, Array]:
     return chosen & flipped, chosen & ~flipped
 
 
-def _divergence(p: Array, q: Array) -> Array:
-    """In nats, along the last axis; rounding must not make it negative, nor larger than it can be."""
-    from scipy.special import rel_entr  # late: `otherwords --help` needs no scipy
-
-    middle = (p + q) / 2
-    nats = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=-1) / 2
-    return np.asarray(np.clip(nats, 0, math.log(2)))
+def told(parts: tuple[str, ...], values: Array) -> dict[str, float]:
+    """The parts that have a value."""
+    return {name: float(value) for name, value in zip(parts, values, strict=True) if not np.isnan(value)}
 
 
-def _unit(base: str) -> float:
-    if base not in UNITS:
-        raise BadInput(f"found {base!r}", field="base", fix="use 2 (bits) or e (nats)")
-    return UNITS[base]
+def sides_of(flipped: npt.ArrayLike, size: int) -> tuple[Array, Array]:
+    """The pairs whose label flipped, and the others."""
+    mask = np.asarray(flipped)
+    if mask.shape != (size,):
+        fix = "say of every pair whether its label flipped"
+        raise BadInput(f"{size} pairs, and flips of shape {mask.shape}", field="flipped", fix=fix)
+    return mask.astype(bool), ~mask.astype(bool)
+
+
+def _mean_pairs(totals: Array) -> Array:
+    """From the sums over flipped and kept pairs and their numbers: the mean of all, of either, and the difference."""
+    whole = divide(totals[..., 0] + totals[..., 1], totals[..., 4])
+    flipped, kept = divide(totals[..., 0], totals[..., 2]), divide(totals[..., 1], totals[..., 3])
+    return np.stack([whole, flipped, kept, flipped - kept], axis=-1)
+
+
+def _diverged_means(totals: Array) -> Array:
+    """From the summed distributions of flipped and kept pairs, variants before originals, and their numbers."""
+    sums = totals[..., :-3].reshape(*totals.shape[:-1], 2, 2, -1)
+    sums = np.concatenate([sums.sum(axis=-3, keepdims=True), sums], axis=-3)
+    means = divide(sums, totals[..., [-1, -3, -2], None, None])
+    return divergence(means[..., 0, :], means[..., 1, :])

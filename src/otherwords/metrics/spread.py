@@ -16,11 +16,12 @@ from ..errors import BadInput
 from ..registry import metrics
 from .bins import cut, to_be_cut
 from .metric import Array, Metric, divide
-from .shift import flipped_and_kept
+from .shift import flipped_and_kept, sides_of, told
 from .table import Answers
 
 #: A row of statistics has two columns for each bin; more bins than this would not fit in memory.
 MOST_BINS = 1000
+PARTS = ("originals", "variants", "flipped", "kept")
 
 
 def sigma(p: npt.ArrayLike) -> float:
@@ -33,6 +34,19 @@ def sigma(p: npt.ArrayLike) -> float:
     if table.size == 0:
         raise BadInput("sigma of no answers", fix="give at least one row of probabilities")
     return float(table.std(axis=1).mean())
+
+
+def sigma_by_flip(p: npt.ArrayLike, flipped: npt.ArrayLike) -> dict[str, float]:
+    """Sigma of all variants, of those whose label flipped and of those that kept it; what there is none of is left out.
+
+    >>> sigma_by_flip([[1.0, 0.0], [0.5, 0.5]], [False, True])
+    {'variants': 0.25, 'flipped': 0.0, 'kept': 0.5}
+    """
+    sigma(p)  # refuses what is empty
+    spread = np.atleast_2d(np.asarray(p, dtype=np.float64)).std(axis=1)
+    sides = sides_of(flipped, len(spread))
+    sums, counts = [spread[side].sum() for side in sides], [side.sum() for side in sides]
+    return told(PARTS[1:], _means(np.array([0, *sums, *counts, 0]))[1:])
 
 
 def ks(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
@@ -63,16 +77,10 @@ def sigma_metric(only_right: bool = False) -> Any:
         counts = answers.sum_by_bucket(*sides)
         return np.column_stack([*sums, counts[:, 1:], counts[:, 0]])
 
-    def combine(totals: Array) -> Array:
-        original, flipped, kept, n_flipped, n_kept, n = np.moveaxis(totals, -1, 0)
-        pairs = ((original, n), (flipped + kept, n_flipped + n_kept), (flipped, n_flipped), (kept, n_kept))
-        return np.stack([divide(*pair) for pair in pairs], axis=-1)
-
     def counted(rows: Array) -> Array:
         return np.column_stack([rows[:, 5], rows[:, 3] + rows[:, 4], rows[:, 3:5]])
 
-    parts = ("originals", "variants", "flipped", "kept")
-    return Metric(statistics, combine, uses="both", parts=parts, share=False, counted=counted)
+    return Metric(statistics, _means, uses="both", parts=PARTS, share=False, counted=counted)
 
 
 @metrics("ks.v1")
@@ -102,3 +110,10 @@ def ks_metric(bins: int = 100, only_right: bool = False) -> Any:
         return np.asarray(np.abs(apart).max(axis=-1))
 
     return Metric(statistics, combine, uses="both", share=False, smooth=False)
+
+
+def _means(totals: Array) -> Array:
+    """From the sums of originals, flipped and kept variants, the numbers of the two latter and of originals: PARTS."""
+    original, flipped, kept, n_flipped, n_kept, n = np.moveaxis(totals, -1, 0)
+    pairs = ((original, n), (flipped + kept, n_flipped + n_kept), (flipped, n_flipped), (kept, n_kept))
+    return np.stack([divide(*pair) for pair in pairs], axis=-1)

@@ -93,7 +93,10 @@ def vap_metric(weights: str = "buckets") -> Any:
     `weights`: all buckets alike (buckets), or by their size (answers).
     """
     _check(weights)
-    return Metric(lambda answers: _within(weights, *answers.variants), lambda sums: _means(sums)[0], share=False)
+    # P_C is 1 - 2 vap, so models are compared by that: the same test twice would only dilute the others.
+    return Metric(
+        lambda answers: _within(weights, *answers.variants), lambda sums: _means(sums)[0], share=False, compared=False
+    )
 
 
 @metrics("pvap.v1")
@@ -115,8 +118,10 @@ def pvap_distinct_metric() -> Any:
 @metrics("p_c_bound.v1")
 def p_c_bound_metric() -> Any:
     """Least P_C (paper's) that the accuracy allows: 1 - 2a(1-a), a the unweighted mean over buckets."""
-
-    return Metric(lambda answers: _within("buckets", *answers.variants), lambda sums: _curve(_means(sums)[1]))
+    # It says of a model what accuracy_buckets says: not compared unless it is named.
+    return Metric(
+        lambda answers: _within("buckets", *answers.variants), lambda sums: _curve(_means(sums)[1]), compared=False
+    )
 
 
 def _within(weights: str, k: Array, n: Array) -> Array:
