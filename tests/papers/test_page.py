@@ -1,0 +1,36 @@
+"""The page about reproductions says what the commands say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from otherwords.papers.reproduction import PAPERS, reproduce, summary
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared" / "data"
+TITLES = {"paranlu": "ParaNLU", "ie-test": "IE test", "parte": "PaRTE"}
+
+
+def counts_on_the_page(title: str) -> list[int]:
+    """The four numbers in the row of a paper: printed, as printed, otherwise, not in the data."""
+    page = (ROOT / "docs" / "reproductions.md").read_text(encoding="utf-8")
+    [row] = re.findall(rf"^\| {title} \(.*\|$", page, flags=re.MULTILINE)
+    return [int(cell) for cell in row.strip("|").split("|")[1:]]
+
+
+def test_every_paper_is_on_the_page() -> None:
+    assert set(TITLES) == set(PAPERS)
+    for title in TITLES.values():
+        printed, *parts = counts_on_the_page(title)
+        assert printed == sum(parts)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_table_has_the_counts_of_the_closing_line(paper: str) -> None:
+    if not (DATA / PAPERS[paper]).is_dir():
+        pytest.skip(f"needs ../shared/data/{PAPERS[paper]}")
+    said = re.sub(r"\(.*?\)", "", summary(reproduce(paper, DATA)))
+    assert counts_on_the_page(TITLES[paper]) == [int(number) for number in re.findall(r"\d+", said)]
