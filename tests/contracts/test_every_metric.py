@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import otherwords as ow
+from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics import reading
 from otherwords.metrics.metric import as_metric
 
@@ -148,12 +149,15 @@ def test_combine_works_on_many_replicates_at_once(metric):
 
 
 def scored(frame, spec, two=False):
+    """The scores, or why there are none: nothing to measure, or the table lacks what it takes. All else is a defect."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a small sample may leave a metric nothing to measure
         try:
             found = ow.score(pl.concat([frame, second(frame)]) if two else frame, [spec], task="nli", replicates=50)
-        except ow.OtherwordsError as error:
-            return str(error)
+        except BadInput as error:
+            if isinstance(error, Unmeasurable) or "nothing to measure" in error.message:
+                return str(error)
+            raise
     return found
 
 
@@ -188,6 +192,15 @@ def test_a_perfect_and_steady_model_and_its_opposite(plugin, spec, metric):
     one, other = values(metric, right), values(metric, wrong)
     blind = plugin[1].partition(".")[0] in BLIND
     assert (str(one) == str(other)) == blind
+    for model, told in ((right, one), (wrong, other)):
+        found = scored(model, spec, two=bool(metric.across))
+        if all(map(math.isnan, told)):
+            assert "nothing to measure" in found
+        else:
+            assert not isinstance(found, str), found
+            assert [math.nan if each.value is None else each.value for each in found] == pytest.approx(
+                told, abs=1e-12, nan_ok=True
+            )
 
 
 def test_the_score_carries_its_signature_and_its_interval_holds_the_value(bound, spec, metric):
@@ -207,10 +220,15 @@ def test_the_score_carries_its_signature_and_its_interval_holds_the_value(bound,
 
 @pytest.mark.parametrize("frame", [some_answers(5, 1), some_answers(6, 2, most=1)], ids=["a bucket", "a variant each"])
 def test_little_data_give_a_value_or_a_reason_never_a_nan(spec, metric, frame):
+    """A metric that complains has a reason: none of its values is defined."""
     found = scored(frame, spec, two=bool(metric.across))
-    for score in [] if isinstance(found, str) else found:
+    told = values(metric, frame)
+    assert isinstance(found, str) == all(map(math.isnan, told))
+    for score, value in [] if isinstance(found, str) else zip(found, told, strict=True):
+        assert (score.value is None) == math.isnan(value)
         assert score.value is None or math.isfinite(score.value)
         assert score.low is None or math.isfinite(score.low)
+        assert score.high is None or math.isfinite(score.high)
 
 
 def test_two_models_can_be_compared_with_it(spec, metric):
@@ -220,8 +238,10 @@ def test_two_models_can_be_compared_with_it(spec, metric):
         with pytest.raises(ow.OtherwordsError, match="all models together"):
             ow.compare(both, using=[spec], replicates=50)
         return
-    for one in ow.compare(both, using=[spec], task="nli", replicates=50):
+    for one in ow.compare(both, using=[spec], task="nli", replicates=500):
         assert (one.model, one.other) == ("m", "n")
+        assert one.n_units > 0
+        assert one.n_answers >= one.n_units
         if one.value is not None and one.other_value is not None:
             assert one.difference == pytest.approx(one.value - one.other_value, abs=1e-12)
             assert 0 < one.p_swap <= one.p_holm <= one.p_bonferroni <= 1
