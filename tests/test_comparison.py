@@ -300,7 +300,7 @@ def test_other_words_under_the_same_name_are_refused(two: list[pl.DataFrame]) ->
         table.with_columns(hypothesis=pl.format("{} by " + name, "variant"))
         for name, table in zip("ab", two, strict=True)
     ]
-    with pytest.raises(BadInput, match="hypothesis.*compare models on the same problems and variants"):
+    with pytest.raises(BadInput, match=r"hypothesis.*compare models on the same problems and variants"):
         compare(*texts, ["flip_rate"])
 
 

@@ -7,7 +7,7 @@ for each model, such as flips of wrong answers, it rejects far too often though 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,13 +32,14 @@ def swap_test(pair: Sample, replicates: int, seed: int, smooth: bool = True) -> 
     is no standard error, and the bare difference is compared.
     """
     random = np.random.default_rng(seed_for(seed, "swap", pair.name))
-    samples = [(pair.distinct, pair.counts), *([pair.outside] if pair.outside else [])]
-    width = max(1, sum(len(counts) for _, counts in samples))
-    observed = _statistic(pair, samples, [np.zeros((1, len(counts))) for _, counts in samples], smooth)[0]
+    half = pair.distinct.shape[1] // 2
+    told = [one for one in ((pair.distinct, pair.counts), pair.outside) if one and len(one[1])]
+    moments = [Moments(rows, counts, np.roll(rows, half, axis=1), smooth) for rows, counts in told]
+    observed = _statistic(pair, [one.sums(np.zeros((1, one.width))) for one in moments])[0]
     larger = np.zeros(len(observed))
-    for size in chunks(replicates, width, _AT_ONCE):
-        moved = [_binomial(random, counts, size) for _, counts in samples]
-        larger += _as_large(_statistic(pair, samples, moved, smooth), observed)
+    for size in chunks(replicates, max(one.width for one in moments), _AT_ONCE):
+        drawn = _statistic(pair, [one.sums(_binomial(random, one.counts, size)) for one in moments])
+        larger += _as_large(drawn, observed)
     return np.where(np.isnan(observed), np.nan, (1 + larger) / (replicates + 1))
 
 
@@ -49,63 +50,64 @@ def exchange_test(pair: Sample, replicates: int, seed: int, smooth: bool = True)
     """
     assert pair.outside is not None
     half = pair.distinct.shape[1] // 2
-    both = np.concatenate([pair.distinct[:, :half], pair.outside[0][:, half:]])
-    rows, place = np.unique(both, axis=0, return_inverse=True)
-    told = np.bincount(place.ravel(), np.concatenate([pair.counts, pair.outside[1]])).astype(np.int64)
-    here = np.bincount(place.ravel()[: len(pair.counts)], pair.counts, len(rows))
+    rows = np.concatenate([pair.distinct[:, :half], pair.outside[0][:, half:]])
+    told = np.concatenate([pair.counts, pair.outside[1]])
+    here = np.concatenate([pair.counts, np.zeros_like(pair.outside[1])])
     random = np.random.default_rng(seed_for(seed, "exchange", pair.name))
-    observed = _apart(pair, rows, here[None], told, smooth)[0]
+    blank = np.zeros_like(rows)
+    one = Moments(np.concatenate([blank, rows], axis=1), told, np.concatenate([rows, blank], axis=1), smooth)
+    sizes = pair.n, int(pair.outside[1].sum())
+    observed = _statistic(pair, [one.sums(here[None])], sizes)[0]
     larger = np.zeros(len(observed))
     for size in chunks(replicates, len(rows), _AT_ONCE):
-        taken = random.multivariate_hypergeometric(told, pair.n, size, method="marginals")
-        larger += _as_large(_apart(pair, rows, taken, told, smooth), observed)
+        larger += _as_large(_statistic(pair, [one.sums(_chosen(random, told, pair.n, size))], sizes), observed)
     return np.where(np.isnan(observed), np.nan, (1 + larger) / (replicates + 1))
 
 
-def _statistic(pair: Sample, samples: list[tuple[Array, Array]], moved: list[Array], smooth: bool) -> Array:
-    """The difference, over its standard error where there is one, after so many of each distinct row changed sides."""
-    sums = np.zeros((len(moved[0]), pair.distinct.shape[1]))
-    for (distinct, counts), some in zip(samples, moved, strict=True):
-        if len(counts):
-            half = distinct.shape[1] // 2
-            change, scale = fixed_point(distinct[:, half:] - distinct[:, :half], int(counts.sum()))
-            gained = some @ change / scale
-            sums += totals(distinct, counts) + np.concatenate([gained, -gained], axis=1)
+class Moments:
+    """Sums and sums of products of rows, some of which are changed to others: all that a standard error needs."""
+
+    def __init__(self, rows: Array, counts: Array, changed: Array, smooth: bool):
+        self.counts, self.width, self.n = counts, len(counts), int(counts.sum())
+        tables = [_with_products(one, smooth) for one in (rows.astype(np.float64), changed.astype(np.float64))]
+        self.start = totals(tables[0], counts)
+        self.change, self.scale = fixed_point(tables[1] - tables[0], self.n)
+
+    def sums(self, changed: Array) -> tuple[Array, int]:
+        """The sums of every replicate, where so many of each distinct row are changed, and how many units they are."""
+        return self.start + changed @ self.change / self.scale, self.n
+
+
+def _with_products(rows: Array, smooth: bool) -> Array:
+    one, other = np.triu_indices(rows.shape[1])
+    return np.concatenate([rows, rows[:, one] * rows[:, other]], axis=1) if smooth else rows
+
+
+def _statistic(pair: Sample, drawn: Sequence[tuple[Array, int]], sizes: tuple[int, int] | None = None) -> Array:
+    """The difference, over its standard error where products are known; `sizes` of two groups that are apart."""
+    width = pair.distinct.shape[1]
+    sums = np.sum([both[:, :width] for both, _ in drawn], axis=0)
     difference = pair.combine(sums)
-    if not smooth:
+    if drawn[0][0].shape[1] == width:
         return difference
     error = np.zeros_like(difference)
     for place, slope in enumerate(_slopes(pair, sums)):
-        error[:, place] = sum(_variance(slope, *one, some) for one, some in zip(samples, moved, strict=True))
-    return _over(difference, np.sqrt(error))
+        for both, n in drawn:
+            error[:, place] += _variance(slope, both[:, :width], both[:, width:], sizes or (n, n), bool(sizes))
+    return _over(difference, np.sqrt(np.maximum(error, 0)))
 
 
-def _variance(slope: Array, distinct: Array, counts: Array, moved: Array) -> Array:
-    """Variance of the value, linearised: that of each unit's influence, as it stands or with its sides changed."""
-    if not len(counts):
-        return np.zeros(len(slope))
-    half = distinct.shape[1] // 2
-    as_is = slope @ distinct.T
-    changed = slope @ np.concatenate([distinct[:, half:], distinct[:, :half]], axis=1).T
-    n = counts.sum()
-    mean = (as_is * (counts - moved) + changed * moved).sum(axis=1, keepdims=True) / n
-    return np.asarray(((as_is - mean) ** 2 * (counts - moved) + (changed - mean) ** 2 * moved).sum(axis=1))
-
-
-def _apart(pair: Sample, rows: Array, taken: Array, counts: Array, smooth: bool) -> Array:
-    """The same where so many of each distinct row belong to the one group, and the rest to the other."""
-    exact, scale = fixed_point(rows, int(counts.sum()))
-    sums = np.concatenate([taken @ exact / scale, (counts - taken) @ exact / scale], axis=1)
-    difference = pair.combine(sums)
-    if not smooth:
-        return difference
-    half, error = rows.shape[1], np.zeros_like(difference)
-    for place, slope in enumerate(_slopes(pair, sums)):
-        for side, weight in ((slope[:, :half], taken), (slope[:, half:], counts - taken)):
-            moves = side @ rows.T
-            mean = (moves * weight).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
-            error[:, place] += ((moves - mean) ** 2 * weight).sum(axis=1)
-    return _over(difference, np.sqrt(error))
+def _variance(slope: Array, sums: Array, products: Array, sizes: tuple[int, int], apart: bool) -> Array:
+    """Variance of the value, linearised: that of each unit's influence, slope times row, summed over units."""
+    width = slope.shape[1]
+    one, other = np.triu_indices(width)
+    twice = np.where(one == other, 1.0, 2.0)
+    squares = (slope[:, one] * slope[:, other] * twice * products).sum(axis=1)
+    moved = slope * sums
+    if not apart:
+        return np.asarray(squares - moved.sum(axis=1) ** 2 / sizes[0])
+    halves = moved[:, : width // 2].sum(axis=1), moved[:, width // 2 :].sum(axis=1)
+    return np.asarray(squares - halves[0] ** 2 / sizes[0] - halves[1] ** 2 / sizes[1])
 
 
 def _slopes(pair: Sample, sums: Array) -> Iterator[Array]:
@@ -124,7 +126,7 @@ def _slopes(pair: Sample, sums: Array) -> Iterator[Array]:
 
 def _over(difference: Array, error: Array) -> Array:
     """Divide; a difference without any error is infinite, and none stays none."""
-    tiny = 1e-9 * np.maximum(np.abs(difference), 1e-3)
+    tiny = 1e-7 * np.maximum(np.abs(difference), 1e-3)
     with np.errstate(invalid="ignore", divide="ignore"):
         told = np.where(error > tiny, difference / error, np.where(np.abs(difference) > _TIE, np.inf, 0.0))
     return np.where(np.isnan(difference), np.nan, told)
@@ -139,7 +141,18 @@ def _as_large(drawn: Array, observed: Array) -> Array:
 
 def _binomial(random: np.random.Generator, counts: Array, size: int) -> Array:
     """How many of each distinct row change sides; one bit each where all rows differ."""
-    if not len(counts) or counts.max() > 1:
+    if counts.max() > 1:
         return random.binomial(counts, 0.5, (size, len(counts))).astype(np.float64)
     drawn = np.frombuffer(random.bytes(size * (len(counts) // 8 + 1)), dtype=np.uint8).reshape(size, -1)
     return np.unpackbits(drawn, axis=1)[:, : len(counts)].astype(np.float64)
+
+
+def _chosen(random: np.random.Generator, counts: Array, n: int, size: int) -> Array:
+    """How many of each distinct row are among n units drawn without replacement."""
+    total = int(counts.sum())
+    if len(counts) * 10 < total:
+        return random.multivariate_hypergeometric(counts, n, size, method="marginals").astype(np.float64)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    keys = random.random((size, total), dtype=np.float32)
+    first = owner[np.argpartition(keys, n - 1, axis=1)[:, :n]] + len(counts) * np.arange(size)[:, None]
+    return np.bincount(first.ravel(), minlength=size * len(counts)).reshape(size, -1).astype(np.float64)
