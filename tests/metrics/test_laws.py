@@ -176,7 +176,7 @@ def _rename(rows: Rows, random: Random, kind: type) -> Rows:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@settings(lawful, max_examples=8)
+@settings(lawful, max_examples=6)
 @given(tables(min_variants=1), st.integers(0, 2**32))
 def test_names_order_and_strange_columns_change_no_byte(change: str, rows: Rows, seed: int) -> None:
     changed = CHANGES[change](rows, Random(seed))
@@ -270,7 +270,7 @@ def test_no_metric_is_forgotten_by_the_laws() -> None:
     assert not named & MORE
     for name in MORE - {"accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage"}:
         with pytest.raises(Unmeasurable):
-            scored(frame([{"bucket": "b", "variant": name, "gold": "a", "pred": "a"} for name in (None, "v")]), (name,))
+            scored(frame([{"bucket": "b", "variant": one, "gold": "a", "pred": "a"} for one in (None, "v")]), (name,))
 
 
 def matrices(elements: st.SearchStrategy[Any]) -> st.SearchStrategy[list[list[Any]]]:

@@ -35,7 +35,16 @@ EVERYWHERE = Place()
 
 
 def codes(column: pl.Series, where: Place) -> tuple[Array, int]:
-    """Number distinct values from 0, and count them. In which order is left open: nothing may depend on it."""
+    """Number distinct values from 0, and count them.
+
+    The numbers follow the sorted hashes, so they depend on the set of names alone: two tables with the same names give
+    each the same number, whatever the order and number of their rows. Pairing models bucket by bucket relies on that.
+    Which name comes first is left open: nothing may depend on it.
+
+    >>> one, other = (codes(pl.Series("bucket", names), EVERYWHERE)[0] for names in (["a", "b", "a"], ["b", "a", "a"]))
+    >>> bool(one[0] == one[2] == other[1] == other[2] and one[1] == other[0])
+    True
+    """
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
         raise BadInput("found nothing", where=where.row(row), field=column.name, fix="every answer needs one")
@@ -53,6 +62,7 @@ def _by_hash(texts: pl.Series) -> tuple[Array, int]:
     first = np.empty(len(distinct), dtype=np.int64)
     first[code] = np.arange(len(code))
     if (texts.gather(first).gather(code) != texts).any():  # two strings with one hash: once in ten million tables
+        # Sorted names keep the promise of `codes` too; which of two names shares a hash is a matter of the set alone.
         code = texts.rank("dense").to_numpy().astype(np.int64) - 1
     return code, int(code.max()) + 1
 
