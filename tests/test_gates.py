@@ -50,7 +50,7 @@ def test_bounds(gate, value, holds):
     if holds:
         enforce([gate], [_score(value)])
     else:
-        with pytest.raises(GateFailed, match="m: flip_rate (is|has nothing to measure)"):
+        with pytest.raises(GateFailed, match=r"m: flip_rate (is|has nothing to measure)"):
             enforce([gate], [_score(value)])
 
 

@@ -184,7 +184,7 @@ def score(
             models = aligned(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
             scores += measure(bound, models[0], group, settings, models=models, lenient=lenient)
     if all(one.value is None for one in scores):
-        fix = "give answers to originals and to their variants"
+        fix = "give answers to originals and to their variants, as many as the metric asks for"
         raise BadInput("nothing to measure", where=source, fix=fix)
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)

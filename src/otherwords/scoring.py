@@ -18,7 +18,8 @@ from .metrics.table import Answers
 from .problem import ALL_MODELS, Score
 from .registry import Bound
 from .significance.intervals import bca, percentile
-from .significance.resampling import Sample, bootstrap, by_cluster, clusters_of, collapse
+from .significance.resampling import Sample, bootstrap
+from .significance.rows import by_cluster, clusters_of, collapse
 from .significance.shares import wilson
 
 Array = npt.NDArray[Any]

@@ -23,7 +23,7 @@ from otherwords.metrics.metric import as_metric
 from otherwords.pipeline import score
 from otherwords.problem import Score, Task
 from otherwords.registry import metrics
-from otherwords.significance import resampling as significance
+from otherwords.significance import rows as significance
 
 TASK = Task("laws", fields=("text",), labels=("a", "b", "c"))
 ALL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c")

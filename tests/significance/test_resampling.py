@@ -16,7 +16,8 @@ from otherwords.metrics.metric import ratio
 from otherwords.pipeline import score
 from otherwords.significance import resampling
 from otherwords.significance.intervals import bca, percentile
-from otherwords.significance.resampling import Sample, by_cluster, collapse
+from otherwords.significance.resampling import Sample
+from otherwords.significance.rows import by_cluster, collapse
 from otherwords.storage.files import seed_for
 
 Array = np.ndarray[Any, Any]
@@ -346,3 +347,23 @@ def test_wider_confidence_gives_a_wider_interval_around_the_same_value() -> None
     assert lows == sorted(lows, reverse=True)  # type: ignore[type-var]
     assert highs == sorted(highs)  # type: ignore[type-var]
     assert len(set(lows)) == len(set(highs)) == 3
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.float64])
+def test_wide_rows_collapse_as_narrow_ones_do(kind: Any) -> None:
+    rows = np.random.default_rng(3).integers(0, 2, (400, 14)).astype(kind) * (kind(1) if kind != np.float64 else 0.1)
+    rows[200:] = rows[:200]
+    distinct, counts = collapse(rows)
+    expected = np.unique(rows, axis=0, return_counts=True)
+    order = np.lexsort(distinct.T[::-1])
+    assert distinct[order].tolist() == expected[0].tolist()
+    assert counts[order].tolist() == expected[1].tolist()
+    shuffled = collapse(np.random.default_rng(4).permutation(rows))
+    assert shuffled[0].tobytes() == distinct.tobytes()
+    assert distinct.dtype == (np.float64 if kind == np.float64 else np.int64)
+
+
+def test_zeros_of_either_sign_are_one_row() -> None:
+    clash = np.zeros((2, 14))
+    clash[0, 0], clash[1, 0] = 0.0, -0.0  # equal numbers of different bits
+    assert collapse(clash)[1].tolist() == [2]

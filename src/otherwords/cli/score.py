@@ -46,8 +46,8 @@ def score(
 ) -> None:
     """Measure: metrics with intervals.
 
-    From any table with `bucket, variant, gold, pred`; columns `model`, `cluster` and `p:<label>` are used where they
-    are there.
+    From any table with `bucket, variant, gold, pred`, the original with an empty variant; columns `model`, `cluster`
+    and `p:<label>` are used where they are there.
     """
     from ..gates import enforce, refuse_unknown
     from ..pipeline import score as measure

@@ -43,7 +43,7 @@ def shown(number: float, score: Score | Difference, sign: str = "") -> str:
 
 def difference_table(found: Sequence[Difference], confidence: float) -> Table:
     """Both values, their difference with its interval, and p-values: a row per metric."""
-    table = Table(title=None, header_style="bold")
+    table = Table(title=None, header_style="bold", caption=_caption(found), caption_justify="left")
     first, second = found[0].model, found[0].other
     several = any((one.model, one.other) != (first, second) for one in found)
     grouped = any(one.group for one in found)
@@ -68,6 +68,14 @@ def difference_table(found: Sequence[Difference], confidence: float) -> Table:
         table.add_row(*map(Text, [*heads, one.metric]), *values, interval, *p, f"{one.n_units:,}")
         last = here
     return table
+
+
+def _caption(found: Sequence[Difference]) -> str:
+    said = "shares in per cent, their differences in points"
+    if others := [one.metric.partition(":")[0] for one in found if one.unit != "share"]:
+        said += f"; {', '.join(dict.fromkeys(others))} as they are"
+    tests = sum(one.p_swap is not None for one in found)
+    return f"{said}; p: clusters swapped between the two, adjusted for {tests} tests"
 
 
 def _or_dash(number: float | None, one: Difference, sign: str = "") -> str:

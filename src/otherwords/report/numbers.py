@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..problem import Score
+from ..registry import metrics as registered
 
 #: Heading and definition of the metrics that every study has; others are shown under their own name.
 MEANINGS = {
@@ -127,9 +128,18 @@ def _table(by: str, scores: Sequence[Score]) -> Table:
     rows = [Row(model, value, tuple(cells.get((value, model, *key)) for key in keys)) for value, model in lines]
     rows = [row for row in rows if any(row.scores)]
     metrics = [metric for metric, _ in keys]
-    columns = tuple(Column(m, s, *MEANINGS.get(m, (m, "")), metrics.count(m) > 1) for m, s in keys)
+    columns = tuple(Column(m, s, *meaning(m), metrics.count(m) > 1) for m, s in keys)
     most = MOST_ROWS if len(columns) <= MOST_COLUMNS else MOST_COLUMNS
     return Table(by, columns, tuple(rows[:most]), max(0, len(rows) - most))
+
+
+def meaning(metric: str) -> tuple[str, str]:
+    """Heading and definition: as written here, else what the metric says of itself; empty for one nobody knows."""
+    if metric in MEANINGS:
+        return MEANINGS[metric]
+    name = re.split("[(:]", metric)[0]
+    known = {plugin.name: plugin.summary for plugin in registered}
+    return metric, MEANINGS[name][1] if name in MEANINGS else known.get(name, "")
 
 
 def _unique(names: Iterable[str]) -> list[str]:

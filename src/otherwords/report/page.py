@@ -45,7 +45,7 @@ def render(
         sentence=numbers.sentence(scores, _counted(counted)),
         tables=numbers.tables(own),
         together=numbers.tables(together),
-        meanings=numbers.MEANINGS,
+        meanings={metric: numbers.meaning(metric) for metric in dict.fromkeys(score.metric for score in scores)},
         intervals=numbers.intervals(score.signature for score in scores),
         bars=bars,
         plot=plot.draw(bars) if bars else "",

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ..errors import BadInput
 from ..metrics.metric import Metric, Outside
-from .resampling import Sample, by_cluster, collapse
+from .resampling import Sample
+from .rows import by_cluster, collapse
 
 Array = npt.NDArray[Any]
 

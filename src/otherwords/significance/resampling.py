@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from ..storage.files import seed_for
+from .rows import totals
 
 Array = npt.NDArray[Any]
 Combine = Callable[[Array], Array]
@@ -44,48 +44,6 @@ class Sample:
     def value(self) -> Array:
         """The metric itself, one value per part."""
         return self.combine(self.totals())
-
-
-def by_cluster(statistics: Array, cluster: Array) -> Array:
-    """Add up the rows of each cluster, in an order that depends on their values alone.
-
-    Floats added in another order differ in their last bits; sorted first, they do not.
-    """
-    count = int(cluster.max()) + 1
-    if count == len(statistics):
-        return statistics
-    if np.issubdtype(statistics.dtype, np.integer):
-        sums = np.zeros((count, statistics.shape[1]), dtype=np.int64)
-        for column in range(statistics.shape[1]):
-            sums[:, column] = np.bincount(cluster, statistics[:, column], count).astype(np.int64)
-        return sums
-    order = np.lexsort((*statistics.T, cluster))
-    starts = np.searchsorted(cluster[order], np.arange(count))
-    return np.asarray(np.add.reduceat(statistics[order], starts, axis=0))
-
-
-def clusters_of(outside: Any) -> Array:
-    """The cluster of each item from outside the buckets; without any, each stands for itself."""
-    return np.arange(len(outside.rows)) if outside.cluster is None else np.asarray(outside.cluster)
-
-
-def collapse(rows: Array) -> tuple[Array, Array]:
-    """Give the distinct rows, sorted by value, and how often each occurs.
-
-    The result does not know the order or the names of the units it came from, and so neither does anything after it.
-    """
-    names = [f"c{i}" for i in range(rows.shape[1])]
-    table = pl.DataFrame(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
-    distinct = table.group_by(names).len("count").sort(names)
-    values = distinct.select(names).to_numpy()
-    if np.issubdtype(values.dtype, np.integer):
-        values = values.astype(np.int64)  # sums and differences of small integers overflow
-    return values, distinct["count"].to_numpy().astype(np.int64)
-
-
-def totals(distinct: Array, counts: Array) -> Array:
-    """The sum over all units."""
-    return np.asarray((distinct * counts[:, None]).sum(axis=0))
 
 
 def bootstrap(samples: Sequence[Sample], replicates: int, seed: int) -> list[Array]:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..storage.files import seed_for
-from .resampling import Sample, chunks, fixed_point, totals
+from .resampling import Sample, chunks, fixed_point
+from .rows import totals
 
 Array = npt.NDArray[Any]
 #: Values closer than this, as a share, are ties.
