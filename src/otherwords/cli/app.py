@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from .._version import __version__
 from ..errors import OtherwordsError
-from . import answer, cache, check, compare, list_plugins, report, reproduce, run, score, vary
+from . import answer, audit, cache, check, compare, list_plugins, report, reproduce, run, score, vary
 
 
 class Commands(TyperGroup):
@@ -61,6 +61,7 @@ app.command("check")(check.check)
 app.command("answer")(answer.answer)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
+app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)
 app.command("list")(list_plugins.list_plugins)

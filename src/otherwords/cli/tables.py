@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -38,7 +38,9 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
 
 def shown(number: float, score: Score | Difference, sign: str = "") -> str:
     """A share in per cent to a tenth, another number to three places."""
-    return f"{100 * number:{sign}.1f}" if score.unit == "share" else f"{number:{sign}.3f}"
+    if score.unit == "share":
+        return f"{round(100 * number, 1) + 0.0:{sign}.1f}"  # never -0.0
+    return f"{round(number, 3) + 0.0:{sign}.3f}"
 
 
 def difference_table(found: Sequence[Difference], confidence: float) -> Table:
@@ -91,6 +93,16 @@ def p_value(p: float | None) -> str:
     if p is None:
         return "–"
     return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def frame_table(frame: Any) -> Table:
+    """Any table, as it is."""
+    table = Table(header_style="bold")
+    for name in frame.columns:
+        table.add_column(Text(name), overflow="fold")
+    for row in frame.rows():
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    return table
 
 
 def cell_table(name: str, cells: Sequence[Cell]) -> Table:

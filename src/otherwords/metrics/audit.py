@@ -7,14 +7,43 @@ a weakness of the models, its labels should be looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
+from ..errors import UnknownName
+from ..problem import Task, get_task
+from ..storage import tables
 from .across import are_hard, are_never_right
 from .aligning import aligned
 from .metric import Array
+from .pairing import Source, load
+from .reading import read
 from .splitting import with_model
 from .table import Answers
+
+#: The lists there are, by name.
+LISTS = ("never-right", "hard-cases", "hard-always")
+
+
+def audit(
+    answers: Source, which: str = "never-right", *, task: str | Task = "", out: str | Path | None = None
+) -> pl.DataFrame:
+    """Make one of the lists of an answers table, and write it to `out` if there is one."""
+    if which not in LISTS:
+        raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
+    if out:
+        tables.refuse_unwritable(out)
+    labels = get_task(task).labels if task else ()
+    sides = sorted(load(answers), key=lambda side: side.name)
+    for side in sides:
+        read(side.frame, labels, side.place)
+    models = aligned([side.frame for side in sides], labels)
+    chosen = are_never_right(models) if which == "never-right" else are_hard(models, which == "hard-always")
+    found = _listed(models, chosen)
+    if out:
+        tables.write([found], out)
+    return found
 
 
 def list_hard_cases(answers: pl.DataFrame, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:

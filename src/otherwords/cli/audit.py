@@ -1,0 +1,51 @@
+"""otherwords audit"""
+
+from __future__ import annotations
+
+import json as json_library
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import console, say
+from .tables import frame_table
+
+
+def audit(
+    answers: Annotated[
+        str, typer.Argument(metavar="ANSWERS", help="An answers table: a file, a run folder, or - for standard input.")
+    ],
+    which: Annotated[
+        str,
+        typer.Option(
+            "--list",
+            metavar="LIST",
+            help="never-right: no model is right on any variant; hard-cases: every model is right on the original, and "
+            "wrong on a variant; hard-always: on every variant.",
+        ),
+    ] = "never-right",
+    task: Annotated[
+        str,
+        typer.Option("--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the table."),
+    ] = "",
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="FILE", help="Write the list there: .jsonl, .csv, ..., or -.")
+    ] = "",
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """List the problems that all models trip over, for somebody to look at.
+
+    With every model's answers and whatever came along with the problems, such as annotators' labels: of the 31 seeds
+    that no model of the MERGE paper got right, only 29 % had the right label.
+    """
+    from ..metrics.audit import audit as find
+
+    found = find(answers, which, task=task, out=out or None)
+    if json:
+        typer.echo(json_library.dumps(found.to_dicts(), indent=2, ensure_ascii=False))
+    elif not quiet and out != "-":
+        if found.height:
+            console().print(frame_table(found))
+        say(f"{found.height:,} problems: {which}")

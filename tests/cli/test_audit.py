@@ -1,0 +1,48 @@
+"""otherwords audit: the problems that every model trips over, with what came along."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def answers(write_jsonl, place):
+    """Two models: nobody is right on a variant of a; both are right on b, but not on one variant; c is easy."""
+    given = {"a": "xxx", "b": "yxy", "c": "yyy"}
+    rows = [
+        {"model": model, "bucket": bucket, "variant": f"{bucket}{i}" if i else None, "gold": "y", "pred": pred,
+         "annotators": "y x y"}
+        for model in ("m", "n") for bucket, preds in given.items() for i, pred in enumerate(preds)
+    ]  # fmt: skip
+    return write_jsonl(place / "answers.jsonl", rows)
+
+
+def test_the_lists(cli, answers):
+    [never] = json.loads(cli("audit", answers, "--json").stdout)
+    assert never == {
+        "bucket": "a",
+        "gold": "y",
+        "variants": 2,
+        "pred:m": "x",
+        "right:m": 0,
+        "pred:n": "x",
+        "right:n": 0,
+        "annotators": "y x y",
+    }
+    [hard] = json.loads(cli("audit", answers, "--list", "hard-cases", "--json").stdout)
+    assert (hard["bucket"], hard["right:m"]) == ("b", 1)
+    assert json.loads(cli("audit", answers, "--list", "hard-always", "--json").stdout) == []
+
+
+def test_for_people_and_into_a_file(cli, answers, place):
+    result = cli("audit", answers, "-o", "list.csv")
+    assert "annotators" in result.stdout
+    assert "1 problems: never-right" in result.stderr
+    assert (place / "list.csv").read_text().startswith("bucket,gold,variants,pred:m")
+
+
+def test_wrong_usage(cli, answers):
+    assert "there are: never-right, hard-cases" in cli("audit", answers, "--list", "all", rc=2).stderr
+    assert "absent.jsonl" in cli("audit", "absent.jsonl", rc=2).stderr
