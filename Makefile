@@ -11,7 +11,7 @@ demo: $(VENV)/.core
 	@$(BIN)/otherwords run quickstart.toml
 
 test: $(VENV)/.test lint
-	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy
