@@ -9,7 +9,7 @@ import platform
 import sys
 from pathlib import Path
 
-NAMES = ("metrics", "intervals", "invariance", "memory", "startup")
+NAMES = ("metrics", "intervals", "invariance", "comparison", "memory", "startup")
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ from .metrics.pairing import Source, load, two_groups
 from .metrics.reading import read
 from .metrics.table import Answers
 from .problem import Task, get_task
+from .progress import current
 from .significance.means import t_test
 
 Array = npt.NDArray[Any]
@@ -50,6 +51,7 @@ def compare_groups(
     if lenient:  # what is said of the originals is the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     found = []
+    current().start("compare")
     for side in load(answers):
         read(side.frame, labels, side.place)
         for one, other, pair in two_groups(side.frame, column, labels, matched):
@@ -57,6 +59,7 @@ def compare_groups(
             _say_if_sizes_differ(pair, names)
             _say_if_shared(pair, names, matched)
             found += differences(chosen, pair, names, side.name, settings, lenient, shared=matched)
+    current().done()
     return finished(found + _over_models(found, matched), settings, out)
 
 

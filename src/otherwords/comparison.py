@@ -20,6 +20,7 @@ from .metrics.pairing import Side, Source, two_models
 from .metrics.reading import read
 from .metrics.splitting import groups
 from .problem import Task, get_task
+from .progress import current
 from .significance.multiple import adjust
 from .storage import tables
 
@@ -60,7 +61,9 @@ def compare(
         read(side.frame, labels, side.place)  # a wrong row is told as the user counts it, before any is left out
     names = [side.name for side in both]
     found: list[Difference] = []
-    for group, pair in _shared_groups(both, by):
+    parts = list(_shared_groups(both, by))
+    current().start("compare", len(parts) * len(chosen))
+    for group, pair in parts:
         try:
             asked = aligned(pair, labels, about=group)
             labels = labels or asked[0].labels  # as in the whole, so that a group has no label set of its own
@@ -69,6 +72,7 @@ def compare(
             if group is None:
                 raise
             warnings.warn(f"{group}: not compared: {error}", stacklevel=2)
+    current().done()
     return finished(found, settings, out)
 
 

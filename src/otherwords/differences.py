@@ -14,6 +14,7 @@ from .choices import Settings, by_reason, number, title
 from .errors import Unmeasurable
 from .metrics.metric import Metric, as_metric
 from .metrics.table import Answers
+from .progress import current
 from .registry import Bound
 from .significance.beside import Minus, apart, beside
 from .significance.intervals import bca, percentile
@@ -85,6 +86,7 @@ def differences(
     drawn = bootstrap([one.sample for one in gathered], settings.replicates, settings.seed)
     found = []
     for one, values in zip(gathered, drawn, strict=True):
+        current().advance(1)
         found += _told(one, values, pair[0], names, group, settings, shared)
     return found
 

@@ -9,7 +9,6 @@ import typer
 
 from . import options as opt
 from .display import console, say
-from .tables import frame_table
 
 
 def audit(
@@ -41,6 +40,7 @@ def audit(
     that no model of the MERGE paper got right, only 29 % had the right label.
     """
     from ..metrics.audit import audit as find
+    from .tables import frame_table
 
     found = find(answers, which, task=task, out=out or None)
     if json:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import console
-from .tables import difference_table
+from .display import bars, console
 
 
 def compare(
@@ -61,6 +60,7 @@ def compare(
     from ..between import compare_groups
     from ..comparison import compare as compare_models
     from ..errors import BadInput
+    from .tables import difference_table
 
     settings: dict[str, Any] = {
         "task": task, "seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval,
@@ -71,10 +71,11 @@ def compare(
         raise BadInput("--between compares groups of one table", fix="leave out the second table, --model and --by")
     if matched and not between:
         raise BadInput("--matched belongs to --between COLUMN")
-    if between:
-        found = compare_groups(answers, between, using, matched=matched, **settings)
-    else:
-        found = compare_models(answers, other or None, using, models=model, by=by, **settings)
+    with bars(quiet or json):
+        if between:
+            found = compare_groups(answers, between, using, matched=matched, **settings)
+        else:
+            found = compare_models(answers, other or None, using, models=model, by=by, **settings)
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     elif not quiet and out != "-":

@@ -10,7 +10,6 @@ import typer
 
 from . import options as opt
 from .display import console, say
-from .tables import cell_table
 
 
 def reproduce(
@@ -29,6 +28,7 @@ def reproduce(
     Shows what is printed, what their data give today, the difference, and the reason where it is known.
     """
     from ..papers.reproduction import chosen, reproduce, summary
+    from .tables import cell_table
 
     cells = chosen(reproduce(paper, data), table)
     if json:

@@ -10,7 +10,6 @@ import typer
 
 from . import options as opt
 from .display import bars, console, say, sentence
-from .tables import score_table
 
 
 def run(
@@ -68,6 +67,7 @@ def run(
     from ..gates import enforce, refuse_unknown
     from ..runner import run as run_study
     from ..study import read_study
+    from .tables import score_table
 
     given: dict[str, Any] = {
         "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,

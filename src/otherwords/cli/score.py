@@ -11,7 +11,6 @@ import typer
 
 from . import options as opt
 from .display import console
-from .tables import score_table
 
 
 def score(
@@ -51,6 +50,7 @@ def score(
     """
     from ..gates import enforce, refuse_unknown
     from ..pipeline import score as measure
+    from .tables import score_table
 
     if require:
         refuse_unknown(require, metric)
