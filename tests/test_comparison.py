@@ -340,3 +340,28 @@ def test_test_sets_are_cut_to_what_both_answered(two: list[pl.DataFrame], tmp_pa
     wrong.write_csv(tmp_path / "test.csv")
     with pytest.raises(BadInput, match=r"test item 5: gold: .*different right answers"):
         compare(*two, [spec], task="nli", **FEW)
+
+
+def test_a_part_that_rests_on_one_cluster_has_no_interval(two: list[pl.DataFrame]) -> None:
+    """All originals are sure but one: the bin of small margins is about that one."""
+    unsure = pl.col("bucket") == "b0"
+    p = {"entailment": 0.4, "neutral": 0.35, "contradiction": 0.25}
+    sure = [
+        pl.when(unsure).then(p[name]).otherwise(0.9 if name == "neutral" else 0.05).alias(f"p:{name}")
+        for name in LABELS
+    ]
+    found = {one.metric: one for one in compare(*(t.with_columns(sure) for t in two), ["flips_by_margin"], **FEW)}
+    one = found["flips_by_margin:[0.0,0.2)"]
+    assert (one.low, one.high, one.p_swap, one.p_bootstrap, one.n_units) == (None, None, None, None, 1)
+    assert found["flips_by_margin:[0.8,1.0]"].n_units == 39
+
+
+def test_empty_clusters_are_none(two: list[pl.DataFrame]) -> None:
+    [expected] = compare(*two, ["flip_rate"], **FEW)
+    [found] = compare(two[0].with_columns(cluster=pl.lit("")), two[1], ["flip_rate"], **FEW)
+    assert (found.low, found.high, found.p_swap) == (expected.low, expected.high, expected.p_swap)
+
+
+def test_a_metric_named_twice_is_told_once(two: list[pl.DataFrame]) -> None:
+    assert [one.metric for one in compare(*two, ["flip_rate", "flip_rate"], **FEW)] == ["flip_rate"]
+    assert [one.metric for one in ow.score(two[0], ["pa", "pa(at=0.9)"], replicates=5)] == ["pa"]

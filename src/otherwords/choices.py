@@ -50,12 +50,10 @@ def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
     The second value tells whether they were chosen for the user, so that one may be left out where the table lacks what
     it needs, and need not be explained where it has nothing to measure.
     """
-    if "all" not in using:
-        return [metrics.make(name) for name in using or USUAL], not using
-    named = [metrics.make(name) for name in using if name != "all"]
-    known = [plugin for plugin in metrics if ... not in plugin.options().values()]
-    every = [metrics.make(plugin.full_name) for plugin in known]
-    return every + [one for one in named if one.signature not in {other.signature for other in every}], True
+    known = [plugin.full_name for plugin in metrics if ... not in plugin.options().values()] if "all" in using else []
+    named = [*known, *(name for name in using or USUAL if name != "all")]
+    chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}
+    return list(reversed(chosen.values())), not using or "all" in using
 
 
 def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:

@@ -16,9 +16,11 @@ from .metrics.metric import Metric, as_metric
 from .metrics.table import Answers
 from .progress import current
 from .registry import Bound
+from .scoring import evidence_of
 from .significance.beside import Minus, apart, beside
 from .significance.intervals import bca, percentile
 from .significance.resampling import Sample, bootstrap
+from .significance.rows import by_cluster
 from .significance.swapping import exchange_test, swap_test
 
 Array = npt.NDArray[Any]
@@ -29,7 +31,8 @@ class Difference:
     """One metric of two models (or groups): both values, the first minus the second, and what may be said of it.
 
     `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
-    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences told together.
+    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences told together. `n_units`
+    and `n_answers` are those of the model that has fewer, or of both groups together.
     `p_t` is of a t test over several models' scores, where groups are compared.
     """
 
@@ -98,8 +101,9 @@ class _Pair:
     titles: list[str]
     sample: Sample
     values: tuple[Array, Array]
-    n_units: int
-    n_answers: int
+    n_clusters: Array
+    n_units: Array
+    n_answers: Array
 
 
 def _gather(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
@@ -116,15 +120,21 @@ def _gather(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
     beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
     if (max if shared else min)(sample.n, beyond) < 2:
         raise Unmeasurable("fewer than two clusters have something to say", where=bound.plugin.name)
-    used = [row[:, -1] > 0 for row in rows]
-    evidence = [int(one.evidence(metric.uses)[mine].sum()) for one, mine in zip(pair, used, strict=True)]
-    units = int((used[0] | used[1]).sum()) if shared else int(used[0].sum() + used[1].sum())
     values = Minus(metric).both(sample.totals())
-    answers = max(evidence) if shared else sum(evidence)
-    if outside is not None and not units:
-        units = answers = len(np.intersect1d(outside[0].names, outside[1].names))
     titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
-    return _Pair(bound, metric, titles, sample, values, units, answers)
+    counts = [_counted(metric, row, one, len(titles)) for row, one in zip(rows, pair, strict=True)]
+    if outside is not None and not counts[0].any():
+        items = len(np.intersect1d(outside[0].names, outside[1].names))
+        counts = [np.full((3, len(titles)), items)] * 2
+    units, answers = (np.minimum(*counts) if shared else np.add(*counts))[1:]
+    return _Pair(bound, metric, titles, sample, values, np.minimum(*counts)[0], units, answers)
+
+
+def _counted(metric: Metric, rows: Array, data: Answers, parts: int) -> Array:
+    """Clusters, buckets and answers that each part is about, for one of the two."""
+    evidence = np.ascontiguousarray(np.broadcast_to(evidence_of(metric, rows, data), (len(rows), parts)))
+    clusters = (by_cluster(evidence, data.cluster) > 0).sum(axis=0)
+    return np.stack([clusters, (evidence > 0).sum(axis=0), evidence.sum(axis=0)])
 
 
 def _told(
@@ -138,6 +148,8 @@ def _told(
     signature = f"{one.bound.signature} test={how} {settings.signature(one.metric, data, 'difference')}"
     beyond = _beyond_zero(drawn)
     values = one.sample.value()
+    alone = one.n_clusters < 2  # of the model that has fewer: nothing can be said of how it would vary
+    low, high, swapped, beyond = (np.where(alone, np.nan, told) for told in (low, high, swapped, beyond))
     found = []
     for i, name in enumerate(one.titles):
         found.append(
@@ -154,8 +166,8 @@ def _told(
                 high=number(high[i]),
                 p_swap=number(swapped[i]),
                 p_bootstrap=number(beyond[i]),
-                n_units=one.n_units,
-                n_answers=one.n_answers,
+                n_units=int(one.n_units[i]),
+                n_answers=int(one.n_answers[i]),
                 unit="share" if one.metric.share else "number",
             )
         )
@@ -166,5 +178,5 @@ def _beyond_zero(drawn: Array) -> Array:
     """Twice the smaller share of bootstrap differences on one side of zero, zero itself on both, and never 0."""
     defined = (~np.isnan(drawn)).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        side = np.minimum((drawn <= 0).sum(axis=0), (drawn >= 0).sum(axis=0))
+        side = np.minimum((drawn <= 1e-12).sum(axis=0), (drawn >= -1e-12).sum(axis=0))  # zero but for rounding is zero
     return np.where(defined > 0, np.minimum(1.0, 2 * (1 + side) / (defined + 1)), np.nan)

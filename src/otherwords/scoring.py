@@ -104,7 +104,7 @@ def _gather(
     outside = metric.outside(data) if metric.outside else None
     names = metric.part_names(data)
     sample = sample_of(metric, rows, cluster, bound.plugin.full_name, outside, parts=bool(metric.parts))
-    evidence = _evidence(metric, rows, data, len(models))
+    evidence = evidence_of(metric, rows, data, len(models))
     if outside is not None and not evidence.any():
         evidence, cluster = np.ones((len(outside.rows), 1), dtype=np.int64), clusters_of(outside)
     evidence = np.broadcast_to(evidence, (len(evidence), len(names)))
@@ -120,7 +120,7 @@ def _gather(
     )
 
 
-def _evidence(metric: Metric, rows: Array, data: Answers, models: int) -> Array:
+def evidence_of(metric: Metric, rows: Array, data: Answers, models: int = 1) -> Array:
     """How many answers of each unit count: one column, or one for each part."""
     if metric.counted:
         return metric.counted(rows).astype(np.int64)

@@ -135,3 +135,20 @@ def test_unequal_groups_of_unequal_spread_do_not_make_it_reject() -> None:
         [p] = exchange_test(apart(RATE, rows, [np.arange(30), np.arange(300)], "x"), 199, seed)
         found.append(float(p))
     assert np.mean(np.array(found) <= 0.05) <= 0.09
+
+
+@pytest.mark.parametrize(("units", "count", "one", "other"), [(5, 97, 33, 31), (5, 13, 6, 5), (6, 1000, 501, 500)])
+def test_p_is_never_below_what_so_few_units_can_give(units: int, count: int, one: int, other: int) -> None:
+    """Units all alike have no spread; rounding must not make one. Identity and the full swap tie: at least 2 / 2^n."""
+    rows = [np.tile([[flips, count]], (units, 1)) for flips in (one, other)]
+    share = [np.tile([[(f * f + (count - f) ** 2) / count**2, 1.0]], (units, 1)) for f in (one, other)]
+    for pair in (rows, share):
+        [p] = swap_test(beside(RATE, pair, np.arange(units), "x"), 4_000, 1)
+        assert p >= 2 / 2**units * 0.8
+
+
+def test_random_fractions_of_four_units_tie_with_their_full_swap() -> None:
+    for seed in range(60):
+        rows = np.random.default_rng(seed).random((2, 4, 2))
+        [p] = swap_test(beside(RATE, list(rows), np.arange(4), "x"), 2_000, seed)
+        assert p >= 0.125 * 0.8

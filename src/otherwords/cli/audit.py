@@ -43,7 +43,7 @@ def audit(
     from .tables import frame_table
 
     found = find(answers, which, task=task, out=out or None)
-    if json:
+    if json and out != "-":  # which has the same as JSON lines
         typer.echo(json_library.dumps(found.to_dicts(), indent=2, ensure_ascii=False))
     elif not quiet and out != "-":
         if found.height:

@@ -76,7 +76,7 @@ def compare(
             found = compare_groups(answers, between, using, matched=matched, **settings)
         else:
             found = compare_models(answers, other or None, using, models=model, by=by, **settings)
-    if json:
+    if json and out != "-":  # which has the same as JSON lines
         typer.echo(json_library.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     elif not quiet and out != "-":
         console().print(difference_table(found, confidence))

@@ -67,7 +67,7 @@ def score(
         rejected=rejected,
         out=out or None,
     )
-    if json:
+    if json and out != "-":  # which has the same as JSON lines
         typer.echo(json_library.dumps([asdict(one) for one in scores], indent=2, ensure_ascii=False))
     elif not quiet and out != "-":
         console().print(score_table(scores, confidence))

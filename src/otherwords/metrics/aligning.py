@@ -75,12 +75,15 @@ def _check_same(first: pl.DataFrame, other: pl.DataFrame) -> None:
 
 def _clustered_alike(cut: Sequence[pl.DataFrame]) -> Sequence[pl.DataFrame]:
     """Give all the clusters of the table that tells most of them."""
-    told = [one for one in cut if "cluster" in one.columns and one["cluster"].null_count() < one.height]
+    named = pl.col("cluster").cast(pl.String).replace("", None)
+    cut = [one.with_columns(named) if "cluster" in one.columns else one for one in cut]
+    original = cut[0][_VARIANT] == ""  # a bucket belongs where its original belongs
+    told = [one for one in cut if "cluster" in one.columns and one["cluster"].filter(original).count()]
     if not told:
         return cut
-    best = min(told, key=lambda one: one["cluster"].null_count())
+    best = min(told, key=lambda one: one["cluster"].filter(original).null_count())
     for one in told:
-        pairs = pl.DataFrame({"a": best["cluster"].cast(pl.String), "b": one["cluster"].cast(pl.String)}).drop_nulls()
+        pairs = pl.DataFrame({"a": best["cluster"], "b": one["cluster"]}).filter(original).drop_nulls()
         if pairs.n_unique() != pairs["a"].n_unique() or pairs.n_unique() != pairs["b"].n_unique():
             mine, theirs = best["model"][0], one["model"][0]
             warnings.warn(f"{mine} and {theirs} tell different clusters; those of {mine} are taken", stacklevel=4)

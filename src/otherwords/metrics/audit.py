@@ -84,4 +84,5 @@ def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:
     for one in models:
         pred = one.frame["pred"].gather(one.originals)
         table = table.with_columns(pred.alias(f"pred:{one.model}"), pl.Series(f"right:{one.model}", one.variants[0]))
+    along = along.rename({name: f"input_{name}" for name in along.columns if name in table.columns})
     return pl.concat([table, along], how="horizontal").filter(pl.Series(chosen)).sort("bucket")

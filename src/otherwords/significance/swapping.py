@@ -18,8 +18,10 @@ from .resampling import Sample, chunks, fixed_point
 from .rows import totals
 
 Array = npt.NDArray[Any]
-#: Values closer than this, as a share, are ties.
-_TIE = 1e-9
+#: Statistics closer than this, as a share, are ties: slopes are differences of two values, and no better than that.
+_TIE = 1e-6
+#: Variances below this share of what they are the remainder of are rounding.
+_NOISE = 1e-12
 #: Units times replicates that are held at a time.
 _AT_ONCE = 4_000_000
 
@@ -103,12 +105,12 @@ def _variance(slope: Array, sums: Array, products: Array, sizes: tuple[int, int]
     width = slope.shape[1]
     one, other = np.triu_indices(width)
     twice = np.where(one == other, 1.0, 2.0)
-    squares = (slope[:, one] * slope[:, other] * twice * products).sum(axis=1)
+    terms = slope[:, one] * slope[:, other] * twice * products
     moved = slope * sums
-    if not apart:
-        return np.asarray(squares - moved.sum(axis=1) ** 2 / sizes[0])
     halves = moved[:, : width // 2].sum(axis=1), moved[:, width // 2 :].sum(axis=1)
-    return np.asarray(squares - halves[0] ** 2 / sizes[0] - halves[1] ** 2 / sizes[1])
+    means = halves[0] ** 2 / sizes[0] + halves[1] ** 2 / sizes[1] if apart else (halves[0] + halves[1]) ** 2 / sizes[0]
+    left = terms.sum(axis=1) - means
+    return np.where(left <= _NOISE * np.abs(terms).sum(axis=1), 0.0, left)
 
 
 def _slopes(pair: Sample, sums: Array) -> Iterator[Array]:
@@ -127,9 +129,8 @@ def _slopes(pair: Sample, sums: Array) -> Iterator[Array]:
 
 def _over(difference: Array, error: Array) -> Array:
     """Divide; a difference without any error is infinite, and none stays none."""
-    tiny = 1e-7 * np.maximum(np.abs(difference), 1e-3)
     with np.errstate(invalid="ignore", divide="ignore"):
-        told = np.where(error > tiny, difference / error, np.where(np.abs(difference) > _TIE, np.inf, 0.0))
+        told = np.where(error > 0, difference / error, np.where(np.abs(difference) > _NOISE, np.inf, 0.0))
     return np.where(np.isnan(difference), np.nan, told)
 
 
