@@ -13,15 +13,15 @@ import numpy.typing as npt
 
 from ._version import __version__
 from .choices import Settings, choose
-from .comparison import finished, refuse_unwritable
+from .comparison import finished
 from .differences import Difference, differences
 from .metrics.metric import as_metric
 from .metrics.pairing import Source, load, two_groups
-from .metrics.reading import read
 from .metrics.table import Answers
 from .problem import Task, get_task
 from .progress import current
 from .significance.means import t_test
+from .storage import tables
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +44,7 @@ def compare_groups(
     `matched` looks only at buckets that have variants in both groups, and pairs them; else the groups are taken as
     samples of different problems, as they mostly are. The model is the difference's `group`.
     """
-    refuse_unwritable(out)
+    tables.refuse_unwritable(out)
     settings = Settings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
@@ -53,8 +53,8 @@ def compare_groups(
     found = []
     current().start("compare")
     for side in load(answers):
-        read(side.frame, labels, side.place)
-        for one, other, pair in two_groups(side.frame, column, labels, matched):
+        known = side.read(labels).labels
+        for one, other, pair in two_groups(side.frame, column, known, matched):
             names = [one, other]
             _say_if_sizes_differ(pair, names)
             _say_if_shared(pair, names, matched)

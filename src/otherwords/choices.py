@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ._version import __version__
-from .errors import BadInput
-from .metrics.metric import Metric, ratio
+from .errors import BadInput, Unmeasurable
+from .metrics.metric import Metric, as_metric, ratio
 from .metrics.table import Answers
 from .registry import Bound, metrics
 from .significance.intervals import KINDS
 
+Gathered = TypeVar("Gathered")
 #: What is measured where nobody says what: the numbers of the papers that need nothing but labels.
 USUAL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa")
 
@@ -72,6 +74,30 @@ def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:
 def is_rate(metric: Metric) -> bool:
     """Whether a metric is a share of units, with 0 and 1 for its ends."""
     return metric.rate or metric.combine is ratio
+
+
+def gather(
+    chosen: Sequence[Bound], lenient: bool, said: str, work: Callable[[Bound, Metric], Gathered | None]
+) -> list[Gathered]:
+    """Do the work for each metric; where it needs what the answers lack, complain, or (`lenient`) leave it out.
+
+    What is left out is said, after the words in `said`. Work may give None for a metric that it does not concern.
+    """
+    found: list[Gathered] = []
+    left_out: dict[str, list[str]] = {}
+    for bound in chosen:
+        try:
+            one = work(bound, as_metric(bound.function))
+        except Unmeasurable as error:
+            if not lenient:
+                raise
+            left_out.setdefault(error.message, []).append(bound.plugin.name)
+            continue
+        if one is not None:
+            found.append(one)
+    if left_out:
+        warnings.warn(f"{said}: {by_reason(left_out)}", stacklevel=4)
+    return found
 
 
 def by_reason(names: Mapping[str, Sequence[str]]) -> str:

@@ -7,9 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
-import numpy.typing as npt
 import polars as pl
 
 from .choices import Settings, choose
@@ -17,14 +15,11 @@ from .differences import Difference, differences
 from .errors import BadInput
 from .metrics.aligning import aligned
 from .metrics.pairing import Side, Source, two_models
-from .metrics.reading import read
 from .metrics.splitting import groups
 from .problem import Task, get_task
 from .progress import current
 from .significance.multiple import adjust
 from .storage import tables
-
-Array = npt.NDArray[Any]
 
 
 def compare(
@@ -52,13 +47,13 @@ def compare(
     >>> found.value, found.other_value, found.difference, found.n_units
     (0.5, 1.0, -0.5, 2)
     """
-    refuse_unwritable(out)
+    tables.refuse_unwritable(out)
     settings = Settings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     both = two_models(answers, other, models)
     for side in both:
-        read(side.frame, labels, side.place)  # a wrong row is told as the user counts it, before any is left out
+        side.read(labels)  # a wrong row is told as the user counts it, before any is left out
     names = [side.name for side in both]
     found: list[Difference] = []
     parts = list(_shared_groups(both, by))
@@ -83,12 +78,6 @@ def _shared_groups(both: Sequence[Side], by: Sequence[str]) -> Iterator[tuple[st
             yield group, [some[group] for some in parts]
         else:
             warnings.warn(f"only one of the models has answers in {group}", stacklevel=3)
-
-
-def refuse_unwritable(out: str | Path | None) -> None:
-    """Complain of a name that cannot be written to before any work is done for it."""
-    if out:
-        tables.refuse_unwritable(out)
 
 
 def finished(found: list[Difference], settings: Settings, out: str | Path | None) -> list[Difference]:

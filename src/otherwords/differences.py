@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .choices import Settings, by_reason, number, title
+from .choices import Settings, gather, number, title
 from .errors import Unmeasurable
-from .metrics.metric import Metric, as_metric
+from .metrics.metric import Metric
 from .metrics.table import Answers
 from .progress import current
 from .registry import Bound
@@ -20,7 +19,6 @@ from .scoring import evidence_of
 from .significance.beside import Minus, apart, beside
 from .significance.intervals import bca, percentile
 from .significance.resampling import Sample, bootstrap
-from .significance.rows import by_cluster
 from .significance.swapping import exchange_test, swap_test
 
 Array = npt.NDArray[Any]
@@ -70,22 +68,12 @@ def differences(
 
     `lenient` leaves out metrics that need what the tables lack, instead of complaining, and says which.
     """
-    gathered: list[_Pair] = []
-    left_out: dict[str, list[str]] = {}
-    for bound in chosen:
-        metric = as_metric(bound.function)
-        if lenient and (metric.across or not metric.compared):
-            continue
-        try:
-            one = _gather(bound, chosen, metric, pair, shared)
-        except Unmeasurable as error:
-            if not lenient:
-                raise
-            left_out.setdefault(error.message, []).append(bound.plugin.name)
-            continue
-        gathered.append(one)
-    if left_out:
-        warnings.warn(f"not compared: {by_reason(left_out)}", stacklevel=3)
+
+    def work(bound: Bound, metric: Metric) -> _Pair | None:
+        skipped = lenient and (metric.across or not metric.compared)
+        return None if skipped else _paired(bound, chosen, metric, pair, shared)
+
+    gathered = gather(chosen, lenient, "not compared", work)
     drawn = bootstrap([one.sample for one in gathered], settings.replicates, settings.seed)
     found = []
     for one, values in zip(gathered, drawn, strict=True):
@@ -106,7 +94,7 @@ class _Pair:
     n_answers: Array
 
 
-def _gather(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
+def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
     if metric.across:
         raise Unmeasurable("it is about all models together", where=bound.plugin.name)
     rows = [metric.statistics(one) for one in pair]
@@ -122,19 +110,12 @@ def _gather(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
         raise Unmeasurable("fewer than two clusters have something to say", where=bound.plugin.name)
     values = Minus(metric).both(sample.totals())
     titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
-    counts = [_counted(metric, row, one, len(titles)) for row, one in zip(rows, pair, strict=True)]
+    counts = [evidence_of(metric, row, one.cluster, one, len(titles)) for row, one in zip(rows, pair, strict=True)]
     if outside is not None and not counts[0].any():
         items = len(np.intersect1d(outside[0].names, outside[1].names))
         counts = [np.full((3, len(titles)), items)] * 2
     units, answers = (np.minimum(*counts) if shared else np.add(*counts))[1:]
     return _Pair(bound, metric, titles, sample, values, np.minimum(*counts)[0], units, answers)
-
-
-def _counted(metric: Metric, rows: Array, data: Answers, parts: int) -> Array:
-    """Clusters, buckets and answers that each part is about, for one of the two."""
-    evidence = np.ascontiguousarray(np.broadcast_to(evidence_of(metric, rows, data), (len(rows), parts)))
-    clusters = (by_cluster(evidence, data.cluster) > 0).sum(axis=0)
-    return np.stack([clusters, (evidence > 0).sum(axis=0), evidence.sum(axis=0)])
 
 
 def _told(

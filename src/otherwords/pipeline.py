@@ -153,8 +153,7 @@ def score(
     (0.5, 1, 2)
     """
     source = "the answers"
-    if out:
-        tables.refuse_unwritable(out)
+    tables.refuse_unwritable(out)
     if not isinstance(answers, pl.DataFrame):
         source, answers = str(answers), tables.read(answers)
     settings = Settings(seed, replicates, confidence, interval)

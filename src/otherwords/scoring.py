@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .choices import Settings, by_reason, is_rate, number, title
-from .errors import Unmeasurable
-from .metrics.metric import Metric, Outside, as_metric
+from .choices import Settings, gather, is_rate, number, title
+from .metrics.metric import Metric, Outside
 from .metrics.table import Answers
 from .problem import ALL_MODELS, Score
 from .registry import Bound
 from .significance.intervals import bca, percentile
 from .significance.resampling import Sample, bootstrap
-from .significance.rows import by_cluster, clusters_of, collapse
+from .significance.rows import by_cluster, collapse
 from .significance.shares import wilson
 
 Array = npt.NDArray[Any]
@@ -53,21 +52,12 @@ def measure(
 
     `lenient` leaves out metrics that need what the table lacks, instead of complaining, and says which.
     """
-    measured: list[Measured] = []
-    left_out: dict[str, list[str]] = {}
-    for one in chosen:
-        metric = as_metric(one.function)
-        if bool(metric.across) != bool(models):
-            continue
-        try:
-            measured.append(_gather(one, chosen, metric, data, models))
-        except Unmeasurable as error:
-            if not lenient:
-                raise
-            left_out.setdefault(error.message, []).append(one.plugin.name)
     model = ALL_MODELS if models else data.model
-    if left_out:
-        warnings.warn(f"{model}: not measured: {by_reason(left_out)}", stacklevel=3)
+
+    def work(bound: Bound, metric: Metric) -> Measured | None:
+        return _measured(bound, chosen, metric, data, models) if bool(metric.across) == bool(models) else None
+
+    measured = gather(chosen, lenient, f"{model}: not measured", work)
     told = [one for one in measured if _can_vary(one)]
     values = bootstrap([one.sample for one in told], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(told, values, strict=True)}
@@ -86,46 +76,38 @@ def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ())
     return rows, np.arange(len(rows)) if metric.across == "models" else data.cluster
 
 
-def sample_of(
-    metric: Metric, rows: Array, cluster: Array, name: str, outside: Outside | None = None, parts: bool = False
-) -> Sample:
+def sample_of(metric: Metric, rows: Array, cluster: Array, name: str, outside: Outside | None = None) -> Sample:
     """Sum by cluster and tell equal rows once; clusters that have nothing to say are not drawn."""
     units = by_cluster(rows, cluster)
-    told = collapse(units[units[:, -1] > 0])
-    combine = metric.combine if parts else lambda totals: np.asarray(metric.combine(totals))[..., None]
-    beyond = None if outside is None else collapse(by_cluster(outside.rows, clusters_of(outside)))
-    return Sample(*told, combine, name, beyond)
+    beyond = None if outside is None else collapse(by_cluster(outside.rows, outside.clusters))
+    return Sample(*collapse(units[units[:, -1] > 0]), metric.by_part, name, beyond)
 
 
-def _gather(
+def _measured(
     bound: Bound, chosen: Sequence[Bound], metric: Metric, data: Answers, models: Sequence[Answers]
 ) -> Measured:
     rows, cluster = statistics_of(metric, data, models)
     outside = metric.outside(data) if metric.outside else None
-    names = metric.part_names(data)
-    sample = sample_of(metric, rows, cluster, bound.plugin.full_name, outside, parts=bool(metric.parts))
-    evidence = evidence_of(metric, rows, data, len(models))
-    if outside is not None and not evidence.any():
-        evidence, cluster = np.ones((len(outside.rows), 1), dtype=np.int64), clusters_of(outside)
-    evidence = np.broadcast_to(evidence, (len(evidence), len(names)))
-    clusters = (by_cluster(np.ascontiguousarray(evidence), cluster) > 0).sum(axis=0).tolist()
-    return Measured(
-        bound,
-        [title(bound, chosen, part) for part in names],
-        metric,
-        sample,
-        clusters,
-        (evidence > 0).sum(axis=0).tolist(),
-        evidence.sum(axis=0).tolist(),
-    )
+    titles = [title(bound, chosen, part) for part in metric.part_names(data)]
+    sample = sample_of(metric, rows, cluster, bound.plugin.full_name, outside)
+    counts = evidence_of(metric, rows, cluster, data, len(titles), len(models))
+    if outside is not None and not counts.any():
+        items = len(outside.rows)
+        counts = np.array([[len(np.unique(outside.clusters))], [items], [items]])
+    return Measured(bound, titles, metric, sample, *counts.tolist())
 
 
-def evidence_of(metric: Metric, rows: Array, data: Answers, models: int = 1) -> Array:
-    """How many answers of each unit count: one column, or one for each part."""
+def evidence_of(metric: Metric, rows: Array, cluster: Array, data: Answers, parts: int, models: int = 1) -> Array:
+    """Clusters, units and answers that count: a row of each, a column per part."""
     if metric.counted:
-        return metric.counted(rows).astype(np.int64)
-    used = (rows[:, -1:] > 0).astype(np.int64)
-    return used if metric.across == "models" else used * data.evidence(metric.uses)[:, None] * max(models, 1)
+        answers = metric.counted(rows).astype(np.int64)
+    else:
+        answers = (rows[:, -1:] > 0).astype(np.int64)
+        if metric.across != "models":
+            answers = answers * data.evidence(metric.uses)[:, None] * max(models, 1)
+    answers = np.ascontiguousarray(np.broadcast_to(answers, (len(rows), parts)))
+    clusters = (by_cluster(answers, cluster) > 0).sum(axis=0)
+    return np.stack([clusters, (answers > 0).sum(axis=0), answers.sum(axis=0)])
 
 
 def _can_vary(one: Measured) -> bool:

@@ -12,14 +12,14 @@ from otherwords.errors import BadInput, UnknownName
 from otherwords.significance.multiple import adjust, reject
 
 METHODS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini-hochberg": "fdr_bh"}
-P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+P_VALUES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=30)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @given(p=P_VALUES)
 def test_agrees_with_statsmodels(method: str, p: list[float]) -> None:
     theirs = multipletests(p, 0.05, METHODS[method])
-    np.testing.assert_allclose(adjust(p, method), theirs[1], rtol=1e-12, atol=0)
+    np.testing.assert_allclose(adjust(p, method), theirs[1], rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize("method", METHODS)

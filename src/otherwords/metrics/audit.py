@@ -18,8 +18,6 @@ from .across import are_hard, are_never_right
 from .aligning import aligned
 from .metric import Array
 from .pairing import Source, load
-from .reading import read
-from .splitting import with_model
 from .table import Answers
 
 #: The lists there are, by name.
@@ -32,21 +30,18 @@ def audit(
     """Make one of the lists of an answers table, and write it to `out` if there is one."""
     if which not in LISTS:
         raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
-    if out:
-        tables.refuse_unwritable(out)
+    tables.refuse_unwritable(out)
     labels = get_task(task).labels if task else ()
-    sides = sorted(load(answers), key=lambda side: side.name)
-    for side in sides:
-        read(side.frame, labels, side.place)
-    models = aligned([side.frame for side in sides], labels)
-    chosen = are_never_right(models) if which == "never-right" else are_hard(models, which == "hard-always")
-    found = _listed(models, chosen)
+    if which == "never-right":
+        found = list_never_right(answers, labels)
+    else:
+        found = list_hard_cases(answers, labels, every=which == "hard-always")
     if out:
         tables.write([found], out)
     return found
 
 
-def list_hard_cases(answers: pl.DataFrame, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
+def list_hard_cases(answers: Source, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
     """The problems that every model gets right, and wrong in a variant (`every`: in all of them).
 
     A row per problem, in the order of their names: `variants` counts them, `pred:<model>` is the answer to the
@@ -61,7 +56,7 @@ def list_hard_cases(answers: pl.DataFrame, labels: Sequence[str] = (), *, every:
     return _listed(models, are_hard(models, every))
 
 
-def list_never_right(answers: pl.DataFrame, labels: Sequence[str] = ()) -> pl.DataFrame:
+def list_never_right(answers: Source, labels: Sequence[str] = ()) -> pl.DataFrame:
     """The problems none of whose variants any model answers right, in the same columns as `list_hard_cases`.
 
     >>> rows = {"bucket": ["a"] * 2, "variant": [None, "1"], "gold": ["yes"] * 2, "pred": ["yes", "no"]}
@@ -72,9 +67,11 @@ def list_never_right(answers: pl.DataFrame, labels: Sequence[str] = ()) -> pl.Da
     return _listed(models, are_never_right(models))
 
 
-def _models(answers: pl.DataFrame, labels: Sequence[str]) -> list[Answers]:
-    named = with_model(answers, "the answers").sort("model", maintain_order=True)
-    return aligned(named.partition_by("model", maintain_order=True), labels)
+def _models(answers: Source, labels: Sequence[str]) -> list[Answers]:
+    sides = sorted(load(answers), key=lambda side: side.name)
+    for side in sides:
+        side.read(labels)
+    return aligned([side.frame for side in sides], labels)
 
 
 def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:

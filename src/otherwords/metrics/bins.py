@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from .metric import Array
-from .table import Answers
+from ..errors import Unmeasurable
 
+Array = npt.NDArray[Any]
 #: Digits that single precision holds of a number below 1; 0.7 is 0.69999999 in it.
 SINGLE = 7
 
@@ -35,11 +38,14 @@ def cut(shares: Array, bins: int) -> Array:
     return np.asarray(np.minimum(np.floor(np.round(shares * bins, 9)).astype(np.int64), bins - 1))
 
 
-def to_be_cut(answers: Answers) -> Array:
-    """Probabilities to be cut into bins: where they were stored in single precision, without its last digit.
-
-    They are normalised, so they may be off by twice what `as_written` mends.
-    """
-    p = answers.p  # complains where there are none
-    single = any(answers.frame.schema[f"p:{label}"] == pl.Float32 for label in answers.labels)
-    return np.round(p, SINGLE - 1) if single else p
+def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Array:
+    """The columns `p:<label>` as they are stated, a column per label; refused where the model gave none."""
+    names = [f"p:{label}" for label in labels]
+    if missing := [name for name in names if name not in frame.columns]:
+        fix = f"columns {', '.join(names)} would work"
+        raise Unmeasurable("the answers have no probabilities", where=where, field=missing[0], fix=fix)
+    table = frame.select(names).cast(pl.Float64)
+    if sum(table.null_count().row(0)):
+        raise Unmeasurable("the model gave no probabilities", where=where, fix="only its labels are known")
+    single = [name for name in names if frame.schema[name] == pl.Float32]
+    return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
-from .bins import as_written, cut, to_be_cut
+from .bins import as_written, cut
 from .metric import Array, Metric, divide, paired
 from .table import Answers
 
@@ -59,7 +59,7 @@ def flips_by_margin_metric(bins: int = 5) -> Any:
     def statistics(answers: Answers) -> Array:
         if len(answers.labels) < 2:
             raise Unmeasurable("a margin needs two labels", where=answers.model, fix="name the task, or all labels")
-        place = cut(margin(to_be_cut(answers)), bins)[answers.originals]
+        place = cut(margin(answers.p), bins)[answers.originals]
         _, count = answers.variants
         flips = answers.sum_by_bucket((answers.pred != answers.original_pred) & answers.is_variant)[:, 0]
         rows = np.zeros((answers.n_buckets, 2 * bins + 1), dtype=np.int64)

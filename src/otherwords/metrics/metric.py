@@ -40,6 +40,11 @@ class Outside:
     gold: Array | None = None
     cluster: Array | None = None
 
+    @property
+    def clusters(self) -> Array:
+        """The number of each item's cluster."""
+        return np.arange(len(self.rows)) if self.cluster is None else self.cluster
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -76,6 +81,11 @@ class Metric:
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""
         return (self.parts(answers) if callable(self.parts) else self.parts) or ("",)
+
+    def by_part(self, totals: Array) -> Array:
+        """Combine, with one value per part along the last axis also where there is only one."""
+        value = np.asarray(self.combine(totals))
+        return value if self.parts else value[..., None]
 
 
 def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..storage import tables
 from .coding import Place
 from .reading import check_columns, read
-from .splitting import split, with_model
+from .splitting import is_original, split, with_model
 from .table import Answers
 
 Source = pl.DataFrame | str | Path
@@ -26,6 +26,10 @@ class Side:
     name: str
     frame: pl.DataFrame
     place: Place
+
+    def read(self, labels: Sequence[str] = ()) -> Answers:
+        """Check and code the answers; a wrong row is told as the user counts it."""
+        return read(self.frame, labels, self.place)
 
 
 def load(answers: Source) -> list[Side]:
@@ -76,7 +80,6 @@ def two_groups(
         raise BadInput(
             f"{column} has variants in {len(parts)} group", fix="name a column that tells at least two groups"
         )
-    names = tuple(labels) or read(answers).labels
     found = []
     for one, other in combinations(parts, 2):
         pair = [parts[one], parts[other]]
@@ -84,7 +87,7 @@ def two_groups(
             pair = [a.join(b.select("bucket").unique(), on="bucket", how="semi").sort("bucket", "variant")
                     for a, b in (pair, pair[::-1])]  # fmt: skip
         if all(part.height for part in pair):
-            found.append((f"{column}={one}", f"{column}={other}", [read(part, names) for part in pair]))
+            found.append((f"{column}={one}", f"{column}={other}", [read(part, labels) for part in pair]))
     if not found:
         fix = "compare the groups without matching"
         raise BadInput(f"no bucket has variants in two groups of {column}", fix=fix)
@@ -93,5 +96,4 @@ def two_groups(
 
 def _with_variants(part: pl.DataFrame) -> pl.DataFrame:
     """Buckets that have at least one variant in the group."""
-    varied = pl.col("variant").cast(pl.String).fill_null("") != ""
-    return part.filter(varied.any().over("bucket"))
+    return part.filter((~is_original()).any().over("bucket"))

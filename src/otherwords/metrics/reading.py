@@ -35,7 +35,9 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
     _check_gold(frame, bucket, gold, originals, size, where)
     cluster = np.arange(size)
     if "cluster" in frame.columns:
-        cluster[bucket[originals]] = codes(_cluster_names(frame.select("bucket", "cluster")[originals]), where)[0]
+        cluster[bucket[originals]] = codes(
+            cluster_names(frame.select("bucket", "cluster")[originals], "bucket"), where
+        )[0]
     return Answers(names, bucket, varied, gold, pred, cluster, frame)
 
 
@@ -66,13 +68,11 @@ def label_names(frame: pl.DataFrame, where: Place) -> tuple[str, ...]:
     return (*told, *sorted((gold | pred) - set(told)))
 
 
-def _cluster_names(originals: pl.DataFrame) -> pl.Series:
-    """What each bucket belongs to; one without a cluster stands for itself, whatever others are called."""
+def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:
+    """What each row belongs to; one without a cluster stands for itself, by its name in `own`, whatever others are."""
     cluster = pl.col("cluster").cast(pl.String)
-    alone = "bucket " + pl.col("bucket").cast(pl.String)
-    return originals.select(
-        pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)
-    ).to_series()
+    alone = "alone " + pl.col(own).cast(pl.String)
+    return table.select(pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)).to_series()
 
 
 def is_variant(variant: pl.Series) -> Array:

@@ -40,7 +40,7 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
     answers = _derived(answers, column)
     if column not in answers.columns:
         raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
-    original = _is_original()
+    original = is_original()
     without = answers.filter(~original, pl.col(column).is_null()).height
     if without:
         warnings.warn(f"{without} variants have no {column} and are in none of its groups", stacklevel=4)
@@ -60,10 +60,11 @@ def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
         key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
         right = label_texts(answers["gold"]) == label_texts(answers["pred"])
         marked = answers.with_columns(right.alias("original"))
-        told = pl.col("original").filter(_is_original()).first().over(key)
+        told = pl.col("original").filter(is_original()).first().over(key)
         return marked.with_columns(pl.when(told).then(pl.lit("right")).otherwise(pl.lit("wrong")).alias("original"))
     return answers
 
 
-def _is_original() -> pl.Expr:
+def is_original() -> pl.Expr:
+    """Which rows of an answers table are originals: those whose variant is null or empty."""
     return pl.col("variant").is_null() | (pl.col("variant").cast(pl.String) == "")

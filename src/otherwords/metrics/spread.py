@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..errors import BadInput
 from ..registry import metrics
-from .bins import cut, to_be_cut
+from .bins import cut
 from .metric import Array, Metric, divide
 from .shift import flipped_and_kept, sides_of, told
 from .table import Answers
@@ -97,7 +97,7 @@ def ks_metric(bins: int = 100, only_right: bool = False) -> Any:
     def statistics(answers: Answers) -> Array:
         chosen = np.logical_or(*flipped_and_kept(answers, only_right))
         count = answers.sum_by_bucket(chosen)
-        place = cut(to_be_cut(answers)[np.arange(len(answers.pred)), answers.original_pred], bins)
+        place = cut(answers.p[np.arange(len(answers.pred)), answers.original_pred], bins)
         rows = np.zeros((answers.n_buckets, 2 * bins + 1), dtype=np.int32)
         rows[np.arange(answers.n_buckets), place[answers.originals]] = count[:, 0] > 0
         np.add.at(rows, (answers.bucket[chosen], bins + place[chosen]), 1)

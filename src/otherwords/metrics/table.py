@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import Unmeasurable
+from .bins import probabilities
 
 Array = npt.NDArray[Any]
 
@@ -60,14 +60,7 @@ class Answers:
     @cached_property
     def p(self) -> Array:
         """Probabilities, a row per answer and a column per label; refused where the model gave none."""
-        names = [f"p:{label}" for label in self.labels]
-        if missing := [name for name in names if name not in self.frame.columns]:
-            fix = f"columns {', '.join(names)} would work"
-            raise Unmeasurable("the answers have no probabilities", where=self.model, field=missing[0], fix=fix)
-        table = self.frame.select(pl.col(name).cast(pl.Float64) for name in names)
-        if sum(table.null_count().row(0)):
-            raise Unmeasurable("the model gave no probabilities", where=self.model, fix="only its labels are known")
-        p = table.to_numpy()
+        p = probabilities(self.frame, self.labels, self.model)
         return np.asarray(p / p.sum(axis=1, keepdims=True))  # they sum to one within SLACK only
 
     @property

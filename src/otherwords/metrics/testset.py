@@ -14,10 +14,10 @@ import polars as pl
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
 from ..storage import tables
-from .bins import SINGLE
+from .bins import probabilities
 from .coding import Place, codes, label_codes
 from .metric import Array, Metric, Outside
-from .reading import bad_probabilities
+from .reading import bad_probabilities, cluster_names
 from .table import Answers
 
 
@@ -42,7 +42,7 @@ class Items:
         if "pred" in self.frame.columns:
             return np.asarray(label_codes(self.frame["pred"], self.labels, self.place) == self.gold)
         order = np.argsort(self.labels)  # of labels that are equally probable the first by name, however columns stand
-        p = _probabilities(self.labels, self.frame, self.place.table)
+        p = probabilities(self.frame, self.labels, self.place.table)
         return np.asarray(order[p[:, order].argmax(axis=1)] == self.gold)
 
     @cached_property
@@ -50,10 +50,7 @@ class Items:
         """The number of each item's cluster, where the table tells: items of one premise are not independent."""
         if "cluster" not in self.frame.columns:
             return None
-        told = pl.col("cluster").cast(pl.String)
-        alone = "item " + pl.col("id").cast(pl.String)  # stands for itself, whatever clusters are called
-        names = pl.when(told.fill_null("") == "").then(alone).otherwise("cluster " + told)
-        return codes(self.frame.select(names).to_series(), self.place)[0]
+        return codes(cluster_names(self.frame, "id"), self.place)[0]
 
 
 def items_in(testset: Path) -> Callable[[Answers], Items]:
@@ -96,20 +93,11 @@ def accuracy_testset(testset: Path) -> Any:
 
 def confidence_in(gold: Array, labels: Sequence[str], frame: pl.DataFrame, where: str) -> Array:
     """The probability of the right label as it is stated in the table: not normalised, so 0.3 stays 0.3."""
-    return np.asarray(_probabilities(labels, frame, where)[np.arange(len(gold)), gold])
-
-
-def _probabilities(labels: Sequence[str], frame: pl.DataFrame, where: str) -> Array:
-    names = [f"p:{label}" for label in labels]
-    if missing := [name for name in names if name not in frame.columns]:
-        fix = f"columns {', '.join(names)} would work; without them there are uncorrected values only"
-        raise Unmeasurable("there are no probabilities", where=where, field=missing[0], fix=fix)
-    table = frame.select(names).cast(pl.Float64)
-    if sum(table.null_count().row(0)):
-        fix = "without them there are uncorrected values only"
-        raise Unmeasurable("the model gave no probabilities", where=where, field="p:", fix=fix)
-    single = [name for name in names if frame.schema[name] == pl.Float32]  # there 0.7 is 0.69999999
-    return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()
+    try:
+        return np.asarray(probabilities(frame, labels, where)[np.arange(len(gold)), gold])
+    except Unmeasurable as error:
+        fix = f"{error.fix}; without them there are uncorrected values only"
+        raise Unmeasurable(error.message, where=where, field=error.field, fix=fix) from error
 
 
 def _rows_of(table: pl.DataFrame, model: str, where: str) -> tuple[pl.DataFrame, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,12 @@ class Minus:
     """Combine both halves of a row of sums, and take the difference: the first minus the second, per part."""
 
     def __init__(self, metric: Metric):
-        self.combine: Callable[[Array], Array] = metric.combine
-        self.vector = bool(metric.parts)
+        self.metric = metric
 
     def both(self, totals: Array) -> tuple[Array, Array]:
         """The values of the two, each with its parts along the last axis."""
         half = totals.shape[-1] // 2
-        one, other = (np.asarray(self.combine(side)) for side in (totals[..., :half], totals[..., half:]))
-        return (one, other) if self.vector else (one[..., None], other[..., None])
+        return self.metric.by_part(totals[..., :half]), self.metric.by_part(totals[..., half:])
 
     def __call__(self, totals: Array) -> Array:
         """The difference, per part."""
@@ -67,9 +65,9 @@ def _same_items(outside: Sequence[Outside]) -> Array:
         said = f"compared on the {len(shared)} test items that both answered"
         warnings.warn(f"{said}; {lost} answers left out", stacklevel=4)
     rows = np.concatenate([one.rows[place] for one, place in zip(outside, places, strict=True)], axis=1)
-    if outside[0].cluster is None or not len(rows):
+    if not len(rows):
         return rows
-    return by_cluster(rows, np.unique(outside[0].cluster[places[0]], return_inverse=True)[1])
+    return by_cluster(rows, np.unique(outside[0].clusters[places[0]], return_inverse=True)[1])
 
 
 def _refuse_other_gold(outside: Sequence[Outside], places: Sequence[Array], shared: Array) -> None:

@@ -31,11 +31,6 @@ def by_cluster(statistics: Array, cluster: Array) -> Array:
     return np.asarray(np.add.reduceat(statistics[order], starts, axis=0))
 
 
-def clusters_of(outside: Any) -> Array:
-    """The cluster of each item from outside the buckets; without any, each stands for itself."""
-    return np.arange(len(outside.rows)) if outside.cluster is None else np.asarray(outside.cluster)
-
-
 def collapse(rows: Array) -> tuple[Array, Array]:
     """Give the distinct rows, in an order that depends on their values alone, and how often each occurs.
 

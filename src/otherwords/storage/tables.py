@@ -22,9 +22,9 @@ FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 _NAMES = ("id", "model", "bucket", "variant", "gold", "pred", "cluster")
 
 
-def refuse_unwritable(target: str | Path) -> None:
-    """Complain of a name that cannot be written to before any work is done for it."""
-    if str(target) == "-":
+def refuse_unwritable(target: str | Path | None) -> None:
+    """Complain of a name that cannot be written to before any work is done for it; None is not written to."""
+    if not target or str(target) == "-":
         return
     path = Path(target)
     if path.is_dir():
