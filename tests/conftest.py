@@ -8,11 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
-# The same examples everywhere: what passes here passes elsewhere, and time limits belong to the benchmarks.
-settings.register_profile("steady", derandomize=True, deadline=None, database=None)
-settings.load_profile("steady")
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 #: A good row; tests spoil copies of it.
 GOOD = {"premise": "A man sleeps.", "hypothesis": "Somebody sleeps.", "label": "entailment"}
