@@ -17,7 +17,8 @@ import otherwords
 
 SRC = Path(otherwords.__file__).parent
 FLOW = [
-    *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "datasets", "variants", "validity"),
+    *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words"),
+    *("datasets", "variants", "validity"),
     *(
         "models",
         "metrics",

@@ -1,0 +1,145 @@
+"""WordNet 3.0 from the table that the package ships: synsets in the order of their senses, base forms, antonyms.
+
+Lines are kept as they are and taken apart when a word is asked for, so that the whole is ready in a fifth of a second.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import resources
+
+#: Parts of speech in the order in which WordNet is asked where none is named, by their usual names.
+PARTS = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}
+#: Endings of inflected forms and what stands for them in the base form, as WordNet's own morphy has them.
+_ENDINGS = {
+    "n": (("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
+          ("men", "man"), ("ies", "y")),
+    "v": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "r": (),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Synset:
+    """Words that share a sense. `counts` says how often each is tagged with it in WordNet's own concordance."""
+
+    name: str
+    pos: str
+    words: tuple[str, ...]
+    counts: tuple[int, ...]
+    gloss: str
+
+
+class Lexicon:
+    """WordNet as a mapping from words to synsets."""
+
+    def synsets(self, word: str, pos: str = "") -> list[Synset]:
+        """The senses of a word in any inflection, the most frequent first; nouns, verbs, adjectives, adverbs in turn.
+
+        >>> [synset.words for synset in lexicon().synsets("Dogs", "n")][0]
+        ('dog', 'domestic dog', 'Canis familiaris')
+        """
+        parts = pos or "nvar"
+        numbers = (n for part in parts for form in self._forms(word, part) for n in self._index[form, part])
+        return [self._synset(number) for number in dict.fromkeys(numbers)]
+
+    def base_forms(self, word: str, pos: str = "") -> tuple[str, ...]:
+        """What a word may be a form of, over all parts of speech or in one.
+
+        >>> lexicon().base_forms("children"), lexicon().base_forms("better", "r")
+        (('child',), ('better', 'well'))
+        """
+        forms = (form for part in pos or "nvar" for form in self._forms(word, part))
+        return tuple(dict.fromkeys(form.replace("_", " ") for form in forms))
+
+    def knows(self, word: str, pos: str = "") -> bool:
+        """Whether a word is there in any inflection.
+
+        >>> lexicon().knows("ice cream"), lexicon().knows("zzz")
+        (True, False)
+        """
+        return any(self._forms(word, part) for part in pos or "nvar")
+
+    def antonyms(self, word: str) -> frozenset[str]:
+        """The direct antonyms of a base form, in any part of speech.
+
+        >>> sorted(lexicon().antonyms("hot"))
+        ['cold']
+        """
+        return self._antonyms.get(_key(word).replace("_", " "), frozenset())
+
+    def _forms(self, word: str, part: str) -> list[str]:
+        """Irregular forms as listed, else what is left when endings are taken off; the word itself comes first.
+
+        After WordNet's morphy, with one difference that NLTK has too: all base forms are given, not the first alone.
+        """
+        word = _key(word)
+        if listed := self._exceptions.get((word, part)):
+            return [form for form in dict.fromkeys((word, *listed)) if (form, part) in self._index]
+        stems = [word[: -len(old)] + new for old, new in _ENDINGS[part] if word.endswith(old)]
+        return [form for form in dict.fromkeys((word, *stems)) if (form, part) in self._index]
+
+    @lru_cache(maxsize=4096)  # noqa: B019  # there is one lexicon per process
+    def _synset(self, number: int) -> Synset:
+        pos, words, _, gloss = self._lines[number].split("\t")
+        told = [word.partition(":") for word in words.split("|")]
+        names = tuple(name for name, _, _ in told)
+        sense = self._index[names[0].lower(), "a" if pos == "s" else pos].index(number) + 1
+        counts = tuple(int(count or 0) for _, _, count in told)
+        plain = tuple(name.replace("_", " ") for name in names)
+        return Synset(f"{names[0].lower()}.{pos}.{sense:02}", pos, plain, counts, gloss)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return list(_read("synsets"))
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _Index(line.split("\t") for line in _read("index"))
+
+    @cached_property
+    def _exceptions(self) -> dict[tuple[str, str], list[str]]:
+        rows = (line.split("\t") for line in _read("exceptions"))
+        return {(form, part): bases for part, line in rows for form, *bases in [line.split(" ")]}
+
+    @cached_property
+    def _antonyms(self) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for line in self._lines:
+            if opposites := line.split("\t", 3)[2]:
+                for pair in opposites.lower().replace("_", " ").split("|"):
+                    one, _, other = pair.partition(">")
+                    found.setdefault(one, set()).add(other)
+        return {word: frozenset(others) for word, others in found.items()}
+
+
+class _Index:
+    """Lemma and part of speech to the numbers of synsets, which are read when they are asked for."""
+
+    def __init__(self, rows: Iterator[list[str]]):
+        self._numbers = {(lemma, part): numbers for lemma, part, numbers in rows}
+
+    def __contains__(self, key: tuple[str, str]) -> bool:
+        return key in self._numbers
+
+    def __getitem__(self, key: tuple[str, str]) -> list[int]:
+        return [int(number) for number in self._numbers[key].split()]
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> Lexicon:
+    """The lexicon, read once per process."""
+    return Lexicon()
+
+
+def _key(word: str) -> str:
+    return word.lower().replace(" ", "_")
+
+
+def _read(name: str) -> list[str]:
+    packed = (resources.files("otherwords") / "assets" / "wordnet" / f"{name}.tsv.gz").read_bytes()
+    return gzip.decompress(packed).decode().splitlines()
