@@ -12,7 +12,8 @@ import polars as pl
 
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
-from . import dropped, flips, numbers, plot
+from ..validity import funnel as dropped
+from . import flips, numbers, plot
 
 #: The order of the foot; entries of the manifest that are not named here follow in their own order.
 _FOOT = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from otherwords.report.dropped import alike, funnel
+from otherwords.validity.funnel import alike, funnel
 
 
 def test_counts_and_reasons() -> None:
@@ -26,6 +26,29 @@ def test_counts_and_reasons() -> None:
     assert (surface.name, surface.dropped, surface.alone) == ("surface", 2, 1)
     assert surface.reasons == (("length ratio 3.50 to 9.00", 2),)
     assert (overlap.dropped, overlap.alone, overlap.reasons) == (1, 0, (("too alike", 1),))
+
+
+def test_parts_count_as_the_whole_even_where_one_lacks_a_check() -> None:
+    rows = [
+        {"id": "a", "of": None},
+        {"id": "a1", "of": "a", "check:x": False, "check:x:reason": "ratio 3"},
+        {"id": "a2", "of": "a", "check:x": False, "check:x:reason": "ratio 7", "check:y": False},
+        {"id": "b", "of": None},
+        {"id": "b1", "of": "b", "check:x": True, "check:y": False, "check:y:reason": "no"},
+        {"id": "b2", "of": "b", "check:y": True},
+    ]
+    schema = {"of": pl.String, "check:x": pl.Boolean, "check:y": pl.Boolean}
+    whole = pl.DataFrame(rows, schema_overrides=schema)
+    found = funnel(whole)
+    assert found == funnel(whole[:2], whole[2:3].lazy(), whole[3:])
+    assert found is not None
+    assert (found.made, found.dropped, found.kept) == (4, 3, 1)
+    x, y = found.checks
+    assert (x.dropped, x.alone, x.unjudged, x.reasons) == (2, 1, 1, (("ratio 3 to 7", 2),))
+    assert (y.dropped, y.alone, y.unjudged, y.reasons) == (2, 1, 1, (("no", 1), ("no reason given", 1)))
+    apart = funnel(whole[:2].select("id", "of", "check:x", "check:x:reason"), whole[2:])
+    assert apart is not None
+    assert (apart.dropped, [one.dropped for one in apart.checks]) == (3, [2, 2])
 
 
 def test_a_check_without_reasons() -> None:
