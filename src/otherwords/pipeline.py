@@ -38,7 +38,7 @@ BATCH = 256
 def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli", seed: int = 1) -> pl.DataFrame:
     """Put the originals of a table in other words with each generator; give the variants alone."""
     task = get_task(task)
-    originals = [p for p in problems(frame, task) if not isinstance(p, Variant)]
+    originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
     clusters = dict(frame.select("id", "cluster").iter_rows())
     bound = [_bind(generators, one) for one in using]
     _refuse_twice([one.signature for one in bound])
@@ -77,12 +77,12 @@ def _generate(
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
     """Judge every variant with each check: `check:<name>` says whether it is kept, two more columns why.
 
-    Nothing is removed: what was dropped stays in the table, marked.
+    Nothing is removed: what was dropped stays in the table, marked. Contrasts are no rewordings, and are not judged.
     """
     task = get_task(task)
     judges = [_bind(checks, one) for one in using]
     _refuse_twice([one.plugin.name for one in judges])
-    gathered = buckets(suite, task) if judges else []
+    gathered = [one for one in buckets(suite, task) if not one.problem.extra.get("contrast")] if judges else []
     names = [variant.id for bucket in gathered for variant in bucket.variants]
     for bound in judges:
         verdicts = list(bound.function(gathered))

@@ -15,11 +15,14 @@ from .ledger import Entry, Ledger
 from .records import Record
 
 Row = dict[str, Any]
+_KEEPS = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
 
 
 @dataclass
 class Intake:
     """Turns records into rows `id, of, how, <fields>, label, cluster, <extras>`, and remembers what it left out.
+
+    A row marked `contrast` (with the name of its suite) may have another right answer than its original.
 
     `columns` maps our names to the file's (`premise` -> `sentence1`), `labels` the file's labels to the task's.
     With `skip_bad`, bad rows land in `rejected` with the reason; otherwise the first one raises.
@@ -34,7 +37,7 @@ class Intake:
     rejected: list[Row] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        known = {*self.task.fields, "id", "of", "how", "label", "cluster"}
+        known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast"}
         if strangers := set(self.columns) - known:
             raise BadInput(f"cannot map {sorted(strangers)}", fix=f"{self.task.name} has {', '.join(sorted(known))}")
         if strangers := {mine for mine in self.labels.values() if mine != NO_MAJORITY} - set(self.task.labels):
@@ -81,7 +84,7 @@ class Intake:
             yield row
             for late, variant in self._waiting.pop(row["id"], ()):
                 try:
-                    yield self._variant(late, variant, Entry(row["label"], row["cluster"]))
+                    yield self._variant(late, variant, _entry(row))
                 except BadInput as error:
                     self._reject(late, error)
         elif original := self._ledger.original(row["of"]):
@@ -93,11 +96,15 @@ class Intake:
             self._waiting.setdefault(row["of"], []).append((record, row))
 
     def _variant(self, record: Record, row: Row, original: Entry) -> Row:
-        """Hold a variant against its original: the same right answer, the same cluster."""
-        if row["label"] != original.label:
+        """Hold a variant against its original: the same right answer, unless it is a contrast, and the same cluster."""
+        if (suite := row.get("contrast", "")) != original.contrast:
+            found = f"{row['id']!r} says {suite!r} but its original {row['of']!r} {original.contrast!r}"
+            fix = "name the suite on the original and on all its contrasts; rewordings have none"
+            raise BadInput(found, where=record.where, field="contrast", fix=fix)
+        if row["label"] != original.label and not suite:
             said = f"its original {row['of']!r} says {original.label!r}"
             found = f"the variant {row['id']!r} says {row['label']!r} but {said}"
-            raise BadInput(found, where=record.where, field="label", fix="a variant keeps the label of its original")
+            raise BadInput(found, where=record.where, field="label", fix=_KEEPS)
         self.accepted += 1
         return {**row, "cluster": original.cluster}
 
@@ -123,10 +130,11 @@ class Intake:
         row.update({name: self._read_text(name, values.pop(name, ""), where) for name in self.task.fields})
         row["label"] = self._read_label(values.pop("label"), where)
         row["cluster"] = _text(values.pop("cluster", None))
+        row |= _suite(values.pop("contrast", None), where)
         row |= along(rest, row)
         _refuse_halves(row, where)
         row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
-        if not self._ledger.add(row["id"], None if row["of"] else Entry(row["label"], row["cluster"])):
+        if not self._ledger.add(row["id"], None if row["of"] else _entry(row)):
             raise BadInput(f"{row['id']!r} occurs twice", where=where, field="id", fix="ids must be unique")
         return row
 
@@ -178,6 +186,18 @@ class Intake:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(row["label"], row["cluster"], row.get("contrast", ""))
+
+
+def _suite(value: Any, where: str) -> Row:
+    """The mark of a contrast: the name of its suite. A row without it is none, and gets no such column."""
+    if plain(_text(value)) in ("true", "false"):
+        fix = "name the suite, and leave the column empty on rows that are no contrasts"
+        raise BadInput(f"found {shorten(value)}", where=where, field="contrast", fix=fix)
+    return {"contrast": _text(value)} if _text(value) else {}
 
 
 def _refuse_halves(row: Row, where: str) -> None:
