@@ -166,6 +166,8 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "identity.v1": plain("identity"),
         "contractions.v1": plain("contractions"),
         "recorded.v1": plain("recorded"),
+        "scramble.v1": plain("scramble"),
+        "tautology.v1": plain("tautology"),
     },
     "checks": {
         "surface.v1": plain("surface"),

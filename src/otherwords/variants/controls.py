@@ -1,12 +1,19 @@
-"""Controls: generators whose outcome is known beforehand, to test the test."""
+"""Controls: generators whose outcome is known beforehand, to test the test. (`scramble` has a file of its own.)"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
+
+#: Naik et al. (2018) made the stress tests that Liu et al. (2019) used and the IE paper cites (section 4.1).
+TAUTOLOGY = " and true is true"
+#: Where it goes: before the marks that end the text, however they are spaced ("sleeps ." in SNLI's older files).
+_END = re.compile(r"\s*[.!?…]*\s*\Z")
 
 
 @generators("identity.v1")
@@ -18,3 +25,48 @@ def identity() -> Any:
             yield problem.restate()
 
     return vary
+
+
+@generators("tautology.v1")
+def tautology(field: str = "", times: int = 1) -> Any:
+    """Add "and true is true" before the final stop: longer, odd, and exactly as true as before.
+
+    `field` names the text to change; by default it is the hypothesis where that is a target, else every target, all in
+    one variant. `times` says how often: five times in the premise is Naik et al.'s test of length.
+    """
+    if times < 1:
+        raise BadInput(f"found {times}", where="tautology.v1", field="times", fix="give 1 or more")
+
+    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
+        for problem in problems:
+            names = chosen(problem, field, "tautology.v1") if field else _default(problem)
+            text = {name: extended(problem.text[name], times) for name in names}
+            if any(text[name] != problem.text[name] for name in names):
+                yield problem.restate(**text)
+
+    return vary
+
+
+def extended(text: str, times: int = 1) -> str:
+    """A text with the tautology before its final stop; one without words stays as it is.
+
+    >>> extended("A dog sleeps.")
+    'A dog sleeps and true is true.'
+    >>> extended("Who sleeps ?", times=2)
+    'Who sleeps and true is true and true is true ?'
+    """
+    end = _END.search(text).start()  # type: ignore[union-attr]  # an empty end is one too
+    return text[:end] + TAUTOLOGY * times + text[end:] if end else text
+
+
+def chosen(problem: Problem, field: str, where: str) -> tuple[str, ...]:
+    """The field that the user named, or all of the task's targets."""
+    if field and field not in problem.task.fields:
+        fix = f"{problem.task.name} has {', '.join(problem.task.fields)}"
+        raise BadInput(f"found {field!r}", where=where, field="field", fix=fix)
+    return (field,) if field else problem.task.targets
+
+
+def _default(problem: Problem) -> tuple[str, ...]:
+    targets = problem.task.targets
+    return ("hypothesis",) if "hypothesis" in targets else targets
