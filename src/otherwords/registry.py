@@ -131,6 +131,12 @@ class Registry:
         function = plugin.factory(**{**signed, **context})
         return Bound(plugin, _signature(plugin, signed, context, getattr(function, "identity", "")), function)
 
+    def respell(self, spec: str, **options: object) -> str:
+        """Write a spec anew with some options set."""
+        plugin, given = self._read(spec)
+        given |= {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
+        return f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in given.items())})"
+
     def refuse_wrong(self, spec: str) -> None:
         """Complain of a name or an option that does not exist, without making anything."""
         plugin, given = self._read(spec)

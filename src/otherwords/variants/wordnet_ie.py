@@ -1,0 +1,125 @@
+"""The IE paper's transformation: every noun becomes its most frequent WordNet synonym (Salvatore et al. 2023, 4.2)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..datasets.source import Source
+from ..errors import BadInput
+from ..problem import Problem, Variant
+from ..registry import generators
+from ..words import synonyms
+from ..words.synonyms import Synonym
+from ..words.tagging import tagger
+from .fields import chosen_fields
+
+_WORD = re.compile(r"[^\W_]+")
+Change = dict[str, Any]
+
+
+@generators("wordnet-ie.v1")
+def wordnet_ie(
+    veto: Path = Path(),
+    corpus: Path = Path(),
+    table: Path = Path(),
+    everywhere: bool = False,
+    field: str = "",
+) -> Any:
+    """Replace every noun by its most frequent WordNet synonym, else the nearest in spelling (the IE paper's phi).
+
+    `veto` lists words that stay, one a line (none unless given); frequencies come from `corpus`, a data set or a text
+    file, else from all problems of the input; `table` reuses a saved choice. `everywhere` replaces a word wherever its
+    form occurs, noun or not, as the released code does. `field`: one field instead of all targets.
+    """
+    kept = _veto(veto)
+    if table == Path():
+        return _Survey(kept, corpus, everywhere)
+    chosen = {word: one for word, one in synonyms.read(table).items() if word not in kept}
+    find = _anywhere if everywhere else _nouns
+
+    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
+        fields = [(problem, name) for problem in problems for name in chosen_fields(problem.task, field, "wordnet-ie")]
+        found = find([problem.text[name] for problem, name in fields], chosen)
+        changes: dict[str, list[Change]] = {}
+        for (problem, name), changed in zip(fields, found, strict=True):
+            changed = [{"field": name, **one} for one in changed if one["from"] != one["to"]]
+            changes.setdefault(problem.id, []).extend(changed)
+        for problem in problems:
+            if made := changes.get(problem.id):
+                yield reworded(problem, made)
+
+    if not everywhere:
+        vary.identity = tagger().identity  # type: ignore[attr-defined]
+    return vary
+
+
+class _Survey:
+    """Stands for the generator until it has seen all texts, from which it makes its table."""
+
+    def __init__(self, veto: frozenset[str], corpus: Path, everywhere: bool):
+        self._veto, self._corpus = veto, corpus
+        self.identity = tagger().identity
+
+    def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
+        raise BadInput(
+            "has not seen the corpus yet",
+            where="wordnet-ie",
+            fix="use otherwords.vary, `otherwords vary` or `otherwords run`, or give a saved table=FILE",
+        )
+
+    def survey(self, texts: Iterable[str]) -> str:
+        """Count the nouns of all texts, or of the corpus, and choose the synonyms."""
+        given = self._corpus != Path()
+        tagged = tagger()(_corpus(self._corpus) if given else texts)
+        nouns = synonyms.count_nouns(((token.text, token.pos) for token in tokens) for tokens in tagged)
+        chosen = {word: one for word, one in synonyms.synonyms(nouns).items() if word not in self._veto}
+        place = self._corpus.name if given else "the input"
+        about = f"wordnet-ie.v1: {len(chosen)} of {len(nouns)} nouns of {place} ({self.identity})"
+        return synonyms.written(chosen, about)
+
+
+def reworded(problem: Problem, changes: Sequence[Change]) -> Variant:
+    """A variant with the changes made, each at its place, and kept as JSON in the column `changes`."""
+    text = dict(problem.text)
+    for change in sorted(changes, key=lambda one: (one["field"], -one["at"])):
+        name, start, end = change["field"], change["at"], change["at"] + len(change["from"])
+        text[name] = text[name][:start] + change["to"] + text[name][end:]
+    extra = {**problem.extra, "changes": json.dumps(list(changes), ensure_ascii=False)}
+    return Variant("", problem.task, text, problem.label, extra, of=problem.id)
+
+
+def _nouns(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[list[Change]]:
+    for tokens in tagger()(texts):
+        yield [_change(one.text, one.start, table) for one in tokens if one.pos == "NOUN" and one.text.lower() in table]
+
+
+def _anywhere(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[list[Change]]:
+    for text in texts:
+        yield [_change(one[0], one.start(), table) for one in _WORD.finditer(text) if one[0].lower() in table]
+
+
+def _change(word: str, start: int, table: Mapping[str, Synonym]) -> Change:
+    """The first letter is as large as it was: the paper's own data are all in small letters, ours stay as they are."""
+    found = table[word.lower()]
+    new = found.synonym[:1].upper() + found.synonym[1:] if word[:1].isupper() else found.synonym
+    return {"at": start, "from": word, "to": new, "synset": found.synset}
+
+
+def _veto(path: Path) -> frozenset[str]:
+    if path == Path():
+        return frozenset()
+    return frozenset(line.strip().lower() for _, line in synonyms.read_lines(path, "one word a line"))
+
+
+def _corpus(path: Path) -> Iterator[str]:
+    """The texts of a corpus: all fields of a data set, or the lines of a text file."""
+    if path.suffix == ".txt":
+        yield from (line for _, line in synonyms.read_lines(path, "one sentence a line"))
+        return
+    source = Source((str(path),), skip_bad=True)
+    for row in source:
+        yield from (row[name] for name in source.chosen.fields if row[name])

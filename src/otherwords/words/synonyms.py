@@ -1,0 +1,112 @@
+"""A synonym for every noun of a corpus, chosen as the IE paper does: the most frequent, else the nearest in spelling.
+
+Salvatore et al. (2023), section 4.2. Where the paper is silent the authors' released code decides: synonyms are the
+words of the first synset, whatever its part of speech (so "hard" becomes "difficult"); frequencies are those of nouns;
+between equally frequent ones the last in the alphabet wins, between equally near ones the first; and a synonym with the
+stem of the word itself is none ("group", "grouping").
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from Levenshtein import distance
+
+from ..errors import BadInput, MissingExtra
+from .lexicon import lexicon
+
+_COLUMNS = ("word", "synonym", "count", "synonym_count", "chosen_by", "synset")
+
+
+@dataclass(frozen=True)
+class Synonym:
+    """What stands for a word, how often both occur as nouns, and whether frequency or distance decided."""
+
+    word: str
+    synonym: str
+    count: int
+    synonym_count: int
+    chosen_by: str
+    synset: str
+
+
+def synonyms(nouns: Mapping[str, int]) -> dict[str, Synonym]:
+    """Choose a synonym for every noun that has one, given how often each lower-case form occurs.
+
+    >>> [found] = synonyms({"dog": 3}).values()  # the paper's Figure 2: neither synonym occurs, so the nearer one
+    >>> found.synonym, found.chosen_by
+    ('domestic dog', 'distance')
+    >>> synonyms({"couch": 2, "lounge": 1, "sofa": 5})["couch"].synonym
+    'sofa'
+    """
+    found = (_choose(word, nouns) for word in sorted(nouns))
+    return {one.word: one for one in found if one}
+
+
+def _choose(word: str, nouns: Mapping[str, int]) -> Synonym | None:
+    senses = lexicon().synsets(word)
+    others = [other for other in senses[0].words if other != word] if senses else []
+    if not others:
+        return None
+    present = [other for other in others if other in nouns]
+    if present:
+        best = max(present, key=lambda other: (nouns[other], other))
+    else:
+        best = min(others, key=lambda other: (distance(word, other), other))
+    if _stem(best.lower()) == _stem(word):
+        return None
+    decided = "frequency" if present else "distance"
+    return Synonym(word, best, nouns[word], nouns.get(best, 0), decided, senses[0].name)
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    try:
+        import snowballstemmer
+    except ImportError as error:
+        raise MissingExtra("choosing synonyms", "spacy") from error
+    return str(snowballstemmer.stemmer("porter").stemWord(word))
+
+
+def count_nouns(tagged: Iterable[Iterable[tuple[str, str]]]) -> Counter[str]:
+    """Count lower-case forms that are tagged as nouns, given the words of texts with their universal tags."""
+    return Counter(word.lower() for words in tagged for word, pos in words if pos == "NOUN")
+
+
+def written(table: Mapping[str, Synonym], about: str) -> str:
+    """A synonym table as text: comments with `#`, a head, and a line per word, which may be edited by hand."""
+    rows = [
+        (one.word, one.synonym, str(one.count), str(one.synonym_count), one.chosen_by, one.synset)
+        for one in table.values()
+    ]
+    return "\n".join([f"# {about}", "\t".join(_COLUMNS), *("\t".join(row) for row in rows)]) + "\n"
+
+
+def read(path: Path) -> dict[str, Synonym]:
+    """Read a synonym table back; the columns beyond word and synonym may be left out."""
+    lines = read_lines(path, "a synonym table (tab-separated: word, synonym)")
+    found: dict[str, Synonym] = {}
+    for number, line in lines:
+        cells = [cell.strip() for cell in line.split("\t")]
+        if cells[:2] == list(_COLUMNS[:2]):
+            continue
+        if len(cells) < 2 or not cells[0] or not cells[1]:
+            raise BadInput(f"found {line!r}", where=f"{path}, line {number}", fix="write a word, a tab, its synonym")
+        count, other = (int(cell) if cell.isdigit() else 0 for cell in (*cells[2:4], "", "")[:2])
+        decided, synset = (*cells[4:6], "", "")[:2]
+        found[cells[0].lower()] = Synonym(cells[0].lower(), cells[1], count, other, decided, synset)
+    return found
+
+
+def read_lines(path: Path, what: str) -> list[tuple[int, str]]:
+    """Lines of a list with their numbers, without empty ones and comments."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(path), fix=f"give {what} in UTF-8") from error
+    lines = ((number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1))
+    return [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]
