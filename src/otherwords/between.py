@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ._version import __version__
-from .choices import Settings, choose
+from .choices import Settings, choose, deal
 from .comparison import finished
 from .differences import Difference, differences
 from .metrics.metric import as_metric
-from .metrics.pairing import Source, load, two_groups
+from .metrics.pairing import Side, Source, load, two_groups
+from .metrics.splitting import split
 from .metrics.table import Answers
 from .problem import Task, get_task
 from .progress import current
@@ -53,26 +54,36 @@ def compare_groups(
     found = []
     current().start("compare")
     for side in load(answers):
-        known = side.read(labels).labels
-        for one, other, pair in two_groups(side.frame, column, known, matched):
-            names = [one, other]
-            _say_if_sizes_differ(pair, names)
-            _say_if_shared(pair, names, matched)
-            found += differences(chosen, pair, names, side.name, settings, lenient, shared=matched)
+        parted = _grouped_by(column, side.halves(labels))
+        dealt = deal(chosen, (False, True) if lenient else parted, lenient, side.name)
+        for half, part in parted.items():
+            known = part.read(labels).labels
+            for one, other, pair in two_groups(part.frame, column, known, matched) if dealt[half] else ():
+                names = [one, other]
+                _say_if_sizes_differ(pair, names, half)
+                _say_if_shared(pair, names, matched)
+                found += differences(dealt[half], pair, names, side.name, settings, lenient, shared=matched)
     current().done()
     return finished(found + _over_models(found, matched), settings, out)
 
 
-def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str]) -> None:
+def _grouped_by(column: str, halves: dict[bool, Side]) -> dict[bool, Side]:
+    """Rewordings, contrasts, or both: what has groups of the column. A suite has columns of its own."""
+    if len(halves) < 2:
+        return halves
+    told = {half: side for half, side in halves.items() if sum(1 for _ in split(side.frame, column)) > 1}
+    return told or {False: halves[False]}
+
+
+def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str], contrasts: bool) -> None:
     """P_C, pattern accuracy and fooling rates grow or shrink with the number of variants, whatever the model does."""
     sizes = [float(one.variants[1].mean()) for one in pair]
     if max(sizes) > 1.05 * min(sizes):
         told = " and ".join(f"{size:.1f} in {name}" for size, name in zip(sizes, names, strict=True))
-        warnings.warn(
-            f"problems have {told} variants on average: p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), "
-            "r_r_at and r_s_at do not",
-            stacklevel=3,
-        )
+        said = "p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), r_r_at and r_s_at do not"
+        if contrasts:
+            said = "contrast_consistency depends on that; sensitivity and contrast_accuracy do not"
+        warnings.warn(f"problems have {told} variants on average: {said}", stacklevel=3)
 
 
 def _say_if_shared(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,7 +17,16 @@ from .significance.intervals import KINDS
 
 Gathered = TypeVar("Gathered")
 #: What is measured where nobody says what: the numbers of the papers that need nothing but labels.
-USUAL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa")
+USUAL = (
+    *("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
+    *("sensitivity", "contrast_accuracy", "contrast_consistency"),
+)
+#: What a table lacks where a half of it is not there, and what would help.
+_NO_REWORDINGS = ("there are contrasts only", "add problems and their rewordings, whose column `contrast` is empty")
+_NO_CONTRASTS = (
+    "there are no contrasts",
+    "add a contrast suite to the data: breaking_nli:FILE, monli:FILE, med:FILE, or rows with a column `contrast`",
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,29 @@ def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
     named = [*known, *(name for name in using or USUAL if name != "all")]
     chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}
     return list(reversed(chosen.values())), not using or "all" in using
+
+
+def deal(chosen: Sequence[Bound], there: Collection[bool], lenient: bool, where: str) -> dict[bool, list[Bound]]:
+    """Give each half of a table, rewordings (False) and contrasts (True), the metrics that look at it.
+
+    A metric whose half is not `there` is refused; where it was not asked for by name, it is left out: without a word
+    if it is about contrasts, because most tables have none.
+    """
+    dealt = {half: [one for one in chosen if _looks_at_contrasts(one) == half] for half in (False, True)}
+    absent = next((half for half in (False, True) if half not in there and dealt[half]), None)
+    if absent is None:
+        return dealt
+    names = ", ".join(one.plugin.name for one in dealt[absent])
+    if not lenient:
+        lacking = _NO_CONTRASTS if absent else _NO_REWORDINGS
+        raise Unmeasurable(f"{names}: {lacking[0]}", where=where, fix=lacking[1])
+    if not absent:
+        warnings.warn(f"{where}: {_NO_REWORDINGS[0]}; not measured: {names}", stacklevel=3)
+    return dealt
+
+
+def _looks_at_contrasts(bound: Bound) -> bool:
+    return as_metric(bound.function).uses == "contrasts"
 
 
 def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import polars as pl
 
-from .choices import Settings, choose
+from .choices import Settings, choose, deal
 from .differences import Difference, differences
 from .errors import BadInput
 from .metrics.aligning import aligned
 from .metrics.pairing import Side, Source, two_models
-from .metrics.splitting import groups
+from .metrics.splitting import columns_of, groups
 from .problem import Task, get_task
 from .progress import current
 from .significance.multiple import adjust
@@ -52,17 +52,18 @@ def compare(
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     both = two_models(answers, other, models)
-    for side in both:
-        side.read(labels)  # a wrong row is told as the user counts it, before any is left out
+    parted = _shared_halves([side.halves(labels) for side in both])  # a wrong row is told before any is left out
+    dealt = deal(chosen, parted, lenient, " and ".join(side.name for side in both))
+    jobs = [(half, *part) for half, sides in parted.items() if dealt[half] for part in _shared_groups(sides, by)]
+    current().start("compare", sum(len(dealt[half]) for half, *_ in jobs))
     names = [side.name for side in both]
     found: list[Difference] = []
-    parts = list(_shared_groups(both, by))
-    current().start("compare", len(parts) * len(chosen))
-    for group, pair in parts:
+    known = dict.fromkeys(parted, labels)
+    for half, group, pair in jobs:
         try:
-            asked = aligned(pair, labels, about=group)
-            labels = labels or asked[0].labels  # as in the whole, so that a group has no label set of its own
-            found += differences(chosen, asked, names, group, settings, lenient, shared=True)
+            asked = aligned(pair, known[half], about=group)
+            known[half] = known[half] or asked[0].labels  # as in the whole: a group has no label set of its own
+            found += differences(dealt[half], asked, names, group, settings, lenient, shared=True)
         except BadInput as error:
             if group is None:
                 raise
@@ -71,8 +72,18 @@ def compare(
     return finished(found, settings, out)
 
 
+def _shared_halves(parted: Sequence[dict[bool, Side]]) -> dict[bool, list[Side]]:
+    """Rewordings (False) and contrasts (True), where both models have answers to them."""
+    shared = {half: [one[half] for one in parted] for half in (False, True) if all(half in one for one in parted)}
+    for half in {half for one in parted for half in one} - set(shared):
+        what = "contrasts" if half else "problems that are no contrasts"
+        warnings.warn(f"only one of the models has answers to {what}", stacklevel=3)
+    return shared
+
+
 def _shared_groups(both: Sequence[Side], by: Sequence[str]) -> Iterator[tuple[str | None, list[pl.DataFrame]]]:
-    parts = [dict(groups(side.frame, by)) for side in both]
+    columns = list(dict.fromkeys(name for side in both for name in columns_of(side.frame, by)))
+    parts = [dict(groups(side.frame, columns)) for side in both]
     for group in dict.fromkeys([*parts[0], *parts[1]]):
         if all(group in some for some in parts):
             yield group, [some[group] for some in parts]

@@ -11,15 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from .choices import Settings, choose
+from .choices import Settings, choose, deal
 from .errors import BadInput
 from .frames import buckets, kept, problems, to_frame, variant_rows
-from .metrics import reading
-from .metrics.aligning import aligned
 from .metrics.coding import Place
 from .metrics.metric import as_metric
+from .metrics.parting import halves
+from .metrics.reading import check_columns
 from .metrics.sifting import sift
-from .metrics.splitting import groups, with_model
+from .metrics.splitting import columns_of, of_model, with_model
 from .models.answering import answer_table, ask, sing
 from .models.answering import load as load_model
 from .models.cache import Cache, default_path
@@ -27,7 +27,7 @@ from .models.model import Answerer
 from .problem import Problem, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, generators
-from .scoring import measure
+from .scoring import measure_groups, measure_together
 from .storage import tables
 from .storage.files import seed_for
 
@@ -143,7 +143,8 @@ def score(
 ) -> list[Score]:
     """Measure each model in an answers table with each metric, overall and by groups of columns.
 
-    `using` names metrics; none means the usual ones, "all" every one that this table allows.
+    `using` names metrics; none means the usual ones, "all" every one that this table allows. Rows marked `contrast` are
+    measured by the metrics of contrasts, and by no other: overall, and by suite where there are several.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too.
 
@@ -160,28 +161,25 @@ def score(
     labels = get_task(task).labels if task else ()
     bound, lenient = choose(using)
     answers = with_model(answers, source, sifted=bool(rejected))
-    reading.check_columns(answers, Place(source))
+    check_columns(answers, Place(source))
     if rejected:
         answers, others = sift(answers, labels)
         if others.height:
             tables.write([others], rejected)
             warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
+    parted = {half: (table, place) for half, table, place in halves(answers, Place(source))}
+    dealt = deal(bound, parted, lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
-        here = answers["model"] == model
-        mine, place = answers.filter(here), Place(source, model, here.arg_true().to_numpy())
-        known: tuple[str, ...] = ()
-        for group, part in groups(mine, by):
-            data = reading.read(part, labels or known, place)  # a wrong row is found in the whole, before any group
-            known = data.labels
-            scores += measure(bound, data, group, settings, lenient=lenient)
-    if any(as_metric(one.function).across for one in bound):
-        every = answers["model"].n_unique()
-        for group, part in groups(answers, by):
-            if (here := part["model"].n_unique()) < every:
-                warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=2)
-            models = aligned(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
-            scores += measure(bound, models[0], group, settings, models=models, lenient=lenient)
+        mine: list[Score] = []
+        for half, (table, place) in parted.items():
+            theirs = of_model(table, place, model)
+            mine += measure_groups(dealt[half], *theirs, columns_of(table, by), labels, settings, lenient)
+        told = list(dict.fromkeys(one.group for one in mine))
+        scores += sorted(mine, key=lambda one: told.index(one.group))  # both halves of a group together
+    if False in parted and any(as_metric(one.function).across for one in dealt[False]):
+        table = parted[False][0]
+        scores += measure_together(dealt[False], table, columns_of(table, by), labels, settings, lenient)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and to their variants, as many as the metric asks for"
         raise BadInput("nothing to measure", where=source, fix=fix)

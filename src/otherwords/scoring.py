@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from .choices import Settings, gather, is_rate, number, title
+from .metrics.aligning import aligned
+from .metrics.coding import Place
 from .metrics.metric import Metric, Outside
+from .metrics.reading import read
+from .metrics.splitting import groups
 from .metrics.table import Answers
 from .problem import ALL_MODELS, Score
 from .registry import Bound
@@ -37,6 +42,46 @@ class Measured:
     n_clusters: list[int]
     n_units: list[int]
     n_answers: list[int]
+
+
+def measure_groups(
+    chosen: Sequence[Bound],
+    answers: pl.DataFrame,
+    place: Place,
+    by: Sequence[str],
+    labels: Sequence[str],
+    settings: Settings,
+    lenient: bool,
+) -> list[Score]:
+    """Score one model with each metric, overall and by groups of columns."""
+    if answers.height == 0:
+        if chosen:
+            warnings.warn(f"{place.model}: no answers for {', '.join(one.plugin.name for one in chosen)}", stacklevel=3)
+        return []
+    scores = []
+    for group, part in groups(answers, by if chosen else ()):
+        data = read(part, labels, place)  # a wrong row is found in the whole, before any group
+        labels = data.labels
+        scores += measure(chosen, data, group, settings, lenient=lenient)
+    return scores
+
+
+def measure_together(
+    chosen: Sequence[Bound],
+    answers: pl.DataFrame,
+    by: Sequence[str],
+    labels: Sequence[str],
+    settings: Settings,
+    lenient: bool,
+) -> list[Score]:
+    """Score all models of a table together with each metric across models, overall and by groups of columns."""
+    every, scores = answers["model"].n_unique(), []
+    for group, part in groups(answers, by):
+        if (here := part["model"].n_unique()) < every:
+            warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=3)
+        models = aligned(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
+        scores += measure(chosen, models[0], group, settings, models=models, lenient=lenient)
+    return scores
 
 
 def measure(

@@ -12,8 +12,9 @@ import polars as pl
 from ..errors import BadInput
 from ..storage import tables
 from .coding import Place
+from .parting import halves
 from .reading import check_columns, read
-from .splitting import is_original, split, with_model
+from .splitting import is_original, of_model, split, with_model
 from .table import Answers
 
 Source = pl.DataFrame | str | Path
@@ -31,6 +32,13 @@ class Side:
         """Check and code the answers; a wrong row is told as the user counts it."""
         return read(self.frame, labels, self.place)
 
+    def halves(self, labels: Sequence[str] = ()) -> dict[bool, Side]:
+        """The model's rewordings (False) and contrasts (True), each checked; what is not there is not in it."""
+        parted = {half: Side(self.name, frame, place) for half, frame, place in halves(self.frame, self.place)}
+        for side in parted.values():
+            side.read(labels)
+        return parted
+
 
 def load(answers: Source) -> list[Side]:
     """Read an answers table, model by model; a file that names no model is called after itself."""
@@ -42,8 +50,7 @@ def load(answers: Source) -> list[Side]:
     check_columns(table, Place(source))
     sides = []
     for name in table["model"].unique(maintain_order=True).to_list():
-        here = table["model"] == name
-        sides.append(Side(name, table.filter(here), Place(source, name, here.arg_true().to_numpy())))
+        sides.append(Side(name, *of_model(table, Place(source), name)))
     return sides
 
 

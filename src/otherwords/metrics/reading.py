@@ -13,13 +13,14 @@ import polars as pl
 from ..errors import BadInput, shorten
 from ..problem import SLACK
 from .coding import EVERYWHERE, Place, codes, has_duplicates, label_codes, label_texts
+from .parting import is_contrast
 from .table import Answers
 
 Array = npt.NDArray[Any]
 
 
 def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWHERE) -> Answers:
-    """Check an answers table of one model and code its columns.
+    """Check an answers table of one model and code its columns: of problems and rewordings, or of contrasts.
 
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
     """
@@ -32,7 +33,8 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
     _check_repetition(frame, bucket, where)
     _check_probabilities(frame, where)
     gold, pred = (label_codes(frame[column], names, where) for column in ("gold", "pred"))
-    _check_gold(frame, bucket, gold, originals, size, where)
+    if not _are_contrasts(frame, where):
+        _check_gold(frame, bucket, gold, originals, size, where)
     cluster = np.arange(size)
     if "cluster" in frame.columns:
         cluster[bucket[originals]] = codes(
@@ -104,13 +106,22 @@ def _check_repetition(frame: pl.DataFrame, bucket: Array, where: Place) -> None:
         raise BadInput(found, where=where.row(row), field="variant", fix="give each answer once")
 
 
+def _are_contrasts(frame: pl.DataFrame, where: Place) -> bool:
+    """Whether these are contrasts; what is both is refused: nothing may count them together."""
+    marked = is_contrast(frame)
+    if marked.any() and not marked.all():
+        fix = "read them apart, with otherwords.metrics.parting.halves"
+        raise BadInput("found contrasts among rewordings", where=where.table, field="contrast", fix=fix)
+    return bool(marked.any())
+
+
 def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Array, size: int, where: Place) -> None:
     expected = np.zeros(size, dtype=gold.dtype)
     expected[bucket[originals]] = gold[originals]
     if (differ := expected[bucket] != gold).any():
         row = int(np.flatnonzero(differ)[0])
         found = f"variant {frame['variant'][row]!r} says {frame['gold'][row]!r}, its original otherwise"
-        fix = "a variant keeps the label of its original"
+        fix = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
         raise BadInput(found, where=where.row(row), field="gold", fix=fix)
 
 

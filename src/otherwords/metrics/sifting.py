@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from .coding import label_texts
+from .parting import CONTRAST, is_contrast, is_mixed
 from .reading import bad_probabilities, is_variant
 
 _ORIGINAL = "\0original"  # no column of the user's is called so
@@ -22,7 +23,7 @@ def sift(answers: pl.DataFrame, labels: Sequence[str] = ()) -> tuple[pl.DataFram
     kept, aside = [], []
     for left in answers.with_row_index(place, offset=1).partition_by("model", maintain_order=True):
         left = left.with_columns(pl.Series(_ORIGINAL, ~is_variant(left["variant"])))
-        for find in (_nothing, _strangers, _probabilities, _repeated, _originals, _other_gold):
+        for find in (_nothing, _strangers, _probabilities, _repeated, _originals, _mixed, _other_gold):
             judged = left.with_columns(find(left, labels).alias(reason))
             aside.append(judged.filter(pl.col(reason).is_not_null()))
             left = judged.filter(pl.col(reason).is_null()).drop(reason)
@@ -58,9 +59,16 @@ def _originals(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     return _where(count != 1, pl.format("its bucket has {} originals", count))
 
 
+def _mixed(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
+    if CONTRAST not in table.columns:
+        return _FINE
+    return _where(is_mixed(table), "contrast: its bucket is marked in part, or with two names")
+
+
 def _other_gold(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     expected = pl.col("gold").filter(pl.col(_ORIGINAL)).first().over("bucket")
-    return _where(pl.col("gold") != expected, "gold differs from its original's")
+    free = pl.lit(pl.Series(is_contrast(table)))
+    return _where((pl.col("gold") != expected) & ~free, "gold differs from its original's")
 
 
 def _where(wrong: pl.Expr, reason: str | pl.Expr) -> pl.Expr:

@@ -9,6 +9,7 @@ import polars as pl
 
 from ..errors import BadInput, UnknownName
 from .coding import Place, label_texts
+from .parting import CONTRAST, is_contrast
 
 
 def with_model(answers: pl.DataFrame, source: str, sifted: bool = False) -> pl.DataFrame:
@@ -24,6 +25,12 @@ def with_model(answers: pl.DataFrame, source: str, sifted: bool = False) -> pl.D
     return answers.with_columns(pl.col("model").cast(pl.String))
 
 
+def of_model(answers: pl.DataFrame, place: Place, model: str) -> tuple[pl.DataFrame, Place]:
+    """One model's answers, and which rows of the user's table they are."""
+    here = (answers["model"] == model).arg_true().to_numpy()
+    return answers[here], Place(place.table, model, here if place.rows is None else place.rows[here])
+
+
 def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | None, pl.DataFrame]]:
     """The whole table, then its groups: variants by their own value, each with its original for company.
 
@@ -33,6 +40,18 @@ def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | Non
     yield None, answers
     for column in by:
         yield from ((f"{column}={value}", part) for value, part in split(answers, column))
+
+
+def columns_of(half: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """The columns that a half of a table is grouped by: those that say something there, and the suites, if several.
+
+    A suite has columns of its own (Breaking NLI's `category`), of which the rewordings beside it know nothing.
+    """
+    if CONTRAST not in half.columns:
+        return list(by)
+    told = [name for name in by if name not in half.columns or half[name].null_count() < half.height]
+    suites = half[CONTRAST].filter(pl.Series(is_contrast(half))).n_unique()
+    return [CONTRAST, *(name for name in told if name != CONTRAST)] if suites > 1 else told
 
 
 def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataFrame]]:

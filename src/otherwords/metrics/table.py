@@ -58,6 +58,11 @@ class Answers:
         return np.asarray(values[self.originals][self.bucket])
 
     @cached_property
+    def is_changed(self) -> Array:
+        """Which rows are contrasts with another right answer than their original: none among rewordings."""
+        return np.asarray(self.gold != self.of_original(self.gold))
+
+    @cached_property
     def p(self) -> Array:
         """Probabilities, a row per answer and a column per label; refused where the model gave none."""
         p = probabilities(self.frame, self.labels, self.model)
@@ -97,4 +102,4 @@ class Answers:
     def evidence(self, uses: str) -> Array:
         """How many answers of each bucket a metric looks at."""
         count = self.variants[1]
-        return {"originals": np.ones_like(count), "variants": count, "both": count + 1}[uses]
+        return {"originals": np.ones_like(count), "variants": count, "contrasts": count, "both": count + 1}[uses]
