@@ -31,6 +31,18 @@ RTE = '<entailment-corpus><pair id="1" value="TRUE" task="IR"><t>P.</t><h>H.</h>
 CALLABLE = (
     "def short(batch):\n    return [[0.5, 0.25, 0.25] if len(t) < 40 else [0.1, 0.1, 0.8] for t in batch['premise']]\n"
 )
+ATTACK = (
+    '"original_text","perturbed_text","ground_truth_output","result_type"\n'
+    '"[[[[Premise]]]]: A [[dog]] runs.<SPLIT>[[[[Hypothesis]]]]: It moves.",'
+    '"[[[[Premise]]]]: A [[hound]] runs.<SPLIT>[[[[Hypothesis]]]]: It moves.","entailment","Successful"\n'
+)
+PAIRS = {"sentence1": "A dog runs.", "sentence2": "It moves.", "target": "neutral"}
+CASES = {"class": "Synonyms", "inputs": PAIRS, "outputs": [{**PAIRS, "sentence1": "A hound runs."}]}
+INVARIANT = {
+    "type": "INV",
+    "data": [[["A dog runs.", "It moves."], ["A hound runs.", "It moves."]]],
+    "labels": "neutral",
+}
 
 
 def lines(*rows: dict[str, Any]) -> str:
@@ -161,6 +173,9 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "delta_nli.v1": file("delta_nli test.jsonl", lines({**UPDATE, "DataSource": "SNLI"})),
         "paranlu.v1": file("paranlu anli_paraphrases_human.json", buckets()),
         "parte.v1": file("parte RTE_test_paraphrased.jsonl", lines({**PARTE, "gold_label": True})),
+        "textattack.v1": file("textattack attack.csv", ATTACK),
+        "nl_augmenter.v1": file("nl_augmenter test.json", json.dumps({"test_cases": [CASES]})),
+        "checklist.v1": file("checklist suite.json", json.dumps({"synonyms": INVARIANT})),
     },
     "generators": {
         "identity.v1": plain("identity"),

@@ -2,69 +2,55 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..datasets.records import Record
-from ..datasets.source import ENDINGS
 from ..errors import BadInput
 from ..problem import Problem, Variant, plain
-from ..registry import datasets, generators
-from ..storage.scratch import Scratch
+from ..registry import generators
+from .book import Book
+from .pairing import chooses, paired
 
 #: The rewordings of the bundled problems.
 EVERYDAY = Path(__file__).parents[1] / "assets" / "everyday_rewordings.jsonl"
 
 
 @generators("recorded.v1")
-def recorded(path: Path = EVERYDAY) -> Any:
+def recorded(path: Path = EVERYDAY, format: str = "", pair: str = "") -> Any:  # noqa: A002 (the user's word)
     """Variants recorded in a file with `of` and the reworded fields (default: those of the bundled problems).
 
-    Fields that a row lacks stay as in the original; other columns come along.
+    Fields that a row lacks stay as in the original; other columns come along. `format` names another tool's layout
+    (textattack, nl-augmenter, checklist), which is otherwise told by the file; where that has no ids, its rows are
+    matched by their original texts. Where a problem is a choice of two targets, rows that reword only one of them
+    are paired at random within their writer, the column `pair` (by default worker, annotator or generator; none: not
+    at all).
     """
-    book = _index(path)
-
-    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
-        for problem in problems:
-            found = book.execute("select place, row from recorded where original = ? order by rowid", (problem.id,))
-            yield from (_variant(problem, place, json.loads(row)) for place, row in found.fetchall())
-
-    return vary
+    return Recorded(Book(path, format), pair)
 
 
-def _index(path: Path) -> Scratch:
-    """Sort the rows by original on disk (SQLite's private temporary file), so that memory stays flat."""
-    book = Scratch()
-    book.execute("create table recorded (original text, place text, row text)")
-    book.execute("begin")
-    book.executemany("insert into recorded values (?, ?, ?)", map(_entry, _records(path)))
-    book.execute("create index by_original on recorded (original)")
-    return book
+class Recorded:
+    """The generator of one file. `unmatched()` says how many rows of another tool's file found no problem."""
+
+    def __init__(self, book: Book, pair: str = "") -> None:
+        self._book, self._pair = book, pair
+
+    def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
+        """Give the variants of each problem, in the file's order, pairs after them."""
+        for problem, seed in zip(problems, seeds, strict=True):
+            found = [(place, row, _variant(problem, place, row)) for place, row in self._book.find(problem)]
+            if self._pair == "none" or not chooses(problem.task):
+                yield from (variant for _, _, variant in found)
+            else:
+                rows = paired([row for _, row, _ in found], problem, self._pair, seed)
+                yield from (_variant(problem, f"a rewording of {problem.id!r}", row) for row in rows)
+
+    def unmatched(self) -> int:
+        """How many rows of another tool's file reworded none of the problems given so far."""
+        return self._book.unmatched()
 
 
-def _entry(record: Record) -> tuple[str, str, str]:
-    if record.error:
-        raise BadInput(record.error, where=record.where, fix="repair the row, or leave it out")
-    original = "" if record.row.get("of") is None else str(record.row["of"]).strip()
-    if not original:
-        raise BadInput("found nothing", where=record.where, field="of", fix="name the original's id")
-    return original, record.where, json.dumps(record.row, default=str)
-
-
-def _records(path: Path) -> Iterator[Record]:
-    kind = ENDINGS.get(path.suffix)
-    if kind is None:
-        raise BadInput("has a format unknown here", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
-    records: Iterator[Record] = datasets.make(f"{kind}:{path}").function()
-    if kind not in ("csv", "tsv"):
-        return records
-    # There, an empty cell is how a row lacks a field.
-    return (record._replace(row={k: v for k, v in record.row.items() if v != ""}) for record in records)
-
-
-def _variant(problem: Problem, where: str, row: dict[str, Any]) -> Variant:
+def _variant(problem: Problem, where: str, row: dict[str, Any] | Any) -> Variant:
     text = {name: row[name] for name in problem.task.fields if row.get(name) is not None}
     if not text:
         fix = f"name at least one of {', '.join(problem.task.fields)}"

@@ -1,0 +1,107 @@
+"""CheckList's invariance tests: groups of examples, the original first (Ribeiro et al. 2020).
+
+CheckList itself saves suites with dill, a kind of pickle, which runs code when it is read: here a suite comes as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..registry import datasets
+from .records import Dataset
+from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, suite
+
+#: How a suite gets out of CheckList; its own exports keep less: to_raw_file no groups, to_dict no types and labels.
+EXPORT = (
+    'save it as JSON from Python: json.dump({name: {"type": suite.info[name]["type"], "data": test.data, '
+    '"labels": test.labels} for name, test in suite.tests.items()}, open("suite.json", "w"), default=list)'
+)
+_TYPES = ("INV", "MFT", "DIR")
+
+
+@datasets("checklist.v1")
+def checklist(path: Path, labels: tuple[str, ...] = ()) -> Dataset:
+    """CheckList's invariance tests (INV) of pairs of sentences, from JSON: {name: {type, data, labels}}.
+
+    `labels` names the classes 0, 1, ... in order, where the labels are numbers. Tests of other types (MFT, DIR) are no
+    rewordings; they are left out and counted. A suite without labels goes with problems that have them, as `recorded`.
+    """
+    translated = numbered(labels, "checklist.v1")
+    return Dataset(lambda: suite(rewordings(path), "checklist", path), files=(path,), labels=translated)
+
+
+def rewordings(path: Path) -> Iterator[Rewording]:
+    """Read a suite, one rewording for every example but the first of its group."""
+    for name, test in load_tests(path).items():
+        kind = str(test.get("type")).upper()
+        for number, group in enumerate(test["data"], 1):
+            where = f"{path}, test {name!r}, case {number}"
+            if kind != "INV":
+                yield Rewording(where, {}, {}, {}, reason=f"from {kind} tests")
+                continue
+            extra = {"test": name, **{key: test[key] for key in ("capability",) if test.get(key)}}
+            yield from _group(where, group, _labels(where, test, number - 1), extra)
+
+
+def load_tests(path: Path) -> dict[str, dict[str, Any]]:
+    """The tests of a suite by name; whatever else the file may be is refused with the way to export it."""
+    if not path.is_file():
+        raise BadInput("there is no such file", where=str(path))
+    with path.open("rb") as file:
+        if file.read(1) == b"\x80":  # how every pickle since protocol 2 begins
+            raise BadInput("is a pickle, which runs code when it is read", where=str(path), fix=EXPORT)
+    try:
+        content = read_json(path)
+    except BadInput as error:
+        found = f"{error.message}: a raw file of CheckList's (to_raw_file) does not keep which examples belong together"
+        raise BadInput(found, where=error.where, fix=EXPORT) from error
+    if isinstance(content, dict) and {"test_name", "test_case"} <= set(content):
+        raise BadInput("comes from to_dict, which keeps no types of tests", where=str(path), fix=EXPORT)
+    if not isinstance(content, dict) or not content or not all(map(_is_test, content.values())):
+        found = "holds no tests as in {name: {type, data, labels}}, type one of " + ", ".join(_TYPES)
+        raise BadInput(found, where=str(path), fix=EXPORT)
+    return content
+
+
+def _is_test(value: Any) -> bool:
+    return isinstance(value, dict) and str(value.get("type")).upper() in _TYPES and isinstance(value.get("data"), list)
+
+
+def _group(where: str, group: Any, labels: Any, extra: dict[str, Any]) -> Iterator[Rewording]:
+    examples = [_texts(example) for example in group] if isinstance(group, list) else [{}]
+    if not examples or not all(examples):
+        found = "a test case is a list of examples, each [premise, hypothesis] or {premise: ..., hypothesis: ...}"
+        yield Rewording(where, {}, {}, {**extra, "case": group}, error=found)
+        return
+    said = labels if isinstance(labels, list) else [labels] * len(examples)
+    said = [plain_label(label) for label in said]
+    if len(said) != len(examples):
+        yield Rewording(where, examples[0], {}, extra, error=f"found {len(said)} labels for {len(examples)} examples")
+    elif len(examples) == 1:
+        yield Rewording(where, examples[0], {}, extra, said[0], reason="without a perturbation")
+    else:
+        for number, (texts, label) in enumerate(zip(examples[1:], said[1:], strict=True), 2):
+            reason = "" if label == said[0] else "with another label"
+            yield Rewording(f"{where}, example {number}", examples[0], texts, extra, said[0], reason=reason)
+
+
+def _texts(example: Any) -> dict[str, str]:
+    if isinstance(example, (list, tuple)) and len(example) == 2:
+        example = dict(zip(PAIR.values(), example, strict=True))
+    if not isinstance(example, dict) or not all(isinstance(text, str) for text in example.values()):
+        return {}
+    return {PAIR.get(str(name), str(name)): text for name, text in example.items()}
+
+
+def _labels(where: str, test: dict[str, Any], position: int) -> Any:
+    """The label of one group: CheckList has one for all, one for each, or one for each example of each."""
+    labels = test.get("labels")
+    if not isinstance(labels, list):
+        return labels
+    if len(labels) != len(test["data"]):
+        found = f"found {len(labels)} for {len(test['data'])} test cases"
+        raise BadInput(found, where=where, field="labels", fix="give one for all, or one for each")
+    return labels[position]

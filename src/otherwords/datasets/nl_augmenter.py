@@ -1,0 +1,77 @@
+"""NL-Augmenter's one file format: test cases of a transformation, inputs beside outputs.
+
+The tool writes no perturbed data sets (its evaluation prints figures); `test.json` is how it keeps pairs of texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..registry import datasets
+from .records import Dataset
+from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, suite
+
+#: Keys of inputs that are no texts to reword; a single sentence has no field of its own.
+_NO_TEXT = frozenset({"id", "target", "label"})
+_NAMES = {**PAIR, "sentence": ""}
+_LAYOUT = '{"type": ..., "test_cases": [{"class": ..., "inputs": {...}, "outputs": [{...}]}]}'
+
+
+@datasets("nl_augmenter.v1")
+def nl_augmenter(path: Path, labels: tuple[str, ...] = ()) -> Dataset:
+    """NL-Augmenter's test cases (test.json) of pairs of sentences: inputs, and outputs with the same target.
+
+    `labels` names the targets 0, 1, ... in order, where they are numbers. An output with another target is no
+    rewording; it is left out and counted.
+    """
+    translated = numbered(labels, "nl_augmenter.v1")
+    return Dataset(lambda: suite(rewordings(path), "nl_augmenter", path), files=(path,), labels=translated)
+
+
+def rewordings(path: Path) -> Iterator[Rewording]:
+    """Read the test cases, one rewording for every output."""
+    content = read_json(path)
+    cases = content.get("test_cases") if isinstance(content, dict) else None
+    if not isinstance(cases, list):
+        raise BadInput("holds no list of test_cases", where=str(path), fix=f"NL-Augmenter's files are {_LAYOUT}")
+    for number, case in enumerate(cases, 1):
+        yield from _outputs(f"{path}, test case {number}", case)
+
+
+def _outputs(where: str, case: Any) -> Iterator[Rewording]:
+    inputs = case.get("inputs") if isinstance(case, dict) else None
+    if not isinstance(inputs, dict) or not _texts(inputs):
+        yield Rewording(where, {}, {}, {"case": case}, error="found no texts under inputs")
+        return
+    outputs = case.get("outputs")
+    if isinstance(outputs, bool):  # a filter says whether it takes the text
+        yield Rewording(where, {}, {}, {}, reason="by a filter")
+        return
+    for number, output in enumerate([outputs] if isinstance(outputs, dict) else outputs or (), 1):
+        yield _rewording(f"{where}, output {number}", case, inputs, output)
+
+
+def _rewording(where: str, case: dict[str, Any], inputs: dict[str, Any], output: Any) -> Rewording:
+    original = _texts(inputs)
+    reworded = _texts(output) if isinstance(output, dict) else {}
+    extra = {"transformation": case.get("class"), "args": case.get("args")}
+    extra = {name: value for name, value in extra.items() if value is not None}
+    identity = inputs.get("id", case.get("id"))
+    of = "" if identity is None else str(identity).strip()
+    label = plain_label(inputs.get("target", inputs.get("label")))
+    error = reason = ""
+    if not reworded or not reworded.keys() <= original.keys():
+        error = (
+            f"found {', '.join(output) if isinstance(output, dict) else output!r} where inputs have {', '.join(inputs)}"
+        )
+    elif plain_label(output.get("target", output.get("label"))) not in (None, label):
+        reason = "with another target"
+    return Rewording(where, original, reworded, extra, label, of, reason, error)
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    texts = {name: value for name, value in values.items() if isinstance(value, str) and name not in _NO_TEXT}
+    return {_NAMES.get(name, name): text for name, text in texts.items()}
