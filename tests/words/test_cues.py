@@ -1,0 +1,114 @@
+"""Negations and quantifiers are found whatever their spelling, and what only looks like one is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from otherwords.words.cues import cues
+
+
+def meanings(text: str, kind: str = "") -> list[str]:
+    return [cue.meaning for cue in cues(text) if kind in ("", cue.kind)]
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        ["He is not here.", "He isn't here.", "He isn’t here", "HE ISN'T HERE!", "He is n't here", "he isnt here"],
+        ["He can not go", "He cannot go", "He can't go", "He ca n't go", "He can 't go"],
+        ["He will not go", "He won't go", "He wont go"],
+        ["Nobody came", "No one came", "No-one came", "no person came", "There wasn't anybody", "There was not anyone"],
+        ["He saw nothing", "He did not see anything", "He didn't see a trace of anything"],
+        ["He never came", "He didn't ever come"],
+        ["He has no money", "He doesn't have any money", "He does not have money"],
+        ["neither tall nor old", "not tall"],
+        ["hardly any", "scarcely any", "barely"],
+        ["All men", "every man", "Each man", "everybody", "both men"],
+        ["many men", "a lot of men", "lots of men", "numerous men", "hundreds of men"],
+        ["some men", "several men", "a few men"],
+        ["at least 2", "no less than two", "two or more"],
+        ["at most 2", "no more than two", "up to two"],
+        ["more than 100 men", "over 100 men", "over a hundred men"],
+        ["less than 100 men", "fewer than 100 men", "under a hundred men"],
+        ["some 30 men", "about 30 men", "approximately thirty men"],
+        ["nothing but rain", "only rain"],
+        ["two men", "2 men", "a couple of men"],
+    ],
+)
+def test_the_same_in_other_words(same):
+    first = sorted(meanings(same[0]))
+    assert first
+    assert {text: sorted(meanings(text)) for text in same} == dict.fromkeys(same, first)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Not only he came",
+        "whether or not he came",
+        "They look at each other",
+        "the most beautiful house",
+        "both a man and a woman",
+        "He walks up to the man",
+        "The bird is over the house",
+        "A couple walks",
+        "that one",
+        "all right",
+        "A little boy and something else",
+        "Have you ever been there",
+        "a note, a knot, an ally, a bothy",
+        "",
+    ],
+)
+def test_what_looks_like_a_cue(text):
+    assert meanings(text) == []
+
+
+def test_double_negation_counts_twice():
+    assert meanings("It is not without risk") == ["not", "without"]
+    assert meanings("He didn't do nothing") == ["not", "nothing"]
+    assert meanings("Nobody isn't here") == ["nobody", "not"]
+
+
+def test_an_abbreviation_is_no_negation():
+    assert meanings("Bus No. 5") == ["5"]
+    assert meanings("No 5 is there.") == ["not", "5"]
+
+
+def test_any_belongs_to_the_negation_of_its_own_sentence():
+    assert meanings("He did not come. Anyone may.") == ["not", "any"]
+    assert meanings("He did not see anyone.") == ["nobody"]
+    assert meanings("without any help") == ["without"]
+    assert meanings("If any man comes") == ["any"]
+
+
+def test_the_words_themselves_are_told():
+    assert [cue.words for cue in cues("No one saw Anything; lots of men.")] == ["no one", "lots of"]
+
+
+def test_one_is_a_number_but_not_in_a_pronoun():
+    assert meanings("one man") == ["1"]
+    assert meanings("no one") == ["nobody"]
+    assert meanings("every one") == ["all"]
+    assert meanings("one another") == []
+
+
+@given(st.text())
+@example("፩ ² Ⅷ ½ ①")
+@example("n't 't ' n’t’ no.5 1,0,0 1/0 1//2 " + "9" * 5000)
+@example("\x00\ud7ff\u0130 İ ß")
+def test_any_text_can_be_read(text):
+    assert cues(text) == cues(f" {text}\n")
+
+
+WORDS = "a one two not no any all of the few most hundred and half 5 third . 's".split()  # noqa: SIM905
+
+
+@given(st.lists(st.sampled_from(WORDS)))
+def test_any_order_of_words_can_be_read(words):  # as above, with more of what the code looks for
+    for cue in cues(" ".join(words)):
+        assert cue.kind in ("negation", "quantifier", "number")
+        assert cue.meaning
+        assert cue.words

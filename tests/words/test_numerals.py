@@ -1,0 +1,76 @@
+"""Numbers by value, whatever their spelling."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from otherwords.words.numerals import numerals
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("two men", ["2"]),
+        ("2 men", ["2"]),
+        ("twenty one dogs", ["21"]),
+        ("one hundred", ["100"]),
+        ("a hundred", ["100"]),
+        ("a dozen eggs", ["12"]),
+        ("two dozen", ["24"]),
+        ("1,000", ["1000"]),
+        ("1,000,000.5", ["1000000.5"]),
+        ("five million", ["5000000"]),
+        ("1.5 million", ["1500000"]),
+        ("three hundred and twenty five thousand and six", ["325006"]),
+        ("two and three", ["2", "3"]),
+        ("two three", ["2", "3"]),
+        ("nineteen ninety", ["19", "90"]),  # a year as it is said stays two numbers
+        ("the twenty first", ["21st"]),
+        ("21 st", ["21st"]),
+        ("the third man", ["3rd"]),
+        ("a third of them", ["1/3"]),
+        ("two thirds", ["2/3"]),
+        ("half", ["0.5"]),
+        ("1/2", ["0.5"]),
+        ("two and a half", ["2.5"]),
+        ("wait a second", []),  # a while, not the one after the first
+        ("the second", ["2nd"]),
+        ("twice", ["2"]),
+        ("zero", ["0"]),
+        ("g8", ["g8"]),
+        ("1/0", ["1/0"]),
+        ("007", ["7"]),
+        ("9" * 5000, ["9" * 5000]),  # beyond what Python takes for a whole number
+        ("men and women , a few", []),
+    ],
+)
+def test_worked_examples(text, found):
+    assert numerals(text.split()) == found
+
+
+@given(st.integers(0, 999_999))
+def test_digits_with_and_without_commas_are_the_same(number):
+    assert numerals([f"{number:,}"]) == numerals([str(number)]) == [str(number)]
+
+
+UNITS = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
+
+
+def said(number: int) -> str:
+    """A number below ten thousand as it is read out in England, for the numbers whose parts are in the lists."""
+    if number >= 1000:
+        rest = number % 1000
+        return f"{said(number // 1000)} thousand" + (f"{' and' if rest < 100 else ''} {said(rest)}" if rest else "")
+    if number >= 100:
+        return f"{UNITS[number // 100]} hundred" + (f" and {said(number % 100)}" if number % 100 else "")
+    if number >= 20:
+        return TENS[number // 10 - 2] + (f" {UNITS[number % 10]}" if number % 10 else "")
+    return UNITS[number]
+
+
+@given(st.integers(0, 9_999).filter(lambda n: not 13 <= n % 100 <= 19))
+def test_numbers_read_out_have_their_value(number):
+    assert numerals(said(number).split()) == [str(number)]
