@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -54,10 +55,13 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     draft = RunFolder(folder.path / ".taking-in")  # until all is known to be good, an earlier study stays as it was
     shutil.rmtree(draft.path, ignore_errors=True)
     if noted.get("key") == key and not unseen and _is_whole(folder, key, noted["shards"]):
+        for said in noted.get("warnings", ()):  # a suite that leaves rows out says so in every report
+            warnings.warn(said, stacklevel=2)
         return dict(noted)
     try:
         cutter = _Cutter(shard)
-        count = _write(draft, key, cutter.cut(iter(source), source.chosen), unseen)
+        with warnings.catch_warnings(record=True) as heard:
+            count = _write(draft, key, cutter.cut(iter(source), source.chosen), unseen)
         if not cutter.contiguous:
             count = _write(draft, key, _slices(_by_bucket(draft.read("problems")), shard), unseen)
             draft.trim("problems", count)
@@ -69,6 +73,10 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     intake = source.intake
     noted = {"key": key, "shards": count, "rows": intake.accepted, "originals": cutter.originals,
              "no_majority": intake.no_majority, "rejected": len(intake.rejected)}  # fmt: skip
+    if heard:
+        noted["warnings"] = [str(one.message) for one in heard]
+        for said in noted["warnings"]:
+            warnings.warn(said, stacklevel=2)
     (folder.path / "rejected.jsonl").unlink(missing_ok=True)
     if intake.rejected:
         source.write_rejected(folder.path)

@@ -34,7 +34,7 @@ def reversals(records: Iterable[Record], suite: str) -> Iterator[Record]:
             yield record._replace(row={**record.row, **shared})
             yield other._replace(row={**other.row, **shared, "of": record.row["id"]})
     if left_out := len(asked) - 2 * len(partner):
-        said = f"{left_out} of {len(asked)} rows have no reverse with another answer, and are left out"
+        said = f"{left_out:,} of {len(asked):,} rows have no reverse with another answer, and are left out"
         warnings.warn(f"{suite}: {said}", stacklevel=2)
 
 

@@ -39,6 +39,18 @@ MEANINGS = {
         "Flip rate",
         "Share of rewordings whose predicted label differs from the original's, whether it was right or wrong.",
     ),
+    "sensitivity": (
+        "Sensitivity",
+        "Share of contrasts with another right answer than the original's whose predicted label differs from it, too.",
+    ),
+    "contrast_accuracy": (
+        "Accuracy, contrasts",
+        "Share of contrasts with another right answer than the original's that the model answers correctly.",
+    ),
+    "contrast_consistency": (
+        "Consistency, contrasts",
+        "Share of problems answered correctly together with all of their contrasts (Gardner et al. 2020).",
+    ),
 }
 #: Rows that one table of groups shows; the scores file has them all.
 MOST_ROWS = 200

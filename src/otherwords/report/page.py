@@ -13,7 +13,7 @@ import polars as pl
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
 from ..validity import funnel as dropped
-from . import flips, numbers, plot
+from . import contrasts, flips, numbers, plot
 
 #: The order of the foot; entries of the manifest that are not named here follow in their own order.
 _FOOT = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
@@ -34,6 +34,8 @@ def render(
     """
     if not scores or answers.height == 0:
         raise BadInput("nothing to report", fix="give at least one score and one answer")
+    balance = contrasts.balance(scores, answers)
+    answers, buckets = contrasts.rewordings(answers), contrasts.rewordings(buckets)
     judged = flips.judge(answers)
     counted = flips.by_problem(judged)
     together = [score for score in scores if score.model == ALL_MODELS]
@@ -44,7 +46,9 @@ def render(
         title=_title(manifest),
         models=models,
         sentence=numbers.sentence(scores, _counted(counted)),
-        tables=numbers.tables(own),
+        tables=numbers.tables(contrasts.without(own)),
+        balance=balance,
+        more=numbers.tables(balance.more)[1:] if balance else [],
         together=numbers.tables(together),
         meanings={metric: numbers.meaning(metric) for metric in dict.fromkeys(score.metric for score in scores)},
         intervals=numbers.intervals(score.signature for score in scores),
