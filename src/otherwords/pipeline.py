@@ -30,6 +30,7 @@ from .registry import Bound, checks, generators
 from .scoring import measure_groups, measure_together
 from .storage import tables
 from .storage.files import seed_for
+from .validity.human import tell_unknown
 
 #: Problems given to a generator at a time, so that a model behind it can fill a device.
 BATCH = 256
@@ -99,6 +100,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
         )
         old = [name for name in judged.columns if name != "id" and name in suite.columns]
         suite = suite.drop(old).join(judged, on="id", how="left", maintain_order="left")
+    tell_unknown([bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)], names)
     return suite
 
 

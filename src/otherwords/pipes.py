@@ -19,6 +19,8 @@ from .models.cache import Cache, default_path
 from .progress import current
 from .storage import tables
 from .storage.run import RunFolder, read_part
+from .validity.funnel import Funnel, funnel, scans
+from .validity.human import tell_unknown
 
 
 @dataclass
@@ -28,6 +30,7 @@ class Summary:
     rows: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     rejected: Path | None = None
+    funnel: Funnel | None = None
 
 
 def vary_files(
@@ -59,6 +62,8 @@ def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = 
         jobs = [stages.Job(str(folder.path), i, source.chosen, tuple(using)) for i in shards]
         counts = stages.run_stage(InProcess(), "buckets", jobs, summary.counts["rows"])
         summary.counts["dropped"] = sum(counts) - stages.asked(folder)
+        summary.funnel = funnel(*scans(folder.parts("buckets")))
+        tell_unknown([stages.made("checks", name) for name in using], folder.parts("buckets"))
         summary.rows = tables.write(_frames(folder, "buckets"), out)
     return summary
 

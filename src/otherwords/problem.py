@@ -160,9 +160,9 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check says of one variant; a reason is owed for every drop."""
+    """What a check says of one variant; a reason is owed for every drop. `keep` is None where it has nothing to say."""
 
-    keep: bool
+    keep: bool | None
     reason: str = ""
     score: float | None = None
 

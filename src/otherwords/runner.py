@@ -28,6 +28,7 @@ from .report.rendering import write_report
 from .storage.files import fingerprint, write_json
 from .storage.run import RunFolder
 from .study import Study, read_study
+from .validity.human import tell_unknown
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ class _Runner:
         counts = stages.run_stage(self.engine, "buckets", jobs)
         kept = stages.asked(self.folder)
         self._note("check", signatures, dropped=sum(counts) - kept, asked=kept)
+        tell_unknown([stages.made("checks", name) for name in self.study.check], self.folder.parts("buckets"))
         self._refuse_wrong_groups()
         return kept
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, tell
+from .display import bars, tell, tell_funnel
 
 
 def check(
@@ -35,3 +35,4 @@ def check(
         done = check_files(source, out, checks)
     if not quiet:
         tell(done, out)
+        tell_funnel(done.funnel)

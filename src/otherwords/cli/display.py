@@ -11,6 +11,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from ..pipes import Summary
+    from ..validity.funnel import Funnel
 
 
 def console(stderr: bool = False) -> Console:
@@ -89,6 +90,14 @@ def tell(done: Summary, out: str) -> None:
         say(f"rejected rows and the reasons are in {done.rejected}")
 
 
+def tell_funnel(funnel: Funnel | None) -> None:
+    """Show on standard error what each check dropped; nothing where nothing was checked, or made."""
+    from .tables import funnel_table
+
+    if funnel and funnel.made:
+        console(stderr=True).print(funnel_table(funnel))
+
+
 def say(text: str) -> None:
     """Print a line on standard error, as it is."""
     console(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)
@@ -100,6 +109,7 @@ _WORDS = {
     "no_majority": "without a majority label",
     "rejected": "rejected",
     "variants": "variants made",
+    "unvaried": "left without a variant",
     "dropped": "dropped",
 }
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, say, sentence
+from .display import bars, console, say, sentence, tell_funnel
 
 
 def run(
@@ -67,6 +67,7 @@ def run(
     from ..gates import enforce, refuse_unknown
     from ..runner import run as run_study
     from ..study import read_study
+    from ..validity.funnel import funnel, scans
     from .tables import score_table
 
     given: dict[str, Any] = {
@@ -88,6 +89,7 @@ def run(
         result = run_study(settled, out=out or None)
     if not quiet:
         say(sentence({**result.manifest["intake"], **result.manifest["counts"]}))
+        tell_funnel(funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in result.scores], indent=2, ensure_ascii=False))
     elif not quiet:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..differences import Difference
     from ..papers.cells import Cell
     from ..problem import Score
+    from ..validity.funnel import Drops, Funnel
 
 
 def score_table(scores: Sequence[Score], confidence: float) -> Table:
@@ -125,3 +126,25 @@ def cell_table(name: str, cells: Sequence[Cell]) -> Table:
         table.add_row(Text(row), Text(cell.column), published, obtained, difference, Text(cell.reason), style=style)
         last = cell.row
     return table
+
+
+def funnel_table(funnel: Funnel) -> Table:
+    """From the variants that were made to those that were kept: what each check dropped, by itself alone, and why."""
+    table = Table(header_style="bold")
+    table.add_column("variants", overflow="fold")
+    for name in ("dropped", "by it alone"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("commonest reasons", overflow="fold")
+    table.add_row(f"{funnel.made:,} made", "", "", "", end_section=True)
+    for one in funnel.checks:
+        table.add_row(Text(one.name), f"{one.dropped:,}", f"{one.alone:,}", Text(_reasons(one)))
+    table.add_section()
+    table.add_row(f"{funnel.kept:,} kept", f"{funnel.dropped:,}", "", f"{funnel.kept / funnel.made:.1%} of those made")
+    return table
+
+
+def _reasons(one: Drops) -> str:
+    told = [f"{times:,} × {reason}" for reason, times in one.reasons]
+    told += [f"{one.others:,} × others"] if one.others else []
+    told += [f"nothing said of {one.unjudged:,}"] if one.unjudged else []
+    return "\n".join(told)

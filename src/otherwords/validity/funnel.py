@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import polars as pl
 
@@ -71,6 +72,11 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
     if not tallies:
         return None
     return Funnel(made, dropped, tuple(_drops(name, tally) for name, tally in tallies.items()))
+
+
+def scans(parts: Iterable[Path]) -> list[pl.LazyFrame]:
+    """The parts of a run's `buckets/`, to be read when they are counted."""
+    return [pl.scan_parquet(part, glob=False) for part in sorted(parts)]
 
 
 def _count(variants: pl.DataFrame, tallies: dict[str, _Tally]) -> int:
