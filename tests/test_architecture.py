@@ -32,6 +32,7 @@ FLOW = [
         "pipeline",
         "papers",
         "stages",
+        "varying",
         "report",
         "study",
         "runner",

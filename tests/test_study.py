@@ -196,7 +196,7 @@ class TestRerun:
         asked()
         run = ow.run(study, out=folder, check=["overlap(most=0.9)"], vary=["contractions", "identity"])
         assert asked() == 0
-        assert run.manifest["counts"] == {"variants": 120, "dropped": 40, "asked": 120}
+        assert run.manifest["counts"] == {"variants": 120, "unvaried": 0, "dropped": 40, "asked": 120}
         assert "check:surface" not in pl.read_parquet(folder / "buckets" / "*.parquet").columns
 
     def test_smaller_data_leave_no_stale_parts(self, study, tmp_path, asked):
@@ -324,7 +324,7 @@ class TestManifest:
         assert all(seconds >= 0 for seconds in manifest["timings"].values())
         assert manifest["task"]["labels"] == list(LABELS)
         assert manifest["intake"]["rows"] == manifest["intake"]["originals"] == 40
-        assert manifest["counts"] == {"variants": 80, "dropped": 0, "asked": 120}
+        assert manifest["counts"] == {"variants": 80, "unvaried": 0, "dropped": 0, "asked": 120}
         assert manifest["batch_invariant"] == {"m": True}
         assert Study(**manifest["study"]) == read_study(study)
 

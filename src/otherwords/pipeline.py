@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from .scoring import measure_groups, measure_together
 from .storage import tables
 from .storage.files import seed_for
 from .validity.human import tell_unknown
+from .variants.survey import surveyed
 
 #: Problems given to a generator at a time, so that a model behind it can fill a device.
 BATCH = 256
@@ -41,8 +43,7 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
     task = get_task(task)
     originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
     clusters = dict(frame.select("id", "cluster").iter_rows())
-    bound = [_bind(generators, one) for one in using]
-    _refuse_twice([one.signature for one in bound])
+    bound = _prepared(using, originals)
     counts: Counter[tuple[str, str]] = Counter()
     made = [v for generator in bound for v in _generate(generator, originals, seed, counts)]
     seen: set[str] = set()
@@ -56,6 +57,19 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
             )
         seen.add(variant.id)
     return to_frame(variant_rows(made, clusters), task)
+
+
+def _prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> list[Bound]:
+    """Bind generators by name; one that must see all texts first sees them now."""
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
+
+        def texts() -> Iterator[str]:
+            return (text for problem in originals for text in problem.text.values() if text)
+
+        told = [surveyed(one, texts, Path(place)) if isinstance(one, str) else one for one in using]
+        bound = [_bind(generators, one) for one in told]
+    _refuse_twice([one.signature for one in bound])
+    return bound
 
 
 def _generate(

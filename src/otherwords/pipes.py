@@ -11,13 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from . import stages
+from . import stages, varying
 from .datasets.source import Source
 from .engines import InProcess
+from .errors import BadInput
 from .models.answering import sing
 from .models.cache import Cache, default_path
 from .progress import current
 from .storage import tables
+from .storage.files import write_text
 from .storage.run import RunFolder, read_part
 from .validity.funnel import Funnel, funnel, scans
 from .validity.human import tell_unknown
@@ -40,19 +42,38 @@ def vary_files(
     *,
     seed: int = 1,
     suite: bool = False,
+    unvaried: str = "",
+    save_table: str = "",
     shard: int = stages.SHARD,
 ) -> Summary:
-    """Write the variants of all problems; with `suite`, each original before its variants."""
+    """Write the variants of all problems; with `suite`, each original before its variants.
+
+    `unvaried` names a file for the problems that a generator made nothing of, `save_table` one for the table of the
+    generator that had to see all texts first.
+    """
     stages.forget()
     with _taken_in(source, out, shard, generators=using) as (folder, summary, shards):
-        jobs = [stages.Job(str(folder.path), i, source.chosen, tuple(using), seed) for i in shards]
+        specs = varying.prepare(folder, using, source.chosen, summary.counts["rows"])
+        if save_table:
+            _save_table(folder, Path(save_table))
+        jobs = [stages.Job(str(folder.path), i, source.chosen, tuple(specs), seed) for i in shards]
         counts = stages.run_stage(InProcess(), "variants", jobs, summary.counts["rows"])
+        left = varying.list_unvaried(folder, specs, Path(unvaried) if unvaried else None)
+        summary.counts["unvaried"] = sum(left.values())
         stage = "buckets" if suite else "variants"
         if suite:
             stages.run_stage(InProcess(), stage, [stages.Job(str(folder.path), i, source.chosen) for i in shards])
         summary.counts["variants"] = sum(counts)
         summary.rows = tables.write(_frames(folder, stage), out)
     return summary
+
+
+def _save_table(folder: RunFolder, path: Path) -> None:
+    tables = varying.tables_of(folder)
+    if len(tables) != 1:
+        fix = "use it with one generator that learns from the corpus, such as wordnet-ie, without table="
+        raise BadInput(f"there are {len(tables)} tables to save", where=str(path), fix=fix)
+    write_text(path, tables[0].read_text(encoding="utf-8"))
 
 
 def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = stages.SHARD) -> Summary:

@@ -13,7 +13,7 @@ import pkgutil
 import re
 import typing
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import entry_points
@@ -136,6 +136,19 @@ class Registry:
         plugin, given = self._read(spec)
         given |= {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
         return f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in given.items())})"
+
+    def with_options(self, specs: Sequence[str], **options: object) -> list[str]:
+        """Set options wherever a plug-in has them and its spec is silent; an option that none has is an error."""
+        told = list(specs)
+        for name, value in options.items():
+            takers = [i for i, spec in enumerate(told) if name in self._read(spec)[0].options()]
+            if not takers:
+                with_it = [plugin.name for plugin in self if name in plugin.options()]
+                raise BadInput(f"none of {', '.join(specs)} takes {name}", fix=f"{' and '.join(with_it)} would")
+            for i in takers:
+                if name not in self._read(told[i])[1]:
+                    told[i] = self.respell(told[i], **{name: value})
+        return told
 
     def refuse_wrong(self, spec: str) -> None:
         """Complain of a name or an option that does not exist, without making anything."""

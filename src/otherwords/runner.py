@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from . import pipeline, stages
+from . import pipeline, stages, varying
 from ._version import __version__
 from .datasets.source import Source
 from .engines import Engine, InProcess
@@ -119,12 +119,18 @@ class _Runner:
                     "nothing to compare",
                     fix="name a generator (vary = [...], --with), or data that holds variants",
                 )
-            shutil.rmtree(self.folder.path / "variants", ignore_errors=True)
+            for stage in ("variants", "tables"):
+                shutil.rmtree(self.folder.path / stage, ignore_errors=True)
+            (self.folder.path / "unvaried.jsonl").unlink(missing_ok=True)
             return
-        signatures = [stages.made("generators", name).signature for name in self.study.vary]
-        jobs = [self._job(i, tuple(self.study.vary)) for i in shards]
+        specs = varying.prepare(self.folder, self.study.vary, self.task, intake["rows"])
+        jobs = [self._job(i, tuple(specs)) for i in shards]
         counts = stages.run_stage(self.engine, "variants", jobs, intake["rows"])
-        self._note("vary", signatures, variants=sum(counts))
+        listed = self.folder.path / "unvaried.jsonl"
+        unvaried = varying.list_unvaried(self.folder, specs, listed)
+        if not any(unvaried.values()):
+            listed.unlink()
+        self._note("vary", list(unvaried), variants=sum(counts), unvaried=sum(unvaried.values()))
 
     def _check(self, shards: range) -> int:
         signatures = [stages.made("checks", name).signature for name in self.study.check]

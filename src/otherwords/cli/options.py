@@ -40,6 +40,18 @@ Labels = Annotated[
     typer.Option("--label", metavar="FOUND=LABEL", help="What a label in the data means, as in 0=entailment."),
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and write them to rejected.jsonl.")]
+Veto = Annotated[
+    str, typer.Option("--veto", metavar="FILE", help="Words that generators leave alone, one a line. Default: none.")
+]
+Corpus = Annotated[
+    str,
+    typer.Option(
+        "--corpus", metavar="FILE", help="Data set or .txt whose frequencies wordnet-ie uses. Default: the input."
+    ),
+]
+SynonymTable = Annotated[
+    str, typer.Option("--table", metavar="FILE", help="A synonym table saved before, instead of a corpus.")
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random choices.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bars, no tables.")]
@@ -104,6 +116,11 @@ def pairs(options: Iterable[str], flag: str) -> dict[str, str]:
             raise BadInput(f"{flag} {name} is given twice")
         found[name.strip()] = value.strip()
     return found
+
+
+def given(**options: str) -> dict[str, str]:
+    """Options that were given at all."""
+    return {name: value for name, value in options.items() if value}
 
 
 def label_map(text: str) -> dict[str, str]:

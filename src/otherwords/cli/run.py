@@ -26,6 +26,9 @@ def run(
         list[str],
         typer.Option("--check", metavar="CHECK", help="A check; may be repeated. Default: surface."),
     ] = [],  # noqa: B006
+    veto: opt.Veto = "",
+    corpus: opt.Corpus = "",
+    table: opt.SynonymTable = "",
     model: opt.Models = [],  # noqa: B006
     metric: opt.Metrics = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
@@ -65,6 +68,7 @@ def run(
     Problems, variants, checks, answers, scores and a report: from a study file, from options, or from both.
     """
     from ..gates import enforce, refuse_unknown
+    from ..registry import generators as registered
     from ..runner import run as run_study
     from ..study import read_study
     from ..validity.funnel import funnel, scans
@@ -83,6 +87,8 @@ def run(
     if no_canary:
         chosen["canary"] = False
     settled = read_study(study or {}, **chosen)
+    if words := opt.given(veto=veto, corpus=corpus, table=table):
+        settled = settled.model_copy(update={"vary": registered.with_options(settled.vary, **words)})
     if require:
         refuse_unknown(require, settled.metrics)
     with bars(quiet):

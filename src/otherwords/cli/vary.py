@@ -18,6 +18,15 @@ def vary(
     ],
     out: opt.Out = "-",
     suite: Annotated[bool, typer.Option("--suite", help="Write the originals too, each before its variants.")] = False,
+    veto: opt.Veto = "",
+    corpus: opt.Corpus = "",
+    table: opt.SynonymTable = "",
+    save_table: Annotated[
+        str, typer.Option("--save-table", metavar="FILE", help="Keep the synonym table, for --table later.")
+    ] = "",
+    unvaried: Annotated[
+        str, typer.Option("--unvaried", metavar="FILE", help="List problems there that a generator made nothing of.")
+    ] = "",
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
@@ -31,9 +40,11 @@ def vary(
     """
     from ..datasets.source import Source
     from ..pipes import vary_files
+    from ..registry import generators as registered
 
     with bars(quiet):
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
-        done = vary_files(source, out, generators, seed=seed, suite=suite)
+        specs = registered.with_options(generators, **opt.given(veto=veto, corpus=corpus, table=table))
+        done = vary_files(source, out, specs, seed=seed, suite=suite, unvaried=unvaried, save_table=save_table)
     if not quiet:
         tell(done, out)
