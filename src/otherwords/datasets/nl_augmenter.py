@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput
+from ..errors import BadInput, shorten
 from ..registry import datasets
 from .records import Dataset
 from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, suite
@@ -64,9 +64,8 @@ def _rewording(where: str, case: dict[str, Any], inputs: dict[str, Any], output:
     label = plain_label(inputs.get("target", inputs.get("label")))
     error = reason = ""
     if not reworded or not reworded.keys() <= original.keys():
-        error = (
-            f"found {', '.join(output) if isinstance(output, dict) else output!r} where inputs have {', '.join(inputs)}"
-        )
+        found = ", ".join(output) if isinstance(output, dict) else shorten(output)
+        error = f"found {found} where inputs have {', '.join(inputs)}"
     elif plain_label(output.get("target", output.get("label"))) not in (None, label):
         reason = "with another target"
     return Rewording(where, original, reworded, extra, label, of, reason, error)

@@ -54,12 +54,14 @@ def suite(rewordings: Iterable[Rewording], how: str, path: Path) -> Iterator[Rec
 
 
 def told(rewordings: Iterable[Rewording], path: Path) -> Iterator[Rewording]:
-    """Pass everything on; in the end, warn of what is no variant, with the reasons."""
+    """Pass everything on, reworded only where more than white space changed; in the end, warn of what is no variant."""
     reasons: Counter[str] = Counter()
     for one in rewordings:
-        reason = one.reason or _unchanged(one)
+        texts = one.reworded.items()
+        changed = {name: text for name, text in texts if text.split() != one.original.get(name, "").split()}
+        reason = one.reason or ("" if changed or one.error else "unchanged")
         reasons[reason] += 1
-        yield one._replace(reason=reason)
+        yield one._replace(reworded=changed, reason=reason)
     total = reasons.total()
     if not total:
         raise BadInput("holds no rewordings", where=str(path), fix="give a file with at least one")
@@ -104,12 +106,6 @@ def numbered(labels: Any, where: str) -> tuple[tuple[str, str], ...]:
         fix = 'list the names of 0, 1, ..., as in ["entailment", "neutral", "contradiction"]'
         raise BadInput(f"found {labels!r}", where=where, field="labels", fix=fix)
     return tuple((str(number), str(name)) for number, name in enumerate(labels))
-
-
-def _unchanged(one: Rewording) -> str:
-    if one.error or one.reason or not one.original:
-        return ""
-    return "unchanged" if text_key({**one.original, **one.reworded}) == text_key(one.original) else ""
 
 
 def _unfit(one: Rewording, label: str | None) -> str:

@@ -63,7 +63,7 @@ def fields(text: str) -> dict[str, str]:
     {'premise': 'A dog sleeps.', 'hypothesis': 'It rests.'}
     """
     begins = list(_FIELD.finditer(text))
-    ends = [match.start() for match in begins[1:]] + [len(text)]
+    ends = [*(match.start() for match in begins), len(text)][1:]
     found = {}
     for match, end in zip(begins, ends, strict=True):
         name = (match[1] or match[2] or match[3]).lower()

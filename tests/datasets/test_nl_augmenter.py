@@ -1,0 +1,91 @@
+"""NL-Augmenter's test.json, as its TestRunner reads it and its contributors write it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import otherwords as ow
+from otherwords.datasets.nl_augmenter import rewordings
+from otherwords.errors import BadInput
+
+PAIR = {"sentence1": "Andrew has returned the book.", "sentence2": "He brought it back.", "target": "1"}
+OTHER = {**PAIR, "sentence1": "Andrew returned the book."}
+CASE = {"class": "Tenses", "args": {"n": 2}, "inputs": PAIR, "outputs": [OTHER]}
+
+
+@pytest.fixture
+def cases(tmp_path):
+    def write(*some):
+        path = tmp_path / "test.json"
+        path.write_text(json.dumps({"type": "tenses", "test_cases": some}), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_pairs_are_a_suite(cases, take):
+    two = {**CASE, "outputs": [OTHER, {**PAIR, "sentence2": "It is back. “Zoë”"}]}
+    rows, _ = take(f'nl_augmenter:{cases(two)}(labels=["neutral", "entailment"])', "nli")
+    assert [(r["id"], r["of"], r["premise"], r["hypothesis"], r["label"]) for r in rows] == [
+        ("1", None, PAIR["sentence1"], PAIR["sentence2"], "entailment"),
+        ("1~nl_augmenter.1", "1", OTHER["sentence1"], PAIR["sentence2"], "entailment"),
+        ("1~nl_augmenter.2", "1", PAIR["sentence1"], "It is back. “Zoë”", "entailment"),
+    ]
+    assert (rows[1]["transformation"], rows[1]["args"]) == ("Tenses", '{"n": 2}')
+
+
+def test_ids_are_kept(cases, take):
+    rows, _ = take(f'nl_augmenter:{cases({**CASE, "id": 7})}(labels=["neutral", "entailment"])', "nli")
+    assert [(row["id"], row["of"]) for row in rows] == [("7", None), ("7~nl_augmenter.1", "7")]
+
+
+def test_another_target_is_no_rewording(cases, take):
+    negated = {"sentence1": "Andrew has not returned the book.", "sentence2": PAIR["sentence2"], "target": "0"}
+    path = cases({**CASE, "outputs": [OTHER, negated, PAIR]}, {"class": "Long", "inputs": PAIR, "outputs": True})
+    expected = r"3 of 4 entries are no variants: 1 by a filter, 1 unchanged, 1 with another target"
+    with pytest.warns(UserWarning, match=expected):
+        rows, _ = take(f'nl_augmenter:{path}(labels=["neutral", "entailment"])', "nli")
+    assert [row["of"] for row in rows] == [None, "1"]
+
+
+def test_one_sentence_alone_is_no_problem(cases):
+    path = cases({"class": "Typos", "inputs": {"sentence": "A dog."}, "outputs": [{"sentence": "A dgo."}]})
+    (one,) = rewordings(path)
+    assert (one.original, one.reworded) == ({"": "A dog."}, {"": "A dgo."})
+    with pytest.raises(BadInput, match=r"test case 1, output 1: one sentence alone is no problem: .*--with recorded:"):
+        ow.load(f"nl_augmenter:{path}")
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("text", r"test case 1: found no texts under inputs"),
+        ({"inputs": {}, "outputs": []}, r"test case 1: found no texts under inputs"),
+        ({"inputs": {"tokens": ["a"]}, "outputs": []}, r"test case 1: found no texts under inputs"),
+        (
+            {"inputs": PAIR, "outputs": ["text"]},
+            r"output 1: found 'text' where inputs have sentence1, sentence2, target",
+        ),
+        ({"inputs": PAIR, "outputs": [{"sentence": "x"}]}, r"output 1: found sentence where inputs have sentence1"),
+        ({"inputs": PAIR, "outputs": []}, r"test\.json: holds no rewordings"),
+    ],
+)
+def test_cases_that_cannot_be_used(cases, case, message):
+    with pytest.raises(BadInput, match=message):
+        ow.load(f"nl_augmenter:{cases(case)}", labels={"1": "entailment"})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", r"t\.json: holds no list of test_cases; NL-Augmenter's files are \{"),
+        ('{"test_cases": 3}', r"t\.json: holds no list of test_cases"),
+        ('{\n"test_cases": [', r"t\.json, line 2: broken JSON"),
+    ],
+)
+def test_files_that_cannot_be_used(tmp_path, content, message):
+    (tmp_path / "t.json").write_text(content)
+    with pytest.raises(BadInput, match=message):
+        ow.load(f"nl_augmenter:{tmp_path / 't.json'}")

@@ -1,0 +1,148 @@
+"""TextAttack's CSV, as its csv_logger writes it: QUOTE_NONNUMERIC, numbers as floats, line breaks as <SPLIT>."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+import otherwords as ow
+from otherwords.datasets.rewordings import Rewording
+from otherwords.datasets.textattack import fields, rewordings, unmarked
+from otherwords.errors import BadInput
+from otherwords.registry import datasets
+
+COLUMNS = (
+    *("original_text", "perturbed_text", "original_score", "perturbed_score", "original_output", "perturbed_output"),
+    *("ground_truth_output", "num_queries", "result_type"),
+)
+HTML = "<font color = bold><font color = underline>%s</font></font>"
+#: As TextAttack's own bert-base-uncased-snli numbers them.
+LABELS = '(labels=["contradiction", "entailment", "neutral"])'
+
+
+def marked(premise, hypothesis, mid="<SPLIT>"):
+    return f"[[[[Premise]]]]: {premise}{mid}[[[[Hypothesis]]]]: {hypothesis}"
+
+
+def attack(before, after, gold=1.0, kind="Successful"):
+    return [before, after, 0.0123, 0.9876, gold, 2.0, gold, 23.0, kind]
+
+
+@pytest.fixture
+def log(tmp_path):
+    def write(*rows, columns=COLUMNS, name="attack.csv"):
+        with (tmp_path / name).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
+            writer.writerows([columns, *rows])
+        return tmp_path / name
+
+    return write
+
+
+DOG = attack(marked("A [[dog]] runs.", "It [[moves]]."), marked("A [[hound]] runs.", "It [[is in motion]]."))
+WET = attack(marked("It rains.", "It is [[dry]]."), marked("It rains.", "It is [[arid]]."), 0.0, "Failed")
+
+
+def test_originals_and_variants(log, take):
+    rows, _ = take(f"textattack:{log(DOG, WET)}{LABELS}", "nli")
+    assert [(r["id"], r["of"], r["how"], r["premise"], r["hypothesis"], r["label"]) for r in rows] == [
+        ("1", None, None, "A dog runs.", "It moves.", "entailment"),
+        ("1~textattack.1", "1", "textattack", "A hound runs.", "It is in motion.", "entailment"),
+        ("2", None, None, "It rains.", "It is dry.", "contradiction"),
+        ("2~textattack.2", "2", "textattack", "It rains.", "It is arid.", "contradiction"),
+    ]
+    assert (rows[3]["result_type"], rows[3]["num_queries"]) == ("Failed", "23.0")
+    assert "result_type" not in rows[2]
+
+
+def test_skipped_and_unchanged_rows_leave_their_original(log, take):
+    same = marked("A  man.", "He.")
+    path = log(
+        DOG, attack(marked("P.", "H."), marked("P.", "H."), 2.0, "Skipped"), attack(marked("A man.", "He."), same)
+    )
+    with pytest.warns(UserWarning, match=r"attack\.csv: 2 of 3 entries are no variants: 1 skipped, 1 unchanged"):
+        rows, _ = take(f"textattack:{path}{LABELS}", "nli")
+    assert [row["of"] for row in rows] == [None, "1", None, None]
+
+
+def test_two_attacks_on_one_problem_share_a_bucket(log, take):
+    other = attack(marked("A dog runs.", "It moves."), marked("A dog runs.", "It stirs."))
+    rows, _ = take(f"textattack:{log(DOG, other)}{LABELS}", "nli")
+    assert [(row["id"], row["of"]) for row in rows] == [("1", None), ("1~textattack.1", "1"), ("1~textattack.2", "1")]
+    contrary = attack(marked("A dog runs.", "It moves."), marked("A dog runs.", "It stirs."), 0.0)
+    _, intake = take(f"textattack:{log(DOG, contrary)}{LABELS}", "nli", skip_bad=True)
+    assert "says '0', an earlier mention of the same problem says '1'" in intake.rejected[0]["reason"]
+
+
+def test_numbers_have_no_names_of_their_own(log):
+    """TextAttack's SNLI models disagree on what 1 is, so nothing is assumed."""
+    path = log(DOG)
+    with pytest.raises(BadInput, match=r"attack\.csv, line 2: label: found '1'; .* map it with --label '1'="):
+        ow.load(f"textattack:{path}")
+    labels = {"0": "contradiction", "1": "entailment", "2": "neutral"}
+    assert ow.load(f"textattack:{path}", labels=labels)["label"].to_list() == ["entailment"] * 2
+    with pytest.raises(BadInput, match=r"textattack\.v1: labels: found 'neutral'; list the names of 0, 1"):
+        datasets.make(f"textattack:{path}(labels=neutral)")
+
+
+@pytest.mark.parametrize(
+    ("text", "premise", "hypothesis"),
+    [
+        (marked("A [[dog]].", "It.", ">>>>"), "A dog.", "It."),  # until 0.2.5
+        ("Premise: A dog.<SPLIT>Hypothesis: It.", "A dog.", "It."),  # --csv-coloring-style plain
+        (f"{HTML % 'Premise'}: A <font color = red>dog</font>.<SPLIT>{HTML % 'Hypothesis'}: It.", "A dog.", "It."),
+        ("Premise: A dog.\n\nHypothesis: It.", "A dog.", "It."),  # saved again by somebody else
+        (marked("One.<SPLIT>Two: three.", "It."), "One.\nTwo: three.", "It."),  # a line break of the text's own
+        ("[[[[Sentence1]]]]: A.<SPLIT>[[[[Sentence2]]]]: B.", "A.", "B."),  # GLUE's RTE
+        (marked('He said "no", [[Zoë]]: 木 ]', "[It]."), 'He said "no", Zoë: 木 ]', "[It]."),
+        (marked("[[Every]] [[single]] [[word]]", ""), "Every single word", ""),
+    ],
+)
+def test_texts_come_apart_as_they_were_joined(text, premise, hypothesis):
+    assert fields(text) == {"premise": premise, "hypothesis": hypothesis}
+
+
+def test_other_tasks_name_their_own_fields():
+    text = "[[[[Obs1]]]]: A.<SPLIT>[[[[Obs2]]]]: B.<SPLIT>[[[[Hyp1]]]]: C.<SPLIT>[[[[Hyp2]]]]: D."
+    assert fields(text) == {"obs1": "A.", "obs2": "B.", "hyp1": "C.", "hyp2": "D."}
+    assert fields("Just a film review.") == {}
+
+
+def test_marks_may_lie_within_marks():
+    assert unmarked("[[[[a]] b]] [c] ]]") == "a b [c] ]]"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (attack("A fine [[film]].", "A good [[film]]."), r"line 2: original_text: found one text, not a pair"),
+        (
+            attack(marked("P.", "H."), "[[[[Premise]]]]: P!"),
+            r"perturbed_text: found premise, but the original has prem",
+        ),
+        (attack(marked("P.", "H."), ""), r"line 2: perturbed_text: found no fields, but the original has premise, hyp"),
+        (attack(marked("P.", "H."), marked("P!", "H."), ""), r"line 2: no label: give your problems as data"),
+        (["short"], r"line 2: found 1 cells under 9 column names"),
+    ],
+)
+def test_rows_that_cannot_be_used(log, take, row, message):
+    with pytest.raises(BadInput, match=message):
+        take(f"textattack:{log(row)}{LABELS}", "nli")
+
+
+def test_files_that_cannot_be_used(log, tmp_path):
+    with pytest.raises(BadInput, match=r"line 2: perturbed_text: no such column; there are original_text, score: Text"):
+        list(rewordings(log(["a", "b"], columns=["original_text", "score"])))
+    with pytest.raises(BadInput, match=r"attack\.csv: holds no rewordings"):
+        ow.load(f"textattack:{log()}")
+    (tmp_path / "nothing.csv").write_text("")
+    with pytest.raises(BadInput, match=r"nothing\.csv: is empty"):
+        ow.load(f"textattack:{tmp_path / 'nothing.csv'}")
+
+
+def test_pandas_index_is_no_column(log):
+    path = log([0, *DOG], columns=["", *COLUMNS])
+    (one,) = rewordings(path)
+    assert isinstance(one, Rewording)
+    assert "" not in one.extra
