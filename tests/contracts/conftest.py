@@ -24,6 +24,10 @@ NLI = [
     {"id": "b", "premise": "It isn't wet.", "hypothesis": "It rains.", "label": "contradiction", "topic": "rain"},
 ]
 SNLI = [{"pairID": row["id"], "sentence1": row["premise"], "sentence2": "So.", "gold_label": "neutral"} for row in NLI]
+WAYS = [
+    {"sentence1": "A man runs.", "sentence2": "A man moves.", "gold_label": "entailment"},
+    {"sentence1": "A man moves.", "sentence2": "A man runs.", "gold_label": "neutral"},
+]
 STORY = {"obs1": "It rained.", "obs2": "She was dry.", "hyp1": "She had an umbrella.", "hyp2": "She had none."}
 UPDATE = {"Premise": "A man runs.", "Hypothesis": "He plays.", "Update": "It is a race.", "UpdateType": "weakener"}
 PARTE = {"dataset": "RTE2_test", "corpus_sent_id": 4, "task": "IR", "sentence1": "P.", "sentence2": "H."}
@@ -52,6 +56,12 @@ def lines(*rows: dict[str, Any]) -> str:
 def cells(mid: str) -> str:
     quoted = [[f'"{v}"'.replace('"no"', '""no""') if mid == "," else v for v in row.values()] for row in NLI]
     return "\n".join(mid.join(row) for row in [list(NLI[0]), *quoted]) + "\n"
+
+
+def ways(mid: str) -> str:
+    """The two ways round as MED's table has them."""
+    rows = [["pairID", *WAYS[0]], *([str(n), *way.values()] for n, way in enumerate(WAYS, 1))]
+    return "\n".join(mid.join(row) for row in rows) + "\n"
 
 
 def file(name: str, text: str, spec: str = "{}:{}") -> Recipe:
@@ -154,6 +164,7 @@ METRICS = (
     *("jsd_pairs", "jsd_means", "ks", "sigma", "pa", "pa_curve", "pa_drop", "matching_threshold"),
     *("majority_vote", "vote_gain", "jaccard", "lexical_distance", "token_overlap"),
     *("snr", "hard_cases", "never_right"),
+    *("sensitivity", "contrast_accuracy", "contrast_consistency"),
 )
 TESTSET = ("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage")
 RECIPES: dict[str, dict[str, Recipe]] = {
@@ -167,6 +178,8 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "snli.v1": file("snli snli_1.0_dev.jsonl", lines(*SNLI)),
         "mnli.v1": file("mnli multinli_1.0_dev.jsonl", lines(*SNLI)),
         "breaking_nli.v1": file("breaking_nli dataset.jsonl", lines(*SNLI)),
+        "monli.v1": file("monli pmonli.jsonl", lines(*WAYS)),
+        "med.v1": file("med MED.tsv", ways("\t")),
         "anli.v1": file("anli dev.jsonl", lines({"uid": "u", "context": "C.", "hypothesis": "H.", "label": "e"})),
         "rte.v1": file("rte rte1_dev.xml", RTE),
         "alpha_nli.v1": file("alpha_nli dev.jsonl", lines({**STORY, "story_id": "s", "label": 2})),

@@ -282,9 +282,48 @@ def test_mappings_to_nowhere_are_refused_at_once():
     with pytest.raises(BadInput, match=r"cannot map to \['entails'\]; nli has entailment, neutral, contradiction"):
         Intake(NLI, labels={"0": "entails"})
     with pytest.raises(
-        BadInput, match=r"cannot map \['sentence'\]; nli has cluster, how, hypothesis, id, label, of, premise"
+        BadInput, match=r"cannot map \['sentence'\]; nli has cluster, contrast, how, hypothesis, id, label, of, premise"
     ):
         Intake(NLI, columns={"sentence": "s1"})
+
+
+# Contrasts: rows that say so themselves may have another answer than their original.
+
+CONTRAST = {**GOOD, "id": "c", "label": "contradiction", "of": "o", "contrast": "mine"}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_contrast_may_have_another_label(turned):
+    rows = [{**GOOD, "id": "o", "contrast": "mine"}, CONTRAST, {**GOOD, "id": "plain", "contrast": ""}]
+    found, _ = taken(*(reversed(rows) if turned else rows))
+    told = {row["id"]: (row["of"], row["label"], row.get("contrast"), row["cluster"]) for row in found}
+    cluster = told["o"][3]
+    assert told["o"] == (None, "entailment", "mine", cluster)
+    assert told["c"] == ("o", "contradiction", "mine", cluster)
+    assert told["plain"][2] is None  # an empty mark is none
+    assert "contrast" not in next(row for row in found if row["id"] == "plain")
+
+
+def test_a_column_may_be_named_as_the_mark():
+    rows = [{**GOOD, "id": "o", "suite": "mine"}, {**CONTRAST, "suite": "mine", "contrast": None}]
+    found, _ = taken(*rows, columns={"contrast": "suite"})
+    assert [row["contrast"] for row in found] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize(
+    ("original", "variant", "complaint"),
+    [
+        ({}, {}, r"contrast: 'c' says 'mine' but its original 'o' ''; name the suite on the original"),
+        ({"contrast": "mine"}, {"contrast": ""}, r"contrast: 'c' says '' but its original 'o' 'mine'"),
+        ({"contrast": "other"}, {}, r"contrast: 'c' says 'mine' but its original 'o' 'other'"),
+        ({}, {"contrast": None}, r"label: the variant 'c' says 'contradiction' .* unless both name a suite"),
+        ({"contrast": True}, {}, r"contrast: found True; name the suite, and leave the column empty"),
+        ({"contrast": "False"}, {}, r"contrast: found 'False'; name the suite"),
+    ],
+)
+def test_a_bucket_is_of_one_suite_or_of_none(original, variant, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        taken({**GOOD, "id": "o", **original}, {**CONTRAST, **variant})
 
 
 # Columns under other names.

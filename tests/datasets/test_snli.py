@@ -104,13 +104,49 @@ def test_breaking_nli_layout(tmp_path, take):
         "sentence2": "A man holds a guitar.",
     }
     path = written(tmp_path / "dataset.jsonl", row)
-    assert [record.row["id"] for record in datasets.make(f"breaking_nli:{path}").function()] == ["3107"]
+    assert [record.row["id"] for record in datasets.make(f"breaking_nli:{path}").function()][1:] == ["3107"]
     rows, _ = take(f"breaking_nli:{path}")
-    assert (rows[0]["id"], rows[0]["category"]) == ("3107", "instruments")
+    assert [(r["id"], r["of"], r["label"], r["contrast"], r.get("category")) for r in rows] == [
+        (rows[0]["id"], None, "entailment", "breaking_nli", None),
+        ("3107", rows[0]["id"], "contradiction", "breaking_nli", "instruments"),
+    ]
+    assert rows[0]["premise"] == rows[0]["hypothesis"] == rows[1]["premise"]
+    assert rows[0]["cluster"] == rows[1]["cluster"]
+
+
+def test_breaking_nli_asks_a_premise_of_itself_once(tmp_path, take):
+    """Wherever its contrasts stand in the file, and by the same name in any part of it."""
+    rows = [
+        {"sentence1": premise, "sentence2": f"H{n}.", "gold_label": "neutral", "pairID": n}
+        for n, premise in enumerate(["A.", "B.", "A."])
+    ]
+    found, _ = take(f"breaking_nli:{written(tmp_path / 'dataset.jsonl', *rows)}")
+    originals = {row["premise"]: row["id"] for row in found if row["of"] is None}
+    assert sorted(originals) == ["A.", "B."]
+    assert [row["of"] for row in found if row["of"]] == [originals["A."], originals["B."], originals["A."]]
+    part, _ = take(f"breaking_nli:{written(tmp_path / 'part.jsonl', rows[2])}")
+    assert part[0]["id"] == originals["A."]
+
+
+def test_breaking_nli_bad_rows_are_pinned(tmp_path, take):
+    path = written(tmp_path / "dataset.jsonl", {"sentence2": "H.", "gold_label": "neutral", "pairID": 1})
+    with pytest.raises(BadInput, match=r"dataset\.jsonl, line 1: premise: no such column"):
+        take(f"breaking_nli:{path}")
 
 
 def test_breaking_nli_as_released(originals, take):
     rows, _ = take(f"breaking_nli:{originals / 'breaking_nli' / 'dataset.jsonl'}")
-    assert Counter(row["label"] for row in rows) == {"contradiction": 246, "entailment": 50, "neutral": 4}
-    assert Counter(row["category"] for row in rows).most_common(2) == [("drinks", 50), ("instruments", 45)]
+    contrasts = [row for row in rows if row["of"]]
+    assert Counter(row["label"] for row in contrasts) == {"contradiction": 246, "entailment": 50, "neutral": 4}
+    assert Counter(row["category"] for row in contrasts).most_common(2) == [("drinks", 50), ("instruments", 45)]
     assert all(isinstance(row["id"], str) for row in rows)
+    assert {row["contrast"] for row in rows} == {"breaking_nli"}
+
+
+def test_breaking_nli_whole(shared, take):
+    """8,193 pairs on 1,796 premises, 982 of them entailed: counted in the table by itself."""
+    rows, _ = take(f"breaking_nli:{shared / 'breaking_nli' / 'breaking_nli.parquet'}")
+    assert Counter(row["of"] is None for row in rows) == {False: 8193, True: 1796}
+    changed = Counter(row["label"] for row in rows if row["of"])
+    assert changed == {"contradiction": 7164, "neutral": 47, "entailment": 982}
+    assert {row["label"] for row in rows if row["of"] is None} == {"entailment"}

@@ -6,7 +6,7 @@ from otherwords.registry import datasets
 
 NAMES = {
     *("jsonl.v1", "csv.v1", "tsv.v1", "parquet.v1", "hf.v1", "snli.v1", "mnli.v1", "breaking_nli.v1", "anli.v1"),
-    *("rte.v1", "alpha_nli.v1", "delta_nli.v1", "paranlu.v1", "parte.v1", "everyday.v1"),
+    *("rte.v1", "alpha_nli.v1", "delta_nli.v1", "paranlu.v1", "parte.v1", "everyday.v1", "monli.v1", "med.v1"),
 }
 ROWS = [
     {"id": "a", "premise": 'He said "no".', "hypothesis": "He spoke.", "label": "entailment", "topic": "talk"},

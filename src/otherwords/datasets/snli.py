@@ -35,7 +35,7 @@ def mnli(path: Path) -> Dataset:
 
 @datasets("breaking_nli.v1")
 def breaking_nli(path: Path) -> Dataset:
-    """Breaking NLI as released: dataset.jsonl, one changed word a pair (Glockner et al. 2018), or the same as Parquet.
+    """Breaking NLI as released: dataset.jsonl or Parquet, one changed word a pair (Glockner et al. 2018).
 
     A contrast suite: the released pairs are the contrasts, a bucket per premise. The original is the premise asked of
     itself, which it entails by identity; that one is ours, and not in the release. Of 8,193 contrasts 7,211 have
