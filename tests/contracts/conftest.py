@@ -32,6 +32,9 @@ STORY = {"obs1": "It rained.", "obs2": "She was dry.", "hyp1": "She had an umbre
 UPDATE = {"Premise": "A man runs.", "Hypothesis": "He plays.", "Update": "It is a race.", "UpdateType": "weakener"}
 PARTE = {"dataset": "RTE2_test", "corpus_sent_id": 4, "task": "IR", "sentence1": "P.", "sentence2": "H."}
 RTE = '<entailment-corpus><pair id="1" value="TRUE" task="IR"><t>P.</t><h>H.</h></pair></entailment-corpus>'
+#: On the variants of the first buckets in the contract of checks; one of them was found wanting.
+JUDGED = {**{f"a~{i}": "yes" for i in range(6)}, "a~2": "no", "c~0": "yes"}
+VERDICTS = "id,verdict\n" + "".join(f"{name},{verdict}\n" for name, verdict in JUDGED.items())
 CALLABLE = (
     "def short(batch):\n    return [[0.5, 0.25, 0.25] if len(t) < 40 else [0.1, 0.1, 0.8] for t in batch['premise']]\n"
 )
@@ -200,6 +203,8 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     "checks": {
         "surface.v1": plain("surface"),
         "overlap.v1": plain("overlap"),
+        "label-safety.v1": plain("label-safety"),
+        "human.v1": file("human verdicts.csv", VERDICTS),
     },
     "models": {
         "scripted.v1": plain("scripted"),

@@ -14,6 +14,8 @@ from otherwords.frames import to_frame, variant_rows
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 
 KIND = "checks"
+#: Checks of what a rewording says, to which one that says the same in the same words is as good as any.
+OF_MEANING = ("label-safety.v1", "human.v1")
 
 
 def bucket(name: str, task: str, *texts: dict[str, str]) -> Bucket:
@@ -56,19 +58,21 @@ def test_one_verdict_per_variant_and_a_reason_for_every_drop(judge):
     assert len(verdicts) == sum(len(one.variants) for one in given)
     for verdict in verdicts:
         assert isinstance(verdict, Verdict)
-        assert type(verdict.keep) is bool
-        assert bool(verdict.reason) is not verdict.keep
+        assert verdict.keep is None or type(verdict.keep) is bool
+        assert bool(verdict.reason) is (verdict.keep is False)
         assert verdict.score is None or math.isfinite(verdict.score)
-    assert {verdict.keep for verdict in verdicts} == {True, False}
+    assert {True, False} <= {verdict.keep for verdict in verdicts}
 
 
-def test_an_unchanged_variant_is_not_kept(judge):
-    assert not judge([bucket("a", "nli", {})])[0].keep
+def test_an_unchanged_variant_is_kept_only_by_checks_of_meaning(judge, plugin):
+    assert judge([bucket("c", "nli", {})])[0].keep is (plugin[1] in OF_MEANING)
 
 
 def test_verdicts_are_in_the_order_of_the_variants(judge):
-    texts = [{"hypothesis": f"Somebody number {i} sits elsewhere, perhaps."} for i in range(4)]
-    texts.insert(2, {})
+    places = ("Rome", "Oslo", "Bern", "Kiel")
+    texts = [{"hypothesis": f"Somebody in {place} sits elsewhere, perhaps."} for place in places]
+    endless = " ".join([bucket("a", "nli").problem.text["hypothesis"], "not"] * 8)  # too long, too alike, and denied
+    texts.insert(2, {"hypothesis": endless})
     keeps = [verdict.keep for verdict in judge([bucket("a", "nli", *texts)])]
     assert keeps == [True, True, False, True, True]
 

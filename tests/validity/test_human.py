@@ -1,0 +1,171 @@
+"""Verdicts of people: counted by majority or unanimity, from any table, with complaints that help."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import otherwords as ow
+from otherwords.datasets.source import Source
+from otherwords.errors import BadInput
+from otherwords.pipes import check_files
+from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
+from otherwords.registry import checks
+from otherwords.validity.human import _Judges
+
+
+def bucket(*names):
+    problem = Problem("p", TASKS["nli"], {"premise": "a", "hypothesis": "b"}, "neutral")
+    return Bucket(problem, tuple(Variant(n, problem.task, problem.text, "neutral", of="p", how="x") for n in names))
+
+
+def judged(path, *names, options=""):
+    return list(checks.make(f"human:{path}({options})").function([bucket(*names)]))
+
+
+def vote(name, verdict, **more):
+    return {"id": name, "verdict": verdict, **more}
+
+
+def test_majority_and_unanimity(jsonl):
+    votes = [*["yes"] * 3, *["no"] * 2]
+    path = jsonl(
+        *(vote("a", verdict) for verdict in votes),
+        *(vote("b", verdict) for verdict in ("yes", "no")),
+        *(vote("c", "yes") for _ in range(2)),
+        vote("d", "no"),
+    )
+    assert judged(path, "a", "b", "c", "d") == [
+        Verdict(True, "", 0.6),
+        Verdict(False, "1 of 2 found it sound: a tie is no majority", 0.5),
+        Verdict(True, "", 1.0),
+        Verdict(False, "0 of 1 found it sound", 0.0),
+    ]
+    assert judged(path, "a", "b", "c", options="rule=unanimous") == [
+        Verdict(False, "3 of 5 found it sound", 0.6),
+        Verdict(False, "1 of 2 found it sound", 0.5),
+        Verdict(True, "", 1.0),
+    ]
+
+
+@pytest.mark.parametrize("said", ["yes", "Y", " TRUE ", True, 1, "1", "valid", "keep", "sound", "ok"])
+def test_ways_to_say_yes(jsonl, said):
+    assert judged(jsonl(vote("a", said)), "a")[0].keep is True
+
+
+@pytest.mark.parametrize("said", ["no", "N", "False", False, 0, "0", "invalid", "drop", "unsound"])
+def test_ways_to_say_no(jsonl, said):
+    assert judged(jsonl(vote("a", said)), "a")[0].keep is False
+
+
+@pytest.mark.parametrize("said", ["maybe", "", None, 0.5, 87, "yes and no"])
+def test_anything_else_is_refused(jsonl, said):
+    with pytest.raises(
+        BadInput, match=r"rows.jsonl, line 1: verdict: found .*; say yes or no .* give least= or above="
+    ):
+        judged(jsonl(vote("a", said)), "a")
+
+
+def test_ratings(jsonl):
+    path = jsonl(*({"id": name, "similarity": mark} for name, mark in (("a", 75), ("b", "75.5"), ("c", 20))))
+    above = judged(path, "a", "b", "c", options="column=similarity, above=75")  # PaRTE keeps "above 75 out of 100"
+    assert [(one.keep, one.reason) for one in above] == [
+        (False, "0 of 1 found it sound"), (True, ""), (False, "0 of 1 found it sound"),
+    ]  # fmt: skip
+    assert [v.keep for v in judged(path, "a", "b", "c", options="column=similarity, least=75")] == [True, True, False]
+    with pytest.raises(BadInput, match="similarity: found 'high'; give a number"):
+        judged(jsonl({"id": "a", "similarity": "high"}), options="column=similarity, least=1")
+
+
+def test_unjudged_variants_are_kept_in_silence_or_dropped(jsonl):
+    path = jsonl(vote("a", "yes"))
+    assert judged(path, "b") == [Verdict(None, "", None)]
+    assert judged(path, "b", options="unjudged=drop") == [Verdict(False, "judged by nobody", None)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
+def test_every_format(tmp_path, ending):
+    table = pl.DataFrame({"id": ["a", "a", "7"], "verdict": ["yes", "no", "yes"], "annotator": ["x", "y", "x"]})
+    path = tmp_path / f"verdicts.{ending}"
+    write = {"csv": table.write_csv, "tsv": lambda p: table.write_csv(p, separator="\t")}
+    write |= {"parquet": table.write_parquet, "jsonl": table.write_ndjson}
+    write[ending](path)
+    assert [verdict.keep for verdict in judged(path, "7", "a")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        ([vote("a", "yes", annotator="x")] * 2, "", "line 2: annotator: 'x' judged 'a' twice"),
+        ([vote("", "yes")], "", "line 1: id: found nothing; name the variant"),
+        ([{"verdict": "yes"}], "", "line 1: id: found nothing"),
+        ([{"id": "a", "valid": "yes"}], "", "line 1: verdict: no such column; there are id, valid: say column="),
+        ([], "", "holds no verdicts"),
+        (["{"], "", "line 1: broken JSON"),
+        ([vote("a", "yes")], "rule=most", "rule: found 'most'; use majority or unanimous"),
+        ([vote("a", "yes")], "unjudged=maybe", "unjudged: found 'maybe'; use keep or drop"),
+        ([vote("a", "yes")], "least=1, above=1", "a rating has one mark; give least= or above=, not both"),
+        ([vote("a", "yes")], "least=much", "least: found 'much'; give a number"),
+        ([vote("a", "yes")], "above=true", "above: found True; give a number"),
+    ],
+)  # fmt: skip
+def test_complaints(jsonl, rows, options, said):
+    with pytest.raises(BadInput) as error:
+        judged(jsonl(*rows), options=options)
+    assert said in str(error.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(BadInput, match="there is no such file"):
+        judged(tmp_path / "absent.csv")
+    with pytest.raises(BadInput, match=r"has a format unknown here; use .jsonl, .csv, .tsv or .parquet"):
+        judged(tmp_path / "verdicts.xlsx")
+
+
+SUITE = [
+    {"id": "p", "premise": "A man.", "hypothesis": "A person.", "label": "entailment"},
+    {"id": "p1", "of": "p", "premise": "A guy.", "hypothesis": "A person.", "label": "entailment"},
+    {"id": "q", "premise": "A cat.", "hypothesis": "An animal.", "label": "entailment"},
+    {"id": "q1", "of": "q", "premise": "A tom.", "hypothesis": "An animal.", "label": "entailment"},
+]
+
+
+def test_verdicts_on_strangers_are_told_once_with_their_number(jsonl, tmp_path):
+    suite = jsonl(*SUITE, name="suite.jsonl")
+    path = jsonl(*(vote(name, "yes") for name in ("p1", "q1", "x", "y")), name="verdicts.jsonl")
+    said = r"^human.v1\(path=verdicts.jsonl#\w+, .*\): 2 of 4 judged variants are not in the data, as 'x'$"
+    with pytest.warns(UserWarning, match=said) as heard:  # a shard for every problem, one warning for all
+        check_files(Source([str(suite)]), str(tmp_path / "out.jsonl"), [f"human:{path}"], shard=1)
+    assert len(heard) == 1
+    with pytest.warns(UserWarning, match=said):
+        ow.check(ow.load(str(suite)), [f"human:{path}"])
+
+
+def test_the_unjudged_have_an_empty_verdict_and_are_asked(jsonl, tmp_path):
+    suite, path = jsonl(*SUITE, name="suite.jsonl"), jsonl(vote("p1", "no"), name="verdicts.jsonl")
+    with warnings.catch_warnings(action="error"):
+        done = check_files(Source([str(suite)]), str(tmp_path / "out.jsonl"), [f"human:{path}"])
+    rows = {row["id"]: row for row in map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())}
+    assert (rows["p1"]["check:human"], rows["p1"]["check:human:reason"]) == (False, "0 of 1 found it sound")
+    assert (rows["q1"]["check:human"], rows["q1"]["check:human:reason"]) == (None, None)
+    assert done.funnel is not None
+    assert (done.funnel.kept, done.funnel.checks[0].dropped, done.funnel.checks[0].unjudged) == (1, 1, 1)
+    answered = ow.answer(ow.load(str(tmp_path / "out.jsonl")), "scripted", cache=None, canary=False)
+    assert answered["variant"].drop_nulls().to_list() == ["q1"]
+
+
+@given(st.lists(st.booleans(), min_size=1))
+def test_unanimity_is_stricter_than_majority(votes):
+    said = {
+        rule: next(iter(_Judges({"a": votes}, rule, Verdict(None))([bucket("a")])))
+        for rule in ("majority", "unanimous")
+    }
+    assert said["majority"].score == said["unanimous"].score == sum(votes) / len(votes)
+    assert said["majority"].keep or not said["unanimous"].keep
+    flipped = next(iter(_Judges({"a": [not vote for vote in votes]}, "majority", Verdict(None))([bucket("a")])))
+    assert not (flipped.keep and said["majority"].keep)  # at most one side has a majority
