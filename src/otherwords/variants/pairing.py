@@ -96,7 +96,7 @@ def _merged(one: dict[str, Any], other: dict[str, Any], task: Task) -> Row:
     """Both rows in one: what they agree on as it is, ids joined, the rest under each target's name."""
     first, second = task.targets
     row = {name: value for name, value in {**one, **other}.items() if one.get(name, value) == other.get(name, value)}
-    for name in sorted((one.keys() & other.keys()) - row.keys()):
+    for name in sorted((one.keys() & other.keys()) - row.keys() - {"id"}):
         row |= {f"{name}_{first}": one[name], f"{name}_{second}": other[name]}
     row.pop("id", None)  # one id alone would occur as often as its row is drawn
     return {**row, "id": f"{one['id']}+{other['id']}"} if "id" in one and "id" in other else row

@@ -1,0 +1,210 @@
+"""Rewordings from other tools beside one's own problems: told by the file, matched by text, counted where not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import otherwords as ow
+from otherwords.errors import BadInput, UnknownName
+from otherwords.problem import TASKS, Problem
+from otherwords.registry import generators
+from otherwords.variants.formats import recognised
+
+DOG = {"premise": "A dog runs.", "hypothesis": "It moves."}
+RAIN = {"premise": "It  rains\non Zoë.", "hypothesis": 'He said "wet".'}
+HEADER = '"original_text","perturbed_text","ground_truth_output","result_type"\n'
+
+
+def problem(texts=None, name="p", task="nli", **more):
+    texts = {**(texts or DOG), **more}
+    return Problem(name, TASKS[task], texts, TASKS[task].labels[0], {"topic": "t"})
+
+
+def vary(spec, *problems):
+    return list(generators.make(spec).function(problems, [0] * len(problems)))
+
+
+def line(before, after, kind="Successful"):
+    texts = [f"[[[[Premise]]]]: {p}<SPLIT>[[[[Hypothesis]]]]: {h}" for p, h in (before, after)]
+    return ",".join('"' + text.replace('"', '""') + '"' for text in (*texts, "1", kind)) + "\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        text = content if isinstance(content, (str, bytes)) else json.dumps(content)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def attack(file):
+    rain = ("It rains<SPLIT>on Zoë.", 'He said [["wet"]].')
+    lines = [
+        line(("A [[dog]] runs.", "It moves."), ("A [[hound]] runs.", "It moves.")),
+        line(rain, ("It rains<SPLIT>on Zoë.", 'He said [["damp"]].'), "Failed"),
+        line(("A cat sleeps.", "It rests."), ("A feline sleeps.", "It rests.")),
+    ]
+    return file("attack.csv", HEADER + "".join(lines))
+
+
+def test_textattack_is_matched_by_text(attack):
+    one, two = vary(f"recorded:{attack}", problem(), problem(RAIN, "q"))
+    assert (one.of, one.text) == ("p", {**DOG, "premise": "A hound runs."})
+    assert one.extra == {"topic": "t", "result_type": "Successful"}
+    # Its own numbers for labels are none of ours; the field it left alone keeps its white space.
+    assert (two.of, two.label, two.text["premise"]) == ("q", "entailment", RAIN["premise"])
+    assert two.text["hypothesis"] == 'He said "damp".'
+
+
+def test_what_finds_no_problem_is_counted(attack):
+    made = generators.make(f"recorded:{attack}").function
+    assert made.unmatched() == 3
+    list(made([problem()], [0]))
+    assert made.unmatched() == 2
+    list(made([problem(name="again"), problem(RAIN)], [0, 0]))
+    assert made.unmatched() == 1
+
+
+def test_a_table_names_its_originals_and_counts_nothing():
+    with pytest.raises(BadInput, match=r"everyday_rewordings\.jsonl: is not counted for tables"):
+        generators.make("recorded").function.unmatched()
+
+
+def test_what_is_no_variant_is_told(file):
+    rows = [line(("P.", "H."), ("P.", "H.")), line(("P.", "G."), ("P.", "G."), "Skipped")]
+    path = file("attack.csv", HEADER + "".join(rows))
+    with pytest.warns(UserWarning, match=r"2 of 2 entries are no variants: 1 skipped, 1 unchanged"):
+        assert vary(f"recorded:{path}", problem({"premise": "P.", "hypothesis": "H."})) == []
+
+
+def test_every_problem_of_the_same_text_gets_the_variant(attack):
+    assert [variant.of for variant in vary(f"recorded:{attack}", problem(), problem(name="twin"))] == ["p", "twin"]
+
+
+def test_fields_that_the_task_lacks_match_nothing(attack):
+    story = Problem("s", TASKS["a-nli"], dict.fromkeys(TASKS["a-nli"].fields, "A dog runs."), "hyp1")
+    assert vary(f"recorded:{attack}", story) == []
+
+
+def test_a_field_that_was_not_attacked_need_not_be_in_the_file(attack):
+    update = problem(task="d-nli", update="It is a race.")
+    assert [variant.text["update"] for variant in vary(f"recorded:{attack}", update)] == ["It is a race."]
+
+
+def test_nl_augmenter_by_text_by_id_and_by_one_sentence(file):
+    pair = {"sentence1": DOG["premise"], "sentence2": DOG["hypothesis"], "target": "1"}
+    cases = [
+        {"class": "A", "inputs": pair, "outputs": [{**pair, "sentence1": "A hound runs."}]},
+        {"class": "B", "id": "p", "inputs": {"premise": "cut"}, "outputs": [{"premise": "A dog is running."}]},
+        {"class": "C", "inputs": {"sentence": "It moves."}, "outputs": [{"sentence": "It stirs."}]},
+    ]
+    found = vary(f"recorded:{file('test.json', {'test_cases': cases})}", problem())
+    assert [(v.extra["transformation"], v.text["premise"], v.text["hypothesis"]) for v in found] == [
+        ("B", "A dog is running.", "It moves."),
+        ("C", "A dog runs.", "It stirs."),
+        ("A", "A hound runs.", "It moves."),
+    ]
+
+
+def test_one_sentence_may_be_either_target(file):
+    case = {"class": "C", "inputs": {"sentence": "It moves."}, "outputs": [{"sentence": "It stirs."}]}
+    path = file("test.json", {"test_cases": [case]})
+    both = problem({"premise": "It moves.", "hypothesis": "It moves."})
+    assert [list(variant.text.values()) for variant in vary(f"recorded:{path}", both)] == [
+        ["It stirs.", "It moves."],
+        ["It moves.", "It stirs."],
+    ]
+    context = problem({"premise": "It moves.", "hypothesis": "x"}, task="d-nli", update="y")
+    assert vary(f"recorded:{path}", context) == []
+
+
+def test_checklist_needs_no_labels_beside_problems_that_have_them(file):
+    group = [["A dog runs.", "It moves."], ["A hound runs.", "It moves."], ["A dog  runs.", "It stirs."]]
+    path = file("suite.json", {"synonyms": {"type": "INV", "data": [group], "labels": None}})
+    assert [
+        (v.text["premise"], v.text["hypothesis"], v.extra["test"]) for v in vary(f"recorded:{path}", problem())
+    ] == [
+        ("A hound runs.", "It moves.", "synonyms"),
+        ("A dog runs.", "It stirs.", "synonyms"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format_"),
+    [
+        ("a.csv", HEADER, "textattack"),
+        ("a.csv", "of,premise\n", "table"),
+        ("a.csv", "", "table"),
+        ("a.jsonl", "", "table"),
+        ("a.parquet", "", "table"),
+        ("a.json", {"type": "x", "test_cases": []}, "nl-augmenter"),
+        ("a.json", {"x": {"type": "INV", "data": []}}, "checklist"),
+        ("a.pkl", b"\x80\x04", "checklist"),
+    ],
+)
+def test_the_file_tells_its_format(file, name, content, format_):
+    assert recognised(file(name, content)) == format_
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.csv",
+            "of,original_text,perturbed_text\n",
+            r"a\.csv: could be any of textattack, table; .* format= table, te",
+        ),
+        (
+            "a.json",
+            {"test_cases": [], "x": {"type": "INV", "data": []}},
+            r"could be any of nl-augmenter, checklist",
+        ),
+        (
+            "a.json",
+            [1],
+            r"has a format unknown here; use .*, or name the tool that wrote it: format= table, textattack",
+        ),
+        ("a.json", "{", r"a\.json, line 1: broken JSON"),
+        ("a.txt", "text", r"a\.txt: has a format unknown here; use \.jsonl, \.csv, \.tsv or \.parquet"),
+    ],
+)
+def test_files_that_do_not_tell(file, name, content, message):
+    with pytest.raises(BadInput, match=message):
+        recognised(file(name, content))
+
+
+def test_what_the_user_says_is_believed(file, attack):
+    assert recognised(file("log.txt", "x"), "nl_augmenter") == "nl-augmenter"
+    renamed = file("attack.log", attack.read_bytes())
+    assert len(vary(f"recorded(path={renamed}, format=textattack)", problem())) == 1
+    with pytest.raises(UnknownName, match=r"no format 'TextFooler'; there are table, textattack, nl-augmenter, checkl"):
+        generators.make(f"recorded(path={attack}, format=TextFooler)")
+    with pytest.raises(BadInput, match=r"line 2: of: found nothing"):
+        generators.make(f"recorded(path={attack}, format=table)")
+
+
+def test_entries_that_cannot_be_read_are_pinned(file):
+    path = file("attack.csv", HEADER + '"A film.","A movie.","1","Failed"\n')
+    with pytest.raises(
+        BadInput, match=r"attack\.csv, line 2: original_text: found one text.*; repair the entry, or le"
+    ):
+        generators.make(f"recorded:{path}")
+    pickled = file("suite.pkl", b"\x80\x04")
+    with pytest.raises(BadInput, match=r"suite\.pkl: is a pickle, which runs code when it is read; save it as JSON"):
+        generators.make(f"recorded:{pickled}")
+
+
+def test_data_and_recorded_say_the_same(attack):
+    """The log as data, and beside the problems it attacked, gives the same variants."""
+    labels = {"0": "contradiction", "1": "entailment", "2": "neutral"}
+    suite = ow.load(f"textattack:{attack}", labels=labels)
+    alone = suite.filter(suite["of"].is_not_null())
+    beside = ow.vary(suite.filter(suite["of"].is_null()).drop("result_type"), [f"recorded:{attack}"])
+    columns = ["of", "premise", "hypothesis", "label", "result_type"]
+    assert beside.select(columns).equals(alone.select(columns))
