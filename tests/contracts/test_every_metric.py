@@ -17,6 +17,7 @@ import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics import reading
 from otherwords.metrics.metric import as_metric
+from otherwords.registry import metrics
 
 KIND = "metrics"
 LABELS = ("entailment", "neutral", "contradiction")
@@ -38,7 +39,7 @@ BLIND = {
     "accuracy_original", "accuracy_original_weighted", "accuracy_testset", "coverage", "p_c", "p_c_distinct",
     "p_c_bound", "p_c_corrected", "label_agreement", "vap", "pvap", "pvap_distinct", "majority_class", "snr",
     "jaccard", "lexical_distance", "token_overlap", "too_few_variants", "flip_to_right", "flip_wrong_to_wrong",
-    "flip_when_wrong", "matching_threshold",
+    "flip_when_wrong", "matching_threshold", "sensitivity",
 }  # fmt: skip
 
 
@@ -60,6 +61,16 @@ def some_answers(seed: int, buckets: int, most: int = 4) -> pl.DataFrame:
     )
 
 
+def marked(metric, frame: pl.DataFrame) -> pl.DataFrame:
+    """What the metric looks at: rewordings as they are or, with other right answers here and there, contrasts."""
+    if metric.uses != "contrasts" or "contrast" in frame.columns:
+        return frame
+    turned = pl.col("gold").replace_strict(dict(zip(LABELS, [*LABELS[1:], LABELS[0]], strict=True)))
+    changed = pl.col("variant").is_not_null() & (pl.col("variant").str.slice(-1) != "2")  # the second keeps its answer
+    gold = pl.when(changed).then(turned).otherwise("gold")
+    return frame.with_columns(gold.alias("gold"), pl.lit("suite").alias("contrast"))
+
+
 def second(frame: pl.DataFrame) -> pl.DataFrame:
     """Another model's answers to the same questions: it is right where it says anything but neutral."""
     better = pl.when(pl.col("pred") == "neutral").then("pred").otherwise("gold")
@@ -68,6 +79,7 @@ def second(frame: pl.DataFrame) -> pl.DataFrame:
 
 def read(metric, frame):
     """What the metric's statistics take: one model's answers, or two models'."""
+    frame = marked(metric, frame)
     mine = reading.read(frame, LABELS)
     return [mine, reading.read(second(frame), LABELS)] if metric.across else mine
 
@@ -93,13 +105,13 @@ def values(metric, frame) -> list[float]:
 @quick
 @given(frame=ANSWERS)
 def test_one_row_of_statistics_per_unit(metric, frame):
-    answers = reading.read(frame, LABELS)
+    answers = reading.read(marked(metric, frame), LABELS)
     rows = metric.statistics(read(metric, frame))
     assert rows.ndim == 2
     assert rows.shape[0] == (2 if metric.across == "models" else answers.n_buckets)
     assert np.isfinite(rows).all()
     assert (rows[:, -1] >= 0).all()
-    assert metric.uses in ("originals", "variants", "both")
+    assert metric.uses in ("originals", "variants", "both", "contrasts")
     if metric.across != "models":
         assert not rows[rows[:, -1] == 0].any(), "the last entry tells whether a bucket has something to say"
         assert not rows[answers.evidence(metric.uses) == 0].any(), "without such answers there is nothing to say"
@@ -108,7 +120,7 @@ def test_one_row_of_statistics_per_unit(metric, frame):
 @quick
 @given(frame=ANSWERS)
 def test_one_value_for_each_part(metric, frame):
-    names = metric.part_names(reading.read(frame, LABELS))
+    names = metric.part_names(reading.read(marked(metric, frame), LABELS))
     assert len(set(names)) == len(names) == len(values(metric, frame))
     assert all(":" not in name for name in names)
 
@@ -150,6 +162,7 @@ def test_combine_works_on_many_replicates_at_once(metric):
 
 def scored(frame, spec, two=False):
     """The scores, or why there are none: nothing to measure, or the table lacks what it takes. All else is a defect."""
+    frame = marked(as_metric(metrics.make(spec).function), frame)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a small sample may leave a metric nothing to measure
         try:
@@ -180,7 +193,7 @@ def test_names_and_order_change_no_bit(spec, metric, frame, seed):
 
 def test_a_perfect_and_steady_model_and_its_opposite(plugin, spec, metric):
     """Not a law but a sanity: the two extremes are told apart, or the metric says the same of both on purpose."""
-    frame = some_answers(3, 20, most=8)
+    frame = marked(metric, some_answers(3, 20, most=8))
     sure = [pl.when(pl.col("pred") == label).then(0.6).otherwise(0.2).alias(f"p:{label}") for label in LABELS]
     right = frame.with_columns(pl.col("gold").alias("pred")).with_columns(sure)
     changed = (
@@ -232,7 +245,7 @@ def test_little_data_give_a_value_or_a_reason_never_a_nan(spec, metric, frame):
 
 
 def test_two_models_can_be_compared_with_it(spec, metric):
-    frame = some_answers(2, 30, most=8)
+    frame = marked(metric, some_answers(2, 30, most=8))
     both = pl.concat([frame, second(frame)])
     if metric.across:
         with pytest.raises(ow.OtherwordsError, match="all models together"):
