@@ -69,6 +69,8 @@ def test_one_sentence_alone_is_no_problem(cases):
             r"output 1: found 'text' where inputs have sentence1, sentence2, target",
         ),
         ({"inputs": PAIR, "outputs": [{"sentence": "x"}]}, r"output 1: found sentence where inputs have sentence1"),
+        ({"inputs": PAIR, "outputs": "text"}, r"output 1: found 'text' where inputs have sentence1"),
+        ({"inputs": PAIR}, r"output 1: found None where inputs have sentence1"),
         ({"inputs": PAIR, "outputs": []}, r"test\.json: holds no rewordings"),
     ],
 )

@@ -50,7 +50,9 @@ def _outputs(where: str, case: Any) -> Iterator[Rewording]:
     if isinstance(outputs, bool):  # a filter says whether it takes the text
         yield Rewording(where, {}, {}, {}, reason="by a filter")
         return
-    for number, output in enumerate([outputs] if isinstance(outputs, dict) else outputs or (), 1):
+    if not isinstance(outputs, list):
+        outputs = [outputs]
+    for number, output in enumerate(outputs, 1):
         yield _rewording(f"{where}, output {number}", case, inputs, output)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,13 @@ class Book:
             elif set(names) <= set(problem.task.fields):
                 yield from self._look_up(_key({name: problem.text[name] for name in names}))
 
-    def unmatched(self) -> int:
-        """How many rows of another tool's file reworded none of the problems asked for so far."""
+    def unmatched(self) -> int | None:
+        """How many rows of another tool's file reworded none of the problems asked for so far.
+
+        None for tables: their rows name their originals, and may well be about other problems, too.
+        """
         if self.format == NATIVE:
-            raise BadInput("is not counted for tables", where=str(self.path), fix="their rows name their originals")
+            return None
         return int(self._rows.execute("select count(*) from recorded").fetchone()[0]) - len(self._met)
 
     def _look_up(self, key: str, target: str = "") -> Iterator[Found]:
@@ -74,7 +77,7 @@ class Book:
         return _key(one.original)
 
 
-def _key(texts: dict[str, str] | Any) -> str:
+def _key(texts: Mapping[str, str]) -> str:
     return f"text {text_key(texts)}"
 
 

@@ -12,8 +12,8 @@ from ..registry import generators
 
 #: Naik et al. (2018) made the stress tests that Liu et al. (2019) used and the IE paper cites (section 4.1).
 TAUTOLOGY = " and true is true"
-#: Where it goes: before the marks that end the text, however they are spaced ("sleeps ." in SNLI's older files).
-_END = re.compile(r"\s*[.!?…]*\s*\Z")
+#: What may end a text; the tautology goes before it, however it is spaced ("sleeps ." where texts are tokenised).
+_STOPS = ".!?…"
 
 
 @generators("identity.v1")
@@ -55,8 +55,8 @@ def extended(text: str, times: int = 1) -> str:
     >>> extended("Who sleeps ?", times=2)
     'Who sleeps and true is true and true is true ?'
     """
-    end = _END.search(text).start()  # type: ignore[union-attr]  # an empty end is one too
-    return text[:end] + TAUTOLOGY * times + text[end:] if end else text
+    end = len(text.rstrip().rstrip(_STOPS).rstrip())
+    return text[:end] + TAUTOLOGY * times + text[end:] if re.search(r"\w", text) else text
 
 
 def chosen(problem: Problem, field: str, where: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Two targets, reworded apart: paraphrases of a-NLI's two hypotheses are paired at random within whoever wrote them.
 
-ParaNLU pairs what one worker wrote, and what one generator made, "resampling where necessary" (sections 3.2 and 6).
+ParaNLU pairs what one worker wrote, and what one generator made, "resampling where necessary" (sections 4.2 and 6.1).
 """
 
 from __future__ import annotations

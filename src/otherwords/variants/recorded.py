@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,12 @@ class Recorded:
                 rows = paired([row for _, row, _ in found], problem, self._pair, seed)
                 yield from (_variant(problem, f"a rewording of {problem.id!r}", row) for row in rows)
 
-    def unmatched(self) -> int:
-        """How many rows of another tool's file reworded none of the problems given so far."""
+    def unmatched(self) -> int | None:
+        """How many rows of another tool's file reworded none of the problems given so far; None for tables."""
         return self._book.unmatched()
 
 
-def _variant(problem: Problem, where: str, row: dict[str, Any] | Any) -> Variant:
+def _variant(problem: Problem, where: str, row: Mapping[str, Any]) -> Variant:
     text = {name: row[name] for name in problem.task.fields if row.get(name) is not None}
     if not text:
         fix = f"name at least one of {', '.join(problem.task.fields)}"
