@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from ._version import __version__
 from .choices import Settings, choose, deal
@@ -17,7 +18,7 @@ from .comparison import finished
 from .differences import Difference, differences
 from .metrics.metric import as_metric
 from .metrics.pairing import Side, Source, load, two_groups
-from .metrics.splitting import split
+from .metrics.splitting import is_original
 from .metrics.table import Answers
 from .problem import Task, get_task
 from .progress import current
@@ -71,8 +72,14 @@ def _grouped_by(column: str, halves: dict[bool, Side]) -> dict[bool, Side]:
     """Rewordings, contrasts, or both: what has groups of the column. A suite has columns of its own."""
     if len(halves) < 2:
         return halves
-    told = {half: side for half, side in halves.items() if sum(1 for _ in split(side.frame, column)) > 1}
+    told = {half: side for half, side in halves.items() if _has_groups(side.frame, column)}
     return told or {False: halves[False]}
+
+
+def _has_groups(answers: pl.DataFrame, column: str) -> bool:
+    if column not in answers.columns:
+        return True  # told from the others, or told to be missing
+    return answers.filter(~is_original())[column].drop_nulls().n_unique() > 1
 
 
 def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str], contrasts: bool) -> None:
