@@ -98,7 +98,7 @@ def test_an_absent_premise_gets_no_tautology():
 
 @pytest.mark.parametrize("spec", ["tautology(field=update)", "scramble(field=update)"])
 def test_a_field_that_the_task_lacks(spec):
-    with pytest.raises(BadInput, match=r"\.v1: field: found 'update'; nli has premise, hypothesis"):
+    with pytest.raises(BadInput, match=r"\.v1: no field 'update'; use one of premise, hypothesis"):
         vary(spec, problem())
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import BadInput
-from ..problem import Problem, Variant
+from ..problem import Problem, Task, Variant
 from ..registry import generators
+from .fields import chosen_fields
 
 #: Naik et al. (2018) made the stress tests that Liu et al. (2019) used and the IE paper cites (section 4.1).
 TAUTOLOGY = " and true is true"
@@ -39,7 +40,7 @@ def tautology(field: str = "", times: int = 1) -> Any:
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem in problems:
-            names = chosen(problem, field, "tautology.v1") if field else _default(problem)
+            names = chosen_fields(problem.task, field or _default(problem.task), "tautology.v1")
             text = {name: extended(problem.text[name], times) for name in names}
             if any(text[name] != problem.text[name] for name in names):
                 yield problem.restate(**text)
@@ -59,14 +60,5 @@ def extended(text: str, times: int = 1) -> str:
     return text[:end] + TAUTOLOGY * times + text[end:] if re.search(r"\w", text) else text
 
 
-def chosen(problem: Problem, field: str, where: str) -> tuple[str, ...]:
-    """The field that the user named, or all of the task's targets."""
-    if field and field not in problem.task.fields:
-        fix = f"{problem.task.name} has {', '.join(problem.task.fields)}"
-        raise BadInput(f"found {field!r}", where=where, field="field", fix=fix)
-    return (field,) if field else problem.task.targets
-
-
-def _default(problem: Problem) -> tuple[str, ...]:
-    targets = problem.task.targets
-    return ("hypothesis",) if "hypothesis" in targets else targets
+def _default(task: Task) -> str:
+    return "hypothesis" if "hypothesis" in task.targets else ""

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
-from .controls import chosen
+from .fields import chosen_fields
 
 #: Letters alone: a run that touches a digit, an underscore or a combining accent is no word here.
 _WORD = re.compile(r"(?<![\w\u0300-\u036f])[^\W\d_]{4,}(?![\w\u0300-\u036f])")
@@ -43,7 +43,7 @@ def scramble(words: int = 1, inner: bool = False, field: str = "") -> Any:
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem, seed in zip(problems, seeds, strict=True):
-            texts = {name: problem.text[name] for name in chosen(problem, field, "scramble.v1")}
+            texts = {name: problem.text[name] for name in chosen_fields(problem.task, field, "scramble.v1")}
             swaps = _draw(texts, words, inner, Random(seed))
             changed = {name: _replaced(text, swaps) for name, text in texts.items()}
             if changed != texts:
