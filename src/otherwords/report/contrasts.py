@@ -67,7 +67,8 @@ def _suite(score: Score) -> str | None:
 
 
 def _named(score: Score, suites: dict[str, str]) -> Score:
-    return replace(score, group=f"suite={suites[_suite(score) or '']}")
+    suite = _suite(score) or ""
+    return replace(score, group=f"suite={suites.get(suite, suite)}")
 
 
 def _invariance(scores: Sequence[Score], model: str) -> Score | None:

@@ -1,0 +1,102 @@
+"""Invariance beside sensitivity, as the page prints them; contrasts are no flips."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+from otherwords.report.contrasts import balance, rewordings
+
+SUITE = ("premise", "hypothesis")
+TEXTS = {"car": ("A red car.", "A red car."), "car.1": ("A red car.", "A blue car.")}
+
+
+def plain(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def section(page: str) -> str:
+    return plain(page.split("<h2>Invariance beside sensitivity</h2>")[1].split("<details")[0])
+
+
+@pytest.fixture
+def contrasted(study: Any, make_score: Any, make_table: Any, make_answers: Any) -> dict[str, Any]:
+    """The study by hand, and one contrast that both models take for what it is."""
+    suite = make_table(TEXTS, SUITE, {"car": "entailment"}).with_columns(
+        pl.Series("label", ["entailment", "neutral"]), pl.lit("cars").alias("contrast")
+    )
+    more = make_answers(suite, {"weak": ["entailment", "neutral"], "strong": ["entailment", "contradiction"]})
+    more = more.with_columns(pl.lit("cars").alias("contrast"))
+    scores = [make_score("sensitivity", model=m, value=1.0, low=0.8, high=1.0, n_answers=9) for m in ("weak", "strong")]
+    return {
+        "scores": [*study.scores, *scores],
+        "answers": pl.concat([study.answers, more], how="diagonal_relaxed"),
+        "buckets": pl.concat([study.buckets, suite], how="diagonal_relaxed"),
+    }
+
+
+def test_invariance_stands_beside_sensitivity(study, contrasted):
+    text = section(study.html(**contrasted))
+    assert "A model that always says the same has perfect invariance and no sensitivity." in text
+    # The flip rate of the study by hand is 60.0 % [50.0, 72.13]; the ends of the interval change places.
+    assert "weak 40.0 % [27.9, 50.0] 5 answers 2 problems 100.0 % [80.0, 100.0] 9 answers 2 problems" in text
+    assert "strong 100.0 % [100.0, 100.0] 5 answers" in text
+    assert "Model Invariance rewordings Sensitivity cars weak" in text
+
+
+def test_the_rest_of_the_page_is_what_it_is_without_contrasts(study, contrasted):
+    with_, without = study.html(**contrasted), study.html()
+    assert "<h2>Invariance beside sensitivity</h2>" not in without
+    before, _, rest = with_.partition("<h2>Invariance beside sensitivity</h2>")
+    assert without.startswith(before.rstrip())
+    tail = "<h2>Right, wrong, or a matter of wording</h2>"
+    end = "<footer>"
+    assert rest.split(tail)[1].split(end)[0] == without.split(tail)[1].split(end)[0]
+    assert "blue car" not in with_
+
+
+def test_every_suite_has_a_column_and_all_of_them_stand_first(study, contrasted, make_score):
+    groups = {"contrast=cars": 0.25, "contrast=<b>": 0.75, "kind=x": 0.125}
+    more = [make_score("sensitivity", group=group, value=value) for group, value in groups.items()]
+    more.append(make_score("contrast_accuracy", group="contrast=cars", value=0.0625))
+    found = balance([*contrasted["scores"], *more], contrasted["answers"])
+    assert found is not None
+    assert found.suites == ("all suites", "<b>", "cars")
+    [(_, invariance, weak), (_, _, strong)] = found.rows
+    assert invariance is not None
+    assert [one and one.value for one in weak] == [1.0, 0.75, 0.25]
+    assert [one and one.value for one in strong] == [1.0, None, None]
+    page = study.html(**{**contrasted, "scores": [*contrasted["scores"], *more]})
+    assert "all suites" in section(page)
+    assert "<b>" not in page.split("<h2>Invariance")[1].split("</thead>")[0]  # a suite's name is only text
+    assert "6.2 %" in plain(page.split("<summary>All scores of contrasts")[1].split("</details>")[0])
+    assert "12.5 %" in plain(page.split("<summary>By kind")[1].split("</details>")[0])
+
+
+def test_one_suite_that_was_asked_for_as_a_group(study, contrasted, make_score):
+    again = make_score("sensitivity", group="contrast=cars", value=1.0, low=0.8, high=1.0, n_answers=9)
+    page = study.html(**{**contrasted, "scores": [*contrasted["scores"], again]})
+    assert section(page) == section(study.html(**contrasted))
+
+
+def test_a_study_of_contrasts_only(study, contrasted, make_score):
+    marked = {name: contrasted[name].filter(pl.col("contrast").is_not_null()) for name in ("answers", "buckets")}
+    page = study.html(scores=[make_score("sensitivity", value=0.5)], **marked)
+    assert "This run cannot tell: no rewording was answered." in plain(page)
+    assert "weak – 50.0 %" in section(page)
+    assert 'id="headline"' not in page
+
+
+def test_checks_are_counted_on_rewordings(study, contrasted):
+    verdicts = [None, True, True, False, None, True, True, None, None]
+    buckets = contrasted["buckets"].with_columns(pl.Series("check:surface", verdicts, dtype=pl.Boolean))
+    assert "Of 5 rewordings, 1 (20.0 %) were dropped" in plain(study.html(**{**contrasted, "buckets": buckets}))
+
+
+def test_rewordings_of_tables_with_and_without_the_mark(study, contrasted):
+    assert rewordings(study.answers).equals(study.answers)
+    assert rewordings(contrasted["answers"]).height == study.answers.height
