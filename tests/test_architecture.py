@@ -33,6 +33,7 @@ FLOW = [
         "papers",
         "stages",
         "varying",
+        "profiling",
         "report",
         "study",
         "runner",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .papers.reproduction import reproduce
     from .pipeline import answer, check, score, vary
     from .problem import TASKS, Batch, Bucket, Problem, Score, Task, Variant, Verdict
+    from .profiling.parts import Profile
+    from .profiling.profile import profile
     from .runner import run
     from .study import Study
 
@@ -37,6 +39,8 @@ _HOME = {
     **dict.fromkeys(("answer", "check", "score", "vary"), "pipeline"),
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
     "reproduce": "papers.reproduction",
+    "Profile": "profiling.parts",
+    "profile": "profiling.profile",
     "run": "runner",
     "Study": "study",
 }
@@ -51,6 +55,7 @@ __all__ = [
     "Model",
     "OtherwordsError",
     "Problem",
+    "Profile",
     "Score",
     "Study",
     "Task",
@@ -62,6 +67,7 @@ __all__ = [
     "compare",
     "compare_groups",
     "load",
+    "profile",
     "reproduce",
     "run",
     "score",

@@ -66,3 +66,26 @@ def test_a_verdict_that_is_none_is_refused(cli, suite, place):
     text = cli("check", suite, "-q").stdout.replace('"check:surface":true', '"check:surface":"maybe"')
     error = cli("answer", "-", "-m", "scripted", "--no-canary", "-q", stdin=text, rc=2).stderr
     assert "check:surface: found 'maybe'; a check says true (keep) or false (drop)" in error
+
+
+def test_the_funnel_is_shown_on_standard_error(cli, suite):
+    done = cli("check", suite, "-w", "surface", "-w", "label-safety", "-o", "out.jsonl")
+    assert done.stdout == ""
+    shown = " ".join(done.stderr.replace("│", " ").split())
+    assert "8 made" in shown
+    assert "surface 3 3 3 × unchanged" in shown
+    assert "label-safety 0 0" in shown
+    assert "5 kept 3 62.5% of those made" in shown
+    assert "made" not in cli("check", suite, "-o", "out.jsonl", "-q").stderr
+
+
+def test_no_funnel_where_nothing_was_made(cli, problems):
+    assert "made" not in cli("check", problems, "-o", "out.jsonl").stderr
+
+
+def test_run_shows_the_funnel_too(cli, suite, place):
+    options = ("--data", suite, "-m", "scripted", "--no-canary", "--no-cache", "--metric", "flip_rate", "-o", "run")
+    shown = cli("run", *options).stderr
+    assert "3 × unchanged" in shown
+    assert "3 × unchanged" in cli("run", *options).stderr  # when nothing is left to do, too
+    assert "unchanged" not in cli("run", *options, "-q").stderr

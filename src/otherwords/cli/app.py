@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from .._version import __version__
 from ..errors import OtherwordsError
-from . import answer, audit, cache, check, compare, list_plugins, report, reproduce, run, score, vary
+from . import answer, audit, cache, check, compare, list_plugins, profile, report, reproduce, run, score, vary
 
 
 class Commands(TyperGroup):
@@ -58,6 +58,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("vary")(vary.vary)
 app.command("check")(check.check)
+app.command("profile")(profile.profile)
 app.command("answer")(answer.answer)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)

@@ -1,0 +1,57 @@
+"""otherwords profile"""
+
+from __future__ import annotations
+
+import json as json_library
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import bars, console
+
+
+def profile(
+    suite: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SUITE",
+            help="Originals and variants: a run folder, or files and data sets as for other commands; - for standard "
+            "input.",
+        ),
+    ],
+    every: Annotated[bool, typer.Option("--all", help="Count variants that a check dropped, too.")] = False,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="How many substitutions to show.")] = 20,
+    words: Annotated[
+        bool, typer.Option("--all-words", help="Show artifact words whose frequency stays the same, too.")
+    ] = False,
+    out: Annotated[
+        str,
+        typer.Option("-o", "--out", metavar="FILE", help="Write all substitutions there: .jsonl, .csv, ..., or -."),
+    ] = "",
+    task: opt.TaskName = "",
+    field: opt.Fields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
+    skip_bad: opt.SkipBad = False,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Show what a transformation does: how much it changes, which words, lengths, artifacts.
+
+    Over all variants and by generator: the share of problems changed, words changed per variant, the most frequent
+    substitutions, length before and after by label, and how often words occur that betray a label (Gururangan et al.
+    2018). A problem without a variant counts as it is; variants that a check dropped are left out.
+    """
+    from ..profiling.profile import profile as describe
+    from .profile_tables import profile_tables
+
+    columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
+    with bars(quiet or json):
+        found = describe(suite, task, dropped=every, columns=columns, labels=labels, skip_bad=skip_bad, out=out or None)
+    if json and out != "-":  # which has the substitutions as JSON lines
+        typer.echo(json_library.dumps(asdict(found.shortened(top)), indent=2, ensure_ascii=False))
+    elif not quiet and out != "-":
+        screen = console()
+        for table in profile_tables(found, top, words):
+            screen.print(table)

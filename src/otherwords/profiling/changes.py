@@ -1,0 +1,36 @@
+"""What a variant put for what: as its generator wrote it down, else as an alignment of the texts shows it."""
+
+from __future__ import annotations
+
+import json
+
+from ..errors import BadInput, shorten
+from ..problem import Problem
+from ..words.alignment import substitutions
+
+
+def changed(variant: Problem, original: Problem) -> bool:
+    """Whether a variant differs from its original in more than white space."""
+    return any(variant.text[name].split() != original.text[name].split() for name in variant.task.fields)
+
+
+def changes(variant: Problem, original: Problem) -> list[tuple[str, str]]:
+    """Pairs of words before and after, lower-cased, over all fields.
+
+    A column `changes` (a JSON list of {"field", "from", "to"}) tells them; where it is absent or empty, the texts are
+    aligned. An alignment sees "dog" become "domestic dog" as a word added, a generator knows that it replaced one.
+    """
+    told = variant.extra.get("changes")
+    if not told or told == original.extra.get("changes"):  # the latter came along from an earlier rewording
+        fields = variant.task.fields
+        return [pair for name in fields for pair in substitutions(original.text[name], variant.text[name])]
+    try:
+        listed = json.loads(told) if isinstance(told, str) else told
+        return [(_said(one["from"]), _said(one["to"])) for one in listed]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        fix = 'give a JSON list of {"field": ..., "from": ..., "to": ...}, or nothing'
+        raise BadInput(f"found {shorten(told)}", where=f"variant {variant.id!r}", field="changes", fix=fix) from error
+
+
+def _said(words: str) -> str:
+    return " ".join(words.lower().split())

@@ -1,0 +1,69 @@
+"""What a profile consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """Words of originals that became other words: how often, and which share of all substitutions that is."""
+
+    before: str
+    after: str
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Length:
+    """Mean length, in words over all fields, of the problems of a label before and after; `increase` is relative."""
+
+    label: str
+    problems: int
+    before: float
+    after: float
+    increase: float
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A word that betrays a label: the share of that label's problems that contain it, before and after."""
+
+    corpus: str
+    label: str
+    word: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one generator did, or all together. `words_changed` is the mean over variants that differ at all.
+
+    It counts words of the original that were replaced or left out, over all fields together.
+    """
+
+    how: str
+    problems: int
+    variants: int
+    changed: int
+    share_changed: float
+    words_changed: float | None
+    substitutions: tuple[Substitution, ...]
+    lengths: tuple[Length, ...]
+    artifacts: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The whole suite, and each generator by itself."""
+
+    task: str
+    whole: Part
+    generators: tuple[Part, ...]
+
+    def shortened(self, top: int) -> Profile:
+        """The same with the most frequent substitutions only."""
+        parts = [replace(part, substitutions=part.substitutions[:top]) for part in (self.whole, *self.generators)]
+        return Profile(self.task, parts[0], tuple(parts[1:]))

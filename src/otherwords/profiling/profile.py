@@ -1,0 +1,139 @@
+"""The profile of a transformation: how much it changes, which words, and what that does to length and artifacts.
+
+Lengths and frequencies are those of the suite as a whole, put in other words: a problem without a variant counts as it
+is, one with several by their mean.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from .. import stages
+from ..datasets.source import Source
+from ..errors import BadInput
+from ..frames import buckets, kept
+from ..problem import Task, get_task
+from ..progress import current
+from ..storage import tables
+from ..storage.run import RunFolder, read_part
+from .parts import Part, Profile
+from .tally import Tally
+
+Suite = pl.DataFrame | str | Path
+
+
+def profile(
+    suite: Suite | Sequence[str | Path],
+    task: str | Task | Mapping[str, Any] = "",
+    *,
+    dropped: bool = False,
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+    out: str | Path | None = None,
+) -> Profile:
+    """Describe what the variants of a suite do to their originals, over all and by generator (`how`).
+
+    `suite` is a table, a run folder, or one or more files or data sets with originals and variants. Left out are
+    contrasts, which are no rewordings, and variants that a check dropped, unless `dropped`. `out` names a file for all
+    substitutions of each generator.
+
+    >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "how": [None, "mine"], "label": ["neutral"] * 2}
+    >>> texts = {"premise": ["A man runs.", "An adult male runs."], "hypothesis": ["He is late."] * 2}
+    >>> found = profile(pl.DataFrame({**rows, **texts})).whole
+    >>> found.share_changed, found.words_changed, found.substitutions[0].before, found.lengths[0].after
+    (1.0, 1.0, 'man', 7.0)
+    """
+    tables.refuse_unwritable(out)
+    with _parts(suite, task, columns or {}, labels or {}, skip_bad) as (parts, chosen):
+        tally, left_out = Tally(chosen), 0
+        for part in parts:
+            left = part if dropped else kept(part.lazy()).collect()
+            left_out += part.height - left.height
+            for bucket in buckets(left, chosen):
+                if not bucket.problem.extra.get("contrast"):
+                    tally.add(bucket)
+            current().advance(part.height)
+    if not tally.variants:
+        raise BadInput("there are no variants to profile", where=_name(suite), fix=_advice(left_out))
+    found = tally.profile()
+    if out:
+        tables.write([_listed(part) for part in found.generators], out)
+    return found
+
+
+def _listed(part: Part) -> pl.DataFrame:
+    rows = [{"how": part.how, **asdict(one)} for one in part.substitutions]
+    schema = {"how": pl.String, "before": pl.String, "after": pl.String, "count": pl.Int64, "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema)
+
+
+@contextmanager
+def _parts(
+    suite: Suite | Sequence[str | Path],
+    task: str | Task | Mapping[str, Any],
+    columns: Mapping[str, str],
+    labels: Mapping[str, str],
+    skip_bad: bool,
+) -> Iterator[tuple[Iterator[pl.DataFrame], Task]]:
+    """The suite in parts of whole buckets: checked at the door and spooled to disk, so that memory stays flat."""
+    if isinstance(suite, pl.DataFrame):
+        chosen = get_task(task or "nli")
+        yield iter([_whole(suite, chosen)]), chosen
+        return
+    named = [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
+    source = Source([_buckets(name) for name in named], task or _task_of(named), columns, labels, skip_bad)
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
+        folder = RunFolder(place)
+        current().start("problems")
+        noted = stages.take_in(source, folder)
+        current().done()
+        current().start("profile", noted["rows"])
+        yield map(read_part, folder.parts("problems")), source.chosen
+        current().done()
+
+
+def _whole(suite: pl.DataFrame, task: Task) -> pl.DataFrame:
+    """A table as the stages make it; what can be missing in one made by hand is filled in."""
+    for name in ("id", "of", *task.fields, "label"):
+        if name not in suite.columns and name not in task.optional:
+            there = ", ".join(suite.columns)
+            raise BadInput(
+                "no such column", where="the suite", field=name, fix=f"there are {there}; choose another task"
+            )
+    if strangers := [label for label in suite["label"].unique().sort() if label not in task.labels]:
+        fix = f"{task.name} has {', '.join(task.labels)}; choose another task"
+        raise BadInput(f"found {strangers[0]!r}", where="the suite", field="label", fix=fix)
+    absent = [pl.lit(None, pl.String).alias(name) for name in ("how", *task.optional) if name not in suite.columns]
+    return suite.with_columns(absent).with_columns(pl.col(name).fill_null("") for name in task.fields)
+
+
+def _buckets(name: str) -> str:
+    """A run folder stands for its buckets."""
+    inner = Path(name) / "buckets"
+    return str(inner) if inner.is_dir() else name
+
+
+def _task_of(names: Sequence[str]) -> str | dict[str, Any]:
+    """The task that a run folder's manifest tells of."""
+    told = [RunFolder(name).manifest.get("task") for name in names if (Path(name) / "buckets").is_dir()]
+    return told[0] if told and isinstance(told[0], dict) else ""
+
+
+def _name(suite: Suite | Sequence[str | Path]) -> str:
+    if isinstance(suite, pl.DataFrame):
+        return "the suite"
+    return str(suite) if isinstance(suite, (str, Path)) else ", ".join(map(str, suite))
+
+
+def _advice(left_out: int) -> str:
+    if left_out:
+        return f"the checks dropped all {left_out}: profile them with dropped=True (--all)"
+    return "name originals and variants: a file of vary --suite, two files, or a run folder"

@@ -1,0 +1,52 @@
+"""Which words became which: worked examples, and laws that any alignment keeps."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from otherwords.words.alignment import spelled, substitutions
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pairs"),
+    [
+        ("A man walks.", "A guy walks.", [("man", "guy")]),
+        ("A man walks", "An adult male walks", [("man", "adult male")]),  # "a" follows its noun
+        ("A man and a man", "A guy and a guy", [("man", "guy"), ("man", "guy")]),
+        ("A dog", "A domestic dog", [("", "domestic")]),
+        ("A big dog", "A dog", [("big", "")]),
+        ("He isn't here", "He is not here", [("n't", "not")]),
+        ("The dog's bone", "The dog 's bone", []),
+        ("It’s late", "It's late", []),
+        ("MEN run!", "men run", []),
+        ("a b c d", "x", [("a b c d", "x")]),
+        ("", "new words", [("", "new words")]),
+        ("ice-cream", "ice cream", [("ice-cream", "ice cream")]),
+        ("1 2 3 2 1", "1 2 4 2 1", [("3", "4")]),
+        ("...", "!", []),
+    ],
+)
+def test_worked_examples(before, after, pairs):
+    assert substitutions(before, after) == pairs
+
+
+WORDS = st.lists(st.sampled_from(["a", "man", "dog", "runs", "the", "n't"]), max_size=12)
+
+
+@given(WORDS, WORDS)
+def test_what_is_left_over_is_the_same(one, other):
+    before, after = " ".join(one), " ".join(other)
+    pairs = substitutions(before, after)
+    lost, gained = (sum(len(pair[side].split()) for pair in pairs) for side in (0, 1))
+    assert len(spelled(before)) - lost == len(spelled(after)) - gained
+    assert (pairs == []) is (spelled(before) == spelled(after))
+    assert all(old != new for old, new in pairs)
+
+
+@given(st.text(), st.text())
+def test_any_text_can_be_aligned(one, other):
+    assert substitutions(one, one) == []
+    for old, new in substitutions(one, other):
+        assert old or new
