@@ -207,3 +207,18 @@ def test_data_and_recorded_say_the_same(attack):
     beside = ow.vary(suite.filter(suite["of"].is_null()).drop("result_type"), [f"recorded:{attack}"])
     columns = ["of", "premise", "hypothesis", "label", "result_type"]
     assert beside.select(columns).equals(alone.select(columns))
+
+
+def test_a_file_is_sorted_and_told_of_once(file):
+    """A run makes its generators several times; a file that has changed since is read again."""
+    same, other = line(("P.", "H."), ("P.", "H.")), line(("P.", "H."), ("P!", "H."))
+    path = file("attack.csv", HEADER + same + other)
+    with pytest.warns(UserWarning, match="1 unchanged") as told:
+        first = generators.make(f"recorded:{path}").function
+        again = generators.make(f"recorded:{path}").function
+    assert len(told) == 1
+    one = problem({"premise": "P.", "hypothesis": "H."})
+    assert len(list(first([one], [0]))) == 1
+    assert (first.unmatched(), again.unmatched()) == (0, 1)  # what was met is each generator's own
+    file("attack.csv", HEADER + other + line(("P.", "H."), ("P?", "H.")))
+    assert len(vary(f"recorded:{path}", one)) == 2

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..datasets.records import Record
 from ..datasets.rewordings import Rewording, text_key, told
@@ -13,11 +14,24 @@ from ..datasets.source import ENDINGS
 from ..errors import BadInput
 from ..problem import Problem
 from ..registry import datasets
+from ..storage.files import fingerprint
 from ..storage.scratch import Scratch
 from .formats import NATIVE, READERS, recognised
 
 Entry = tuple[str, str, str]
-Found = tuple[str, dict[str, Any]]
+
+
+class Found(NamedTuple):
+    """A row that rewords some problem: its number among the variants of the file, its place there, what it says."""
+
+    number: int
+    place: str
+    row: dict[str, Any]
+
+
+def opened(path: Path, said: str = "") -> Book:
+    """The book of a file. A run makes its generators more than once: the same content is sorted, and told of, once."""
+    return _opened(path, said, fingerprint(path) if path.is_file() or path.is_dir() else "")
 
 
 class Book:
@@ -26,7 +40,6 @@ class Book:
     def __init__(self, path: Path, said: str = "") -> None:
         self.path, self.format = path, recognised(path, said)
         self._fields: set[tuple[str, ...]] = set()  # which texts originals are known by, in this file
-        self._met: set[int] = set()
         self._rows = Scratch()
         self._rows.execute("create table recorded (original text, place text, row text)")
         self._rows.execute("begin")
@@ -35,7 +48,7 @@ class Book:
         self._rows.execute("create index by_original on recorded (original)")
 
     def find(self, problem: Problem) -> Iterator[Found]:
-        """The rows that reword a problem, each with its place in the file."""
+        """The rows that reword a problem."""
         yield from self._look_up(f"id {problem.id}")
         for names in sorted(self._fields):
             if names == ("",):
@@ -44,24 +57,16 @@ class Book:
             elif set(names) <= set(problem.task.fields):
                 yield from self._look_up(_key({name: problem.text[name] for name in names}))
 
-    def unmatched(self) -> int | None:
-        """How many rows of another tool's file reworded none of the problems asked for so far.
-
-        None for tables: their rows name their originals, and may well be about other problems, too.
-        """
-        if self.format == NATIVE:
-            return None
-        return int(self._rows.execute("select count(*) from recorded").fetchone()[0]) - len(self._met)
+    def __len__(self) -> int:
+        return int(self._rows.execute("select count(*) from recorded").fetchone()[0])
 
     def _look_up(self, key: str, target: str = "") -> Iterator[Found]:
         query = "select rowid, place, row from recorded where original = ? order by rowid"
         for number, place, text in self._rows.execute(query, (key,)).fetchall():
             row = json.loads(text)
-            if self.format != NATIVE:
-                self._met.add(number)
             if target:
                 row[target] = row.pop("")
-            yield place, row
+            yield Found(number, place, row)
 
     def _by_text(self) -> Iterator[Entry]:
         for one in told(READERS[self.format](self.path), self.path):
@@ -75,6 +80,11 @@ class Book:
             return f"id {one.of}"
         self._fields.add(tuple(sorted(one.original)))
         return _key(one.original)
+
+
+@lru_cache(maxsize=4)
+def _opened(path: Path, said: str, content: str) -> Book:
+    return Book(path, said)
 
 
 def _key(texts: Mapping[str, str]) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Problem, Variant, plain
 from ..registry import generators
-from .book import Book
+from .book import Book, opened
+from .formats import NATIVE
 from .pairing import chooses, paired
 
 #: The rewordings of the bundled problems.
@@ -26,7 +27,7 @@ def recorded(path: Path = EVERYDAY, format: str = "", pair: str = "") -> Any:  #
     are paired at random within their writer, the column `pair` (by default worker, annotator or generator; none: not
     at all).
     """
-    return Recorded(Book(path, format), pair)
+    return Recorded(opened(path, format), pair)
 
 
 class Recorded:
@@ -34,20 +35,26 @@ class Recorded:
 
     def __init__(self, book: Book, pair: str = "") -> None:
         self._book, self._pair = book, pair
+        self._met: set[int] | None = None if book.format == NATIVE else set()
 
     def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         """Give the variants of each problem, in the file's order, pairs after them."""
         for problem, seed in zip(problems, seeds, strict=True):
-            found = [(place, row, _variant(problem, place, row)) for place, row in self._book.find(problem)]
-            if self._pair == "none" or not chooses(problem.task):
-                yield from (variant for _, _, variant in found)
-            else:
-                rows = paired([row for _, row, _ in found], problem, self._pair, seed)
-                yield from (_variant(problem, f"a rewording of {problem.id!r}", row) for row in rows)
+            found = list(self._book.find(problem))
+            variants = [_variant(problem, one.place, one.row) for one in found]
+            if self._met is not None:
+                self._met.update(one.number for one in found)
+            if self._pair != "none" and chooses(problem.task):
+                rows = paired([one.row for one in found], problem, self._pair, seed)
+                variants = [_variant(problem, f"a rewording of {problem.id!r}", row) for row in rows]
+            yield from variants
 
     def unmatched(self) -> int | None:
-        """How many rows of another tool's file reworded none of the problems given so far; None for tables."""
-        return self._book.unmatched()
+        """How many rows of another tool's file reworded none of the problems given so far.
+
+        None for tables: their rows name their originals, and may well be about other problems, too.
+        """
+        return None if self._met is None else len(self._book) - len(self._met)
 
 
 def _variant(problem: Problem, where: str, row: Mapping[str, Any]) -> Variant:
