@@ -27,8 +27,10 @@ def with_model(answers: pl.DataFrame, source: str, sifted: bool = False) -> pl.D
 
 def of_model(answers: pl.DataFrame, place: Place, model: str) -> tuple[pl.DataFrame, Place]:
     """One model's answers, and which rows of the user's table they are."""
-    here = (answers["model"] == model).arg_true().to_numpy()
-    return answers[here], Place(place.table, model, here if place.rows is None else place.rows[here])
+    mine = answers["model"] == model
+    here = mine.arg_true().to_numpy()
+    part = answers if mine.all() else answers.filter(mine)
+    return part, Place(place.table, model, here if place.rows is None else place.rows[here])
 
 
 def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | None, pl.DataFrame]]:
