@@ -32,6 +32,7 @@ def judged(before, *afters, spec="label-safety"):
         ("A hot meal", "A warm meal"),
         ("A man and a woman", "A woman and a man"),  # opposites change places, none is lost
         ("It isn't true that he isn't here.", "It is not true that he is not here."),
+        ("A man kisses his wife", "An adult male kisses his married woman"),  # each has a counterpart of its own
         ("日本 🙂", "日本 👍"),
     ],
 )
@@ -60,6 +61,7 @@ def test_left_alone(before, after):
         ("Few men", "A few men", ['quantifier: "few" became "a few"']),
         ("A hot day", "A cold day", ['antonym: "hot" became "cold"']),
         ("The men sat", "The women sat", ['antonym: "men" became "women"']),
+        ("The door is open", "Closed is the door", ['antonym: "open" became "closed"']),
         ("He stands", "He is sitting", ['antonym: "stands" became "sitting"']),
         ("Two men aren't hot", "3 men are hot", ['negation: "not" lost', "number: 2 became 3"]),
     ],

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 from otherwords.validity.overlap import jaccard, words
@@ -17,9 +18,26 @@ def judged(spec, *texts):
     return list(checks.make(spec).function([bucket]))
 
 
+#: Table 1 of Verma et al. (2023): the premise, the hypothesis, and their paraphrases.
+TABLE_1 = {
+    "premise": (
+        "The cost of security when world leaders gather near Auchterarder for next year 's G8 summit, "
+        + "is expected to top $150 million.",
+        "The cost of security when world leaders meet for the G8 summit near Auchterarder next year "
+        + "will top $150 million.",
+    ),
+    "hypothesis": (
+        "More than $150 million will be probably spent for security at next year's G8 summit.",
+        "At the G8 summit next year more than $150 million will likely be spent on security at the event.",
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("one", "other", "share"),
     [
+        (*TABLE_1["premise"], 17 / 24),  # 22 and 19 words, counted by hand
+        (*TABLE_1["hypothesis"], 12 / 20),  # 15 and 17; "years" is not "year"
         ("Two films won six Oscars .", "Six Oscars were won by two films.", 5 / 7),  # Verma et al. 2023, figure 1
         ("a b c d", "a b c d", 1.0),
         ("a b c d", "A, b; C! d?", 1.0),
@@ -82,3 +100,29 @@ def test_the_papers_own_numbers(shared):
     assert table.height == 2449
     assert [round(share, 10) for share in computed] == table["jaccard"].to_list()  # the file has ten places
     assert max(computed) <= 0.75
+
+
+def test_the_papers_example_passes_the_papers_limit():
+    problem = Problem("p", TASKS["nli"], {name: pair[0] for name, pair in TABLE_1.items()}, "neutral")
+    texts = [{name: TABLE_1[name][1] for name in names} for names in (["premise"], ["hypothesis"], list(TABLE_1))]
+    bucket = Bucket(problem, tuple(problem.restate(**text) for text in texts))
+    assert [(v.keep, v.score) for v in checks.make("overlap").function([bucket])] == [
+        (True, 17 / 24),
+        (True, 12 / 20),
+        (True, 17 / 24),
+    ]
+    assert [v.keep for v in checks.make("overlap(most=0.7)").function([bucket])] == [False, True, False]
+
+
+@pytest.mark.parametrize("most", ["-0.1", "1.1", "75"])
+def test_a_limit_that_is_no_share(most):
+    with pytest.raises(BadInput, match=r"overlap: most: found .*; give a share from 0 to 1"):
+        checks.make(f"overlap(most={most})")
+
+
+@given(st.text(alphabet="ab c."), st.text(alphabet="ab c."), st.floats(0, 0.99))
+def test_what_is_kept_below_one_is_changed(premise, hypothesis, most):
+    (verdict,) = judged(f"overlap(most={most:.3f})", {"premise": premise, "hypothesis": hypothesis})
+    if verdict.keep:
+        assert words(premise) != words(ONE.text["premise"]) or words(hypothesis) != words(ONE.text["hypothesis"])
+    assert judged(f"overlap(most={most:.3f})", {})[0].keep is False

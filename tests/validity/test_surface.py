@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 
@@ -58,3 +61,28 @@ def test_the_limits_themselves_are_kept():
         {"premise": "one two three four five six seven eight", "hypothesis": "a b c d"},
     ]
     assert judged("surface(min_ratio=0.5, max_ratio=2)", *texts) == [(True, ""), (True, "")]
+
+
+@pytest.mark.parametrize("options", ["min_ratio=2, max_ratio=1", "min_ratio=-1", "max_ratio=0"])
+def test_limits_that_keep_nothing(options):
+    with pytest.raises(BadInput, match=r"surface: found min_ratio=.*; give 0 <= min_ratio <= max_ratio"):
+        checks.make(f"surface({options})")
+
+
+TEXT = st.text(alphabet="ab \n", max_size=4)
+
+
+@given(st.lists(st.fixed_dictionaries({}, optional={"premise": TEXT, "hypothesis": TEXT}), max_size=6), TEXT)
+def test_what_is_kept_is_changed_filled_in_and_unlike_all_others(texts, premise):
+    problem = Problem("p", TASKS["nli"], {"premise": f"a {premise}", "hypothesis": "b"}, "neutral")
+    kept = [
+        {**problem.text, **text}
+        for text, (keep, _) in zip(texts, judged("surface(min_ratio=0)", *texts, problem=problem), strict=True)
+        if keep
+    ]
+    plain = [
+        tuple(" ".join(text[name].split()) for name in ("premise", "hypothesis"))
+        for text in (dict(problem.text), *kept)
+    ]
+    assert len(set(plain)) == len(plain)
+    assert all(part for text in plain for part in text)

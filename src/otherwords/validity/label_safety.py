@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..problem import Bucket, Verdict
 from ..registry import checks
+from ..words.alignment import substitutions
 from ..words.cues import Cue, cues
 from ..words.lexicon import lexicon
 from ..words.numerals import numerals
@@ -47,14 +49,15 @@ def label_safety(negation: bool = True, quantifiers: bool = True, numbers: bool 
 
 
 class _Text(NamedTuple):
-    """What a text says that may carry its label, and all its words."""
+    """A text, what in it may carry its label, and all its words."""
 
+    text: str
     cues: list[Cue]
     words: Counter[str]
 
 
 def _read(text: str) -> _Text:
-    return _Text(cues(text), Counter(_WORD.findall(text.replace("’", "'").lower())))
+    return _Text(text, cues(text), Counter(_WORD.findall(text.lower())))
 
 
 def violations(before: _Text, after: _Text, kinds: Sequence[str], antonyms: bool) -> list[str]:
@@ -107,13 +110,36 @@ def _opposites(before: _Text, after: _Text) -> Iterator[str]:
         [word for word in some - others if word not in told and not numerals([word])]
         for some, others in ((before.words, after.words), (after.words, before.words))
     )
-    if not gone or not new:
-        return
-    bases = {word: set(lexicon().base_forms(word)) | {word} for word in new}
-    for word in gone:
-        forms = (word, *lexicon().base_forms(word))
-        against = frozenset[str]().union(*(lexicon().antonyms(form) for form in forms))
-        for other in new:
-            if bases[other] & against:
-                yield f'antonym: "{word}" became "{other}"'
-                break
+    found = [(word, other) for word in gone for other in new if _opposite(word, other)]
+    pairs = _pairs(before.text, after.text) if found else []
+    yield from (f'antonym: "{word}" became "{other}"' for word, other in found if not _apart(word, other, pairs))
+
+
+@lru_cache(maxsize=1 << 16)
+def _opposite(word: str, other: str) -> bool:
+    return not _against(word).isdisjoint(_forms(other)) or not _against(other).isdisjoint(_forms(word))
+
+
+@lru_cache(maxsize=1 << 14)
+def _against(word: str) -> frozenset[str]:
+    return frozenset[str]().union(*(lexicon().antonyms(form) for form in _forms(word)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _forms(word: str) -> frozenset[str]:
+    return frozenset((word, *lexicon().base_forms(word)))
+
+
+def _apart(word: str, other: str, pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether each of two opposites has a counterpart of its own: "man" an "adult male", "wife" a "married woman"."""
+    mine = [pair for pair in pairs if word in pair[0].split()]
+    theirs = [pair for pair in pairs if other in pair[1].split()]
+    own = all(pair[1] for pair in mine) and all(pair[0] for pair in theirs)
+    return bool(mine and theirs) and own and not set(mine) & set(theirs)
+
+
+def _pairs(before: str, after: str) -> list[tuple[str, str]]:
+    """Which stretch became which; the same from either side, because an alignment has a direction."""
+    if before <= after:
+        return substitutions(before, after)
+    return [(old, new) for new, old in substitutions(after, before)]

@@ -6,6 +6,7 @@ import string
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..errors import BadInput
 from ..problem import Bucket, Verdict
 from ..registry import checks
 
@@ -18,6 +19,8 @@ def overlap(most: float = 0.75) -> Any:
 
     The paper's Appendix B words the condition the wrong way round; its data follow this one.
     """
+    if not 0 <= most <= 1:
+        raise BadInput(f"found {most!r}", where="overlap", field="most", fix="give a share from 0 to 1")
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         for bucket in buckets:

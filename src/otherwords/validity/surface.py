@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..errors import BadInput
 from ..problem import Bucket, Problem, Verdict
 from ..registry import checks
 
@@ -15,6 +16,9 @@ def surface(min_ratio: float = 0.33, max_ratio: float = 3.0) -> Any:
 
     Between `min_ratio` and `max_ratio` is in proportion: of lengths in words, over all fields together.
     """
+    if not 0 <= min_ratio <= max_ratio:
+        found = f"found min_ratio={min_ratio:g}, max_ratio={max_ratio:g}"
+        raise BadInput(found, where="surface", fix="give 0 <= min_ratio <= max_ratio")
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         for bucket in buckets:

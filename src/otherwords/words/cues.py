@@ -25,8 +25,9 @@ class Cue(NamedTuple):
 _PHRASES: dict[tuple[str, str], str] = {
     # What looks like a cue, and is none.
     ("", "nothing"): "not only|not just|not merely|not simply|or not|no doubt|no matter|at all|after all|all right"
-    "|all of a sudden|all over|all alone|above all|each other|one another|some kind of|some sort of|the most"
-    "|most likely|most probably|most recently|how many|at first|first of all|both(?= \\w+(?: \\w+){0,3} and )"
+    "|all of a sudden|all over|all alone|above all|each other|one another"
+    "|some (?:kind|sort|type|form|variety) of|the most|most likely|most probably|most recently|how many|at first|first of all"
+    "|both(?= \\w+(?: \\w+){0,3} and )"
     "|this one|that one|the one|which one|another one|other one|first one|last one|next one|new one|old one",
     ("negation", "not"): "not|no|none|neither|nor|no longer|not a single|no single",
     ("negation", "nobody"): "nobody|no one|no body|no person|no people",
@@ -38,7 +39,10 @@ _PHRASES: dict[tuple[str, str], str] = {
     ("negation", "rarely"): "rarely|seldom",
     ("quantifier", "all"): "all|every|each|both|everyone|everybody|every one|each one|everything|everywhere|all of",
     ("quantifier", "most"): "most|most of|the most of|the majority|a majority|the vast majority",
-    ("quantifier", "many"): "many|numerous|a lot|a lot of|lots of|plenty of|much of|a large number of|a great number of"
+    (
+        "quantifier",
+        "many",
+    ): "many|numerous|a lot|alot|a lot of|alot of|lots of|tons of|plenty of|much of|a large number of|a great number of"
     "|a great many|a great deal of|a good many|quite a few|dozens of|hundreds of|thousands of|millions of",
     ("quantifier", "some"): "some|several|a few|some of",
     ("quantifier", "few"): "few|very little|too little|there is little|there was little|little or no|little of",
@@ -58,7 +62,7 @@ _PHRASES: dict[tuple[str, str], str] = {
     ("any", "nothing"): "anything",
     ("any", "nowhere"): "anywhere",
     ("any", "never"): "ever",
-    ("number", "two"): "couple of",
+    ("number", "two"): "couple of|duo of",
 }
 _TOKEN = re.compile(rf"{NAMED}|{DIGITS}|[^\W\d_]+(?:'[^\W\d_]+)*|[.,;:!?]")
 _APOSTROPHES = re.compile("[’‘ʼ´`]")

@@ -32,6 +32,8 @@ NAMED = r"(?<!\w)(?:[^\W\d_]+\d\w*|[^\W\d_]-\d\w*)"
 QUANTITY = "|".join([r"\d", *(word for word in (*_UNITS, *_DECADES, *_SCALES) if word not in ("one", "zero"))])
 #: Longer numbers are compared digit by digit.
 _LONG = 30
+_BEGIN = {*_SMALL, *_DECADES, *_SCALES, *_ORDINALS, *_PARTS, "a", "an"}
+_DIGIT = re.compile(r"\d")
 _Found = tuple[str, int]
 
 
@@ -46,6 +48,9 @@ def numerals(words: Sequence[str]) -> list[str]:
     found: list[str] = []
     place = 0
     while place < len(words):
+        if words[place] not in _BEGIN and not _DIGIT.search(words[place]):
+            place += 1
+            continue
         number = _quantity(words, place) or _ordinal(words, place)
         if number:
             found.append(number[0])
