@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import polars as pl
 
 from .problem import Task
 from .progress import current
+from .registry import Bound
 from .stages import made
 from .storage.files import write_text
 from .storage.run import RunFolder, key_of
@@ -65,8 +67,10 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], path: Path | None) ->
     signed = [made("generators", spec) for spec in specs]
     counts = {one.signature: 0 for one in signed}
     lines: list[str] = []
+    total = 0
     for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
         asked = _originals(problems).select("id").collect()
+        total += asked.height
         found = pl.scan_parquet(variants, glob=False).select("of", "how").unique().collect()
         for one in signed:
             some = found.filter(pl.col("how") == one.signature)
@@ -76,4 +80,13 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], path: Path | None) ->
                 lines += [json.dumps({"id": name, "generator": one.plugin.full_name}) + "\n" for name in left]
     if path:
         write_text(path, "".join(lines))
+    _tell_unmatched(signed, total)
     return counts
+
+
+def _tell_unmatched(signed: Sequence[Bound], total: int) -> None:
+    """Rows of a recorded file that found no problem would otherwise be lost without a word."""
+    for one in signed:
+        left = one.function.unmatched(total) if hasattr(one.function, "unmatched") else None
+        if left:
+            warnings.warn(f"{one.signature}: {left:,} of its rows reword none of these problems", stacklevel=3)

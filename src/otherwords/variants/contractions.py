@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
+from .fields import chosen_fields
 
 _VERBS = ("is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "could", "would", "should", "must")
 _NOT = {
@@ -36,13 +36,7 @@ def contractions(field: str = "") -> Any:
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem in problems:
-            if field and field not in problem.task.fields:
-                raise BadInput(
-                    f"no field {field!r}",
-                    where="contractions",
-                    fix=f"use one of {', '.join(problem.task.fields)}",
-                )
-            for name in [field] if field else problem.task.targets:
+            for name in chosen_fields(problem.task, field, "contractions"):
                 text = problem.text[name]
                 changed = opened(text)
                 changed = closed(text) if changed == text else changed

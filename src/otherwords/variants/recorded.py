@@ -31,16 +31,18 @@ def recorded(path: Path = EVERYDAY, format: str = "", pair: str = "") -> Any:  #
 
 
 class Recorded:
-    """The generator of one file. `unmatched()` says how many rows of another tool's file found no problem."""
+    """The generator of one file. `unmatched` says how many rows of another tool's file found no problem."""
 
     def __init__(self, book: Book, pair: str = "") -> None:
         self._book, self._pair = book, pair
         self._met: set[int] | None = None if book.format == NATIVE else set()
+        self._given = 0
 
     def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         """Give the variants of each problem, in the file's order, pairs after them."""
         for problem, seed in zip(problems, seeds, strict=True):
             found = list(self._book.find(problem))
+            self._given += 1
             variants = [_variant(problem, one.place, one.row) for one in found]
             if self._met is not None:
                 self._met.update(one.number for one in found)
@@ -49,12 +51,13 @@ class Recorded:
                 variants = [_variant(problem, f"a rewording of {problem.id!r}", row) for row in rows]
             yield from variants
 
-    def unmatched(self) -> int | None:
-        """How many rows of another tool's file reworded none of the problems given so far.
+    def unmatched(self, problems: int) -> int | None:
+        """How many rows of another tool's file reworded none of so many problems.
 
-        None for tables: their rows name their originals, and may well be about other problems, too.
+        None for tables: their rows name their originals, and may well be about other problems, too. None also where not
+        all problems were given to this very process.
         """
-        return None if self._met is None else len(self._book) - len(self._met)
+        return None if self._met is None or self._given < problems else len(self._book) - len(self._met)
 
 
 def _variant(problem: Problem, where: str, row: Mapping[str, Any]) -> Variant:
