@@ -104,7 +104,9 @@ def test_breaking_nli_layout(tmp_path, take):
         "sentence2": "A man holds a guitar.",
     }
     path = written(tmp_path / "dataset.jsonl", row)
-    assert [record.row["id"] for record in datasets.make(f"breaking_nli:{path}").function()][1:] == ["3107"]
+    assert [record.row["id"] for record in datasets.make(f"breaking_nli:{path}").function()][1:] == [
+        "breaking_nli-3107"
+    ]
     rows, _ = take(f"breaking_nli:{path}")
     assert [(r["id"], r["of"], r["label"], r["contrast"], r.get("category")) for r in rows] == [
         (rows[0]["id"], None, "entailment", "breaking_nli", None),

@@ -58,12 +58,12 @@ def _asked_of_itself(records: Iterable[Record]) -> Iterator[Record]:
             seen.add(of)
             itself = {"id": of, "premise": premise, "hypothesis": premise, "label": "entailment"}
             yield record._replace(row={**itself, **suite})
-        yield record._replace(row={**record.row, "of": of, **suite})
+        # Its pairs are numbered, and so may be those of the data beside it.
+        named = {} if record.row.get("id") is None else {"id": f"breaking_nli-{record.row['id']}"}
+        yield record._replace(row={**record.row, **named, "of": of, **suite})
 
 
 def _pairs(records: Iterable[Record]) -> Iterator[Record]:
     for record in renamed(records, _NAMES):
         row = {name: value for name, value in record.row.items() if name not in _PARSES}
-        if isinstance(row.get("id"), int):  # Breaking NLI numbers its pairs
-            row["id"] = str(row["id"])
         yield record._replace(row=row)
