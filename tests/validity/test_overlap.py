@@ -19,18 +19,13 @@ def judged(spec, *texts):
 
 
 #: Table 1 of Verma et al. (2023): the premise, the hypothesis, and their paraphrases.
-TABLE_1 = {
-    "premise": (
-        "The cost of security when world leaders gather near Auchterarder for next year 's G8 summit, "
-        + "is expected to top $150 million.",
-        "The cost of security when world leaders meet for the G8 summit near Auchterarder next year "
-        + "will top $150 million.",
-    ),
-    "hypothesis": (
-        "More than $150 million will be probably spent for security at next year's G8 summit.",
-        "At the G8 summit next year more than $150 million will likely be spent on security at the event.",
-    ),
-}
+P = "The cost of security when world leaders gather near Auchterarder for next year 's G8 summit, is expected to top $150 million."  # noqa: E501
+P_NEW = (
+    "The cost of security when world leaders meet for the G8 summit near Auchterarder next year will top $150 million."
+)
+H = "More than $150 million will be probably spent for security at next year's G8 summit."
+H_NEW = "At the G8 summit next year more than $150 million will likely be spent on security at the event."
+TABLE_1 = {"premise": (P, P_NEW), "hypothesis": (H, H_NEW)}
 
 
 @pytest.mark.parametrize(

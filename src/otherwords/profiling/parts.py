@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from .._version import __version__
+
 
 @dataclass(frozen=True)
 class Substitution:
@@ -57,13 +59,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Profile:
-    """The whole suite, and each generator by itself."""
+    """The whole suite, and each generator by itself; and what counted it."""
 
     task: str
     whole: Part
     generators: tuple[Part, ...]
+    otherwords: str = __version__
 
     def shortened(self, top: int) -> Profile:
         """The same with the most frequent substitutions only."""
         parts = [replace(part, substitutions=part.substitutions[:top]) for part in (self.whole, *self.generators)]
-        return Profile(self.task, parts[0], tuple(parts[1:]))
+        return replace(self, whole=parts[0], generators=tuple(parts[1:]))

@@ -26,8 +26,8 @@ _PHRASES: dict[tuple[str, str], str] = {
     # What looks like a cue, and is none.
     ("", "nothing"): "not only|not just|not merely|not simply|or not|no doubt|no matter|at all|after all|all right"
     "|all of a sudden|all over|all alone|above all|each other|one another"
-    "|some (?:kind|sort|type|form|variety) of|the most|most likely|most probably|most recently|how many|at first|first of all"
-    "|both(?= \\w+(?: \\w+){0,3} and )"
+    "|some (?:kind|sort|type|form|variety) of|the most|most likely|most probably|most recently|how many"
+    "|at first|first of all|both(?= \\w+(?: \\w+){0,3} and )"
     "|this one|that one|the one|which one|another one|other one|first one|last one|next one|new one|old one",
     ("negation", "not"): "not|no|none|neither|nor|no longer|not a single|no single",
     ("negation", "nobody"): "nobody|no one|no body|no person|no people",
