@@ -110,7 +110,7 @@ def test_breaking_nli_layout(tmp_path, take):
     rows, _ = take(f"breaking_nli:{path}")
     assert [(r["id"], r["of"], r["label"], r["contrast"], r.get("category")) for r in rows] == [
         (rows[0]["id"], None, "entailment", "breaking_nli", None),
-        ("3107", rows[0]["id"], "contradiction", "breaking_nli", "instruments"),
+        ("breaking_nli-3107", rows[0]["id"], "contradiction", "breaking_nli", "instruments"),
     ]
     assert rows[0]["premise"] == rows[0]["hypothesis"] == rows[1]["premise"]
     assert rows[0]["cluster"] == rows[1]["cluster"]
