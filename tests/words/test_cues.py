@@ -35,6 +35,7 @@ def meanings(text: str, kind: str = "") -> list[str]:
         ["some 30 men", "about 30 men", "approximately thirty men"],
         ["nothing but rain", "only rain"],
         ["two men", "2 men", "a couple of men"],
+        ["the G8 summit", "the G 8 summit", "the g-8 summit"],
     ],
 )
 def test_the_same_in_other_words(same):

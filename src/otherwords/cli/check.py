@@ -25,7 +25,8 @@ def check(
     """Judge variants: keep or drop, and why.
 
     Writes the suite with a `check:<name>` verdict, its reason and score beside every variant. Needs the originals too:
-    name both files, or use `vary --suite`. Dropped variants stay in the table, marked.
+    name both files, or use `vary --suite`. Dropped variants stay in the table, marked; what each check dropped, and
+    why, is summed up on standard error.
     """
     from ..datasets.source import Source
     from ..pipes import check_files

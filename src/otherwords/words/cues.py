@@ -86,7 +86,8 @@ def cues(text: str) -> list[Cue]:
 def _spoken(text: str) -> Iterator[str]:
     """Words as one would say them: lower-cased, contractions open, sentence marks apart."""
     plain = unicodedata.normalize("NFKC", _APOSTROPHES.sub("'", text)).lower()
-    plain = re.sub(r"n ?' ?t\b", "n't", re.sub(r"\bno\.(?= ?\d)", "", plain))  # "No. 5" denies nothing
+    plain = re.sub(r"\bno\.(?= ?\d)", "", plain)  # "No. 5" denies nothing
+    plain = re.sub(r"n ?' ?t\b", "n't", re.sub(r"(?<![\w'])([b-hj-z])[ -](?=\d)", r"\1", plain))  # "G 8" is "G8"
     for token in _TOKEN.findall(plain):
         if token == "cannot" or token.endswith("n't") or _BARE.fullmatch(token):
             yield from ("can", "not")
