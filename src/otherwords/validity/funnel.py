@@ -65,8 +65,11 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
     tallies: dict[str, _Tally] = {}
     made = dropped = 0
     for part in parts:
-        names = [name for name in part.lazy().collect_schema() if re.fullmatch("check:[^:]+(:reason)?", name)]
-        verdicts = part.lazy().filter(pl.col("of").is_not_null()).select("of", *names).collect()
+        schema = part.lazy().collect_schema()
+        names = [name for name in schema if re.fullmatch("check:[^:]+(:reason)?", name)]
+        # Contrasts are no rewordings, and no check judges them.
+        reworded = pl.col("contrast").is_null() if "contrast" in schema else pl.lit(True)
+        verdicts = part.lazy().filter(pl.col("of").is_not_null(), reworded).select("of", *names).collect()
         made += verdicts.height
         dropped += _count(verdicts, tallies)
     if not tallies:
