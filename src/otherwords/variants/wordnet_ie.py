@@ -13,6 +13,7 @@ from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
 from ..words import synonyms
+from ..words.english import warn_of_other_language
 from ..words.synonyms import Synonym
 from ..words.tagging import tagger
 from .fields import chosen_fields
@@ -49,6 +50,7 @@ def wordnet_ie(
             changed = [{"field": name, **one} for one in changed if one["from"] != one["to"]]
             changes.setdefault(problem.id, []).extend(changed)
         for problem in problems:
+            warn_of_other_language(problem.text.values(), "wordnet-ie.v1")
             if made := changes.get(problem.id):
                 yield reworded(problem, made)
 

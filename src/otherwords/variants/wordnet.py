@@ -1,0 +1,124 @@
+"""Words replaced by WordNet synonyms in the right sense and form, the same wherever they occur; none where in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from ..errors import BadInput, MissingExtra
+from ..problem import Problem, Variant
+from ..registry import generators
+from ..words.english import warn_of_other_language
+from ..words.lexicon import PARTS, lexicon
+from ..words.other_wordnets import other_wordnet
+from ..words.senses import FAMILIAR, Thesaurus
+from ..words.synonyms import read_lines
+from ..words.tagging import tagger
+from .fields import chosen_fields
+from .replacing import Replacement, Replacer
+from .wordnet_ie import reworded
+
+SENSES = ("frequency", "context")
+_WHERE = "wordnet.v1"
+
+
+@generators("wordnet.v1")
+def wordnet(
+    pos: str = "noun",
+    n: int = 1,
+    changes: int = 1,
+    senses: str = "frequency",
+    dominance: float = 0.6,
+    veto: Path = Path(),
+    field: str = "",
+    lexicon: str = "",
+    pipeline: str = "",
+) -> Any:
+    """Replace words by WordNet synonyms of the same sense, in the same form, consistently; leave doubtful words alone.
+
+    `pos`: noun, verb, adjective, adverb, joined by "+", or all. Up to `n` variants per problem, each with up to
+    `changes` different words replaced (0: all that can be). `senses`: the first by frequency where it makes up at
+    least `dominance` of a word's uses, or by context (gloss overlap) first. `veto` lists words that stay, one a line.
+    `field`: one field instead of all targets. `lexicon` names another wordnet of the `wn` package, `pipeline` the spaCy
+    pipeline of its language; there, only words in their base form are replaced.
+    """
+    _refuse_wrong(n, changes, senses, dominance)
+    thesaurus = _thesaurus(lexicon, dominance)
+    replacer = Replacer(_parts(pos), thesaurus, senses == "context", _veto(veto), not lexicon)
+    tag = tagger(pipeline, names=True)
+
+    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
+        fields = [chosen_fields(problem.task, field, _WHERE) for problem in problems]
+        texts = (problem.text[name] or "" for problem, names in zip(problems, fields, strict=True) for name in names)
+        tagged = tag(texts)
+        for problem, names, seed in zip(problems, fields, seeds, strict=True):
+            tokens = {name: next(tagged) for name in names}
+            if lexicon or not warn_of_other_language(problem.text.values(), _WHERE):
+                for chosen in _draws(replacer(problem, tokens), n, changes, Random(seed)):
+                    made = [change for one in chosen for change in one.changes]
+                    yield reworded(problem, sorted(made, key=lambda one: (names.index(one["field"]), one["at"])))
+
+    vary.identity = "+".join([tag.identity, *_libraries(lexicon)])  # type: ignore[attr-defined]
+    return vary
+
+
+def _draws(words: list[list[Replacement]], n: int, changes: int, random: Random) -> Iterator[list[Replacement]]:
+    """Up to `n` distinct choices of some words and a synonym for each: other words first, then their next synonyms."""
+    random.shuffle(words)
+    size = min(changes, len(words)) or len(words)
+    told: list[list[Replacement]] = []
+    for turn in range(sum(map(len, words))):
+        picked = [divmod(turn * size + i, len(words)) for i in range(size)]
+        choice: dict[str, Replacement] = {}
+        for rank, word in sorted(picked, key=lambda one: one[1]):
+            replacement = words[word][rank % len(words[word])]
+            choice.setdefault(replacement.synonym, replacement)  # two words must not become one
+        if len(told) < n and list(choice.values()) not in told:
+            told.append(list(choice.values()))
+    yield from told
+
+
+def _parts(pos: str) -> str:
+    """WordNet's letters for the parts of speech that are named."""
+    names = list(PARTS) if pos == "all" else pos.split("+")
+    if strangers := [name for name in names if name not in PARTS]:
+        fix = f"use {', '.join(PARTS)}, several as in noun+verb, or all"
+        raise BadInput(f"no part of speech {strangers[0]!r}", where=_WHERE, field="pos", fix=fix)
+    return "".join(PARTS[name] for name in names)
+
+
+def _refuse_wrong(n: int, changes: int, senses: str, dominance: float) -> None:
+    if n < 1:
+        raise BadInput(f"found {n}", where=_WHERE, field="n", fix="give 1 or more variants per problem")
+    if changes < 0:
+        fix = "give a number of words, 0 for all that can be"
+        raise BadInput(f"found {changes}", where=_WHERE, field="changes", fix=fix)
+    if senses not in SENSES:
+        raise BadInput(f"found {senses!r}", where=_WHERE, field="senses", fix=f"use {' or '.join(SENSES)}")
+    if not 0 <= dominance <= 1:
+        raise BadInput(f"found {dominance}", where=_WHERE, field="dominance", fix="give a share from 0 to 1")
+
+
+def _libraries(name: str) -> list[str]:
+    """What else decides the result: the versions of what inflects, or of the other wordnet."""
+    if name:
+        return [other_wordnet(name).identity]
+    try:
+        return [f"{one}-{version(one)}" for one in ("lemminflect", "inflect")]
+    except PackageNotFoundError as error:
+        raise MissingExtra("inflecting words", "spacy") from error
+
+
+def _thesaurus(name: str, dominance: float) -> Thesaurus:
+    if name:
+        return Thesaurus(other_wordnet(name), dominance, familiar=0)
+    return Thesaurus(lexicon(), dominance, FAMILIAR)
+
+
+def _veto(path: Path) -> frozenset[str]:
+    if path == Path():
+        return frozenset()
+    return frozenset(line.strip().lower() for _, line in read_lines(path, "one word a line"))

@@ -1,0 +1,114 @@
+"""Where a word may be replaced: open-class words in their own right, each with its base form; the rest is held."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from .expressions import bound
+from .inflection import lemma_of
+from .lexicon import lexicon
+from .other_wordnets import Wordnet
+from .tagging import Token
+
+#: spaCy's universal tags, and the letter under which WordNet has such words. AUX, PROPN, PRON, DET, NUM have none.
+_PARTS = {"NOUN": "n", "VERB": "v", "ADJ": "a", "ADV": "r"}
+#: A plural that is a word of its own is taken for a plural where the base form is this much more frequent.
+_RARELY = 20
+_LETTERS = re.compile(r"[^\W\d_]+")
+#: Words that stay: verbs that mean little by themselves; nouns, adjectives and adverbs that count, deny, compare or
+#: stand for something else, and those of place that live in phrases ("in front of", "on top").
+_WORDS = """
+    be have do get go make take give put come let keep seem become need look start begin say tell help hide race lean
+    lay lie print tend outfit flower
+    one none nothing lot lots couple number bunch pair half dozen hundred thousand million kind sort type variety group
+    set piece bit part rest thing way time while amount majority day year hour minute second today front back top side
+    middle end bottom edge case fact order addition playground
+    no not never many much more most less least few little several other another same such own first last next only
+    every each both all some any enough two three whole entire different new single double extra haired center pet
+    black white red blue green yellow brown purple violet pink orange gray grey teal tan
+    very too so just also even still already yet then there here now again ever always often sometimes usually rarely
+    seldom hardly barely almost nearly quite rather pretty fairly somewhat slightly once twice close later before after
+    soon away back together apart inside down up
+"""
+_STAY = frozenset(_WORDS.split())
+#: An adverb before one of these is rather a preposition ("outside the house").
+_AFTER_PREPOSITIONS = frozenset({"DET", "PRON", "NOUN", "PROPN", "NUM"})
+
+
+class Place(NamedTuple):
+    """A token that may be replaced: its base form, WordNet's letter for its part of speech, and what stands before."""
+
+    token: Token
+    lemma: str
+    part: str
+    before: Token | None
+
+
+class Found(NamedTuple):
+    """The places of a text, and the base forms of all its other words, which must not be replaced elsewhere."""
+
+    places: list[Place]
+    held: frozenset[str]
+
+
+def find(text: str, tokens: Sequence[Token], parts: Iterable[str], wordnet: Wordnet) -> Found:
+    """The words of some parts of speech that may be replaced, and the base forms of those that may not.
+
+    >>> tokens = [Token("Two", 0, "NUM", "CD", False), Token("dogs", 4, "NOUN", "NNS", False)]
+    >>> found = find("Two dogs", tokens, "n", lexicon())
+    >>> [place.lemma for place in found.places], sorted(found.held)
+    (['dog'], ['two'])
+    """
+    fixed = bound(text, tokens, wordnet)
+    places: list[Place] = []
+    held: set[str] = set()
+    for i, token in enumerate(tokens):
+        part = _PARTS.get(token.pos, "")
+        free = part in parts and i not in fixed and not token.named and not _is_preposition(tokens, i)
+        lemma = _lemma(token.text, token.tag, part, wordnet) if part and free else None
+        if lemma and lemma.lower() not in _STAY:
+            places.append(Place(token, lemma, part, tokens[i - 1] if i else None))
+        else:
+            held.update(all_forms(token.text.lower(), wordnet))
+    return Found(places, frozenset(held))
+
+
+def _is_preposition(tokens: Sequence[Token], i: int) -> bool:
+    following = tokens[i + 1] if i + 1 < len(tokens) else None
+    return bool(
+        tokens[i].pos == "ADV" and following and (following.pos in _AFTER_PREPOSITIONS or following.text == "of")
+    )
+
+
+@lru_cache(maxsize=65_536)
+def all_forms(word: str, wordnet: Wordnet) -> frozenset[str]:
+    """A word in small letters, and all that it may be a form of."""
+    return frozenset((word, *(base.lower() for base in wordnet.base_forms(word))))
+
+
+@lru_cache(maxsize=65_536)
+def _lemma(text: str, tag: str, part: str, wordnet: Wordnet) -> str | None:
+    """The base form; in other languages than English a word must stand in it."""
+    if wordnet is not lexicon():
+        return next(iter(wordnet.base_forms(text, part)), None)
+    form = text.lower()
+    if not _LETTERS.fullmatch(form):
+        return None
+    lemma = lemma_of(form, tag, wordnet.base_forms(form, part))
+    return None if lemma and lemma != form and _has_own_meaning(form, lemma, part) else lemma
+
+
+def _has_own_meaning(form: str, lemma: str, part: str) -> bool:
+    """Whether an inflected form is a word of its own, too: "glasses", "arms"; but hardly ever "men"."""
+    own, common = _uses(form, part), _uses(lemma, part)
+    return own is not None and (common or 0) < _RARELY * (own + 1)
+
+
+def _uses(word: str, part: str) -> int | None:
+    """How often SemCor has a word in any sense; None where it is not in WordNet as it stands."""
+    senses = (zip(one.words, one.counts, strict=True) for one in lexicon().synsets(word, part))
+    counts = [count for words in senses for one, count in words if one.lower() == word]
+    return sum(counts) if counts else None

@@ -1,0 +1,163 @@
+"""Which sense a word has, and which synonyms share it: silent where that is not clear.
+
+Two shares decide, both from WordNet's counts in SemCor: a word must mostly have the sense in question, and so must its
+synonym ("range" mostly is no synonym of "scope", though it can be one).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import log
+
+from .english import FUNCTION_WORDS
+from .lexicon import Synset, lexicon
+from .other_wordnets import Wordnet
+
+#: Familiar enough: about this many occurrences in SemCor's texts and WordNet's glosses together. Chosen on SNLI's
+#: development set, between "infant", "sofa", "creature" and "babe", "metropolis", "tribunal".
+FAMILIAR = 12
+#: An expression is much rarer than its words, so that one occurrence counts for several.
+_PHRASE = 4
+#: Over all parts of speech a sense needs this much less dominance: enough that tags gone wrong do little harm.
+_OTHER_PARTS = 1 / 3
+#: How much likelier a rare word in its gloss makes a sense. Chosen on SNLI's development set.
+_LESK = 8
+#: About the number of glosses.
+_GLOSSES = 117_659
+_WORD = re.compile(r"[^\W\d_]+")
+_PLAIN = re.compile(r"[^\W\d_]+([ -][^\W\d_]+)*")
+#: Words that make a phrase of an expression; its head is then hard to tell ("suit of clothes").
+_SMALL = frozenset({"a", "an", "and", "at", "by", "for", "in", "into", "of", "off", "on", "or", "the", "to", "with"})
+#: Never chosen: what is much like a pronoun or number, and what the counts take for good and a reader does not.
+_UNFIT = (
+    "someone|somebody|something|one|ones|i|single|nine|ace|thing|things|dry land|oral cavity|so long|lb|ma|older"
+    "|cut through|be given|resort area|atmospheric condition|rug|regain|fleshy|one time|presently|foliage|haired|vast"
+)
+_NEVER = frozenset(_UNFIT.split("|"))
+
+
+@dataclass(frozen=True)
+class Thesaurus:
+    """Synonyms by sense. `dominance` is the share that a sense must have of all uses of a word, and of its synonym."""
+
+    wordnet: Wordnet = field(default_factory=lexicon)
+    dominance: float = 0.6
+    familiar: float = FAMILIAR
+
+    def sense(self, lemma: str, part: str, context: Iterable[str] = ()) -> Synset | None:
+        """The dominant sense of a word, if it has one; words around it that occur in a gloss speak for that sense.
+
+        >>> thesaurus = Thesaurus()
+        >>> thesaurus.sense("couch", "n").words, thesaurus.sense("bike", "n")
+        (('sofa', 'couch', 'lounge'), None)
+        >>> thesaurus.sense("bike", "n", ("pedal", "foot")).name
+        'bicycle.n.01'
+        """
+        return self._best(lemma, part, frozenset(context) - {lemma})
+
+    @lru_cache(maxsize=16_384)  # noqa: B019  # thesauri are few, and live as long as the process
+    def _best(self, lemma: str, part: str, around: frozenset[str]) -> Synset | None:
+        senses = self._senses(lemma, part)
+        weights = [(_count(lemma, one) or 0) + 1 for one in senses]
+        told = [weight * _LESK ** _overlap(around, one) for weight, one in zip(weights, senses, strict=True)]
+        best = senses[told.index(max(told))] if told else None
+        sure = best and max(told) >= self.dominance * sum(told) and self._share(lemma, "", best) >= self._wide
+        return best if sure else None
+
+    @lru_cache(maxsize=16_384)  # noqa: B019  # as above
+    def synonyms(self, lemma: str, part: str, sense: Synset) -> tuple[str, ...]:
+        """Synonyms in this sense, the most familiar first.
+
+        >>> thesaurus = Thesaurus()
+        >>> thesaurus.synonyms("child", "n", thesaurus.sense("child", "n"))
+        ('kid',)
+        """
+        others = [word for word in sense.words if self._is_plain(word, lemma)]
+        fitting = [word for word in others if self._fits(word, part, sense)]
+        known = {word: self._familiarity(word, part, sense) for word in fitting}
+        kept = [word for word in known if known[word] >= self.familiar]
+        return tuple(sorted(kept, key=lambda word: (-known[word], word)))
+
+    def _fits(self, word: str, part: str, sense: Synset) -> bool:
+        """Whether a word mostly has this sense, and is neither another part of speech (to dog) nor a plural (woods)."""
+        if word.endswith("s") and len(self.wordnet.base_forms(word, part)) > 1:
+            return False
+        return self._share(word, part, sense) >= self.dominance and self._share(word, "", sense) >= self._wide
+
+    @property
+    def _wide(self) -> float:
+        return self.dominance * _OTHER_PARTS
+
+    def _is_plain(self, word: str, lemma: str) -> bool:
+        """A word like any other: no name, no symbol, no phrase, no opposite, not the word again with something more."""
+        words = word.lower().split(" ")
+        if not _PLAIN.fullmatch(word) or (word != word.lower() and lemma == lemma.lower()):
+            return False
+        if word.lower() in _NEVER or not _SMALL.isdisjoint(words) or word.lower() in self.wordnet.antonyms(lemma):
+            return False
+        return not any(_alike(one, lemma.lower()) for one in (word.lower(), *words))
+
+    def _senses(self, lemma: str, part: str) -> list[Synset]:
+        return [one for one in self.wordnet.synsets(lemma, part) if _count(lemma, one) is not None]
+
+    @lru_cache(maxsize=65_536)  # noqa: B019  # as above
+    def _share(self, word: str, part: str, sense: Synset) -> float:
+        """How much of a word's uses have the sense; one is added to every count, because SemCor is small."""
+        counts = {one.name: _count(word, one) or 0 for one in self._senses(word, part)}
+        return (counts.get(sense.name, 0) + 1) / (sum(counts.values()) + max(1, len(counts)))
+
+    def _familiarity(self, word: str, part: str, sense: Synset) -> float:
+        """How often a word has this sense in SemCor, and by estimate in all glosses, where it may be another word."""
+        if not self.familiar:
+            return float(_count(word, sense) or 0)
+        seen = _count(word, sense) or 0
+        if " " in word:
+            return seen + _PHRASE * _phrase_in_glosses(word)
+        return seen + _in_glosses()[word] * self._share(word, "", sense)
+
+
+def _count(word: str, sense: Synset) -> int | None:
+    """How often SemCor has the word in this sense; None where it is no word of it."""
+    found = [count for one, count in zip(sense.words, sense.counts, strict=True) if one.lower() == word.lower()]
+    return found[0] if found else None
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two words are one in two spellings, or one made of the other ("group", "grouping"; "lid", "eyelid")."""
+    short, long = sorted((one, other), key=len)
+    made = long.endswith(short) and lexicon().knows(long.removesuffix(short))
+    return len(short) > 2 and (long.startswith(short.removesuffix("e")) or made)
+
+
+def _overlap(around: frozenset[str], sense: Synset) -> float:
+    """How much a gloss shares with the words around (Lesk 1986), rare words counting for more: from 0 to 1 each."""
+    if not around:
+        return 0
+    seen = (_in_glosses()[word] for word in around & _gloss_words(sense.gloss))
+    return sum(1 - log(1 + count) / log(_GLOSSES) for count in seen)
+
+
+@lru_cache(maxsize=16_384)
+def _gloss_words(gloss: str) -> frozenset[str]:
+    words = (word for word in _WORD.findall(gloss.lower()) if word not in FUNCTION_WORDS)
+    return frozenset(form for word in words for form in (word, *lexicon().base_forms(word)))
+
+
+@lru_cache(maxsize=1)
+def _in_glosses() -> Counter[str]:
+    """How often words occur in WordNet's glosses and examples: a million words of plain English."""
+    return Counter(_WORD.findall(_glosses()))
+
+
+@lru_cache(maxsize=16_384)
+def _phrase_in_glosses(phrase: str) -> int:
+    return _glosses().count(phrase)
+
+
+@lru_cache(maxsize=1)
+def _glosses() -> str:
+    return "\n".join(line.rpartition("\t")[2] for line in lexicon()._lines).lower()
