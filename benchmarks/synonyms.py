@@ -21,9 +21,9 @@ _READ = """
 import time
 import polars as pl
 from otherwords.datasets.source import Source, load
-from otherwords.words import tagging
+from otherwords.words import pipelines
 problems = load(sys.argv[1])
-tagging._load(tagging._installed(), False)  # loading is not what is measured
+pipelines.pipeline(pipelines.installed(), False)  # loading is not what is measured
 """
 _STRAIGHTFORWARD = (
     _READ
@@ -31,7 +31,7 @@ _STRAIGHTFORWARD = (
 import spacy
 from collections import Counter
 from otherwords.words.synonyms import _choose
-nlp = spacy.load(tagging._installed())
+nlp = spacy.load(pipelines.installed())
 start = time.perf_counter()
 pairs = [[nlp(text) for text in row] for row in problems.select("premise", "hypothesis").iter_rows()]
 nouns = Counter(token.text.lower() for docs in pairs for doc in docs for token in doc if token.pos_ == "NOUN")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput, MissingExtra
-from otherwords.words import tagging
+from otherwords.words import pipelines, tagging
 from otherwords.words.tagging import Tagger, tagger
 
 pytest.importorskip("spacy")
@@ -62,17 +62,31 @@ def test_the_identity_says_which_pipeline():
     assert tagger(names=True).identity.endswith("/tagger+ner")
 
 
-@pytest.mark.parametrize("absent", [("spacy",), tagging.ENGLISH])
+@pytest.mark.parametrize("absent", [("spacy",), pipelines.ENGLISH])
 def test_what_is_not_installed_is_named_with_the_one_command(monkeypatch, absent):
     find = importlib.util.find_spec
-    monkeypatch.setattr(tagging, "find_spec", lambda name: None if name in absent else find(name))
+    monkeypatch.setattr(pipelines, "find_spec", lambda name: None if name in absent else find(name))
     with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[spacy\]'"):
         Tagger()
 
 
 def test_the_official_pipeline_is_preferred(monkeypatch):
-    monkeypatch.setattr(tagging, "find_spec", lambda name: object())
+    monkeypatch.setattr(pipelines, "find_spec", lambda name: object())
     assert Tagger().identity.startswith("en_core_web_sm-")
+
+
+def test_parts_of_speech_are_those_of_the_whole_pipeline():
+    """They come from a memory of words and tags; the pipeline itself asks its rules anew at every place."""
+    import spacy
+
+    texts = [
+        "Nobody saw anything, but someone's been there.",
+        "I can't do that; he'd had 2 of  them, \n once.",
+        "She wo n't!",
+    ]
+    whole = spacy.load(pipelines.installed(), exclude=["parser", "lemmatizer", "ner"])
+    found = [[(token.text, token.pos, token.tag) for token in tokens] for tokens in Tagger()(texts)]
+    assert found == [[(token.text, token.pos_, token.tag_) for token in whole(text)] for text in texts]
 
 
 def test_an_unknown_pipeline_is_an_error():

