@@ -73,7 +73,7 @@ class Replacer(NamedTuple):
         for name, place in spots:
             token = place.token
             form = inflected(synonym, token.tag) if self.english else synonym
-            if form is None or (" " in synonym and _wants_one_word(place)):
+            if form is None or (" " in synonym and _wants_one_word(place)) or _spoils_possessive(place, form):
                 return []
             if self.english:
                 made += _article(name, place, form)
@@ -95,6 +95,11 @@ def _has_capitals(lemma: str, sense: Synset) -> bool:
 def _wants_one_word(place: Place) -> bool:
     """Where an expression sounds wrong: his wife is not "his married woman", a dog is not "gone after by" another."""
     return place.token.tag == "VBN" or bool(place.before and place.before.tag in ("PRP$", "POS"))
+
+
+def _spoils_possessive(place: Place, form: str) -> bool:
+    """Whether the "'s" or "'" that follows would be the wrong one: children's, but kids'."""
+    return bool(place.after and place.after.tag == "POS") and place.token.text.endswith("s") != form.endswith("s")
 
 
 def _article(name: str, place: Place, form: str) -> list[Change]:

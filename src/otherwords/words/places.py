@@ -39,12 +39,13 @@ _AFTER_PREPOSITIONS = frozenset({"DET", "PRON", "NOUN", "PROPN", "NUM"})
 
 
 class Place(NamedTuple):
-    """A token that may be replaced: its base form, WordNet's letter for its part of speech, and what stands before."""
+    """A token that may be replaced: its base form, WordNet's letter for its part of speech, and its neighbours."""
 
     token: Token
     lemma: str
     part: str
-    before: Token | None
+    before: Token | None = None
+    after: Token | None = None
 
 
 class Found(NamedTuple):
@@ -70,7 +71,8 @@ def find(text: str, tokens: Sequence[Token], parts: Iterable[str], wordnet: Word
         free = part in parts and i not in fixed and not token.named and not _is_preposition(tokens, i)
         lemma = _lemma(token.text, token.tag, part, wordnet) if part and free else None
         if lemma and lemma.lower() not in _STAY:
-            places.append(Place(token, lemma, part, tokens[i - 1] if i else None))
+            before, *after = [tokens[i - 1] if i else None, *tokens[i + 1 : i + 2]]
+            places.append(Place(token, lemma, part, before, *after))
         else:
             held.update(all_forms(token.text.lower(), wordnet))
     return Found(places, frozenset(held))
@@ -95,10 +97,15 @@ def _lemma(text: str, tag: str, part: str, wordnet: Wordnet) -> str | None:
     if wordnet is not lexicon():
         return next(iter(wordnet.base_forms(text, part)), None)
     form = text.lower()
-    if not _LETTERS.fullmatch(form):
+    if not _LETTERS.fullmatch(form) or (part == "a" and _is_verb_form(form)):
         return None
     lemma = lemma_of(form, tag, wordnet.base_forms(form, part))
     return None if lemma and lemma != form and _has_own_meaning(form, lemma, part) else lemma
+
+
+def _is_verb_form(form: str) -> bool:
+    """Whether an adjective may be a verb's participle, with which taggers confuse it: "touching", "tired"."""
+    return any(base != form for base in lexicon().base_forms(form, "v"))
 
 
 def _has_own_meaning(form: str, lemma: str, part: str) -> bool:

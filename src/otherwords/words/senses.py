@@ -35,7 +35,7 @@ _SMALL = frozenset({"a", "an", "and", "at", "by", "for", "in", "into", "of", "of
 #: Never chosen: what is much like a pronoun or number, and what the counts take for good and a reader does not.
 _UNFIT = (
     "someone|somebody|something|one|ones|i|single|nine|ace|thing|things|dry land|oral cavity|so long|lb|ma|older"
-    "|cut through|be given|resort area|atmospheric condition|rug|regain|fleshy|one time|presently|foliage|haired|vast"
+    "|cut through|be given|resort area|atmospheric condition|rug|regain|fleshy|one time|presently|foliage|haired|vast|employ|spiritual"
 )
 _NEVER = frozenset(_UNFIT.split("|"))
 
