@@ -28,6 +28,7 @@ from otherwords.words.inflection import BASE_TAGS, article, cased, forms_of, inf
         ("outdoors", "RB", "outdoors"),
         ("immense", "JJR", None),
         ("eyeglasses", "NNS", None),
+        ("sheep", "NNS", None),
     ],
 )
 def test_forms(lemma, tag, form):

@@ -93,7 +93,7 @@ def _has_capitals(lemma: str, sense: Synset) -> bool:
 
 
 def _wants_one_word(place: Place) -> bool:
-    """Where an expression sounds wrong: his wife is not "his married woman", a dog is not "gone after by" another."""
+    """Where an expression sounds wrong: his father is not "his male parent", a dog is not "gone after by" another."""
     return place.token.tag == "VBN" or bool(place.before and place.before.tag in ("PRP$", "POS"))
 
 

@@ -27,7 +27,8 @@ def inflected(lemma: str, tag: str) -> str | None:
         return lemma
     words = lemma.split(" ")
     head = 0 if tag.startswith("V") else -1
-    forms = forms_of(words[head], tag, guess=False)
+    # A plural that looks like the singular ("abdomen", by the library) would leave the number open.
+    forms = [form for form in forms_of(words[head], tag, guess=False) if tag != "NNS" or form != words[head]]
     if not forms:
         return None
     words[head] = forms[0]

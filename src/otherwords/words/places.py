@@ -31,7 +31,8 @@ _WORDS = """
     black white red blue green yellow brown purple violet pink orange gray grey teal tan
     very too so just also even still already yet then there here now again ever always often sometimes usually rarely
     seldom hardly barely almost nearly quite rather pretty fairly somewhat slightly once twice close later before after
-    soon away back together apart inside down up
+    soon away back together apart inside down up on off over along around normally generally typically frequently
+    occasionally mostly primarily largely
 """
 _STAY = frozenset(_WORDS.split())
 #: An adverb before one of these is rather a preposition ("outside the house").

@@ -34,8 +34,10 @@ _PLAIN = re.compile(r"[^\W\d_]+([ -][^\W\d_]+)*")
 _SMALL = frozenset({"a", "an", "and", "at", "by", "for", "in", "into", "of", "off", "on", "or", "the", "to", "with"})
 #: Never chosen: what is much like a pronoun or number, and what the counts take for good and a reader does not.
 _UNFIT = (
-    "someone|somebody|something|one|ones|i|single|nine|ace|thing|things|dry land|oral cavity|so long|lb|ma|older"
-    "|cut through|be given|resort area|atmospheric condition|rug|regain|fleshy|one time|presently|foliage|haired|vast|employ|spiritual"
+    "someone|somebody|something|one|ones|i|single|nine|ace|thing|things|dry land|oral cavity|so long|lb|ma|pa|older"
+    "|cut through|be given|resort area|atmospheric condition|rug|regain|fleshy|one time|presently|foliage|haired|vast"
+    "|employ|spiritual|telephone set|linguistic communication|pharynx|existence|alimentary|engineering|regime|ill"
+    "|marshy|swampy|delightful|exercising|married woman|married man"
 )
 _NEVER = frozenset(_UNFIT.split("|"))
 
