@@ -37,7 +37,7 @@ _UNFIT = (
     "someone|somebody|something|one|ones|i|single|nine|ace|thing|things|dry land|oral cavity|so long|lb|ma|pa|older"
     "|cut through|be given|resort area|atmospheric condition|rug|regain|fleshy|one time|presently|foliage|haired|vast"
     "|employ|spiritual|telephone set|linguistic communication|pharynx|existence|alimentary|engineering|regime|ill"
-    "|marshy|swampy|delightful|exercising|married woman|married man"
+    "|marshy|swampy|delightful|exercising|married woman|married man|toad|proprietor"
 )
 _NEVER = frozenset(_UNFIT.split("|"))
 
