@@ -22,6 +22,9 @@ from .other_wordnets import Wordnet
 FAMILIAR = 12
 #: An expression is much rarer than its words, so that one occurrence counts for several.
 _PHRASE = 4
+#: The shares of a word and its synonym, multiplied, need this much of the dominance: one of them may be just enough,
+#: not both ("result" and "effect" each mostly mean the same, and too often not).
+_MUTUAL = 0.9
 #: Over all parts of speech a sense needs this much less dominance: enough that tags gone wrong do little harm.
 _OTHER_PARTS = 1 / 3
 #: How much likelier a rare word in its gloss makes a sense. Chosen on SNLI's development set.
@@ -37,7 +40,8 @@ _UNFIT = (
     "someone|somebody|something|one|ones|i|single|nine|ace|thing|things|dry land|oral cavity|so long|lb|ma|pa|older"
     "|cut through|be given|resort area|atmospheric condition|rug|regain|fleshy|one time|presently|foliage|haired|vast"
     "|employ|spiritual|telephone set|linguistic communication|pharynx|existence|alimentary|engineering|regime|ill"
-    "|marshy|swampy|delightful|exercising|married woman|married man|toad|proprietor"
+    "|marshy|swampy|delightful|exercising|married woman|married man|toad|proprietor|thought"
+    "|calling|economic system|judicial proceeding|intention|obligation|undertaking|petition|measuring|district|occupant"
 )
 _NEVER = frozenset(_UNFIT.split("|"))
 
@@ -79,16 +83,21 @@ class Thesaurus:
         ('kid',)
         """
         others = [word for word in sense.words if self._is_plain(word, lemma)]
-        fitting = [word for word in others if self._fits(word, part, sense)]
+        sure = max(self._share(lemma, part, sense), self.dominance)  # less, where the words around chose the sense
+        fitting = [word for word in others if self._fits(word, part, sense, sure)]
         known = {word: self._familiarity(word, part, sense) for word in fitting}
         kept = [word for word in known if known[word] >= self.familiar]
         return tuple(sorted(kept, key=lambda word: (-known[word], word)))
 
-    def _fits(self, word: str, part: str, sense: Synset) -> bool:
+    def _fits(self, word: str, part: str, sense: Synset, sure: float) -> bool:
         """Whether a word mostly has this sense, and is neither another part of speech (to dog) nor a plural (woods)."""
-        if word.endswith("s") and len(self.wordnet.base_forms(word, part)) > 1:
+        if part == "n" and len(self.wordnet.base_forms(word, part)) > 1:
             return False
-        return self._share(word, part, sense) >= self.dominance and self._share(word, "", sense) >= self._wide
+        if " " in word and self.familiar and not _is_spelled_out(word, sense):
+            return False
+        share = self._share(word, part, sense)
+        mutual = share * sure >= _MUTUAL * self.dominance
+        return share >= self.dominance and mutual and self._share(word, "", sense) >= self._wide
 
     @property
     def _wide(self) -> float:
@@ -133,6 +142,12 @@ def _alike(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     made = long.endswith(short) and lexicon().knows(long.removesuffix(short))
     return len(short) > 2 and (long.startswith(short.removesuffix("e")) or made)
+
+
+def _is_spelled_out(phrase: str, sense: Synset) -> bool:
+    """Whether a definition has words of an expression, as of "adult male"; else it is mostly a technical term."""
+    definition, _, _ = sense.gloss.partition('; "')
+    return not set(_WORD.findall(definition)).isdisjoint(phrase.split(" "))
 
 
 def _overlap(around: frozenset[str], sense: Synset) -> float:
