@@ -44,6 +44,7 @@ def reworded(premise: str, hypothesis: str = "Yes.", spec: str = "wordnet(change
         ("A car is on a red road.", "An automobile is on a red road.", "noun"),
         ("There is an infant here.", "There is a baby here.", "noun"),
         ("There is a red car here.", "There is a red automobile here.", "noun"),
+        ("A  car\n\nis on a\u00a0car.", "An  automobile\n\nis on an\u00a0automobile.", "noun"),
         ("There is a huge ant.", "There is an immense ant.", "adjective"),
         # tense
         ("He buys a house.", "He purchases a house.", "verb"),

@@ -64,6 +64,7 @@ def find(text: str, tokens: Sequence[Token], parts: Iterable[str], wordnet: Word
     >>> [place.lemma for place in found.places], sorted(found.held)
     (['dog'], ['two'])
     """
+    tokens = [token for token in tokens if not token.text.isspace()]
     fixed = bound(text, tokens, wordnet)
     places: list[Place] = []
     held: set[str] = set()
