@@ -72,6 +72,10 @@ class Lexicon:
         """
         return self._antonyms.get(_key(word).replace("_", " "), frozenset())
 
+    def glosses(self) -> list[str]:
+        """All definitions with their examples: a million words of plain English."""
+        return [line.rpartition("\t")[2] for line in self._lines]
+
     def _forms(self, word: str, part: str) -> list[str]:
         """Irregular forms as listed, else what is left when endings are taken off; the word itself comes first.
 

@@ -177,4 +177,4 @@ def _phrase_in_glosses(phrase: str) -> int:
 
 @lru_cache(maxsize=1)
 def _glosses() -> str:
-    return "\n".join(line.rpartition("\t")[2] for line in lexicon()._lines).lower()
+    return "\n".join(lexicon().glosses()).lower()
