@@ -26,7 +26,8 @@ def changes(variant: Problem, original: Problem) -> list[tuple[str, str]]:
         return [pair for name in fields for pair in substitutions(original.text[name], variant.text[name])]
     try:
         listed = json.loads(told) if isinstance(told, str) else told
-        return [(_said(one["from"]), _said(one["to"])) for one in listed]
+        # An article follows the word after it, and is no substitution of its own.
+        return [(_said(one["from"]), _said(one["to"])) for one in listed if one.get("pos") != "article"]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         fix = 'give a JSON list of {"field": ..., "from": ..., "to": ...}, or nothing'
         raise BadInput(f"found {shorten(told)}", where=f"variant {variant.id!r}", field="changes", fix=fix) from error
