@@ -18,6 +18,7 @@ from .comparison import finished
 from .differences import Difference, differences
 from .metrics.metric import as_metric
 from .metrics.pairing import Side, Source, load, two_groups
+from .metrics.parting import PARTS, Part
 from .metrics.splitting import is_original
 from .metrics.table import Answers
 from .problem import Task, get_task
@@ -55,25 +56,25 @@ def compare_groups(
     found = []
     current().start("compare")
     for side in load(answers):
-        parted = _grouped_by(column, side.halves(labels))
-        dealt = deal(chosen, (False, True) if lenient else parted, lenient, side.name)
-        for half, part in parted.items():
-            known = part.read(labels).labels
-            for one, other, pair in two_groups(part.frame, column, known, matched) if dealt[half] else ():
+        parted = _grouped_by(column, side.parts(labels))
+        dealt = deal(chosen, PARTS if lenient else parted, lenient, side.name)
+        for part, mine in parted.items():
+            known = mine.read(labels).labels
+            for one, other, pair in two_groups(mine.frame, column, known, matched) if dealt[part] else ():
                 names = [one, other]
-                _say_if_sizes_differ(pair, names, half)
+                _say_if_sizes_differ(pair, names, part)
                 _say_if_shared(pair, names, matched)
-                found += differences(dealt[half], pair, names, side.name, settings, lenient, shared=matched)
+                found += differences(dealt[part], pair, names, side.name, settings, lenient, shared=matched)
     current().done()
     return finished(found + _over_models(found, matched), settings, out)
 
 
-def _grouped_by(column: str, halves: dict[bool, Side]) -> dict[bool, Side]:
-    """Rewordings, contrasts, or both: what has groups of the column. A suite has columns of its own."""
-    if len(halves) < 2:
-        return halves
-    told = {half: side for half, side in halves.items() if _has_groups(side.frame, column)}
-    return told or {False: halves[False]}
+def _grouped_by(column: str, parted: dict[Part, Side]) -> dict[Part, Side]:
+    """Rewordings, contrasts, controls: what has groups of the column. A suite has columns of its own."""
+    if len(parted) < 2:
+        return parted
+    told = {part: side for part, side in parted.items() if _has_groups(side.frame, column)}
+    return told or {"rewordings": parted["rewordings"]}
 
 
 def _has_groups(answers: pl.DataFrame, column: str) -> bool:
@@ -82,13 +83,13 @@ def _has_groups(answers: pl.DataFrame, column: str) -> bool:
     return answers.filter(~is_original())[column].drop_nulls().n_unique() > 1
 
 
-def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str], contrasts: bool) -> None:
+def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str], part: Part) -> None:
     """P_C, pattern accuracy and fooling rates grow or shrink with the number of variants, whatever the model does."""
     sizes = [float(one.variants[1].mean()) for one in pair]
-    if max(sizes) > 1.05 * min(sizes):
+    if part != "controls" and max(sizes) > 1.05 * min(sizes):
         told = " and ".join(f"{size:.1f} in {name}" for size, name in zip(sizes, names, strict=True))
         said = "p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), r_r_at and r_s_at do not"
-        if contrasts:
+        if part == "contrasts":
             said = "contrast_consistency depends on that; sensitivity and contrast_accuracy do not"
         warnings.warn(f"problems have {told} variants on average: {said}", stacklevel=3)
 

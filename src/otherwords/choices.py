@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ._version import __version__
 from .errors import BadInput, Unmeasurable
 from .metrics.metric import Metric, as_metric, ratio
+from .metrics.parting import PARTS, Part
 from .metrics.table import Answers
 from .registry import Bound, metrics
 from .significance.intervals import KINDS
@@ -19,14 +20,23 @@ Gathered = TypeVar("Gathered")
 #: What is measured where nobody says what: the numbers of the papers that need nothing but labels.
 USUAL = (
     *("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
-    *("sensitivity", "contrast_accuracy", "contrast_consistency"),
+    *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 )
-#: What a table lacks where a half of it is not there, and what would help.
-_NO_REWORDINGS = ("there are contrasts only", "add problems and their rewordings, whose column `contrast` is empty")
-_NO_CONTRASTS = (
-    "there are no contrasts",
-    "add a contrast suite to the data: breaking_nli:FILE, monli:FILE, med:FILE, or rows with a column `contrast`",
-)
+#: What a table lacks where a part of it is not there, and what would help.
+_LACKING: dict[Part, tuple[str, str]] = {
+    "rewordings": (
+        "there are {there} only",
+        "add problems and their rewordings, whose columns `contrast` and `control` are empty",
+    ),
+    "contrasts": (
+        "there are no contrasts",
+        "add a contrast suite to the data: breaking_nli:FILE, monli:FILE, med:FILE, or rows with a column `contrast`",
+    ),
+    "controls": (
+        "there are no controls beside rewordings",
+        "add a control to a rewording: --with identity, tautology or scramble; of controls alone, take flip_rate",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -67,27 +77,29 @@ def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
     return list(reversed(chosen.values())), not using or "all" in using
 
 
-def deal(chosen: Sequence[Bound], there: Collection[bool], lenient: bool, where: str) -> dict[bool, list[Bound]]:
-    """Give each half of a table, rewordings (False) and contrasts (True), the metrics that look at it.
+def deal(chosen: Sequence[Bound], there: Collection[Part], lenient: bool, where: str) -> dict[Part, list[Bound]]:
+    """Give each part of a table, rewordings, contrasts and controls, the metrics that look at it.
 
-    A metric whose half is not `there` is refused; where it was not asked for by name, it is left out: without a word
-    if it is about contrasts, because most tables have none.
+    A metric whose part is not `there` is refused; where it was not asked for by name, it is left out: without a word
+    if it is about contrasts or controls, because most tables have none.
     """
-    dealt = {half: [one for one in chosen if _looks_at_contrasts(one) == half] for half in (False, True)}
-    absent = next((half for half in (False, True) if half not in there and dealt[half]), None)
-    if absent is None:
-        return dealt
-    names = ", ".join(one.plugin.name for one in dealt[absent])
-    if not lenient:
-        lacking = _NO_CONTRASTS if absent else _NO_REWORDINGS
-        raise Unmeasurable(f"{names}: {lacking[0]}", where=where, fix=lacking[1])
-    if not absent:
-        warnings.warn(f"{where}: {_NO_REWORDINGS[0]}; not measured: {names}", stacklevel=3)
+    dealt = {part: [one for one in chosen if _looks_at(one) == part] for part in PARTS}
+    for part in PARTS:
+        if part in there or not dealt[part]:
+            continue
+        names = ", ".join(one.plugin.name for one in dealt[part])
+        lacking, fix = _LACKING[part]
+        lacking = lacking.format(there=" and ".join(there))
+        if not lenient:
+            raise Unmeasurable(f"{names}: {lacking}", where=where, fix=fix)
+        if part == "rewordings":
+            warnings.warn(f"{where}: {lacking}; not measured: {names}", stacklevel=3)
     return dealt
 
 
-def _looks_at_contrasts(bound: Bound) -> bool:
-    return as_metric(bound.function).uses == "contrasts"
+def _looks_at(bound: Bound) -> Part:
+    uses = as_metric(bound.function).uses
+    return uses if uses in ("contrasts", "controls") else "rewordings"
 
 
 def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:

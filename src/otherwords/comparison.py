@@ -15,6 +15,7 @@ from .differences import Difference, differences
 from .errors import BadInput
 from .metrics.aligning import aligned
 from .metrics.pairing import Side, Source, two_models
+from .metrics.parting import PARTS, Part
 from .metrics.splitting import columns_of, groups
 from .problem import Task, get_task
 from .progress import current
@@ -52,18 +53,18 @@ def compare(
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     both = two_models(answers, other, models)
-    parted = _shared_halves([side.halves(labels) for side in both])  # a wrong row is told before any is left out
+    parted = _shared_parts([side.parts(labels) for side in both])  # a wrong row is told before any is left out
     dealt = deal(chosen, parted, lenient, " and ".join(side.name for side in both))
-    jobs = [(half, *part) for half, sides in parted.items() if dealt[half] for part in _shared_groups(sides, by)]
-    current().start("compare", sum(len(dealt[half]) for half, *_ in jobs))
+    jobs = [(part, *group) for part, sides in parted.items() if dealt[part] for group in _shared_groups(sides, by)]
+    current().start("compare", sum(len(dealt[part]) for part, *_ in jobs))
     names = [side.name for side in both]
     found: list[Difference] = []
     known = dict.fromkeys(parted, labels)
-    for half, group, pair in jobs:
+    for part, group, pair in jobs:
         try:
-            asked = aligned(pair, known[half], about=group)
-            known[half] = known[half] or asked[0].labels  # as in the whole: a group has no label set of its own
-            found += differences(dealt[half], asked, names, group, settings, lenient, shared=True)
+            asked = aligned(pair, known[part], about=group)
+            known[part] = known[part] or asked[0].labels  # as in the whole: a group has no label set of its own
+            found += differences(dealt[part], asked, names, group, settings, lenient, shared=True)
         except BadInput as error:
             if group is None:
                 raise
@@ -72,11 +73,13 @@ def compare(
     return finished(found, settings, out)
 
 
-def _shared_halves(parted: Sequence[dict[bool, Side]]) -> dict[bool, list[Side]]:
-    """Rewordings (False) and contrasts (True), where both models have answers to them."""
-    shared = {half: [one[half] for one in parted] for half in (False, True) if all(half in one for one in parted)}
-    for half in {half for one in parted for half in one} - set(shared):
-        what = "contrasts" if half else "problems that are no contrasts"
+def _shared_parts(parted: Sequence[dict[Part, Side]]) -> dict[Part, list[Side]]:
+    """Rewordings, contrasts and controls, where both models have answers to them."""
+    shared = {part: [one[part] for one in parted] for part in PARTS if all(part in one for one in parted)}
+    for part in PARTS:
+        if part in shared or not any(part in one for one in parted):
+            continue
+        what = "problems that are no contrasts" if part == "rewordings" else part
         warnings.warn(f"only one of the models has answers to {what}", stacklevel=3)
     return shared
 

@@ -122,6 +122,12 @@ def buckets(suite: pl.DataFrame, task: Task) -> list[Bucket]:
     return [Bucket(problem, tuple(variants)) for problem, variants in found.values()]
 
 
+def reworded(suite: pl.DataFrame, task: Task) -> list[Bucket]:
+    """The buckets of a suite with their rewordings: contrasts are none, nor are controls, which are left out."""
+    found = [bucket for bucket in buckets(suite, task) if not bucket.problem.extra.get("contrast")]
+    return [Bucket(one.problem, tuple(v for v in one.variants if not v.extra.get("control"))) for one in found]
+
+
 def kept(suite: pl.LazyFrame) -> pl.LazyFrame:
     """Rows that no check dropped. Verdicts are `check:<name>`; their reasons and scores have a second colon."""
     return suite.filter(pl.all_horizontal(pl.lit(True), pl.col("^check:[^:]+$").fill_null(True)))

@@ -14,10 +14,11 @@ import polars as pl
 
 from .choices import Settings, choose, deal
 from .errors import BadInput
-from .frames import buckets, kept, problems, to_frame, variant_rows
+from .frames import kept, problems, reworded, to_frame, variant_rows
 from .metrics.coding import Place
+from .metrics.controls import tell_unsteady
 from .metrics.metric import as_metric
-from .metrics.parting import halves
+from .metrics.parting import parts
 from .metrics.reading import check_columns
 from .metrics.sifting import sift
 from .metrics.splitting import columns_of, of_model, with_model
@@ -75,8 +76,12 @@ def _prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> lis
 def _generate(
     generator: Bound, originals: list[Problem], seed: int, counts: Counter[tuple[str, str]]
 ) -> Iterator[Variant]:
-    """Variants of one generator. They are numbered together with those of its namesake under other options."""
+    """Variants of one generator. They are numbered together with those of its namesake under other options.
+
+    A control marks what it makes with its name, so that nothing counts it among the rewordings.
+    """
     name = generator.plugin.name
+    mark = {"control": name} if getattr(generator.function, "control", False) else {}
     for start in range(0, len(originals), BATCH):
         some = originals[start : start + BATCH]
         given = {problem.id for problem in some}
@@ -86,18 +91,20 @@ def _generate(
                 raise BadInput(f"{generator.signature} made a variant of {made.of!r}, which it was not given")
             counts[made.of, name] += 1
             identity = made.id or f"{made.of}~{name}.{counts[made.of, name]}"
-            yield Variant(identity, made.task, made.text, made.label, made.extra, of=made.of, how=generator.signature)
+            extra = {**made.extra, **mark}
+            yield Variant(identity, made.task, made.text, made.label, extra, of=made.of, how=generator.signature)
 
 
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
     """Judge every variant with each check: `check:<name>` says whether it is kept, two more columns why.
 
-    Nothing is removed: what was dropped stays in the table, marked. Contrasts are no rewordings, and are not judged.
+    Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are no rewordings, and are
+    not judged.
     """
     task = get_task(task)
     judges = [_bind(checks, one) for one in using]
     _refuse_twice([one.plugin.name for one in judges])
-    gathered = [one for one in buckets(suite, task) if not one.problem.extra.get("contrast")] if judges else []
+    gathered = reworded(suite, task) if judges else []
     names = [variant.id for bucket in gathered for variant in bucket.variants]
     for bound in judges:
         verdicts = list(bound.function(gathered))
@@ -114,8 +121,12 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
         )
         old = [name for name in judged.columns if name != "id" and name in suite.columns]
         suite = suite.drop(old).join(judged, on="id", how="left", maintain_order="left")
-    tell_unknown([bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)], names)
+    tell_unknown([bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)], _ids(suite))
     return suite
+
+
+def _ids(suite: pl.DataFrame) -> list[str]:
+    return suite.filter(pl.col("of").is_not_null())["id"].to_list()
 
 
 def answer(
@@ -160,7 +171,8 @@ def score(
     """Measure each model in an answers table with each metric, overall and by groups of columns.
 
     `using` names metrics; none means the usual ones, "all" every one that this table allows. Rows marked `contrast` are
-    measured by the metrics of contrasts, and by no other: overall, and by suite where there are several.
+    measured by the metrics of contrasts, and by no other: overall, and by suite where there are several. So are
+    variants marked `control`, where there are rewordings beside them.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too.
 
@@ -183,19 +195,21 @@ def score(
         if others.height:
             tables.write([others], rejected)
             warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
-    parted = {half: (table, place) for half, table, place in halves(answers, Place(source))}
+    parted = {part: (table, place) for part, table, place in parts(answers, Place(source))}
     dealt = deal(bound, parted, lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         mine: list[Score] = []
-        for half, (table, place) in parted.items():
+        for part, (table, place) in parted.items():
             theirs = of_model(table, place, model)
-            mine += measure_groups(dealt[half], *theirs, columns_of(table, by), labels, settings, lenient)
+            mine += measure_groups(dealt[part], *theirs, columns_of(table, by), labels, settings, lenient)
         told = list(dict.fromkeys(one.group for one in mine))
-        scores += sorted(mine, key=lambda one: told.index(one.group))  # both halves of a group together
-    if False in parted and any(as_metric(one.function).across for one in dealt[False]):
-        table = parted[False][0]
-        scores += measure_together(dealt[False], table, columns_of(table, by), labels, settings, lenient)
+        scores += sorted(mine, key=lambda one: told.index(one.group))  # all parts of a group together
+    ordinary = dealt["rewordings"]
+    if "rewordings" in parted and any(as_metric(one.function).across for one in ordinary):
+        table = parted["rewordings"][0]
+        scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
+    tell_unsteady(answers)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and to their variants, as many as the metric asks for"
         raise BadInput("nothing to measure", where=source, fix=fix)

@@ -11,7 +11,9 @@ from typing import Any
 from .errors import BadInput, UnknownName
 
 #: Columns that the stages write; no task may use one as a text field.
-RESERVED = frozenset({"id", "of", "how", "label", "cluster", "contrast", "model", "bucket", "variant", "gold", "pred"})
+RESERVED = frozenset(
+    {"id", "of", "how", "label", "cluster", "contrast", "control", "model", "bucket", "variant", "gold", "pred"}
+)
 #: The label of a problem on which annotators found no majority (SNLI's convention): counted and left out.
 NO_MAJORITY = "-"
 #: How far probabilities may be from summing to one (a float16 softmax is within 2e-3).

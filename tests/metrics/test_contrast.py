@@ -14,7 +14,7 @@ from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics import contrast as plain
 from otherwords.metrics import reading
 from otherwords.metrics.coding import Place
-from otherwords.metrics.parting import halves
+from otherwords.metrics.parting import parts
 from otherwords.metrics.sifting import sift
 from otherwords.pipeline import score
 from otherwords.problem import Task
@@ -219,8 +219,8 @@ def test_nothing_reads_both_at_once():
     both = pl.concat([table(HAND), table([("x", None, "e", "e")], None)])
     with pytest.raises(BadInput, match=r"contrast: found contrasts among rewordings; read them apart"):
         reading.read(both)
-    rows = {half: place.row(0) for half, _, place in halves(both, Place("t"))}
-    assert rows == {True: "t, row 1", False: "t, row 10"}
+    rows = {part: place.row(0) for part, _, place in parts(both, Place("t"))}
+    assert rows == {"contrasts": "t, row 1", "rewordings": "t, row 10"}
 
 
 def test_a_wrong_row_is_named_as_the_user_counts_it():

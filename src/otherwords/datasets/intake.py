@@ -22,7 +22,8 @@ _KEEPS = "a variant keeps the label of its original, unless both name a suite in
 class Intake:
     """Turns records into rows `id, of, how, <fields>, label, cluster, <extras>`, and remembers what it left out.
 
-    A row marked `contrast` (with the name of its suite) may have another right answer than its original.
+    A row marked `contrast` (with the name of its suite) may have another right answer than its original. One marked
+    `control` (with the name of the control) is a variant that is no rewording.
 
     `columns` maps our names to the file's (`premise` -> `sentence1`), `labels` the file's labels to the task's.
     With `skip_bad`, bad rows land in `rejected` with the reason; otherwise the first one raises.
@@ -37,7 +38,7 @@ class Intake:
     rejected: list[Row] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast"}
+        known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast", "control"}
         if strangers := set(self.columns) - known:
             raise BadInput(f"cannot map {sorted(strangers)}", fix=f"{self.task.name} has {', '.join(sorted(known))}")
         if strangers := {mine for mine in self.labels.values() if mine != NO_MAJORITY} - set(self.task.labels):
@@ -130,7 +131,9 @@ class Intake:
         row.update({name: self._read_text(name, values.pop(name, ""), where) for name in self.task.fields})
         row["label"] = self._read_label(values.pop("label"), where)
         row["cluster"] = _text(values.pop("cluster", None))
-        row |= _suite(values.pop("contrast", None), where)
+        row |= _mark("contrast", values.pop("contrast", None), where)
+        row |= _mark("control", values.pop("control", None), where)
+        _refuse_misplaced(row, where)
         row |= along(rest, row)
         _refuse_halves(row, where)
         row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
@@ -192,12 +195,20 @@ def _entry(row: Row) -> Entry:
     return Entry(row["label"], row["cluster"], row.get("contrast", ""))
 
 
-def _suite(value: Any, where: str) -> Row:
-    """The mark of a contrast: the name of its suite. A row without it is none, and gets no such column."""
+def _mark(name: str, value: Any, where: str) -> Row:
+    """The mark of a contrast or control: a suite's name, or the control's. A row without it gets no such column."""
     if plain(_text(value)) in ("true", "false"):
-        fix = "name the suite, and leave the column empty on rows that are no contrasts"
-        raise BadInput(f"found {shorten(value)}", where=where, field="contrast", fix=fix)
-    return {"contrast": _text(value)} if _text(value) else {}
+        what = "suite" if name == "contrast" else "control"
+        fix = f"name the {what}, and leave the column empty on rows that are no {name}s"
+        raise BadInput(f"found {shorten(value)}", where=where, field=name, fix=fix)
+    return {name: _text(value)} if _text(value) else {}
+
+
+def _refuse_misplaced(row: Row, where: str) -> None:
+    if "control" in row and (row["of"] is None or "contrast" in row):
+        what = "contrast" if "contrast" in row else "original"
+        fix = "name controls on variants of problems that are no contrasts; rename the column if it says something else"
+        raise BadInput(f"{row['control']!r} is on the {what} {row['id']!r}", where=where, field="control", fix=fix)
 
 
 def _refuse_halves(row: Row, where: str) -> None:

@@ -42,7 +42,7 @@ def audit(
 
 
 def list_hard_cases(answers: Source, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
-    """The problems that every model gets right, and wrong in a variant (`every`: in all of them); no contrasts.
+    """The problems that every model gets right, and wrong in a variant (`every`: in all of them): of rewordings.
 
     A row per problem, in the order of their names: `variants` counts them, `pred:<model>` is the answer to the
     original, `right:<model>` the number of variants answered right. What the originals have besides comes along: their
@@ -69,12 +69,12 @@ def list_never_right(answers: Source, labels: Sequence[str] = ()) -> pl.DataFram
 
 def _models(answers: Source, labels: Sequence[str]) -> list[Answers]:
     sides = sorted(load(answers), key=lambda side: side.name)
-    parted = [side.halves(labels) for side in sides]
-    if any(False not in halves for halves in parted):
-        found = next(side.name for side, halves in zip(sides, parted, strict=True) if False not in halves)
+    parted = [side.parts(labels) for side in sides]
+    if any("rewordings" not in one for one in parted):
+        found = next(side.name for side, one in zip(sides, parted, strict=True) if "rewordings" not in one)
         fix = "give its answers to problems and their rewordings, too"
         raise BadInput(f"{found} has answers to contrasts only", where=sides[0].place.table, fix=fix)
-    return aligned([halves[False].frame for halves in parted], labels)
+    return aligned([one["rewordings"].frame for one in parted], labels)
 
 
 def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from ..errors import BadInput
 from .table import Answers
 
 Array = npt.NDArray[Any]
-Uses = Literal["originals", "variants", "both", "contrasts"]
+Uses = Literal["originals", "variants", "both", "contrasts", "controls"]
 
 
 def ratio(totals: Array) -> Array:
@@ -52,7 +52,7 @@ class Metric:
 
     `statistics` returns one row per bucket; a row whose last entry is zero has nothing to say. `combine` turns summed
     rows into the value, along the last axis. `uses` tells which answers are counted as evidence; one that uses
-    "contrasts" sees nothing but them and their originals, and all others see none of them.
+    "contrasts" or "controls" sees nothing but them and their originals, and all others see none of them.
 
     A metric may give several numbers at once: `parts` names them (or tells them from the answers), and `combine` then
     returns one value per part along a new last axis. `outside` adds rows from outside the buckets, as wide as the

@@ -12,7 +12,7 @@ import polars as pl
 from ..errors import BadInput
 from ..storage import tables
 from .coding import Place
-from .parting import halves
+from .parting import Part, parts
 from .reading import check_columns, read
 from .splitting import is_original, of_model, split, with_model
 from .table import Answers
@@ -32,9 +32,9 @@ class Side:
         """Check and code the answers; a wrong row is told as the user counts it."""
         return read(self.frame, labels, self.place)
 
-    def halves(self, labels: Sequence[str] = ()) -> dict[bool, Side]:
-        """The model's rewordings (False) and contrasts (True), each checked; what is not there is not in it."""
-        parted = {half: Side(self.name, frame, place) for half, frame, place in halves(self.frame, self.place)}
+    def parts(self, labels: Sequence[str] = ()) -> dict[Part, Side]:
+        """The model's rewordings, contrasts and controls, each checked; what is not there is not in it."""
+        parted = {part: Side(self.name, frame, place) for part, frame, place in parts(self.frame, self.place)}
         for side in parted.values():
             side.read(labels)
         return parted

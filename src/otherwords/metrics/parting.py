@@ -1,11 +1,13 @@
-"""Contrasts apart from rewordings: what must change an answer is never counted with what must not.
+"""Contrasts and controls apart from rewordings: what must change an answer is never counted with what must not.
 
-A row of an answers table is a contrast where its column `contrast` names a suite; so is the original it belongs to.
+A row of an answers table is a contrast where its column `contrast` names a suite; so is the original it belongs to. A
+variant is a control where its column `control` names one; its original is an ordinary problem.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -13,50 +15,102 @@ import polars as pl
 from ..errors import BadInput
 from .coding import Array, Place
 
+Part = Literal["rewordings", "contrasts", "controls"]
+#: The parts of a table, in the order in which they are told.
+PARTS: tuple[Part, ...] = ("rewordings", "contrasts", "controls")
 #: The column that names the suite; empty or absent for problems and their rewordings.
 CONTRAST = "contrast"
+#: The column that names the control (identity, ...) a variant comes from; empty or absent for all others.
+CONTROL = "control"
+_NAMES = {CONTRAST: "the suite a contrast belongs to", CONTROL: "the control a variant comes from"}
+_ONE_SUITE = "name one suite on the original and on all its contrasts; rewordings have none"
+_VARIANTS = "name controls on variants of problems that are no contrasts"
 
 
-def halves(answers: pl.DataFrame, where: Place) -> Iterator[tuple[bool, pl.DataFrame, Place]]:
-    """Part a table: problems with their rewordings (False), then contrasts (True); what has no rows does not come.
+def parts(answers: pl.DataFrame, where: Place) -> Iterator[tuple[Part, pl.DataFrame, Place]]:
+    """Part a table: problems with their rewordings, contrasts, controls; what has no rows does not come.
 
-    A bucket is one or the other: an original that is marked and a variant that is not, or that names another suite,
-    are refused.
+    A bucket is of one suite or of none: an original that is marked and a variant that is not, or that names another
+    suite, are refused. Controls come with their originals for company, which stay with the rewordings, too. Where there
+    are controls and no rewordings at all, they are measured as rewordings are.
 
-    >>> rows = {"bucket": ["a", "b", "b"], "variant": [None, None, "b1"], "contrast": [None, "med", "med"]}
-    >>> [(contrasts, part.height) for contrasts, part, _ in halves(pl.DataFrame(rows), Place())]
-    [(False, 1), (True, 2)]
+    >>> rows = {"bucket": ["a", "a", "a", "b", "b"], "variant": [None, "a1", "a2", None, "b1"]}
+    >>> marks = {"control": [None, None, "identity", None, None], "contrast": [None, None, None, "med", "med"]}
+    >>> [(name, part["variant"].to_list()) for name, part, _ in parts(pl.DataFrame({**rows, **marks}), Place())]
+    [('rewordings', [None, 'a1']), ('contrasts', [None, 'b1']), ('controls', [None, 'a2'])]
     """
-    marked = is_contrast(answers)
-    if CONTRAST in answers.columns and (row := first_mixed(answers)) is not None:
-        found = f"bucket {answers['bucket'][row]!r} is marked in part, or with two names"
-        fix = "name one suite on the original and on all its contrasts; rewordings have none"
-        raise BadInput(found, where=where.row(row), field=CONTRAST, fix=fix)
-    for contrasts in (False, True):
-        rows = np.flatnonzero(marked == contrasts)
+    contrast, control = is_contrast(answers), is_control(answers)
+    _refuse_wrong_marks(answers, where)
+    chosen = {"rewordings": ~contrast, "contrasts": contrast, "controls": np.zeros_like(control)}
+    if control.any() and not are_alone(answers):
+        chosen |= {"rewordings": ~(contrast | control), "controls": control | _company(answers, control)}
+    for name in PARTS:
+        rows = np.flatnonzero(chosen[name])
         if len(rows):
             counted = rows if where.rows is None else where.rows[rows]
             part = answers if len(rows) == answers.height else answers[rows]
-            yield contrasts, part, Place(where.table, where.model, counted)
+            yield name, part, Place(where.table, where.model, counted)
 
 
 def is_contrast(table: pl.DataFrame) -> Array:
     """Which rows of a table, of answers or of a suite, are contrasts or their originals."""
-    if CONTRAST not in table.columns or table[CONTRAST].dtype == pl.Null:
+    return _is_marked(table, CONTRAST)
+
+
+def is_control(table: pl.DataFrame) -> Array:
+    """Which rows of a table are variants that a control made."""
+    return _is_marked(table, CONTROL)
+
+
+def are_alone(answers: pl.DataFrame) -> bool:
+    """Whether controls are all the variants there are, besides contrasts."""
+    others = ~(is_contrast(answers) | is_control(answers))
+    return not (others & ~_originals(answers)).any()
+
+
+def _is_marked(table: pl.DataFrame, column: str) -> Array:
+    if column not in table.columns or table[column].dtype == pl.Null:
         return np.zeros(table.height, dtype=bool)
-    if table[CONTRAST].dtype not in (pl.String, pl.Categorical, pl.Enum):
-        fix = "it names the suite a contrast belongs to, and is empty elsewhere; rename it if it says something else"
-        raise BadInput(f"found {table[CONTRAST].dtype}, not text", field=CONTRAST, fix=fix)
-    return np.asarray(table[CONTRAST].cast(pl.String).fill_null("") != "")
+    if table[column].dtype not in (pl.String, pl.Categorical, pl.Enum):
+        fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it says something else"
+        raise BadInput(f"found {table[column].dtype}, not text", field=column, fix=fix)
+    return np.asarray(table[column].cast(pl.String).fill_null("") != "")
 
 
-def first_mixed(answers: pl.DataFrame) -> int | None:
-    """The first row of a bucket whose rows do not all name the same suite, or all none."""
-    mixed = answers.select(is_mixed(answers)).to_series()
-    return int(mixed.arg_true()[0]) if mixed.any() else None
+def _company(answers: pl.DataFrame, control: Array) -> Array:
+    """The originals of controls."""
+    mark, key = "\0control", _key(answers)  # no column of the user's is called so
+    here = answers.select(*key, pl.Series(mark, control)).select(pl.col(mark).any().over(key)).to_series()
+    return np.asarray(here) & _originals(answers)
 
 
-def is_mixed(answers: pl.DataFrame) -> pl.Expr:
-    """Which rows are in a bucket that is marked in part; a bucket is one model's."""
-    key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
-    return pl.col(CONTRAST).cast(pl.String).fill_null("").n_unique().over(key) > 1
+def is_mixed(answers: pl.DataFrame) -> Array:
+    """Which rows are in a bucket that is marked as a contrast in part; a bucket is one model's."""
+    if CONTRAST not in answers.columns:
+        return np.zeros(answers.height, dtype=bool)
+    suites = pl.col(CONTRAST).cast(pl.String).fill_null("").n_unique().over(_key(answers))
+    return np.asarray(answers.select(suites > 1).to_series())
+
+
+def is_misplaced(answers: pl.DataFrame) -> Array:
+    """Which rows name a control and are none: originals, and contrasts."""
+    control = is_control(answers)
+    return control & (_originals(answers) | is_contrast(answers)) if control.any() else control
+
+
+def _refuse_wrong_marks(answers: pl.DataFrame, where: Place) -> None:
+    for column, wrong, found, fix in (
+        (CONTRAST, is_mixed(answers), "is marked in part, or with two names", _ONE_SUITE),
+        (CONTROL, is_misplaced(answers), "has a control for an original, or among contrasts", _VARIANTS),
+    ):
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise BadInput(f"bucket {answers['bucket'][row]!r} {found}", where=where.row(row), field=column, fix=fix)
+
+
+def _originals(answers: pl.DataFrame) -> Array:
+    return np.asarray(answers["variant"].cast(pl.String).fill_null("") == "")
+
+
+def _key(answers: pl.DataFrame) -> list[str]:
+    return ["model", "bucket"] if "model" in answers.columns else ["bucket"]

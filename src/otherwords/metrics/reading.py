@@ -13,14 +13,14 @@ import polars as pl
 from ..errors import BadInput, shorten
 from ..problem import SLACK
 from .coding import EVERYWHERE, Place, codes, has_duplicates, label_codes, label_texts
-from .parting import is_contrast
+from .parting import are_alone, is_contrast, is_control
 from .table import Answers
 
 Array = npt.NDArray[Any]
 
 
 def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWHERE) -> Answers:
-    """Check an answers table of one model and code its columns: of problems and rewordings, or of contrasts.
+    """Check an answers table of one model and code its columns: of problems and rewordings, of contrasts, or controls.
 
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
     """
@@ -107,11 +107,13 @@ def _check_repetition(frame: pl.DataFrame, bucket: Array, where: Place) -> None:
 
 
 def _are_contrasts(frame: pl.DataFrame, where: Place) -> bool:
-    """Whether these are contrasts; what is both is refused: nothing may count them together."""
+    """Whether these are contrasts; parts that stand together are refused: nothing may count them as one."""
     marked = is_contrast(frame)
+    fix = "read them apart, with otherwords.metrics.parting.parts"
     if marked.any() and not marked.all():
-        fix = "read them apart, with otherwords.metrics.parting.halves"
         raise BadInput("found contrasts among rewordings", where=where.table, field="contrast", fix=fix)
+    if is_control(frame).any() and not are_alone(frame):
+        raise BadInput("found controls among rewordings", where=where.table, field="control", fix=fix)
     return bool(marked.any())
 
 

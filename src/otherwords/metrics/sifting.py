@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from .coding import label_texts
-from .parting import CONTRAST, is_contrast, is_mixed
+from .parting import is_contrast, is_misplaced, is_mixed
 from .reading import bad_probabilities, is_variant
 
 _ORIGINAL = "\0original"  # no column of the user's is called so
@@ -23,7 +23,7 @@ def sift(answers: pl.DataFrame, labels: Sequence[str] = ()) -> tuple[pl.DataFram
     kept, aside = [], []
     for left in answers.with_row_index(place, offset=1).partition_by("model", maintain_order=True):
         left = left.with_columns(pl.Series(_ORIGINAL, ~is_variant(left["variant"])))
-        for find in (_nothing, _strangers, _probabilities, _repeated, _originals, _mixed, _other_gold):
+        for find in (_nothing, _strangers, _probabilities, _repeated, _originals, _marks, _other_gold):
             judged = left.with_columns(find(left, labels).alias(reason))
             aside.append(judged.filter(pl.col(reason).is_not_null()))
             left = judged.filter(pl.col(reason).is_null()).drop(reason)
@@ -59,10 +59,10 @@ def _originals(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     return _where(count != 1, pl.format("its bucket has {} originals", count))
 
 
-def _mixed(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
-    if CONTRAST not in table.columns:
-        return _FINE
-    return _where(is_mixed(table), "contrast: its bucket is marked in part, or with two names")
+def _marks(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
+    mixed = _where(pl.lit(pl.Series(is_mixed(table))), "contrast: its bucket is marked in part, or with two names")
+    misplaced = _where(pl.lit(pl.Series(is_misplaced(table))), "control: it is an original, or a contrast")
+    return pl.coalesce(mixed, misplaced)
 
 
 def _other_gold(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:

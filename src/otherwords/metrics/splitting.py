@@ -9,7 +9,7 @@ import polars as pl
 
 from ..errors import BadInput, UnknownName
 from .coding import Place, label_texts
-from .parting import CONTRAST, is_contrast
+from .parting import CONTRAST, CONTROL, is_contrast, is_control
 
 
 def with_model(answers: pl.DataFrame, source: str, sifted: bool = False) -> pl.DataFrame:
@@ -44,16 +44,17 @@ def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | Non
         yield from ((f"{column}={value}", part) for value, part in split(answers, column))
 
 
-def columns_of(half: pl.DataFrame, by: Sequence[str]) -> list[str]:
-    """The columns that a half of a table is grouped by: those that say something there, and the suites, if several.
+def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """The columns that a part of a table is grouped by: those that say something there; suites or controls, if several.
 
     A suite has columns of its own (Breaking NLI's `category`), of which the rewordings beside it know nothing.
     """
-    if CONTRAST not in half.columns:
+    marks = {CONTRAST: is_contrast(part), CONTROL: is_control(part)}
+    if not marks.keys() & set(part.columns):
         return list(by)
-    told = [name for name in by if name not in half.columns or half[name].null_count() < half.height]
-    suites = half[CONTRAST].filter(pl.Series(is_contrast(half))).n_unique()
-    return [CONTRAST, *(name for name in told if name != CONTRAST)] if suites > 1 else told
+    told = [name for name in by if name not in part.columns or part[name].null_count() < part.height]
+    several = [name for name, rows in marks.items() if rows.any() and part[name].filter(pl.Series(rows)).n_unique() > 1]
+    return [*several, *(name for name in told if name not in several)]
 
 
 def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataFrame]]:

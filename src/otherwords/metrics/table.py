@@ -102,4 +102,4 @@ class Answers:
     def evidence(self, uses: str) -> Array:
         """How many answers of each bucket a metric looks at."""
         count = self.variants[1]
-        return {"originals": np.ones_like(count), "variants": count, "contrasts": count, "both": count + 1}[uses]
+        return {"originals": np.ones_like(count), "both": count + 1}.get(uses, count)

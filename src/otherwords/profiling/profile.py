@@ -18,7 +18,7 @@ import polars as pl
 from .. import stages
 from ..datasets.source import Source
 from ..errors import BadInput
-from ..frames import buckets, kept
+from ..frames import kept, reworded
 from ..problem import Task, get_task
 from ..progress import current
 from ..storage import tables
@@ -42,8 +42,8 @@ def profile(
     """Describe what the variants of a suite do to their originals, over all and by generator (`how`).
 
     `suite` is a table, a run folder, or one or more files or data sets with originals and variants. Left out are
-    contrasts, which are no rewordings, and variants that a check dropped, unless `dropped`. `out` names a file for all
-    substitutions of each generator.
+    contrasts and controls, which are no rewordings, and variants that a check dropped, unless `dropped`. `out` names a
+    file for all substitutions of each generator.
 
     >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "how": [None, "mine"], "label": ["neutral"] * 2}
     >>> texts = {"premise": ["A man runs.", "An adult male runs."], "hypothesis": ["He is late."] * 2}
@@ -57,9 +57,8 @@ def profile(
         for part in parts:
             left = part if dropped else kept(part.lazy()).collect()
             left_out += part.height - left.height
-            for bucket in buckets(left, chosen):
-                if not bucket.problem.extra.get("contrast"):
-                    tally.add(bucket)
+            for bucket in reworded(left, chosen):
+                tally.add(bucket)
             current().advance(part.height)
     if not tally.variants:
         raise BadInput("there are no variants to profile", where=_name(suite), fix=_advice(left_out))
@@ -136,4 +135,4 @@ def _name(suite: Suite | Sequence[str | Path]) -> str:
 def _advice(left_out: int) -> str:
     if left_out:
         return f"the checks dropped all {left_out}: profile them with dropped=True (--all)"
-    return "name originals and variants: a file of vary --suite, two files, or a run folder"
+    return "name originals and rewordings (controls are none): a file of vary --suite, two files, or a run folder"

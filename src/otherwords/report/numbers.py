@@ -47,6 +47,10 @@ MEANINGS = {
         "Accuracy, contrasts",
         "Share of contrasts with another right answer than the original's that the model answers correctly.",
     ),
+    "control_flips": (
+        "Flips, controls",
+        "Share of a control's variants whose predicted label differs from the original's; no rewording is among them.",
+    ),
     "contrast_consistency": (
         "Consistency, contrasts",
         "Share of problems answered correctly together with all of their contrasts (Gardner et al. 2020).",

@@ -35,7 +35,7 @@ def render(
     if not scores or answers.height == 0:
         raise BadInput("nothing to report", fix="give at least one score and one answer")
     balance = contrasts.balance(scores, answers)
-    answers, buckets = contrasts.rewordings(answers), contrasts.rewordings(buckets)
+    answers, buckets = contrasts.rewordings(answers), contrasts.problems(buckets)
     judged = flips.judge(answers)
     counted = flips.by_problem(judged)
     together = [score for score in scores if score.model == ALL_MODELS]

@@ -67,9 +67,9 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
     for part in parts:
         schema = part.lazy().collect_schema()
         names = [name for name in schema if re.fullmatch("check:[^:]+(:reason)?", name)]
-        # Contrasts are no rewordings, and no check judges them.
-        reworded = pl.col("contrast").is_null() if "contrast" in schema else pl.lit(True)
-        verdicts = part.lazy().filter(pl.col("of").is_not_null(), reworded).select("of", *names).collect()
+        # Contrasts and controls are no rewordings, and no check judges them.
+        reworded = [pl.col(name).is_null() for name in ("contrast", "control") if name in schema]
+        verdicts = part.lazy().filter(pl.col("of").is_not_null(), *reworded).select("of", *names).collect()
         made += verdicts.height
         dropped += _count(verdicts, tallies)
     if not tallies:

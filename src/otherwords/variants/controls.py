@@ -1,26 +1,37 @@
-"""Controls: generators whose outcome is known beforehand, to test the test. (`scramble` has a file of its own.)"""
+"""Controls: generators whose outcome is known beforehand, to test the test. (`scramble` has a file of its own.)
+
+Their function has the attribute `control`: what they make is marked, and counted apart from rewordings.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from ..errors import BadInput
 from ..problem import Problem, Task, Variant
 from ..registry import generators
 from .fields import chosen_fields
 
+Generator = TypeVar("Generator", bound=Callable[..., Iterator[Variant]])
 #: Naik et al. (2018) made the stress tests that Liu et al. (2019) used and the IE paper cites (section 4.1).
 TAUTOLOGY = " and true is true"
 #: What may end a text; the tautology goes before it, however it is spaced ("sleeps ." where texts are tokenised).
 _STOPS = ".!?…"
 
 
+def control(vary: Generator) -> Generator:
+    """Say of a generator's function that it is a control."""
+    vary.control = True  # type: ignore[attr-defined]
+    return vary
+
+
 @generators("identity.v1")
 def identity() -> Any:
     """Repeat every problem unchanged: any flip it shows is the model's own unsteadiness."""
 
+    @control
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem in problems:
             yield problem.restate()
@@ -38,6 +49,7 @@ def tautology(field: str = "", times: int = 1) -> Any:
     if times < 1:
         raise BadInput(f"found {times}", where="tautology.v1", field="times", fix="give 1 or more")
 
+    @control
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem in problems:
             names = chosen_fields(problem.task, field or _default(problem.task), "tautology.v1")

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
+from .controls import control
 from .fields import chosen_fields
 
 #: Letters alone: a run that touches a digit, an underscore or a combining accent is no word here.
@@ -41,6 +42,7 @@ def scramble(words: int = 1, inner: bool = False, field: str = "") -> Any:
     if words < 0:
         raise BadInput(f"found {words}", where="scramble.v1", field="words", fix="give a number of words, 0 for all")
 
+    @control
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem, seed in zip(problems, seeds, strict=True):
             texts = {name: problem.text[name] for name in chosen_fields(problem.task, field, "scramble.v1")}
