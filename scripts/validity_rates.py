@@ -50,6 +50,6 @@ def agreement(verdicts: pl.DataFrame, name: str) -> tuple[float, float]:
 if __name__ == "__main__":
     found = pl.read_csv(sys.argv[1] if len(sys.argv) > 1 else VERDICTS)
     pl.Config.set_tbl_rows(100)
-    print(rates(found).with_columns((100 * pl.col("share", "low", "high")).round(1)))
+    print(rates(found).with_columns((pl.col("share", "low", "high") * 100).round(1)))
     for kind in KINDS:
         print(kind, "agreement {:.3f}, kappa {:.2f}".format(*agreement(found, kind)))

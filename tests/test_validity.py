@@ -1,0 +1,59 @@
+"""The judged validity of the generators: what the documentation prints is what the verdicts say."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROWS = {
+    "keep the label": "label preserved",
+    "are grammatical, no slip": "grammatical",
+    "are **sound**: keep the label, at most a slip": "sound",
+    "are sound without a slip": "sound, no slip",
+}
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("validity_rates", ROOT / "scripts" / "validity_rates.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    return pl.read_csv(ROOT / "docs" / "validity" / "verdicts.csv")
+
+
+def test_every_item_is_judged_twice(verdicts):
+    assert verdicts.group_by("item").len()["len"].unique().to_list() == [2]
+    assert verdicts.select("item", "judge").is_unique().all()
+    assert set(verdicts["label_preserved"]) == {"yes", "no"}
+    assert set(verdicts["grammar"]) <= {"ok", "minor", "bad"}
+
+
+def test_the_page_says_what_the_verdicts_say(script, verdicts):
+    rates = script.rates(verdicts).filter(pl.col("judge") == "both")
+    lines = (ROOT / "docs" / "validity" / "README.md").read_text(encoding="utf-8").splitlines()
+    for head, kind in ROWS.items():
+        found = rates.filter(pl.col("verdict") == kind).sort("generator")  # wordnet-ie.v1 before wordnet.v1
+        cells = [
+            f"{100 * s:.1f} % [{100 * a:.1f}, {100 * b:.1f}]" for s, a, b in found.select("share", "low", "high").rows()
+        ]
+        assert f"| {head} | {' | '.join(cells)} |" in lines
+
+
+def test_rates_by_hand(script):
+    rows = [("i", "A", "yes", "ok"), ("i", "B", "yes", "minor"), ("j", "A", "yes", "ok"), ("j", "B", "no", "bad")]
+    table = pl.DataFrame(rows, ["item", "judge", "label_preserved", "grammar"], orient="row")
+    found = script.rates(table.with_columns(pl.lit("g").alias("generator")))
+    yes = {(judge, kind): n for judge, kind, n in found.select("judge", "verdict", "yes").rows()}
+    assert [yes["A", kind] for kind in ROWS.values()] == [2, 2, 2, 2]
+    assert [yes["B", kind] for kind in ROWS.values()] == [1, 0, 1, 0]
+    assert [yes["both", kind] for kind in ROWS.values()] == [1, 0, 1, 0]
+    assert script.agreement(table, "label preserved") == (0.5, 0.0)
