@@ -66,6 +66,11 @@ def dice(sides: int = 1000) -> Bound:
     return bound("dice", vary, f"sides={sides}")
 
 
+def again() -> Bound:
+    """A generator that repeats its problems, and does not say that it is a control."""
+    return bound("again", lambda problems, seeds: (problem.restate() for problem in problems))
+
+
 def asked(log: Path) -> Counter[tuple[str, ...]]:
     return Counter(tuple(json.loads(line)) for line in log.read_text(encoding="utf-8").splitlines())
 
@@ -159,16 +164,19 @@ def test_nothing_made_is_an_empty_table_with_all_columns(tmp_path: Path) -> None
 
 
 def test_verdicts_stand_beside_their_variants_and_nothing_is_removed(tmp_path: Path) -> None:
-    whole = suite(rows(), tmp_path, "contractions", "identity").sample(fraction=1, shuffle=True, seed=4)
+    whole = suite(rows(), tmp_path, "contractions", again(), "identity").sample(fraction=1, shuffle=True, seed=4)
     judged = pipeline.check(whole, ["surface", "overlap(most=0.6)"])
     assert judged.drop("^check:.*$").equals(whole)
     originals, variants = judged.filter(pl.col("of").is_null()), judged.filter(pl.col("of").is_not_null())
     assert originals.select(pl.col("^check:.*$").is_null().all()).row(0) == (True,) * 6
-    unchanged = variants.filter(pl.col("how").str.starts_with("identity"))
+    controls = variants.filter(pl.col("control") == "identity")
+    assert controls.height == 12
+    assert controls.select(pl.col("^check:.*$").is_null().all()).row(0) == (True,) * 6
+    unchanged = variants.filter(pl.col("how").str.starts_with("again"))
     assert unchanged["check:surface"].to_list() == [False] * 12
     assert set(unchanged["check:surface:reason"]) == {"unchanged"}
     assert unchanged["check:overlap"].to_list() == [False] * 12
-    others = variants.filter(~pl.col("how").str.starts_with("identity"))
+    others = variants.filter(pl.col("how").str.starts_with("contractions"))
     assert others["check:surface"].all()
     assert others["check:surface:reason"].null_count() == others.height
     assert (others["check:overlap"] == (others["check:overlap:score"] <= 0.6)).all()
@@ -247,7 +255,7 @@ def test_equal_texts_are_asked_once(tmp_path: Path) -> None:
     distinct = whole.select("premise", "hypothesis").unique()
     assert distinct.height < whole.height
     assert asked(log) == Counter(distinct.iter_rows())
-    assert pipeline.score(table, ["flip_rate"], by=["how"], replicates=10)[2].value == 0.0  # identity
+    assert pipeline.score(table, ["control_flips"], replicates=10)[0].value == 0.0  # identity
     assert pipeline.answer(whole, model, cache=cache, canary=False).equals(table)
     assert sum(asked(log).values()) == distinct.height  # nothing more the second time
     pipeline.answer(whole, f"scripted(seed=1, log={log})", cache=cache, canary=False)
@@ -257,7 +265,7 @@ def test_equal_texts_are_asked_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("as_text", [False, True])
 def test_dropped_variants_are_not_asked(tmp_path: Path, as_text: bool) -> None:
     log = tmp_path / "log"
-    judged = pipeline.check(suite(rows(), tmp_path, "contractions", "identity"), ["surface", "overlap(most=0.65)"])
+    judged = pipeline.check(suite(rows(), tmp_path, "contractions", again()), ["surface", "overlap(most=0.65)"])
     if as_text:  # as a CSV file tells it
         judged.write_csv(tmp_path / "suite.csv")
         judged = load(str(tmp_path / "suite.csv"))

@@ -188,12 +188,14 @@ def test_equal_texts_are_asked_once_over_all_shards_and_runs(tmp_path: Path, sui
     assert set(asked(log).values()) == {1}
 
 
-def test_dropped_variants_are_marked_and_not_asked(tmp_path: Path, suite: Path) -> None:
+def test_dropped_variants_are_marked_and_not_asked(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    answers = through(suite, tmp_path / "run", 8, model=f"scripted(log={log})")
+    again = [{**row, "id": f"{row['id']}.same", "of": row["id"], "how": "again"} for row in originals()]
+    data = written([*originals(), *again, *variants()], tmp_path / "repeated.jsonl")
+    answers = through(data, tmp_path / "run", 8, model=f"scripted(log={log})")
     buckets = RunFolder(tmp_path / "run").read("buckets")
     dropped = buckets.filter(~pl.col("check:surface"))
-    assert set(dropped["how"]) == {"identity.v1()"}
+    assert set(dropped["how"]) == {"again"}
     assert dropped.height == 18
     assert not set(dropped["id"]) & set(answers["variant"].drop_nulls())
     assert answers.height == buckets.height - dropped.height

@@ -194,7 +194,9 @@ class TestRerun:
     def test_another_check(self, study, tmp_path, asked):
         folder = ow.run(study, out=tmp_path / "run").folder
         asked()
-        run = ow.run(study, out=folder, check=["overlap(most=0.9)"], vary=["contractions", "identity"])
+        again = [{**row, "id": f"{row['id']}.again", "of": row["id"]} for row in _rows()]
+        repeated = f"recorded:{_write(tmp_path / 'again.jsonl', again)}"
+        run = ow.run(study, out=folder, check=["overlap(most=0.9)"], vary=["contractions", repeated])
         assert asked() == 0
         assert run.manifest["counts"] == {"variants": 120, "unvaried": 0, "dropped": 40, "asked": 120}
         assert "check:surface" not in pl.read_parquet(folder / "buckets" / "*.parquet").columns

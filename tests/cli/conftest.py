@@ -74,6 +74,13 @@ def problems(place: Path) -> Path:
 
 
 @pytest.fixture
+def repeated(problems: Path) -> str:
+    """A generator that repeats the problems under other ids: rewordings that reword nothing, and no control."""
+    again = [{**row, "id": f"{row['id']}.again", "of": row["id"]} for row in PROBLEMS]
+    return f"recorded:{write_jsonl(problems.with_name('again.jsonl'), again)}"
+
+
+@pytest.fixture
 def cli(place: Path) -> Callable[..., Result]:
     """Run a command in this process; a traceback fails the test."""
 

@@ -6,8 +6,8 @@ import pytest
 
 
 @pytest.fixture
-def suite(cli, problems, place):
-    cli("vary", problems, "-w", "identity", "-w", "contractions", "--suite", "-o", "suite.jsonl", "-q")
+def suite(cli, problems, repeated, place):
+    cli("vary", problems, "-w", repeated, "-w", "contractions", "--suite", "-o", "suite.jsonl", "-q")
     return place / "suite.jsonl"
 
 
@@ -17,7 +17,7 @@ def test_verdicts_are_columns_and_dropped_variants_stay(cli, suite, lines):
     for row in after:
         if row["of"] is None:
             assert row["check:surface"] is None
-        elif "~identity" in row["id"]:
+        elif row["id"].endswith(".again"):
             assert (row["check:surface"], row["check:surface:reason"]) == (False, "unchanged")
         else:
             assert (row["check:surface"], row["check:surface:reason"]) == (True, None)
@@ -32,8 +32,8 @@ def test_several_checks_and_options(cli, suite, lines):
     assert {"check:surface", "check:overlap", "check:overlap:reason", "check:overlap:score"} <= set(rows[0])
 
 
-def test_problems_and_variants_from_two_files(cli, problems, place, suite, lines):
-    cli("vary", problems, "-w", "identity", "-w", "contractions", "-o", "variants.csv", "-q")
+def test_problems_and_variants_from_two_files(cli, problems, repeated, place, suite, lines):
+    cli("vary", problems, "-w", repeated, "-w", "contractions", "-o", "variants.csv", "-q")
     apart = lines(cli("check", problems, "variants.csv", "-q").stdout)
     together = lines(cli("check", suite, "-q").stdout)
     assert apart == together
@@ -49,8 +49,8 @@ def test_variants_without_their_originals_are_refused(cli, problems, place):
 def test_verdicts_are_heeded_whatever_the_format(cli, suite, lines, place, ending):
     cli("check", suite, "-o", f"checked.{ending}", "-q")
     rows = lines(cli("answer", f"checked.{ending}", "-m", "scripted", "--no-canary", "-q").stdout)
-    assert len(rows) == 3 + 5  # the originals and the contractions; the identical ones are not asked
-    assert not [row for row in rows if "~identity" in (row["variant"] or "")]
+    assert len(rows) == 3 + 5  # the originals and the contractions; those that repeat them are not asked
+    assert not [row for row in rows if (row["variant"] or "").endswith(".again")]
 
 
 def test_a_suite_without_any_variant_can_be_piped_on(cli, problems, lines):
@@ -77,6 +77,20 @@ def test_the_funnel_is_shown_on_standard_error(cli, suite):
     assert "label-safety 0 0" in shown
     assert "5 kept 3 62.5% of those made" in shown
     assert "made" not in cli("check", suite, "-o", "out.jsonl", "-q").stderr
+
+
+def test_controls_are_not_judged_and_not_in_the_funnel(cli, problems, lines):
+    made = cli("vary", problems, "-w", "identity", "-w", "contractions", "--suite", "-q").stdout
+    done = cli("check", "-", "-w", "surface", "-w", "overlap(most=0)", "-o", "out.jsonl", stdin=made)
+    assert "5 made" in done.stderr
+    rows = lines(cli("answer", "out.jsonl", "-m", "scripted", "--no-canary", "-q").stdout)
+    assert [row["control"] for row in rows] == [None, "identity"] * 3  # of the rest, all are dropped
+    assert (
+        "made"
+        not in cli(
+            "check", "-", "-o", "x.jsonl", stdin=cli("vary", problems, "-w", "identity", "--suite").stdout
+        ).stderr
+    )
 
 
 def test_no_funnel_where_nothing_was_made(cli, problems):

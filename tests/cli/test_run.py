@@ -101,12 +101,12 @@ def test_groups(cli, study, place):
     assert "no column 'colour' to group by; there are: bucket, check:surface" in error
 
 
-def test_checks_drop_variants_and_the_manifest_counts_them(cli, study, place):
+def test_checks_drop_variants_and_the_manifest_counts_them(cli, study, repeated, place):
     cli(
         "run",
         "study.toml",
         "-w",
-        "identity",
+        repeated,
         "-w",
         "contractions",
         "--check",
@@ -218,7 +218,10 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
         (STUDY + "task = 'nil'\n", "no task 'nil'; there are nli"),
         (STUDY + "[task]\nfields = 'x'\nlabels = ['a', 'b']\n", "fields must be a list of names"),
         (STUDY + "metrics = ['flips']\n", "no metrics named 'flips'; there are: accuracy_buckets.v1"),
-        (STUDY + "check = ['surfaces']\n", "no checks named 'surfaces'; there are: human.v1, label-safety.v1, overlap.v1, surface.v1"),
+        (
+            STUDY + "check = ['surfaces']\n",
+            "no checks named 'surfaces'; there are: human.v1, label-safety.v1, overlap.v1, surface.v1",
+        ),
         (STUDY.replace("contractions", "contraction"), "no generators named 'contraction'; there are: contractions.v1"),
         (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; there are: bag_of_words.v1"),
         (STUDY.replace("scripted", "scripted(sed=3)"), "scripted.v1 has no option ['sed']; it has: script"),

@@ -167,7 +167,7 @@ METRICS = (
     *("jsd_pairs", "jsd_means", "ks", "sigma", "pa", "pa_curve", "pa_drop", "matching_threshold"),
     *("majority_vote", "vote_gain", "jaccard", "lexical_distance", "token_overlap"),
     *("snr", "hard_cases", "never_right"),
-    *("sensitivity", "contrast_accuracy", "contrast_consistency"),
+    *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 )
 TESTSET = ("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage")
 RECIPES: dict[str, dict[str, Recipe]] = {

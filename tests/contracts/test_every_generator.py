@@ -86,6 +86,14 @@ def test_neither_batch_nor_order_matters(vary, size):
     assert by_original(parts) == whole
 
 
+def test_it_says_whether_it_is_a_control(plugin, bound):
+    """What a control makes is no rewording, and marked; one that repeats the problem must be a control."""
+    made = ow.vary(ow.load("everyday(split=all)").head(20), [bound])
+    marks = set(made["control"]) if "control" in made.columns else {None}
+    assert marks == ({bound.plugin.name} if getattr(bound.function, "control", False) else {None})
+    assert plugin[1] not in UNCHANGED or marks != {None}
+
+
 def test_nothing_comes_of_nothing(vary):
     assert vary([]) == []
 

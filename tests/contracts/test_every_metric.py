@@ -62,7 +62,9 @@ def some_answers(seed: int, buckets: int, most: int = 4) -> pl.DataFrame:
 
 
 def marked(metric, frame: pl.DataFrame) -> pl.DataFrame:
-    """What the metric looks at: rewordings as they are or, with other right answers here and there, contrasts."""
+    """What the metric looks at: rewordings as they are, controls, or contrasts, some with another right answer."""
+    if metric.uses == "controls":
+        return frame.with_columns(pl.when(pl.col("variant").is_not_null()).then(pl.lit("same")).alias("control"))
     if metric.uses != "contrasts" or "contrast" in frame.columns:
         return frame
     turned = pl.col("gold").replace_strict(dict(zip(LABELS, [*LABELS[1:], LABELS[0]], strict=True)))
@@ -75,6 +77,14 @@ def second(frame: pl.DataFrame) -> pl.DataFrame:
     """Another model's answers to the same questions: it is right where it says anything but neutral."""
     better = pl.when(pl.col("pred") == "neutral").then("pred").otherwise("gold")
     return frame.with_columns(pl.lit("n").alias("model"), better.alias("pred"))
+
+
+def beside(metric, frame: pl.DataFrame) -> pl.DataFrame:
+    """The same in a whole table: controls stand beside rewordings, of which the metric must see nothing."""
+    if metric.uses != "controls":
+        return marked(metric, frame)
+    rewordings = frame.filter(pl.col("variant").is_not_null()).with_columns(pl.col("variant") + " reworded")
+    return pl.concat([marked(metric, frame), rewordings.with_columns(pl.lit(None, pl.String).alias("control"))])
 
 
 def read(metric, frame):
@@ -111,7 +121,7 @@ def test_one_row_of_statistics_per_unit(metric, frame):
     assert rows.shape[0] == (2 if metric.across == "models" else answers.n_buckets)
     assert np.isfinite(rows).all()
     assert (rows[:, -1] >= 0).all()
-    assert metric.uses in ("originals", "variants", "both", "contrasts")
+    assert metric.uses in ("originals", "variants", "both", "contrasts", "controls")
     if metric.across != "models":
         assert not rows[rows[:, -1] == 0].any(), "the last entry tells whether a bucket has something to say"
         assert not rows[answers.evidence(metric.uses) == 0].any(), "without such answers there is nothing to say"
@@ -162,7 +172,7 @@ def test_combine_works_on_many_replicates_at_once(metric):
 
 def scored(frame, spec, two=False):
     """The scores, or why there are none: nothing to measure, or the table lacks what it takes. All else is a defect."""
-    frame = marked(as_metric(metrics.make(spec).function), frame)
+    frame = beside(as_metric(metrics.make(spec).function), frame)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a small sample may leave a metric nothing to measure
         try:
@@ -245,7 +255,7 @@ def test_little_data_give_a_value_or_a_reason_never_a_nan(spec, metric, frame):
 
 
 def test_two_models_can_be_compared_with_it(spec, metric):
-    frame = marked(metric, some_answers(2, 30, most=8))
+    frame = beside(metric, some_answers(2, 30, most=8))
     both = pl.concat([frame, second(frame)])
     if metric.across:
         with pytest.raises(ow.OtherwordsError, match="all models together"):

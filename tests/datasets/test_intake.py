@@ -278,12 +278,39 @@ def test_a_mapping_may_overrule_a_name_of_the_task():
     assert taken(GOOD, labels={"entailment": "contradiction"})[0][0]["label"] == "contradiction"
 
 
+# Controls: variants that say so themselves are no rewordings.
+
+VARIANT = {**GOOD, "id": "v", "of": "o"}
+
+
+def test_a_control_keeps_its_mark_and_others_get_none():
+    rows = [{**GOOD, "id": "o", "control": ""}, {**VARIANT, "control": " identity "}, {**VARIANT, "id": "w"}]
+    found, _ = taken(*rows)
+    assert [row.get("control", "no column") for row in found] == ["no column", "identity", "no column"]
+    named = [{**row, "made by": row.get("control"), "control": "mine"} for row in rows]
+    mapped, _ = taken(*named, columns={"control": "made by"})
+    assert mapped == [{**row, "input_control": "mine"} for row in found]
+
+
+@pytest.mark.parametrize(
+    ("original", "variant", "complaint"),
+    [
+        ({"control": "x"}, {}, r"control: 'x' is on the original 'o'; name controls on variants"),
+        ({"contrast": "s"}, {"contrast": "s", "control": "x"}, r"control: 'x' is on the contrast 'v'; name controls"),
+        ({}, {"control": True}, r"control: found True; name the control, and leave the column empty"),
+        ({}, {"control": "identity", "label": "neutral"}, r"label: the variant 'v' says 'neutral'"),
+    ],
+)
+def test_controls_that_cannot_be(original, variant, complaint):
+    with pytest.raises(BadInput, match=complaint):
+        taken({**GOOD, "id": "o", **original}, {**VARIANT, **variant})
+
+
 def test_mappings_to_nowhere_are_refused_at_once():
     with pytest.raises(BadInput, match=r"cannot map to \['entails'\]; nli has entailment, neutral, contradiction"):
         Intake(NLI, labels={"0": "entails"})
-    with pytest.raises(
-        BadInput, match=r"cannot map \['sentence'\]; nli has cluster, contrast, how, hypothesis, id, label, of, premise"
-    ):
+    known = "cluster, contrast, control, how, hypothesis, id, label, of, premise"
+    with pytest.raises(BadInput, match=rf"cannot map \['sentence'\]; nli has {known}"):
         Intake(NLI, columns={"sentence": "s1"})
 
 

@@ -38,11 +38,11 @@ WIDE = (
     *("too_few_variants", "pa", "pa_curve", "pa_drop", "matching_threshold", "majority_vote", "vote_gain"),
 )
 TOGETHER = ("snr", "hard_cases", "never_right")
-#: Metrics that need probabilities, texts, contrasts or a test set, which these tables lack.
+#: Metrics that need probabilities, texts, contrasts, controls or a test set, which these tables lack.
 MORE = {
     *("flips_by_margin", "jsd_pairs", "jsd_means", "ks", "sigma", "jaccard", "lexical_distance", "token_overlap"),
     *("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage"),
-    *("sensitivity", "contrast_accuracy", "contrast_consistency"),
+    *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 }
 Rows = list[dict[str, Any]]
 lawful = settings(

@@ -100,3 +100,86 @@ def test_checks_are_counted_on_rewordings(study, contrasted):
 def test_rewordings_of_tables_with_and_without_the_mark(study, contrasted):
     assert rewordings(study.answers).equals(study.answers)
     assert rewordings(contrasted["answers"]).height == study.answers.height
+
+
+# Controls.
+
+
+@pytest.fixture
+def controlled(study: Any, make_score: Any) -> dict[str, Any]:
+    """The study by hand, with two controls of its first problem: one repeats it, one does not."""
+    first = study.buckets.filter(pl.col("of").is_null()).head(1)
+    names = {"identity": "same", "scramble": "other"}
+    more = pl.concat(
+        first.with_columns(id=pl.lit(f"ctl-{name}"), of="id", hypothesis=pl.lit(text), control=pl.lit(name))
+        for name, text in names.items()
+    )
+    answers = study.answers.filter(pl.col("variant").is_null(), pl.col("bucket") == first["id"][0])
+    said = pl.concat(
+        answers.with_columns(variant=pl.lit(f"ctl-{name}"), pred=pl.lit("contradiction"), control=pl.lit(name))
+        for name in names
+    )
+    values = {("weak", "identity"): 0.125, ("weak", "scramble"): 0.875, ("strong", "identity"): 0.0}
+    scores = [make_score("control_flips", model=m, value=0.5) for m in ("weak", "strong")]
+    scores += [make_score("control_flips", model=m, group=f"control={c}", value=v) for (m, c), v in values.items()]
+    return {
+        "scores": [*study.scores, *scores],
+        "answers": pl.concat([study.answers, said], how="diagonal_relaxed"),
+        "buckets": pl.concat([study.buckets, more], how="diagonal_relaxed"),
+    }
+
+
+def controls_of(page: str) -> str:
+    return plain(page.split("<h2>Controls</h2>")[1].split("<details")[0])
+
+
+def test_controls_stand_beside_invariance_with_what_is_expected(study, controlled):
+    text = controls_of(study.html(**controlled))
+    head = "Model Invariance rewordings Flips identity must be 0 Flips scramble should be high weak"
+    assert head in text
+    assert "weak 40.0 % [27.9, 50.0] 5 answers 2 problems 12.5 %" in text
+    assert "87.5 %" in text
+    assert "A model that always says the same" not in text  # there is no suite
+    assert "50.0 % [" not in text.split("strong")[1]  # of all controls together there is no number
+
+
+def test_the_rest_of_the_page_is_what_it_is_without_controls(study, controlled):
+    with_, without = study.html(**controlled), study.html()
+    tail, end = "<h2>Right, wrong, or a matter of wording</h2>", "<footer>"
+    assert with_.split(tail)[1].split(end)[0] == without.split(tail)[1].split(end)[0]
+    assert without.startswith(with_.partition("<h2>Controls</h2>")[0].rstrip())
+    assert "ctl-" not in with_
+
+
+def test_one_control_has_no_group_and_its_name_from_the_answers(study, controlled, make_score):
+    answers = controlled["answers"].filter(pl.col("control").fill_null("identity") == "identity")
+    scores = [*study.scores, make_score("control_flips", value=0.25)]
+    found = balance(scores, answers)
+    assert found is not None
+    assert (found.suites, found.controls) == ((), (("identity", "must be 0"),))
+    [(model, _, [flips])] = found.rows
+    assert (model, flips and flips.value) == ("weak", 0.25)
+
+
+def test_suites_and_controls_in_one_table(study, contrasted, controlled):
+    added = {name: contrasted[name].filter(pl.col("contrast").is_not_null()) for name in ("answers", "buckets")}
+    both = {name: pl.concat([controlled[name], added[name]], how="diagonal_relaxed") for name in added}
+    scores = [*controlled["scores"], *(one for one in contrasted["scores"] if one.metric == "sensitivity")]
+    page = study.html(scores=scores, **both)
+    assert "Invariance rewordings Sensitivity cars Flips identity must be 0" in controls_of(page)
+    assert "A model that always says the same has perfect invariance and no sensitivity." in controls_of(page)
+    assert "<summary>All scores of contrasts" in page
+
+
+def test_flips_of_controls_by_another_column_have_a_table_of_their_own(study, controlled, make_score):
+    scores = [*controlled["scores"], make_score("control_flips", group="how=mine", value=0.0625)]
+    page = study.html(**{**controlled, "scores": scores})
+    assert "6.2 %" in plain(page.split("<summary>By how")[1].split("</details>")[0])
+    assert "6.2 %" not in controls_of(page)
+
+
+def test_controls_alone_are_shown_as_rewordings(study, controlled):
+    alone = controlled["answers"].filter(pl.col("control").is_not_null() | pl.col("variant").is_null())
+    page = study.html(scores=study.scores, answers=alone, buckets=controlled["buckets"])
+    assert "<h2>Controls</h2>" not in page
+    assert "ctl-scramble" in page

@@ -134,7 +134,7 @@ class Intake:
         row |= _mark("contrast", values.pop("contrast", None), where)
         row |= _mark("control", values.pop("control", None), where)
         _refuse_misplaced(row, where)
-        row |= along(rest, row)
+        row |= along(rest, (*row, "contrast", "control"))
         _refuse_halves(row, where)
         row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
         if not self._ledger.add(row["id"], None if row["of"] else _entry(row)):

@@ -41,6 +41,8 @@ def parts(answers: pl.DataFrame, where: Place) -> Iterator[tuple[Part, pl.DataFr
     """
     contrast, control = is_contrast(answers), is_control(answers)
     _refuse_wrong_marks(answers, where)
+    marks = [pl.col(name).cast(pl.String).replace("", None) for name in _NAMES if name in answers.columns]
+    answers = answers.with_columns(marks)  # an empty name is none, and makes no group
     chosen = {"rewordings": ~contrast, "contrasts": contrast, "controls": np.zeros_like(control)}
     if control.any() and not are_alone(answers):
         chosen |= {"rewordings": ~(contrast | control), "controls": control | _company(answers, control)}

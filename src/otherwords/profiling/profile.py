@@ -135,4 +135,4 @@ def _name(suite: Suite | Sequence[str | Path]) -> str:
 def _advice(left_out: int) -> str:
     if left_out:
         return f"the checks dropped all {left_out}: profile them with dropped=True (--all)"
-    return "name originals and rewordings (controls are none): a file of vary --suite, two files, or a run folder"
+    return "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"

@@ -68,7 +68,8 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
         schema = part.lazy().collect_schema()
         names = [name for name in schema if re.fullmatch("check:[^:]+(:reason)?", name)]
         # Contrasts and controls are no rewordings, and no check judges them.
-        reworded = [pl.col(name).is_null() for name in ("contrast", "control") if name in schema]
+        marks = [pl.col(name).cast(pl.String).fill_null("") for name in ("contrast", "control") if name in schema]
+        reworded = [mark == "" for mark in marks]
         verdicts = part.lazy().filter(pl.col("of").is_not_null(), *reworded).select("of", *names).collect()
         made += verdicts.height
         dropped += _count(verdicts, tallies)
