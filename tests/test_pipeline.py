@@ -188,7 +188,8 @@ def test_check_is_the_same_in_any_order_and_replaces_its_own_verdict(tmp_path: P
     judged = pipeline.check(whole, ["surface", "overlap"])
     again = pipeline.check(whole.sample(fraction=1, shuffle=True, seed=2), ["surface", "overlap"])
     assert again.sort("id").equals(judged.sort("id"))
-    stricter = pipeline.check(judged, ["overlap(most=0.0)"])
+    with pytest.warns(UserWarning, match="check:overlap: verdicts from before are replaced"):
+        stricter = pipeline.check(judged, ["overlap(most=0.0)"])
     assert sorted(stricter.columns) == sorted(judged.columns)
     assert not stricter["check:overlap"].any()
     assert stricter["check:surface"].equals(judged["check:surface"])

@@ -33,6 +33,7 @@ from .scoring import measure_groups, measure_together
 from .storage import tables
 from .storage.files import seed_for
 from .validity.human import tell_unknown
+from .validity.replaced import refuse_namesakes, tell_replaced
 from .variants.survey import surveyed
 
 #: Problems given to a generator at a time, so that a model behind it can fill a device.
@@ -98,19 +99,22 @@ def _generate(
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
     """Judge every variant with each check: `check:<name>` says whether it is kept, two more columns why.
 
+    The name is the check's, or its own where it has one: `grammar=human:verdicts.csv(column=grammar)`.
     Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are no rewordings, and are
     not judged.
     """
     task = get_task(task)
     judges = [_bind(checks, one) for one in using]
-    _refuse_twice([one.plugin.name for one in judges])
+    refuse_namesakes(judges)
+    mine = [bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)]
+    tell_replaced(mine, [suite])
     gathered = reworded(suite, task) if judges else []
     names = [variant.id for bucket in gathered for variant in bucket.variants]
     for bound in judges:
         verdicts = list(bound.function(gathered))
         if len(verdicts) != len(names):
             raise BadInput(f"{bound.signature} gave {len(verdicts)} verdicts on {len(names)} variants")
-        column = f"check:{bound.plugin.name}"
+        column = f"check:{bound.name}"
         judged = pl.DataFrame(
             {
                 "id": pl.Series(names, dtype=pl.String),
@@ -121,7 +125,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
         )
         old = [name for name in judged.columns if name != "id" and name in suite.columns]
         suite = suite.drop(old).join(judged, on="id", how="left", maintain_order="left")
-    tell_unknown([bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)], _ids(suite))
+    tell_unknown(mine, _ids(suite))
     return suite
 
 

@@ -23,6 +23,7 @@ from .storage.files import write_text
 from .storage.run import RunFolder, read_part
 from .validity.funnel import Funnel, funnel, scans
 from .validity.human import tell_unknown
+from .validity.replaced import refuse_namesakes, tell_replaced
 
 
 @dataclass
@@ -84,7 +85,9 @@ def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = 
         counts = stages.run_stage(InProcess(), "buckets", jobs, summary.counts["rows"])
         summary.counts["dropped"] = sum(counts) - stages.asked(folder)
         summary.funnel = funnel(*scans(folder.parts("buckets")))
-        tell_unknown([stages.made("checks", name) for name in using], folder.parts("buckets"))
+        judges = [stages.made("checks", name) for name in using]
+        tell_replaced(judges, scans(folder.parts("problems")))
+        tell_unknown(judges, folder.parts("buckets"))
         summary.rows = tables.write(_frames(folder, "buckets"), out)
     return summary
 
@@ -130,6 +133,7 @@ def _taken_in(
     for kind, names in using.items():
         for name in names:
             stages.made(kind, name)  # a wrong name is told now, not after a long input
+    refuse_namesakes(stages.made("checks", name) for name in using.get("checks", ()))
     beside = Path() if out == "-" else Path(out).parent
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         folder = RunFolder(place)

@@ -68,18 +68,32 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Bound:
-    """A plug-in with its options bound: the function it made, and the signature that explains it."""
+    """A plug-in with its options bound: the function it made, the signature that explains it, a name of its own."""
 
     plugin: Plugin
     signature: str
     function: Any
+    alias: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it; unless told, what it is called here."""
+        return self.alias or self.plugin.name
+
+    @property
+    def title(self) -> str:
+        """The signature, behind the name that the user gave it."""
+        return f"{self.alias}={self.signature}" if self.alias else self.signature
 
 
 class Registry:
-    """All plug-ins of one kind. Calling it with a versioned name gives the decorator that registers a factory."""
+    """All plug-ins of one kind. Calling it with a versioned name gives the decorator that registers a factory.
 
-    def __init__(self, kind: str, package: str):
-        self.kind, self._package = kind, package
+    Where they can be `named`, a spec may carry a name of its own: `grammar=human:verdicts.csv`.
+    """
+
+    def __init__(self, kind: str, package: str, *, named: bool = False):
+        self.kind, self._package, self._named = kind, package, named
         self._plugins: dict[str, Plugin] = {}
         self._complete = False
 
@@ -125,11 +139,12 @@ class Registry:
 
         `defaults` fill options that the plug-in has and the spec does not give (a run's task); they are not signed.
         """
+        alias, spec = _alias(spec) if self._named else ("", spec)
         plugin, given = self._read(spec)
         signed = _bind(plugin, given, spec)
         context = {name: defaults[name] for name in plugin.options() if name in defaults and name not in given}
         function = plugin.factory(**{**signed, **context})
-        return Bound(plugin, _signature(plugin, signed, context, getattr(function, "identity", "")), function)
+        return Bound(plugin, _signature(plugin, signed, context, getattr(function, "identity", "")), function, alias)
 
     def respell(self, spec: str, **options: object) -> str:
         """Write a spec anew with some options set."""
@@ -181,6 +196,23 @@ class Registry:
             except Exception as error:  # somebody else's code: the rest of the toolkit works without it
                 message = f"{self.kind}: the plug-in {entry.name} = {entry.value} cannot be loaded"
                 warnings.warn(f"{message}: {type(error).__name__}: {error}", stacklevel=2)
+
+
+def split_name(spec: str) -> tuple[str, str]:
+    """Take `name=spec` apart; without a name, the spec itself is one.
+
+    >>> split_name("small=hf:org/model"), split_name("scripted(seed=1)")
+    (('small', 'hf:org/model'), ('scripted(seed=1)', 'scripted(seed=1)'))
+    """
+    head, mark, tail = spec.partition("=")
+    if mark and head.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        return head, tail
+    return spec, spec
+
+
+def _alias(spec: str) -> tuple[str, str]:
+    name, rest = split_name(spec)
+    return ("", spec) if name == spec else (name, rest)
 
 
 def _same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
@@ -275,7 +307,7 @@ def _print(value: Any) -> str:
 
 datasets = Registry("datasets", "otherwords.datasets")
 generators = Registry("generators", "otherwords.variants")
-checks = Registry("checks", "otherwords.validity")
+checks = Registry("checks", "otherwords.validity", named=True)
 models = Registry("models", "otherwords.models")
 metrics = Registry("metrics", "otherwords.metrics")
 KINDS = {registry.kind: registry for registry in (datasets, generators, checks, models, metrics)}

@@ -28,7 +28,9 @@ from .report.rendering import write_report
 from .storage.files import fingerprint, write_json
 from .storage.run import RunFolder
 from .study import Study, read_study
+from .validity.funnel import scans
 from .validity.human import tell_unknown
+from .validity.replaced import refuse_namesakes, tell_replaced
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class _Runner:
         ):
             for name in names:
                 stages.made(kind, name)
+        refuse_namesakes(stages.made("checks", name) for name in self.study.check)
         stages.refuse_wrong_models(self.study.models)
 
     def run(self, said: list[str]) -> Run:
@@ -133,12 +136,13 @@ class _Runner:
         self._note("vary", list(unvaried), variants=sum(counts), unvaried=sum(unvaried.values()))
 
     def _check(self, shards: range) -> int:
-        signatures = [stages.made("checks", name).signature for name in self.study.check]
+        judges = [stages.made("checks", name) for name in self.study.check]
         jobs = [self._job(i, tuple(self.study.check)) for i in shards]
         counts = stages.run_stage(self.engine, "buckets", jobs)
         kept = stages.asked(self.folder)
-        self._note("check", signatures, dropped=sum(counts) - kept, asked=kept)
-        tell_unknown([stages.made("checks", name) for name in self.study.check], self.folder.parts("buckets"))
+        self._note("check", [one.title for one in judges], dropped=sum(counts) - kept, asked=kept)
+        tell_replaced(judges, scans(self.folder.parts("problems")))
+        tell_unknown(judges, self.folder.parts("buckets"))
         self._refuse_wrong_groups()
         return kept
 

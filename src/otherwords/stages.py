@@ -19,12 +19,12 @@ from .datasets.source import Source
 from .engines import Engine
 from .errors import BadInput
 from .frames import kept, to_frame
-from .models.answering import load, split_name
+from .models.answering import load
 from .models.cache import Cache
 from .models.model import Answerer
 from .problem import Task
 from .progress import current
-from .registry import KINDS, Bound
+from .registry import KINDS, Bound, split_name
 from .storage.files import digest, fingerprint
 from .storage.run import RunFolder, key_of, read_part
 
@@ -181,7 +181,7 @@ def check_shard(job: Job) -> int:
     folder = RunFolder(job.folder)
     sources = [part for part in (folder.part(stage, job.number) for stage in ("problems", "variants")) if part.exists()]
     bound = [made("checks", name) for name in job.using]
-    key = digest(__version__, [key_of(part) for part in sources], [one.signature for one in bound], job.task.targets)
+    key = digest(__version__, [key_of(part) for part in sources], [one.title for one in bound], job.task.targets)
 
     def build() -> pl.DataFrame:
         suite = pl.concat([read_part(part) for part in sources], how="diagonal_relaxed")

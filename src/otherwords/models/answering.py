@@ -9,7 +9,7 @@ import polars as pl
 
 from ..errors import WrongAnswer
 from ..problem import Batch, Task
-from ..registry import models
+from ..registry import models, split_name
 from ..storage.files import digest
 from . import canary
 from .cache import Cache, Cached, key
@@ -27,18 +27,6 @@ def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> A
     if model.model.labels:
         _ = model.targets  # a label map that does not fit is refused now, not at the first batch
     return model
-
-
-def split_name(spec: str) -> tuple[str, str]:
-    """Take `name=spec` apart; without a name, the spec itself is one.
-
-    >>> split_name("small=hf:org/model"), split_name("scripted(seed=1)")
-    (('small', 'hf:org/model'), ('scripted(seed=1)', 'scripted(seed=1)'))
-    """
-    head, mark, tail = spec.partition("=")
-    if mark and head.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        return head, tail
-    return spec, spec
 
 
 def ask(
