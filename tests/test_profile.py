@@ -122,6 +122,39 @@ def test_dropped_variants_are_left_out_unless_asked_for():
         ow.profile(frame(gone))
 
 
+def test_verdicts_may_come_as_text():
+    said = [{**one, "check:x": None if one["of"] is None else str(one["id"] != "a3").lower()} for one in SUITE]
+    assert ow.profile(frame(said)).whole.variants == 4
+
+
+def test_a_table_may_have_names_and_labels_of_its_own():
+    mine = frame(SUITE).rename({"premise": "text"}).with_columns(pl.col("label").str.to_uppercase().str.head(3))
+    names = {"ENT": "entailment", "NEU": "neutral"}
+    assert ow.profile(mine, columns={"premise": "text"}, labels=names) == ow.profile(frame(SUITE))
+
+
+def test_bad_rows_of_a_table_are_left_out_with_a_warning():
+    with pytest.warns(UserWarning, match=r"left out 1 rows, the first: the suite, row 10: hypothesis: found an empty"):
+        found = ow.profile(frame([*SUITE, row("z", hypothesis="")]), skip_bad=True)
+    assert found == ow.profile(frame(SUITE))
+
+
+def test_no_words_before_have_no_increase():
+    task = ow.Task("notes", ("note", "reply"), ("yes", "no"), optional=("note", "reply"))
+    rows = [{"id": n, "of": of, "how": None, "note": note, "reply": "", "label": "yes"}
+            for n, of, note in (("a", None, ""), ("a1", "a", "two words"))]  # fmt: skip
+    (length,) = ow.profile(frame(rows), task).whole.lengths
+    assert (length.before, length.after, length.increase) == (0, 2, None)
+
+
+@pytest.mark.parametrize("told", ["[]", " [ ] ", "", "  ", "null", None, []])
+def test_an_empty_account_is_none(told):
+    rows = [row("a"), row("a1", "a", "x", premise="A guy is outside.", changes=told)]
+    whole = ow.profile(frame(rows)).whole
+    assert whole.words_changed == 1
+    assert [(one.before, one.after) for one in whole.substitutions] == [("man", "guy")]
+
+
 def test_contrasts_are_no_rewordings():
     rows = [*SUITE, row("k", contrast="monli"), row("k1", "k", "c", "neutral", "A dog.", contrast="monli")]
     assert ow.profile(frame(rows)) == ow.profile(frame(SUITE))
@@ -165,11 +198,15 @@ def test_substitutions_as_a_table(tmp_path):
     ("rows", "options", "error", "said"),
     [
         ([row("a")], {}, BadInput, "the suite: there are no variants to profile; name originals and variants"),
-        (SUITE, {"task": "a-nli"}, BadInput, "the suite: obs1: no such column; there are id, of, how"),
+        (SUITE, {"task": "a-nli"}, BadInput, "the suite, row 1: obs1: no such column; there are id, of, how"),
         (SUITE, {"task": "rte"}, BadInput, "label: found 'entailment'; rte has entailed, not-entailed"),
         (SUITE, {"task": "nil"}, UnknownName, "no task 'nil'"),
         (SUITE, {"out": "list.xlsx"}, BadInput, "cannot write 'list.xlsx'"),
         ([row("a1", "a")], {}, BadInput, "no problem has the id 'a'"),
+        ([row("a"), row("a")], {}, BadInput, "the suite, row 2: id: 'a' occurs twice"),
+        ([row("a"), row("a1", "a", "x", "neutral")], {}, BadInput, "row 2: label: the variant 'a1' says 'neutral' but"),
+        ([row("a", premise=" ")], {}, BadInput, "row 1: premise: found an empty text"),
+        ([row("a", **{"check:x": "maybe"})], {}, BadInput, "check:x: found 'maybe'; a check says true"),
     ],
 )
 def test_complaints(rows, options, error, said):

@@ -71,9 +71,8 @@ def _substitutions(part: Part, title: str, top: int) -> Table:
 def _lengths(part: Part, title: str) -> Table:
     table = _table(f"{title}mean length in words", "label", numbers=("problems", "before", "after", "increase"))
     for one in part.lengths:
-        table.add_row(
-            Text(one.label), f"{one.problems:,}", f"{one.before:.2f}", f"{one.after:.2f}", f"{one.increase:+.1%}"
-        )
+        increase = "–" if one.increase is None else f"{one.increase:+.1%}"
+        table.add_row(Text(one.label), f"{one.problems:,}", f"{one.before:.2f}", f"{one.after:.2f}", increase)
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from ..errors import BadInput, shorten
 from ..problem import Problem
@@ -21,16 +22,22 @@ def changes(variant: Problem, original: Problem) -> list[tuple[str, str]]:
     aligned. An alignment sees "dog" become "domestic dog" as a word added, a generator knows that it replaced one.
     """
     told = variant.extra.get("changes")
-    if not told or told == original.extra.get("changes"):  # the latter came along from an earlier rewording
-        fields = variant.task.fields
-        return [pair for name in fields for pair in substitutions(original.text[name], variant.text[name])]
-    try:
-        listed = json.loads(told) if isinstance(told, str) else told
+    listed = [] if told == original.extra.get("changes") else _listed(told, variant.id)  # else of an earlier rewording
+    if listed:
         # An article follows the word after it, and is no substitution of its own.
-        return [(_said(one["from"]), _said(one["to"])) for one in listed if one.get("pos") != "article"]
+        return [(old, new) for old, new, kind in listed if kind != "article"]
+    fields = variant.task.fields
+    return [pair for name in fields for pair in substitutions(original.text[name], variant.text[name])]
+
+
+def _listed(told: Any, name: str) -> list[tuple[str, str, str]]:
+    """What a generator wrote down: words before, words after, and the part of speech if it is told."""
+    try:
+        listed = json.loads(told.strip() or "null") if isinstance(told, str) else told
+        return [(_said(one["from"]), _said(one["to"]), one.get("pos", "")) for one in listed or []]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         fix = 'give a JSON list of {"field": ..., "from": ..., "to": ...}, or nothing'
-        raise BadInput(f"found {shorten(told)}", where=f"variant {variant.id!r}", field="changes", fix=fix) from error
+        raise BadInput(f"found {shorten(told)}", where=f"variant {name!r}", field="changes", fix=fix) from error
 
 
 def _said(words: str) -> str:

@@ -19,13 +19,16 @@ class Substitution:
 
 @dataclass(frozen=True)
 class Length:
-    """Mean length, in words over all fields, of the problems of a label before and after; `increase` is relative."""
+    """Mean length, in words over all fields, of the problems of a label before and after.
+
+    `increase` is relative; None where there were no words before.
+    """
 
     label: str
     problems: int
     before: float
     after: float
-    increase: float
+    increase: float | None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ is, one with several by their mean.
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -16,9 +17,11 @@ from typing import Any
 import polars as pl
 
 from .. import stages
+from ..datasets.intake import Intake
+from ..datasets.records import Record
 from ..datasets.source import Source
 from ..errors import BadInput
-from ..frames import kept, reworded
+from ..frames import kept, reworded, to_frame
 from ..problem import Task, get_task
 from ..progress import current
 from ..storage import tables
@@ -84,8 +87,8 @@ def _parts(
 ) -> Iterator[tuple[Iterator[pl.DataFrame], Task]]:
     """The suite in parts of whole buckets: checked at the door and spooled to disk, so that memory stays flat."""
     if isinstance(suite, pl.DataFrame):
-        chosen = get_task(task or "nli")
-        yield iter([_whole(suite, chosen)]), chosen
+        intake = Intake(get_task(task or "nli"), columns, labels, skip_bad)
+        yield iter([_checked(suite, intake)]), intake.task
         return
     named = [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
     source = Source([_buckets(name) for name in named], task or _task_of(named), columns, labels, skip_bad)
@@ -99,19 +102,13 @@ def _parts(
         current().done()
 
 
-def _whole(suite: pl.DataFrame, task: Task) -> pl.DataFrame:
-    """A table as the stages make it; what can be missing in one made by hand is filled in."""
-    for name in ("id", "of", *task.fields, "label"):
-        if name not in suite.columns and name not in task.optional:
-            there = ", ".join(suite.columns)
-            raise BadInput(
-                "no such column", where="the suite", field=name, fix=f"there are {there}; choose another task"
-            )
-    if strangers := [label for label in suite["label"].unique().sort() if label not in task.labels]:
-        fix = f"{task.name} has {', '.join(task.labels)}; choose another task"
-        raise BadInput(f"found {strangers[0]!r}", where="the suite", field="label", fix=fix)
-    absent = [pl.lit(None, pl.String).alias(name) for name in ("how", *task.optional) if name not in suite.columns]
-    return suite.with_columns(absent).with_columns(pl.col(name).fill_null("") for name in task.fields)
+def _checked(suite: pl.DataFrame, intake: Intake) -> pl.DataFrame:
+    """A table made by hand is held to the rules of the door, as a file is."""
+    rows = enumerate(suite.iter_rows(named=True), 1)
+    taken = list(intake.rows(Record(f"the suite, row {number}", row) for number, row in rows))
+    if rejected := intake.rejected:
+        warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=5)
+    return to_frame(taken, intake.task)
 
 
 def _buckets(name: str) -> str:

@@ -77,7 +77,8 @@ class Tally:
     def _length(self, label: str, made: _Changes) -> Length:
         before = Fraction(self._sizes[label], self._problems[label])
         after = before + _mean(made.longer, label) / self._problems[label]
-        return Length(label, self._problems[label], float(before), float(after), float(after / before - 1))
+        increase = float(after / before - 1) if before else None
+        return Length(label, self._problems[label], float(before), float(after), increase)
 
     def _artifact(self, corpus: str, label: str, word: str, made: _Changes) -> Artifact:
         before = Fraction(self._found[label, word], self._problems[label])
