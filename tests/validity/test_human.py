@@ -16,6 +16,7 @@ from otherwords.errors import BadInput
 from otherwords.pipes import check_files
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
+from otherwords.validity.ballots import Ballots
 from otherwords.validity.human import _Judges
 
 
@@ -53,17 +54,17 @@ def test_majority_and_unanimity(jsonl):
     ]
 
 
-@pytest.mark.parametrize("said", ["yes", "Y", " TRUE ", True, 1, "1", "valid", "keep", "sound", "ok"])
+@pytest.mark.parametrize("said", ["yes", "Y", " TRUE ", True, 1, "1", "valid", "keep", "sound", "ok", 1.0, "1.0"])
 def test_ways_to_say_yes(jsonl, said):
     assert judged(jsonl(vote("a", said)), "a")[0].keep is True
 
 
-@pytest.mark.parametrize("said", ["no", "N", "False", False, 0, "0", "invalid", "drop", "unsound"])
+@pytest.mark.parametrize("said", ["no", "N", "False", False, 0, "0", "invalid", "drop", "unsound", 0.0, "0.0"])
 def test_ways_to_say_no(jsonl, said):
     assert judged(jsonl(vote("a", said)), "a")[0].keep is False
 
 
-@pytest.mark.parametrize("said", ["maybe", "", None, 0.5, 87, "yes and no"])
+@pytest.mark.parametrize("said", ["maybe", 0.5, 87, "yes and no", "1.5", "inf"])
 def test_anything_else_is_refused(jsonl, said):
     with pytest.raises(
         BadInput, match=r"rows.jsonl, line 1: verdict: found .*; say yes or no .* give least= or above="
@@ -80,6 +81,20 @@ def test_ratings(jsonl):
     assert [v.keep for v in judged(path, "a", "b", "c", options="column=similarity, least=75")] == [True, True, False]
     with pytest.raises(BadInput, match="similarity: found 'high'; give a number"):
         judged(jsonl({"id": "a", "similarity": "high"}), options="column=similarity, least=1")
+    for mark in ("inf", "-Infinity", "1e999"):
+        with pytest.raises(BadInput, match=f"similarity: found '{mark}'; give a number"):
+            judged(jsonl({"id": "a", "similarity": mark}), options="column=similarity, least=1")
+
+
+@pytest.mark.parametrize("nothing", ["", "  ", None, "NA", "nan", "N/A", "None", "<NA>"])
+@pytest.mark.parametrize("options", ["", "least=1"])
+def test_a_blank_verdict_is_none_and_is_told(jsonl, nothing, options):
+    path = jsonl(vote("p1", nothing, annotator="x"), vote("p1", "1", annotator="y"), vote("q1", nothing))
+    assert judged(path, "p1", "q1", options=options) == [Verdict(True, "", 1.0), Verdict(None)]
+    with pytest.warns(UserWarning, match=r"^human.v1\(.*\): 2 verdicts are blank or NA, and count as missing$"):
+        ow.check(ow.load(str(jsonl(*SUITE, name="suite.jsonl"))), [f"human:{path}({options})"])
+    with pytest.raises(BadInput, match="holds no verdicts"):
+        judged(jsonl(vote("a", nothing)), "a", options=options)
 
 
 def test_unjudged_variants_are_kept_in_silence_or_dropped(jsonl):
@@ -88,13 +103,13 @@ def test_unjudged_variants_are_kept_in_silence_or_dropped(jsonl):
     assert judged(path, "b", options="unjudged=drop") == [Verdict(False, "judged by nobody", None)]
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl", "CSV", "Parquet"])
 def test_every_format(tmp_path, ending):
     table = pl.DataFrame({"id": ["a", "a", "7"], "verdict": ["yes", "no", "yes"], "annotator": ["x", "y", "x"]})
     path = tmp_path / f"verdicts.{ending}"
     write = {"csv": table.write_csv, "tsv": lambda p: table.write_csv(p, separator="\t")}
     write |= {"parquet": table.write_parquet, "jsonl": table.write_ndjson}
-    write[ending](path)
+    write[ending.lower()](path)
     assert [verdict.keep for verdict in judged(path, "7", "a")] == [True, False]
 
 
@@ -112,6 +127,7 @@ def test_every_format(tmp_path, ending):
         ([vote("a", "yes")], "least=1, above=1", "a rating has one mark; give least= or above=, not both"),
         ([vote("a", "yes")], "least=much", "least: found 'much'; give a number"),
         ([vote("a", "yes")], "above=true", "above: found True; give a number"),
+        ([vote("a", "yes")], "above=Infinity", "above: found inf; give a number"),
     ],
 )  # fmt: skip
 def test_complaints(jsonl, rows, options, said):
@@ -162,10 +178,12 @@ def test_the_unjudged_have_an_empty_verdict_and_are_asked(jsonl, tmp_path):
 @given(st.lists(st.booleans(), min_size=1))
 def test_unanimity_is_stricter_than_majority(votes):
     said = {
-        rule: next(iter(_Judges({"a": votes}, rule, Verdict(None))([bucket("a")])))
+        rule: next(iter(_Judges(Ballots({"a": votes}), rule, Verdict(None))([bucket("a")])))
         for rule in ("majority", "unanimous")
     }
     assert said["majority"].score == said["unanimous"].score == sum(votes) / len(votes)
     assert said["majority"].keep or not said["unanimous"].keep
-    flipped = next(iter(_Judges({"a": [not vote for vote in votes]}, "majority", Verdict(None))([bucket("a")])))
+    flipped = next(
+        iter(_Judges(Ballots({"a": [not vote for vote in votes]}), "majority", Verdict(None))([bucket("a")]))
+    )
     assert not (flipped.keep and said["majority"].keep)  # at most one side has a majority

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from ..datasets.records import Record
-from ..datasets.source import ENDINGS
-from ..errors import BadInput, shorten
+from ..errors import BadInput
 from ..problem import Bucket, Verdict
-from ..registry import Bound, checks, datasets
+from ..registry import Bound, checks
+from .ballots import Ballots, read_ballots
 
-_YES = frozenset({"yes", "y", "true", "1", "valid", "keep", "sound", "good", "ok"})
-_NO = frozenset({"no", "n", "false", "0", "invalid", "drop", "unsound", "bad"})
 _RULES = ("majority", "unanimous")
 
 
@@ -31,10 +29,11 @@ def human(
 
     `rule` is majority (a tie is none) or unanimous. `column` holds yes or no; or a rating, which is a yes from `least`
     on, or `above` a mark (PaRTE's similarity: above=75). Variants that nobody judged are kept, and nothing is said of
-    them; with `unjudged` set to drop they are dropped. The score is the share of yes.
+    them; with `unjudged` set to drop they are dropped. A cell that is blank, or NA, is no verdict; such are counted and
+    told. The score is the share of yes.
     """
     _refuse_options(rule, least, above, unjudged)
-    return _Judges(_votes(path, column, least, above), rule, Verdict(None) if unjudged == "keep" else _UNSEEN)
+    return _Judges(read_ballots(path, column, least, above), rule, Verdict(None) if unjudged == "keep" else _UNSEEN)
 
 
 _UNSEEN = Verdict(False, "judged by nobody")
@@ -43,13 +42,13 @@ _UNSEEN = Verdict(False, "judged by nobody")
 class _Judges:
     """The check: the votes on every variant that was judged."""
 
-    def __init__(self, votes: dict[str, list[bool]], rule: str, silent: Verdict):
-        self.votes, self.rule, self.silent = votes, rule, silent
+    def __init__(self, ballots: Ballots, rule: str, silent: Verdict):
+        self.ballots, self.rule, self.silent = ballots, rule, silent
 
     def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         for bucket in buckets:
             for variant in bucket.variants:
-                votes = self.votes.get(variant.id)
+                votes = self.ballots.votes.get(variant.id)
                 yield self._verdict(votes) if votes else self.silent
 
     def _verdict(self, votes: list[bool]) -> Verdict:
@@ -63,16 +62,24 @@ class _Judges:
 
 
 def tell_unknown(judges: Iterable[Bound], variants: Iterable[str | Path]) -> None:
-    """Warn of verdicts on variants that are not there. `variants` are all ids, or the parts of a run that hold them.
+    """Warn of verdicts on variants that are not there, and of verdicts that are blank.
 
-    A check sees a shard at a time, so this is called once, when all are judged.
+    `variants` are all ids, or the parts of a run that hold them. A check sees a shard at a time, so this is called
+    once, when all are judged.
     """
-    people = [(one.signature, one.function.votes) for one in judges if isinstance(one.function, _Judges)]
-    known = {name for one in variants for name in _ids(one)} if people else set()
-    for signature, votes in people:
-        if strangers := [name for name in votes if name not in known]:
-            said = f"{len(strangers)} of {len(votes)} judged variants are not in the data, as {strangers[0]!r}"
-            warnings.warn(f"{signature}: {said}", stacklevel=2)
+    people = [(one.title, one.function.ballots) for one in judges if isinstance(one.function, _Judges)]
+    missing = [set(ballots.votes) for _, ballots in people]
+    for one in variants if people else ():
+        names = _ids(one)
+        for strangers in missing:
+            strangers.difference_update(names)
+    for (title, ballots), strangers in zip(people, missing, strict=True):
+        if strangers:
+            first = next(name for name in ballots.votes if name in strangers)
+            said = f"{len(strangers)} of {len(ballots.votes)} judged variants are not in the data, as {first!r}"
+            warnings.warn(f"{title}: {said}", stacklevel=2)
+        if ballots.blank:
+            warnings.warn(f"{title}: {ballots.blank} verdicts are blank or NA, and count as missing", stacklevel=2)
 
 
 def _ids(one: str | Path) -> list[str]:
@@ -91,57 +98,5 @@ def _refuse_options(rule: str, least: float | None, above: float | None, unjudge
     if least is not None and above is not None:
         raise BadInput("a rating has one mark", where="human", fix="give least= or above=, not both")
     for name, mark in (("least", least), ("above", above)):
-        if mark is not None and (isinstance(mark, bool) or not isinstance(mark, (int, float)) or mark != mark):
+        if mark is not None and (isinstance(mark, bool) or not isinstance(mark, (int, float)) or not isfinite(mark)):
             raise BadInput(f"found {mark!r}", where="human", field=name, fix="give a number")
-
-
-def _votes(path: Path, column: str, least: float | None, above: float | None) -> dict[str, list[bool]]:
-    """Read all verdicts; an annotator speaks once on a variant."""
-    votes: dict[str, list[bool]] = {}
-    heard: set[tuple[str, str]] = set()
-    for record in _records(path):
-        name, annotator = _text(record, "id"), _text(record, "annotator")
-        if not name:
-            raise BadInput("found nothing", where=record.where, field="id", fix="name the variant that was judged")
-        if annotator and (name, annotator) in heard:
-            found = f"{annotator!r} judged {name!r} twice"
-            raise BadInput(found, where=record.where, field="annotator", fix="leave one of the two out")
-        heard.add((name, annotator))
-        votes.setdefault(name, []).append(_vote(record, column, least, above))
-    if not votes:
-        raise BadInput("holds no verdicts", where=str(path), fix="give a row for every variant that was judged")
-    return votes
-
-
-def _vote(record: Record, column: str, least: float | None, above: float | None) -> bool:
-    if column not in record.row:
-        there = ", ".join(map(str, record.row))
-        raise BadInput("no such column", where=record.where, field=column, fix=f"there are {there}: say column=...")
-    said = _text(record, column).lower()
-    if least is None and above is None:
-        if said not in _YES | _NO:
-            fix = "say yes or no (true, 1, valid, keep, sound, ...); for a rating give least= or above="
-            raise BadInput(f"found {shorten(record.row[column])}", where=record.where, field=column, fix=fix)
-        return said in _YES
-    try:
-        rating = float(said)
-    except ValueError:
-        rating = float("nan")
-    if rating != rating:
-        raise BadInput(f"found {shorten(record.row[column])}", where=record.where, field=column, fix="give a number")
-    return rating >= least if least is not None else rating > above  # type: ignore[operator]
-
-
-def _records(path: Path) -> Iterator[Record]:
-    kind = ENDINGS.get(path.suffix)
-    if kind is None:
-        raise BadInput("has a format unknown here", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
-    for record in datasets.make(f"{kind}:{path}").function():
-        if record.error:
-            raise BadInput(record.error, where=record.where, fix="repair the row, or leave it out")
-        yield record
-
-
-def _text(record: Record, name: str) -> str:
-    value = record.row.get(name)
-    return "" if value is None else str(value).strip()
