@@ -192,6 +192,19 @@ def test_a_model_without_contrasts_is_told():
 # The mark.
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\t "])
+def test_a_blank_mark_is_none(blank):
+    """Nor is a bucket marked in part where some cells are blank and others empty, or a name has a space too many."""
+    rewordings = table([("x", None, "e", "e"), ("x", "x1", "e", "n"), ("x", "x2", "e", "e")], None)
+    spaced = rewordings.with_columns(contrast=pl.Series([blank, None, blank]))
+    assert values(spaced, ["flip_rate"]) == values(rewordings, ["flip_rate"])
+    with pytest.raises(Unmeasurable, match="there are no contrasts"):
+        score(spaced, ["sensitivity"])
+    two = table(HAND).with_columns(contrast=pl.Series([f"hand{blank}", *["hand"] * (len(HAND) - 1)]))
+    named = score(two, ["sensitivity"], by=["contrast"], replicates=20)
+    assert {one.group for one in named} == {None, "contrast=hand"}
+
+
 @pytest.mark.parametrize(
     ("mark", "complaint"),
     [

@@ -41,7 +41,7 @@ def parts(answers: pl.DataFrame, where: Place) -> Iterator[tuple[Part, pl.DataFr
     """
     contrast, control = is_contrast(answers), is_control(answers)
     _refuse_wrong_marks(answers, where)
-    marks = [pl.col(name).cast(pl.String).replace("", None) for name in _NAMES if name in answers.columns]
+    marks = [_stripped(name).replace("", None) for name in _NAMES if name in answers.columns]
     answers = answers.with_columns(marks)  # an empty name is none, and makes no group
     chosen = {"rewordings": ~contrast, "contrasts": contrast, "controls": np.zeros_like(control)}
     if control.any() and not are_alone(answers):
@@ -76,7 +76,12 @@ def _is_marked(table: pl.DataFrame, column: str) -> Array:
     if table[column].dtype not in (pl.String, pl.Categorical, pl.Enum):
         fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it says something else"
         raise BadInput(f"found {table[column].dtype}, not text", field=column, fix=fix)
-    return np.asarray(table[column].cast(pl.String).fill_null("") != "")
+    return np.asarray(table.select(_stripped(column).fill_null("") != "").to_series())
+
+
+def _stripped(column: str) -> pl.Expr:
+    """A mark as the door reads it: a blank is none."""
+    return pl.col(column).cast(pl.String).str.strip_chars()
 
 
 def _company(answers: pl.DataFrame, control: Array) -> Array:
@@ -90,7 +95,7 @@ def is_mixed(answers: pl.DataFrame) -> Array:
     """Which rows are in a bucket that is marked as a contrast in part; a bucket is one model's."""
     if CONTRAST not in answers.columns:
         return np.zeros(answers.height, dtype=bool)
-    suites = pl.col(CONTRAST).cast(pl.String).fill_null("").n_unique().over(_key(answers))
+    suites = _stripped(CONTRAST).fill_null("").n_unique().over(_key(answers))
     return np.asarray(answers.select(suites > 1).to_series())
 
 
