@@ -29,13 +29,15 @@ def test_groups_are_buckets(saved, take):
     dicts = [{"premise": "P.", "hypothesis": "H."}, {"premise": "P!", "hypothesis": "H."}]
     suite = {"synonyms": INV, "marks": {"type": "inv", "data": [dicts], "labels": [2]}}
     rows, _ = take(f"checklist:{saved(suite)}{LABELS}", "nli")
-    assert [(r["id"], r["of"], r["how"], r["premise"], r["hypothesis"], r["label"]) for r in rows] == [
-        ("1", None, None, "A dog runs.", "It moves.", "entailment"),
-        ("1~checklist.1", "1", "checklist", "A hound runs.", "It moves.", "entailment"),
-        ("1~checklist.2", "1", "checklist", "A dog runs.", "It is in motion.", "entailment"),
-        ("3", None, None, "P.", "H.", "neutral"),
-        ("3~checklist.3", "3", "checklist", "P!", "H.", "neutral"),
+    dogs, marks = rows[0]["id"], rows[3]["id"]
+    assert [(r["of"], r["how"], r["premise"], r["hypothesis"], r["label"]) for r in rows] == [
+        (None, None, "A dog runs.", "It moves.", "entailment"),
+        (dogs, "checklist", "A hound runs.", "It moves.", "entailment"),
+        (dogs, "checklist", "A dog runs.", "It is in motion.", "entailment"),
+        (None, None, "P.", "H.", "neutral"),
+        (marks, "checklist", "P!", "H.", "neutral"),
     ]
+    assert [row["id"].rpartition("~checklist.")[0] for row in rows] == ["", dogs, dogs, "", marks]
     assert (rows[1]["test"], rows[1]["capability"], rows[4]["test"]) == ("synonyms", "Vocabulary", "marks")
 
 
@@ -51,7 +53,13 @@ def test_what_is_no_rewording_is_counted(saved, take):
     )
     with pytest.warns(UserWarning, match=expected):
         rows, _ = take(f"checklist:{saved(suite)}{LABELS}", "nli")
-    assert [row["of"] for row in rows] == [None, "1", "1"]
+    assert [row["of"] for row in rows] == [None, rows[0]["id"], rows[0]["id"]]
+
+
+def test_labels_are_compared_whatever_their_writing(saved, take):
+    suite = {"synonyms": {**INV, "labels": [["Neutral", "neutral", "NEUTRAL "]]}, "again": {**INV, "labels": "neutral"}}
+    rows, _ = take(f"checklist:{saved(suite)}", "nli")
+    assert [row["label"] for row in rows] == ["neutral"] * 5  # one original, four variants
 
 
 def test_without_labels_it_is_no_data_set(saved):

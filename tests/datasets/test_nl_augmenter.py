@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -28,17 +29,35 @@ def cases(tmp_path):
 def test_pairs_are_a_suite(cases, take):
     two = {**CASE, "outputs": [OTHER, {**PAIR, "sentence2": "It is back. “Zoë”"}]}
     rows, _ = take(f'nl_augmenter:{cases(two)}(labels=["neutral", "entailment"])', "nli")
+    name = rows[0]["id"]
+    assert re.fullmatch("[0-9a-f]{16}", name)
     assert [(r["id"], r["of"], r["premise"], r["hypothesis"], r["label"]) for r in rows] == [
-        ("1", None, PAIR["sentence1"], PAIR["sentence2"], "entailment"),
-        ("1~nl_augmenter.1", "1", OTHER["sentence1"], PAIR["sentence2"], "entailment"),
-        ("1~nl_augmenter.2", "1", PAIR["sentence1"], "It is back. “Zoë”", "entailment"),
+        (name, None, PAIR["sentence1"], PAIR["sentence2"], "entailment"),
+        (rows[1]["id"], name, OTHER["sentence1"], PAIR["sentence2"], "entailment"),
+        (rows[2]["id"], name, PAIR["sentence1"], "It is back. “Zoë”", "entailment"),
     ]
     assert (rows[1]["transformation"], rows[1]["args"]) == ("Tenses", '{"n": 2}')
 
 
 def test_ids_are_kept(cases, take):
     rows, _ = take(f'nl_augmenter:{cases({**CASE, "id": 7})}(labels=["neutral", "entailment"])', "nli")
-    assert [(row["id"], row["of"]) for row in rows] == [("7", None), ("7~nl_augmenter.1", "7")]
+    assert [row["of"] for row in rows] == [None, "7"]
+    assert re.fullmatch(r"7~nl_augmenter\.[0-9a-f]{8}\.1", rows[1]["id"])
+
+
+def test_some_cases_have_ids_and_some_have_none(cases, take):
+    """The first case without an id was once called 1, which may be the id of another."""
+    other = {"sentence1": "It rains.", "sentence2": "It is wet.", "target": "1"}
+    plain = {"class": "T", "inputs": other, "outputs": [{**other, "sentence1": "It pours."}]}
+    rows, _ = take(f'nl_augmenter:{cases(plain, {**CASE, "id": 1})}(labels=["neutral", "entailment"])', "nli")
+    assert [row["of"] is None for row in rows] == [True, False, True, False]
+    assert rows[2]["id"] == "1"
+
+
+def test_targets_are_compared_whatever_their_writing(cases, take):
+    pair, other = ({**texts, "target": said} for texts, said in ((PAIR, "Entailment"), (OTHER, "entailment ")))
+    rows, _ = take(f"nl_augmenter:{cases({**CASE, 'inputs': pair, 'outputs': [other]})}", "nli")
+    assert [row["label"] for row in rows] == ["entailment"] * 2
 
 
 def test_another_target_is_no_rewording(cases, take):
@@ -47,7 +66,7 @@ def test_another_target_is_no_rewording(cases, take):
     expected = r"3 of 4 entries are no variants: 1 by a filter, 1 unchanged, 1 with another target"
     with pytest.warns(UserWarning, match=expected):
         rows, _ = take(f'nl_augmenter:{path}(labels=["neutral", "entailment"])', "nli")
-    assert [row["of"] for row in rows] == [None, "1"]
+    assert [row["of"] for row in rows] == [None, rows[0]["id"]]
 
 
 def test_one_sentence_alone_is_no_problem(cases):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+from hashlib import sha256
 
 import pytest
 
@@ -40,17 +42,26 @@ def log(tmp_path):
     return write
 
 
+def digest_of(premise, hypothesis):
+    """Names of originals, worked out from what is said of them: SHA-256 of the texts as JSON."""
+    key = json.dumps([["hypothesis", hypothesis], ["premise", premise]])
+    return sha256(json.dumps([key]).encode()).hexdigest()[:16]
+
+
+DOG_ID = digest_of("A dog runs.", "It moves.")
 DOG = attack(marked("A [[dog]] runs.", "It [[moves]]."), marked("A [[hound]] runs.", "It [[is in motion]]."))
 WET = attack(marked("It rains.", "It is [[dry]]."), marked("It rains.", "It is [[arid]]."), 0.0, "Failed")
 
 
 def test_originals_and_variants(log, take):
-    rows, _ = take(f"textattack:{log(DOG, WET)}{LABELS}", "nli")
+    path = log(DOG, WET)
+    tag, wet = sha256(path.read_bytes()).hexdigest()[:8], digest_of("It rains.", "It is dry.")
+    rows, _ = take(f"textattack:{path}{LABELS}", "nli")
     assert [(r["id"], r["of"], r["how"], r["premise"], r["hypothesis"], r["label"]) for r in rows] == [
-        ("1", None, None, "A dog runs.", "It moves.", "entailment"),
-        ("1~textattack.1", "1", "textattack", "A hound runs.", "It is in motion.", "entailment"),
-        ("2", None, None, "It rains.", "It is dry.", "contradiction"),
-        ("2~textattack.2", "2", "textattack", "It rains.", "It is arid.", "contradiction"),
+        (DOG_ID, None, None, "A dog runs.", "It moves.", "entailment"),
+        (f"{DOG_ID}~textattack.{tag}.1", DOG_ID, "textattack", "A hound runs.", "It is in motion.", "entailment"),
+        (wet, None, None, "It rains.", "It is dry.", "contradiction"),
+        (f"{wet}~textattack.{tag}.2", wet, "textattack", "It rains.", "It is arid.", "contradiction"),
     ]
     assert (rows[3]["result_type"], rows[3]["num_queries"]) == ("Failed", "23.0")
     assert "result_type" not in rows[2]
@@ -63,13 +74,14 @@ def test_skipped_and_unchanged_rows_leave_their_original(log, take):
     )
     with pytest.warns(UserWarning, match=r"attack\.csv: 2 of 3 entries are no variants: 1 skipped, 1 unchanged"):
         rows, _ = take(f"textattack:{path}{LABELS}", "nli")
-    assert [row["of"] for row in rows] == [None, "1", None, None]
+    assert [row["of"] for row in rows] == [None, DOG_ID, None, None]
 
 
 def test_two_attacks_on_one_problem_share_a_bucket(log, take):
     other = attack(marked("A dog runs.", "It moves."), marked("A dog runs.", "It stirs."))
     rows, _ = take(f"textattack:{log(DOG, other)}{LABELS}", "nli")
-    assert [(row["id"], row["of"]) for row in rows] == [("1", None), ("1~textattack.1", "1"), ("1~textattack.2", "1")]
+    assert [row["of"] for row in rows] == [None, DOG_ID, DOG_ID]
+    assert [row["id"].rpartition(".")[2] for row in rows[1:]] == ["1", "2"]
     contrary = attack(marked("A dog runs.", "It moves."), marked("A dog runs.", "It stirs."), 0.0)
     _, intake = take(f"textattack:{log(DOG, contrary)}{LABELS}", "nli", skip_bad=True)
     assert "says '0', an earlier mention of the same problem says '1'" in intake.rejected[0]["reason"]
@@ -101,6 +113,60 @@ def test_numbers_have_no_names_of_their_own(log):
 )
 def test_texts_come_apart_as_they_were_joined(text, premise, hypothesis):
     assert fields(text) == {"premise": premise, "hypothesis": hypothesis}
+
+
+HTML_PAIR = f"{HTML % 'Premise'}: A fire.<SPLIT>Premise: out.<SPLIT>{HTML % 'Hypothesis'}: It."
+
+
+@pytest.mark.parametrize(
+    ("text", "premise"),
+    [
+        (
+            marked("A fire broke out.<SPLIT>Update: it is under control.", "It."),
+            "A fire broke out.\nUpdate: it is under control.",
+        ),
+        (marked("A fire.\nPremise: zzz", "It."), "A fire.\nPremise: zzz"),
+        (HTML_PAIR, "A fire.\nPremise: out."),
+    ],
+)
+def test_a_name_without_marks_among_marked_ones_is_text(text, premise):
+    assert fields(text) == {"premise": premise, "hypothesis": "It."}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Premise: A fire.<SPLIT>Premise: zzz<SPLIT>Hypothesis: It.", r"found Premise: twice, and a text may hold one"),
+        (marked("A.<SPLIT>[[[[Premise]]]]: B.", "C."), r"found Premise: twice"),
+        (marked("A.", "B.<SPLIT>[[[[Sentence1]]]]: C."), r"found Premise: twice"),  # GLUE's name for it
+        (
+            "Premise: A fire.<SPLIT>Update: it is out.<SPLIT>Hypothesis: It.",
+            r"found premise, update, hypothesis: no task has them in this order, .*; log with --csv-coloring-st",
+        ),
+    ],
+)
+def test_names_of_which_one_may_be_text_are_refused_on_their_row(log, take, text, message):
+    row = attack(text, text.replace("fire", "blaze"))
+    with pytest.raises(BadInput, match=rf"line 2: original_text: {message}"):
+        take(f"textattack:{log(row)}{LABELS}", "nli")
+    assert len(take(f"textattack:{log(row, DOG)}{LABELS}", "nli", skip_bad=True)[0]) == 2
+
+
+def test_text_before_the_first_name_is_not_cut_off():
+    assert fields("A film.<SPLIT>Premise: P.<SPLIT>Hypothesis: H.") == {}
+    assert fields("A film.\n[[[[Premise]]]]: P.<SPLIT>[[[[Hypothesis]]]]: H.") == {}
+
+
+def test_two_logs_are_read_together(log):
+    one, two = log(DOG, name="one.csv"), log(WET, name="two.csv")
+    assert ow.load(f"textattack:{one}{LABELS}", f"textattack:{two}{LABELS}").height == 4
+    # Attacks on the same problem meet in its bucket; that it comes twice is told.
+    two = log(WET, attack(DOG[0], DOG[1].replace("hound", "pup")), name="two.csv")
+    with pytest.raises(BadInput, match=rf"two\.csv, line 3: id: '{DOG_ID}' occurs twice"):
+        ow.load(f"textattack:{one}{LABELS}", f"textattack:{two}{LABELS}")
+    with pytest.warns(UserWarning, match=r"left out 1 rows"):
+        suite = ow.load(f"textattack:{one}{LABELS}", f"textattack:{two}{LABELS}", skip_bad=True)
+    assert suite.filter(suite["of"] == DOG_ID)["premise"].to_list() == ["A hound runs.", "A pup runs."]
 
 
 def test_other_tasks_name_their_own_fields():

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import BadInput
 from ..registry import datasets
 from .records import Dataset
-from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, suite
+from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, same_label, suite
 
 #: How a suite gets out of CheckList; its own exports keep less: to_raw_file no groups, to_dict no types and labels.
 EXPORT = (
@@ -84,7 +84,7 @@ def _group(where: str, group: Any, labels: Any, extra: dict[str, Any]) -> Iterat
         yield Rewording(where, examples[0], {}, extra, said[0], reason="without a perturbation")
     else:
         for number, (texts, label) in enumerate(zip(examples[1:], said[1:], strict=True), 2):
-            reason = "" if label == said[0] else "with another label"
+            reason = "" if same_label(label, said[0]) else "with another label"
             yield Rewording(f"{where}, example {number}", examples[0], texts, extra, said[0], reason=reason)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import BadInput, shorten
 from ..registry import datasets
 from .records import Dataset
-from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, suite
+from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, same_label, suite
 
 #: Keys of inputs that are no texts to reword; a single sentence has no field of its own.
 _NO_TEXT = frozenset({"id", "target", "label"})
@@ -68,7 +68,7 @@ def _rewording(where: str, case: dict[str, Any], inputs: dict[str, Any], output:
     if not reworded or not reworded.keys() <= original.keys():
         found = ", ".join(output) if isinstance(output, dict) else shorten(output)
         error = f"found {found} where inputs have {', '.join(inputs)}"
-    elif plain_label(output.get("target", output.get("label"))) not in (None, label):
+    elif (said := plain_label(output.get("target", output.get("label")))) is not None and not same_label(said, label):
         reason = "with another target"
     return Rewording(where, original, reworded, extra, label, of, reason, error)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
+from ..problem import plain
+from ..storage.files import digest, fingerprint
 from .records import Record
 
 #: What GLUE, and the tools that read it, call the two sentences.
@@ -35,13 +37,18 @@ class Rewording(NamedTuple):
 
 
 def suite(rewordings: Iterable[Rewording], how: str, path: Path) -> Iterator[Record]:
-    """Rewordings as whole buckets: every original once, with its variants, and a word on what is no variant."""
-    seen: dict[str, tuple[str, str | None]] = {}
+    """Rewordings as whole buckets: every original once, with its variants, and a word on what is no variant.
+
+    An original without an id is named by a digest of its texts, and a variant after the file's content, so that several
+    files can be read together.
+    """
+    seen: dict[str, tuple[str, str | None]] = {}  # by digest: the texts themselves would fill the memory
+    source = f"{how}.{fingerprint(path)[:8]}" if path.is_file() else how
     for number, one in enumerate(told(rewordings, path), 1):
         if not one.original and not one.error:
             continue
-        key = text_key(one.original)
-        name, label = seen.get(key, (one.of or str(number), one.label))
+        key = digest(text_key(one.original))[:16]
+        name, label = seen.get(key, (one.of or key, one.label))
         if error := one.error or _unfit(one, label):
             yield Record(one.where, {**one.extra, **one.original}, error)
             continue
@@ -49,7 +56,7 @@ def suite(rewordings: Iterable[Rewording], how: str, path: Path) -> Iterator[Rec
             seen[key] = (name, label)
             yield Record(one.where, {**one.original, "id": name, "label": label})
         if not one.reason:
-            known = {"id": f"{name}~{how}.{number}", "of": name, "how": how, "label": label}
+            known = {"id": f"{name}~{source}.{number}", "of": name, "how": how, "label": label}
             yield Record(one.where, {**one.extra, **one.original, **one.reworded, **known})
 
 
@@ -100,6 +107,15 @@ def plain_label(value: Any) -> str | None:
     return re.sub(r"\A(-?\d+)\.0+\Z", r"\1", text) or None
 
 
+def same_label(one: str | None, other: str | None) -> bool:
+    """Whether two labels are one, however they are written; none is no other's.
+
+    >>> same_label("Not_Entailment", "not-entailment"), same_label(None, "neutral"), same_label(None, None)
+    (True, False, True)
+    """
+    return plain(one or "") == plain(other or "")
+
+
 def numbered(labels: Any, where: str) -> tuple[tuple[str, str], ...]:
     """Labels by their numbers: what 0, 1 and 2 stand for differs from model to model."""
     if not isinstance(labels, (list, tuple)):
@@ -114,6 +130,6 @@ def _unfit(one: Rewording, label: str | None) -> str:
         return "one sentence alone is no problem: give your problems as data, and this file as --with recorded:FILE"
     if one.label is None:
         return "no label: give your problems as data, and this file as --with recorded:FILE"
-    if one.label != label:
+    if not same_label(one.label, label):
         return f"says {one.label!r}, an earlier mention of the same problem says {label!r}"
     return ""
