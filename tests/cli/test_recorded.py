@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -26,7 +27,10 @@ def test_an_attack_is_data(cli, place):
     done = cli("run", "--data", "textattack:attack.csv", *labels, *MODEL, "-o", "run")
     assert "attack.csv: 1 of 2 entries are no variants: 1 skipped" in done.stderr
     answers = pl.read_parquet(place / "run" / "answers" / "**" / "*.parquet")
-    assert answers.sort("bucket", "variant")["variant"].to_list() == [None, "1~textattack.1", None]
+    (variant,) = answers["variant"].drop_nulls()
+    (original,) = answers.filter(pl.col("variant") == variant)["bucket"]
+    assert re.fullmatch(rf"{original}~textattack\.[0-9a-f]{{8}}\.1", variant)
+    assert answers.height == 3
 
 
 def test_an_attack_goes_with_ones_own_problems(cli, place):
@@ -38,3 +42,33 @@ def test_an_attack_goes_with_ones_own_problems(cli, place):
     assert (variant["of"], variant["premise"], variant["hypothesis"]) == ("mine", "A hound runs.", "It  moves.")
     assert (variant["topic"], variant["result_type"]) == ("dogs", "Successful")
     assert variant["how"].startswith("recorded.v1(path=attack.csv#")
+
+
+def test_rows_that_repeat_their_original_are_told_and_left_out(cli, place):
+    own = {"id": "p", "premise": "A dog.", "hypothesis": "It.", "label": "neutral"}
+    (place / "own.jsonl").write_text(json.dumps(own) + "\n")
+    texts = ("A dog.", "A  dog.", "A hound.")
+    (place / "r.jsonl").write_text("".join(json.dumps({"of": "p", "premise": text}) + "\n" for text in texts))
+    done = cli("vary", "own.jsonl", "-w", "recorded:r.jsonl")
+    assert [json.loads(line)["premise"] for line in done.stdout.splitlines()] == ["A hound."]
+    assert "r.jsonl: 2 rows on the first 1 problems are no variants: 2 unchanged" in done.stderr
+    assert "1 variants" in done.stderr
+
+
+@pytest.mark.parametrize("mark", ["contrast", "control"])
+def test_marks_in_a_recorded_file_are_refused_before_any_work(cli, place, mark):
+    own = {"id": "p", "premise": "A dog.", "hypothesis": "It.", "label": "neutral"}
+    (place / "own.jsonl").write_text(json.dumps(own) + "\n")
+    (place / "r.jsonl").write_text(json.dumps({"of": "p", "premise": "A cat.", mark: "mine"}) + "\n")
+    refused = cli("run", "--data", "own.jsonl", "-w", "recorded:r.jsonl", *MODEL, "-o", "run", rc=2).stderr
+    assert f"r.jsonl, line 1: {mark}: found 'mine'; a recorded row is a rewording" in refused
+    assert not list((place / "run").rglob("*.parquet"))
+
+
+def test_logs_of_two_attacks_are_one_data_set(cli, place):
+    (place / "one.csv").write_text(LOG)
+    (place / "two.csv").write_text(LOG.replace("dog", "cat").replace("hound", "feline").replace("rains", "snows"))
+    labels = ("--label", "0=contradiction", "--label", "1=entailment")
+    both = ("--data", "textattack:one.csv", "--data", "textattack:two.csv")
+    cli("run", *both, *labels, *MODEL, "-o", "run")
+    assert pl.read_parquet(place / "run" / "answers" / "**" / "*.parquet").height == 6

@@ -96,6 +96,18 @@ def buckets() -> str:
     return json.dumps({"anli.test.7": [{**changed, "original_example": original}]})
 
 
+def repeating(folder: Path) -> str:
+    """The bundled rewordings, and rows that say what their original says, as people's files have them."""
+    from otherwords.datasets.source import load
+    from otherwords.variants.recorded import EVERYDAY
+
+    one = load("everyday(split=all)").row(0, named=True)
+    same = {"of": one["id"], "premise": one["premise"]}
+    spaced = {"of": one["id"], "hypothesis": one["hypothesis"].replace(" ", "  ")}
+    text = EVERYDAY.read_text(encoding="utf-8") + lines(same, spaced)
+    return file("recorded repeating.jsonl", text)(folder)
+
+
 def tiny_onnx(folder: Path) -> str:
     pytest.importorskip("onnx")
     return f"onnx:{_module('test_onnx').save(folder / 'tiny')}"
@@ -196,7 +208,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     "generators": {
         "identity.v1": plain("identity"),
         "contractions.v1": plain("contractions"),
-        "recorded.v1": plain("recorded"),
+        "recorded.v1": repeating,
         "scramble.v1": plain("scramble"),
         "wordnet.v1": plain("wordnet(pos=all)"),
         "wordnet-ie.v1": file(

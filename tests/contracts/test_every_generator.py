@@ -14,6 +14,7 @@ from otherwords.problem import TASKS, Problem, Variant
 from otherwords.storage.files import seed_for
 
 KIND = "generators"
+pytestmark = pytest.mark.filterwarnings("ignore:.*are no variants. . unchanged")  # which the sample of `recorded` has
 #: Generators that repeat the original on purpose.
 UNCHANGED = {"identity.v1"}
 
@@ -35,6 +36,11 @@ def vary(bound):
         return list(bound.function(some, [seed_for(1, bound.signature, problem.id) for problem in some]))
 
     return made
+
+
+def words(problem: Problem) -> dict[str, list[str]]:
+    """The texts, white space apart."""
+    return {name: text.split() for name, text in problem.text.items()}
 
 
 def by_original(variants: list[Variant]) -> dict[str, list[Variant]]:
@@ -64,7 +70,7 @@ def test_only_the_wording_changes(vary):
 
 def test_it_says_something_else(plugin, vary):
     originals = {problem.id: problem for problem in sample()}
-    same = [variant for variant in vary(sample()) if variant.text == originals[variant.of].text]
+    same = [v for v in vary(sample()) if words(v) == words(originals[v.of])]
     assert (len(same) > 0) is (plugin[1] in UNCHANGED)
 
 

@@ -83,6 +83,36 @@ def test_what_is_no_variant_is_told(file):
         assert vary(f"recorded:{path}", problem({"premise": "P.", "hypothesis": "H."})) == []
 
 
+def test_another_tools_label_must_be_the_problems_if_it_is_one_of_the_tasks(file):
+    pair = {"sentence1": DOG["premise"], "sentence2": DOG["hypothesis"]}
+    labels = ("Entailment ", "contradiction", "1", None)
+    cases = [
+        {"class": f"{label}", "inputs": {**pair, "target": label}, "outputs": [{**pair, "sentence1": "A hound runs."}]}
+        for label in labels
+    ]
+    made = generators.make(f"recorded:{file('test.json', {'test_cases': cases})}").function
+    with pytest.warns(
+        UserWarning, match=r"test\.json: 1 rows on the first 1 problems are no variants: 1 with another l"
+    ):
+        found = list(made([problem()], [0]))
+    assert [variant.extra["transformation"] for variant in found] == ["Entailment ", "1", "None"]
+    assert {variant.label for variant in found} == {"entailment"}
+    assert made.unmatched(1) == 0  # it found its problem, and was told of
+
+
+def test_what_repeats_the_problem_it_is_matched_to_by_id_is_no_variant(file):
+    case = {"id": "p", "inputs": {"premise": "cut"}, "outputs": [{"premise": "A dog  runs."}]}
+    with pytest.warns(UserWarning, match="1 rows on the first 1 problems are no variants: 1 unchanged"):
+        assert vary(f"recorded:{file('test.json', {'test_cases': [case]})}", problem()) == []
+
+
+def test_marks_of_contrasts_are_refused_in_other_tools_files_too(file):
+    head = HEADER.replace("\n", ',"contrast"\n')
+    row = line(("P.", "H."), ("P!", "H.")).rstrip() + ',"med"\n'
+    with pytest.raises(BadInput, match=r"attack\.csv, line 2: contrast: found 'med'; a recorded row is a rewording"):
+        generators.make(f"recorded:{file('attack.csv', head + row)}")
+
+
 def test_every_problem_of_the_same_text_gets_the_variant(attack):
     assert [variant.of for variant in vary(f"recorded:{attack}", problem(), problem(name="twin"))] == ["p", "twin"]
 

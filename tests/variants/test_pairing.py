@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -111,7 +112,7 @@ def test_a_repeated_original_is_no_rewording(jsonl):
     assert (made.text["hyp1"], made.text["hyp2"]) == ("A1", "B1")
 
 
-@pytest.mark.parametrize("column", ["annotator", "generator"])
+@pytest.mark.parametrize("column", ["annotator", "generator", "transformation", "test"])
 def test_other_names_for_who_wrote_it(jsonl, column):
     rows = [{"of": "s", "hyp1": "A1", column: 7}, {"of": "s", "hyp2": "B1", column: 7}]
     assert len(vary(jsonl(*rows))) == 1
@@ -119,6 +120,44 @@ def test_other_names_for_who_wrote_it(jsonl, column):
     assert len(vary(jsonl(*rows), options=", pair=none")) == 2
     with pytest.raises(BadInput, match=r"a rewording of 's': hand: found nothing; fill it in, or .* with pair=none"):
         vary(jsonl(*rows), options=", pair=hand")
+
+
+def test_a_worker_is_no_generator_of_the_same_name(jsonl):
+    made = vary(jsonl({"of": "s", "hyp1": "A1", "worker": "7"}, {"of": "s", "hyp2": "B1", "generator": "7"}))
+    assert [(v.text["hyp1"], v.text["hyp2"]) for v in made] == [(TEXTS["hyp1"], "B1"), ("A1", TEXTS["hyp2"])]
+
+
+def test_a_row_that_rewords_the_context_is_whole(jsonl):
+    """Pairing would lose the context's rewording, or give it to a hypothesis that was not written for it."""
+    made = vary(jsonl(half("hyp1", "A1", obs1="It poured."), half("hyp2", "B1"), half("hyp1", "A2")))
+    assert [(v.text["obs1"], v.text["hyp1"], v.text["hyp2"]) for v in made] == [
+        ("It poured.", "A1", TEXTS["hyp2"]),
+        ("It rained.", "A2", "B1"),
+    ]
+
+
+def test_white_space_is_no_rewording_of_a_target(jsonl):
+    rows = [half("hyp1", "A1", hyp2=" She had  none."), half("hyp2", "B1", obs1="It\nrained.")]
+    (made,) = vary(jsonl(*rows))
+    assert (made.text["obs1"], made.text["hyp1"], made.text["hyp2"]) == ("It rained.", "A1", "B1")
+    with pytest.warns(UserWarning, match="1 unchanged"):
+        assert [v.text["hyp1"] for v in vary(jsonl(half("hyp1", "She  had an umbrella."), half("hyp1", "A1")))] == [
+            "A1"
+        ]
+
+
+def test_what_one_transformation_made_is_paired(tmp_path):
+    """NL-Augmenter knows sentences, not hypotheses: its outputs on either are paired within the transformation."""
+    made = {"Slang": ("A brolly.", "Zilch."), "Long": ("An umbrella was hers.", "There was none.")}
+    cases = [
+        {"class": name, "inputs": {"sentence": TEXTS[target]}, "outputs": [{"sentence": text}]}
+        for name, texts in made.items()
+        for target, text in zip(("hyp1", "hyp2"), texts, strict=True)
+    ]
+    (tmp_path / "test.json").write_text(json.dumps({"test_cases": cases}))
+    found = vary(tmp_path / "test.json")
+    assert {v.extra["transformation"]: (v.text["hyp1"], v.text["hyp2"]) for v in found} == made
+    assert len(found) == 2
 
 
 def test_the_seed_decides_and_the_order_does_not(jsonl):

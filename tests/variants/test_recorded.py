@@ -134,3 +134,36 @@ def test_an_empty_text_in_json_is_what_it_says(jsonl):
     """In a table an empty cell is a field that the row lacks; JSON can leave it out, so there it is an empty text."""
     (variant,) = vary(jsonl({"of": "o1", "premise": ""}))
     assert variant.text["premise"] == ""
+
+
+def test_what_changes_white_space_alone_is_no_variant(jsonl):
+    same = [{"of": "o1", "premise": "P."}, {"of": "o1", "premise": " P.\n", "hypothesis": "H."}]
+    path = jsonl(*same, {"of": "o1", "premise": "P!"}, {"of": "o1", "premise": "P!"}, {"of": "0", "hypothesis": "H."})
+    expected = r"rows\.jsonl: 3 rows on the first 2 problems are no variants: 3 unchanged"
+    with pytest.warns(UserWarning, match=expected):
+        made = vary(path, ONE, TWO)
+    # Two equal rows both stay: the check `surface` drops one, and says so.
+    assert [(variant.of, variant.text["premise"]) for variant in made] == [("o1", "P!"), ("o1", "P!")]
+
+
+def test_it_is_told_once_and_counted_on(jsonl):
+    generator = generators.make(f"recorded:{jsonl({'of': 'o1', 'premise': 'P.'})}").function
+    with pytest.warns(UserWarning, match="1 rows on the first 1 problems"):
+        list(generator([ONE], [0]))
+    assert list(generator([ONE], [0])) == []  # warnings are errors here, and there is none
+    assert generator.left_out == {"unchanged": 2}
+
+
+@pytest.mark.parametrize("mark", ["contrast", "control"])
+@pytest.mark.parametrize("value", ["med", True, 0])
+def test_a_rewording_is_neither_contrast_nor_control(jsonl, mark, value):
+    path = jsonl({"of": "o1", "premise": "P!"}, {"of": "elsewhere", "premise": "P!", mark: value})
+    expected = rf"rows\.jsonl, line 2: {mark}: found {value!r}; a recorded row is a rewording: .*as data \(--data\)"
+    with pytest.raises(BadInput, match=expected):
+        generators.make(f"recorded:{path}")
+
+
+@pytest.mark.parametrize("blank", ["", "  ", None])
+def test_a_blank_mark_is_none(jsonl, blank):
+    (variant,) = vary(jsonl({"of": "o1", "premise": "P!", "contrast": blank, "control": blank}))
+    assert variant.extra == {"topic": "t"}

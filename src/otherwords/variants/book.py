@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..datasets.records import Record
 from ..datasets.rewordings import Rewording, text_key, told
 from ..datasets.source import ENDINGS
-from ..errors import BadInput
+from ..errors import BadInput, shorten
 from ..problem import Problem
 from ..registry import datasets
 from ..storage.files import fingerprint
@@ -19,6 +19,8 @@ from ..storage.scratch import Scratch
 from .formats import NATIVE, READERS, recognised
 
 Entry = tuple[str, str, str]
+#: Columns that say that a variant is no rewording, which a recorded one is.
+_MARKS = ("contrast", "control")
 
 
 class Found(NamedTuple):
@@ -73,7 +75,9 @@ class Book:
             if one.error:
                 raise BadInput(one.error, where=one.where, fix="repair the entry, or leave it out")
             if not one.reason:
-                yield self._entry(one), one.where, json.dumps({**one.extra, **one.reworded}, default=str)
+                label = {} if one.label is None else {"label": one.label}
+                row = _unmarked({**one.extra, **one.reworded, **label}, one.where)
+                yield self._entry(one), one.where, json.dumps(row, default=str)
 
     def _entry(self, one: Rewording) -> str:
         if one.of:
@@ -97,7 +101,16 @@ def _by_id(record: Record) -> Entry:
     original = "" if record.row.get("of") is None else str(record.row["of"]).strip()
     if not original:
         raise BadInput("found nothing", where=record.where, field="of", fix="name the original's id")
-    return f"id {original}", record.where, json.dumps(record.row, default=str)
+    return f"id {original}", record.where, json.dumps(_unmarked(record.row, record.where), default=str)
+
+
+def _unmarked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A row without the marks of contrasts and controls, which must be empty."""
+    for name in _MARKS:
+        if row.get(name) is not None and str(row[name]).strip():
+            fix = "a recorded row is a rewording: contrasts come with their originals, as data (--data), controls too"
+            raise BadInput(f"found {shorten(row[name])}", where=where, field=name, fix=f"{fix}; else rename the column")
+    return {name: value for name, value in row.items() if name not in _MARKS}
 
 
 def _records(path: Path) -> Iterable[Record]:

@@ -14,8 +14,8 @@ from ..errors import BadInput
 from ..problem import Problem, Task
 from ..storage.files import seed_for
 
-#: Who wrote a row; the first of these that it has.
-COLUMNS = ("worker", "annotator", "generator")
+#: Who wrote a row; the first of these that it has. NL-Augmenter's files say `transformation`, CheckList's `test`.
+COLUMNS = ("worker", "annotator", "generator", "transformation", "test")
 Row = Mapping[str, Any]
 
 
@@ -41,7 +41,7 @@ def paired(rows: Iterable[Row], problem: Problem, column: str, seed: int) -> lis
     A row whose writer reworded only the one target stays, too: there is nothing to pair it with.
     """
     whole: list[Row] = []
-    halves: dict[str, dict[str, list[str]]] = {}
+    halves: dict[tuple[str, str], dict[str, list[str]]] = {}
     for row in rows:
         target = _only_target(row, problem)
         writer = _writer(row, problem, column) if target else None
@@ -51,7 +51,7 @@ def paired(rows: Iterable[Row], problem: Problem, column: str, seed: int) -> lis
             sides = halves.setdefault(writer, {name: [] for name in problem.task.targets})
             sides[target].append(_half(row, target, problem))
     for writer, sides in sorted(halves.items()):
-        whole += _joined(sides, problem.task, seed_for(seed, writer))
+        whole += _joined(sides, problem.task, seed_for(seed, *writer))
     return whole
 
 
@@ -65,22 +65,28 @@ def _drawn(side: list[str], size: int, random: Random) -> list[str]:
 
 
 def _only_target(row: Row, problem: Problem) -> str | None:
-    """The one target that a row rewords; None where it rewords both, or neither."""
-    changed = [name for name in problem.task.targets if row.get(name) not in (None, problem.text[name])]
-    return changed[0] if len(changed) == 1 else None
+    """The one target that a row rewords, and all that it does; None where there is more, or nothing."""
+    changed = [name for name, text in problem.text.items() if not _same(row.get(name), text)]
+    return changed[0] if len(changed) == 1 and changed[0] in problem.task.targets else None
 
 
-def _writer(row: Row, problem: Problem, column: str) -> str | None:
+def _same(text: str | None, original: str) -> bool:
+    """Whether a row leaves a field alone: it lacks it, or changes no more than white space."""
+    return text is None or text.split() == original.split()
+
+
+def _writer(row: Row, problem: Problem, column: str) -> tuple[str, str] | None:
+    """Who wrote a row: which column says so, and what it says; a worker 7 is not the generator 7."""
     if column and row.get(column) is None:
         fix = "fill it in, or leave rows as they are with pair=none"
         raise BadInput("found nothing", where=f"a rewording of {problem.id!r}", field=column, fix=fix)
-    found = [str(row[name]) for name in ([column] if column else COLUMNS) if row.get(name) is not None]
+    found = [(name, str(row[name])) for name in ([column] if column else COLUMNS) if row.get(name) is not None]
     return found[0] if found else None
 
 
 def _half(row: Row, target: str, problem: Problem) -> str:
     """A row as text that can be sorted: the one target, and what is told about it."""
-    left_out = {*problem.task.targets, "of", "how", "label", "cluster"} - {target}
+    left_out = {*problem.task.fields, "of", "how", "label", "cluster"} - {target}
     told = {name: value for name, value in row.items() if value is not None and name not in left_out}
     return json.dumps(told, sort_keys=True, default=str)
 
