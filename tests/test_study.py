@@ -195,10 +195,10 @@ class TestRerun:
         folder = ow.run(study, out=tmp_path / "run").folder
         asked()
         again = [{**row, "id": f"{row['id']}.again", "of": row["id"]} for row in _rows()]
-        repeated = f"recorded:{_write(tmp_path / 'again.jsonl', again)}"
-        run = ow.run(study, out=folder, check=["overlap(most=0.9)"], vary=["contractions", repeated])
+        data = [*study["data"], _write(tmp_path / "again.jsonl", again)]
+        run = ow.run(study, out=folder, check=["overlap(most=0.9)"], data=data)
         assert asked() == 0
-        assert run.manifest["counts"] == {"variants": 120, "unvaried": 0, "dropped": 40, "asked": 120}
+        assert run.manifest["counts"] == {"variants": 80, "unvaried": 0, "dropped": 40, "asked": 120}
         assert "check:surface" not in pl.read_parquet(folder / "buckets" / "*.parquet").columns
 
     def test_smaller_data_leave_no_stale_parts(self, study, tmp_path, asked):

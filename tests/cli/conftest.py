@@ -74,10 +74,10 @@ def problems(place: Path) -> Path:
 
 
 @pytest.fixture
-def repeated(problems: Path) -> str:
-    """A generator that repeats the problems under other ids: rewordings that reword nothing, and no control."""
-    again = [{**row, "id": f"{row['id']}.again", "of": row["id"]} for row in PROBLEMS]
-    return f"recorded:{write_jsonl(problems.with_name('again.jsonl'), again)}"
+def repeated(place: Path) -> Path:
+    """Variants that repeat the problems under other ids: rewordings that reword nothing, and no control."""
+    again = [{**row, "id": f"{row['id']}.again", "of": row["id"], "how": "again"} for row in PROBLEMS]
+    return write_jsonl(place / "again.jsonl", again)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def suite(cli, problems, repeated, place):
-    cli("vary", problems, "-w", repeated, "-w", "contractions", "--suite", "-o", "suite.jsonl", "-q")
+    cli("vary", problems, repeated, "-w", "contractions", "--suite", "-o", "suite.jsonl", "-q")
     return place / "suite.jsonl"
 
 
@@ -33,8 +33,8 @@ def test_several_checks_and_options(cli, suite, lines):
 
 
 def test_problems_and_variants_from_two_files(cli, problems, repeated, place, suite, lines):
-    cli("vary", problems, "-w", repeated, "-w", "contractions", "-o", "variants.csv", "-q")
-    apart = lines(cli("check", problems, "variants.csv", "-q").stdout)
+    cli("vary", problems, "-w", "contractions", "-o", "variants.csv", "-q")
+    apart = lines(cli("check", problems, repeated, "variants.csv", "-q").stdout)
     together = lines(cli("check", suite, "-q").stdout)
     assert apart == together
 

@@ -102,22 +102,11 @@ def test_groups(cli, study, place):
 
 
 def test_checks_drop_variants_and_the_manifest_counts_them(cli, study, repeated, place):
-    cli(
-        "run",
-        "study.toml",
-        "-w",
-        repeated,
-        "-w",
-        "contractions",
-        "--check",
-        "surface",
-        "--check",
-        "overlap(most=1)",
-        "-q",
-    )
+    data = ("--data", "problems.jsonl", "--data", repeated)
+    cli("run", "study.toml", *data, "-w", "contractions", "--check", "surface", "--check", "overlap(most=1)", "-q")
     folder = place / "runs" / "mine"
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["counts"] == {"variants": 8, "unvaried": 0, "dropped": 3, "asked": 8}
+    assert manifest["counts"] == {"variants": 5, "unvaried": 0, "dropped": 3, "asked": 8}
     buckets = pl.read_parquet(folder / "buckets" / "*.parquet")
     assert buckets.height == 11
     assert buckets["check:surface"].sum() == 5
