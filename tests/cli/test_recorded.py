@@ -52,7 +52,6 @@ def test_rows_that_repeat_their_original_are_told_and_left_out(cli, place):
     done = cli("vary", "own.jsonl", "-w", "recorded:r.jsonl")
     assert [json.loads(line)["premise"] for line in done.stdout.splitlines()] == ["A hound."]
     assert "r.jsonl: 2 rows on the first 1 problems are no variants: 2 unchanged" in done.stderr
-    assert "1 variants" in done.stderr
 
 
 @pytest.mark.parametrize("mark", ["contrast", "control"])
