@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import otherwords as ow
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 
@@ -71,6 +72,113 @@ def test_touched(before, after, reasons):
     assert (verdict.keep, verdict.reason.split("; "), verdict.score) == (False, reasons, len(reasons))
 
 
+#: What a rewording may do, from either side: other spellings of numbers, negations and quantifiers.
+SAFE = """
+It cost 0.5 dollars. | It cost .5 dollars.
+Half of them left. | 50% of them left.
+It cost 10k dollars. | It cost 10,000 dollars.
+It cost 5bn. | It cost 5 billion.
+It cost $5m. | It cost 5 million dollars.
+He has half a million. | He has 500,000.
+He has two and a half million. | He has 2.5 million.
+It is 2 1/2 miles. | It is 2.5 miles.
+It was minus five degrees. | It was -5 degrees.
+Ten per cent of the men | 10 % of the men
+Ages 10-12 | Ages 10 to 12
+A woman in 'T' pose. | A woman in a T pose.
+A man without a hat. | A man with no hat.
+A man with nobody near. | A man without anybody near.
+A pair of dogs. | Two dogs.
+A pair of blue jeans. | Blue jeans.
+Both men left. | The two men left.
+Both men left. | All men left.
+At least two men | A minimum of two men
+At most two men | A maximum of two men
+On 3 May he left. | On May 3rd he left.
+On the third of May he left. | On May 3 he left.
+Zero men left. | No men left.
+She is prettiest. | She is most beautiful.
+His prettiest song | His most beautiful song
+He comes in. | He goes in.
+They came ashore. | They went ashore.
+Everyone but Tom left. | Everybody except Tom left.
+Almost all men left. | Nearly every man left.
+Two films won six Oscars. | Six Oscars were won by two films.
+Two of the men saw three dogs. | Three of the dogs were seen by two men.
+A talk about tennis | A talk on tennis
+"""
+
+#: What it may not do, from either side.
+UNSAFE = """
+One in five men smokes. | Five men smoke.
+One of three dogs barks. | Three dogs bark.
+One of the three dogs barks. | The three dogs bark.
+One or two dogs bark. | Two dogs bark.
+1 dog barks. | Dogs bark.
+It cost .5 dollars. | It cost 5 dollars.
+It was -5 degrees. | It was 5 degrees.
+It was minus five degrees. | It was five degrees.
+10 % of men smoke. | 10 men smoke.
+Ten percent of men smoke. | Ten men smoke.
+Prices rose 5%. | Prices rose 5 dollars.
+It cost 10k dollars. | It cost 10 dollars.
+It cost $5m. | It cost $5.
+A near-empty bus. | A near-full bus.
+A short-sleeved shirt. | A long-sleeved shirt.
+A large number of people by a large house. | A large number of people by a small house.
+He aint here. | He is here.
+He mightnt come. | He might come.
+He neednt come. | He need come.
+He shant come. | He shall come.
+He isn t here. | He is here.
+They don t run. | They run.
+He didn′t come. | He did come.
+Nearly all men left. | All men left.
+Almost every man left. | Every man left.
+Almost nobody came. | Nobody came.
+Nearly half left. | Half left.
+About half left. | Half left.
+They are mostly men. | They are men.
+All but one man left. | All men left.
+Everyone except Tom left. | Everyone left.
+Both men left. | Three men left.
+The man comes. | The man goes.
+Two men see three dogs. | Three men see two dogs.
+All men see some dogs. | Some men see all dogs.
+"""
+
+
+def both_ways(table):
+    pairs = [tuple(line.split(" | ")) for line in table.strip().splitlines()]
+    return pytest.mark.parametrize(("before", "after"), [*pairs, *((after, before) for before, after in pairs)])
+
+
+@both_ways(SAFE)
+def test_said_in_another_way(before, after):
+    (verdict,) = judged(before, after)
+    assert (verdict.keep, verdict.reason) == (True, "")
+
+
+@both_ways(UNSAFE)
+def test_not_the_same(before, after):
+    assert not judged(before, after)[0].keep
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("10 % of men", "10 men", "number: 10% became 10"),
+        ("One in five", "Five", "number: 1 lost"),
+        ("Two men see three dogs", "Three men see two dogs",
+         "number: 2 men became 3 men; number: 3 dogs became 2 dogs"),
+        ("Zero men", "Five men", 'negation: "0" lost; number: 5 added'),
+        ("An iPhone1 and two", "An iPhone1", "number: 2 lost"),
+    ],
+)  # fmt: skip
+def test_reasons(before, after, reason):
+    assert judged(before, after)[0].reason == reason
+
+
 @pytest.mark.parametrize("off", ["negation", "quantifiers", "numbers", "antonyms"])
 def test_each_can_be_switched_off(off):
     texts = {"negation": "Not", "quantifiers": "All", "numbers": "2", "antonyms": "hot"}
@@ -114,15 +222,39 @@ def test_order_does_not_matter_to_single_words(words, random):
 
 
 def test_breaking_nli(shared):
-    """Pairs that differ in one word, by kind (Glockner et al. 2018): other numbers are all seen, synonyms pass."""
-    path = shared / "breaking_nli" / "breaking_nli.parquet"
-    table = pl.read_parquet(path).filter(pl.col("category").is_in(["cardinals", "ordinals", "synonyms", "antonyms"]))
+    """Pairs that differ in one word, by kind (Glockner et al. 2018): other numbers are all seen, synonyms pass.
+
+    The counts are those that docs/variants.md prints, of both kinds of antonyms.
+    """
+    kinds = ["cardinals", "ordinals", "synonyms", "antonyms", "antonyms_wordnet"]
+    table = pl.read_parquet(shared / "breaking_nli" / "breaking_nli.parquet").filter(pl.col("category").is_in(kinds))
     dropped: dict[tuple[str, str], list[bool]] = {}
     for row in table.iter_rows(named=True):
         (verdict,) = judged(row["premise"], row["hypothesis"])
         dropped.setdefault((row["category"], row["label"]), []).append(not verdict.keep)
-    share = {kind: sum(some) / len(some) for kind, some in dropped.items()}
-    assert share["cardinals", "contradiction"] == share["ordinals", "contradiction"] == 1
-    assert share["cardinals", "entailment"] == share["ordinals", "entailment"] == 0
-    assert share["synonyms", "entailment"] < 0.01
-    assert share["antonyms", "contradiction"] > 0.7
+    found = {kind: (sum(some), len(some)) for kind, some in dropped.items()}
+    assert found["cardinals", "contradiction"] == (726, 726)
+    assert found["ordinals", "contradiction"] == (647, 647)
+    assert found["cardinals", "entailment"] == (0, 22)
+    assert found["ordinals", "entailment"] == (0, 16)
+    assert found["synonyms", "entailment"] == (2, 894)
+    assert found["antonyms", "contradiction"] == (858, 1147)
+    assert found["antonyms_wordnet", "contradiction"] == (343, 682)
+
+
+def share_dropped(suite, task):
+    verdicts = ow.check(suite, ["label-safety"], task).filter(pl.col("of").is_not_null())["check:label-safety"]
+    return 1 - verdicts.sum() / len(verdicts)
+
+
+def test_sound_paraphrases_it_drops():
+    """What docs/variants.md says of paraphrases written freely: a quarter of the bundled ones."""
+    problems = ow.load("everyday")
+    suite = pl.concat([problems, ow.vary(problems, ["recorded"])], how="diagonal_relaxed")
+    assert 0.2 < share_dropped(suite, "nli") < 0.3
+
+
+def test_sound_paraphrases_of_parte_it_drops(shared):
+    """And a tenth of PaRTE's, which people found sound."""
+    suite = ow.load(f"parte:{shared}/originals/parte/collated_data_and_preds.csv")
+    assert 0.08 < share_dropped(suite, "rte") < 0.14

@@ -26,10 +26,20 @@ from otherwords.words.alignment import spelled, substitutions
         ("ice-cream", "ice cream", [("ice-cream", "ice cream")]),
         ("1 2 3 2 1", "1 2 4 2 1", [("3", "4")]),
         ("...", "!", []),
+        ("It cost 3.5 dollars", "It cost 3.6 dollars", [("3.5", "3.6")]),
+        ("It cost .5 dollars.", "It cost 1,000 dollars.", [(".5", "1,000")]),
+        ("at 10:30 in 2/3 of 5.", "at 10:45 in 2/3 of 6.", [("10:30", "10:45"), ("5", "6")]),
+        ("the cafe\u0301", "the café", []),
+        ("n\u0308ice", "nice", [("n\u0308ice", "nice")]),  # no letter has this accent: one word all the same
     ],
 )
 def test_worked_examples(before, after, pairs):
     assert substitutions(before, after) == pairs
+
+
+@pytest.mark.parametrize("mark", "’‘‛ʼʻʹˈ′´`＇՚ꞌ")
+def test_every_apostrophe_is_one(mark):
+    assert substitutions("The dog's bone isn't here", f"The dog{mark}s bone isn{mark}t here") == []
 
 
 WORDS = st.lists(st.sampled_from(["a", "man", "dog", "runs", "the", "n't"]), max_size=12)

@@ -9,6 +9,10 @@ from hypothesis import strategies as st
 from otherwords.words.numerals import numerals
 
 
+def values(words: list[str]) -> list[str]:
+    return [one.value for one in numerals(words)]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -44,15 +48,32 @@ from otherwords.words.numerals import numerals
         ("007", ["7"]),
         ("9" * 5000, ["9" * 5000]),  # beyond what Python takes for a whole number
         ("men and women , a few", []),
+        (".5 dollars", ["0.5"]),
+        ("minus five degrees", ["-5"]),
+        ("negative 0.5", ["-0.5"]),
+        ("ten minus five", ["10", "5"]),  # a sum, not a sign
+        ("5 percent", ["0.05"]),
+        ("fifty percent", ["0.5"]),
+        ("half a million", ["500000"]),
+        ("half a dozen", ["6"]),
+        ("a quarter of a million", ["250000"]),
+        ("two and a half million", ["2500000"]),
+        ("half a mile", ["0.5"]),
+        ("2 1/2 miles", ["2.5"]),
+        ("2 3/2", ["2", "1.5"]),  # no mixed number
+        ("may 3 rd", ["3"]),
+        ("3 rd of may", ["3"]),
+        ("the third of may", ["3"]),
+        ("may the third", ["3"]),
     ],
 )
 def test_worked_examples(text, found):
-    assert numerals(text.split()) == found
+    assert values(text.split()) == found
 
 
 @given(st.integers(0, 999_999))
 def test_digits_with_and_without_commas_are_the_same(number):
-    assert numerals([f"{number:,}"]) == numerals([str(number)]) == [str(number)]
+    assert values([f"{number:,}"]) == values([str(number)]) == [str(number)]
 
 
 UNITS = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
@@ -73,4 +94,9 @@ def said(number: int) -> str:
 
 @given(st.integers(0, 9_999).filter(lambda n: not 13 <= n % 100 <= 19))
 def test_numbers_read_out_have_their_value(number):
-    assert numerals(said(number).split()) == [str(number)]
+    assert values(said(number).split()) == [str(number)]
+
+
+def test_where_a_number_stands_and_how_it_is_told():
+    found = numerals(["rose", "by", "minus", "five", "percent", "in", "two", "thirds", "of", "them"])
+    assert [(one.told, one.start, one.end) for one in found] == [("-5%", 3, 5), ("2/3", 6, 8)]

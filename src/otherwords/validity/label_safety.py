@@ -1,24 +1,20 @@
 """Label safety: to touch a negation, a quantifier or a number, or to say the opposite of a word, may change the label.
 
 The words are compared, not the meanings: what says the same in opposite words ("not absent" for "present") is dropped.
+Their order is not, save that a number or quantifier must stay with the word after it, where both texts have that word.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..problem import Bucket, Verdict
 from ..registry import checks
-from ..words.alignment import substitutions
 from ..words.cues import Cue, cues
-from ..words.lexicon import lexicon
-from ..words.numerals import numerals
-
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+from ..words.english import FUNCTION_WORDS
+from ..words.opposites import content, opposites
 
 
 @checks("label-safety.v1")
@@ -26,7 +22,8 @@ def label_safety(negation: bool = True, quantifiers: bool = True, numbers: bool 
     """Drop variants that add, lose or change a negation, a quantifier or a number, or say the opposite of a word.
 
     Each of `negation`, `quantifiers`, `numbers` and `antonyms` can be switched off. The score counts violations over
-    all changed fields. Antonyms are WordNet's; "one" counts only where it takes another number's place.
+    all changed fields. Antonyms are WordNet's direct ones. "One" may be a pronoun: it counts where it is part of a
+    ratio or a range, or takes another number's place.
     """
     wanted = {"negation": negation, "quantifier": quantifiers, "number": numbers}
     kinds = [kind for kind, on in wanted.items() if on]
@@ -49,7 +46,7 @@ def label_safety(negation: bool = True, quantifiers: bool = True, numbers: bool 
 
 
 class _Text(NamedTuple):
-    """A text, what in it may carry its label, and all its words."""
+    """A text, what in it may carry its label, and all its other words."""
 
     text: str
     cues: list[Cue]
@@ -57,7 +54,8 @@ class _Text(NamedTuple):
 
 
 def _read(text: str) -> _Text:
-    return _Text(text, cues(text), Counter(_WORD.findall(text.lower())))
+    found = cues(text)
+    return _Text(text, found, content(text) - Counter(word for cue in found for word in cue.words.split()))
 
 
 def violations(before: _Text, after: _Text, kinds: Sequence[str], antonyms: bool) -> list[str]:
@@ -67,79 +65,81 @@ def violations(before: _Text, after: _Text, kinds: Sequence[str], antonyms: bool
     >>> violations(_read("Two men aren't hot."), _read("3 men are cold."), kinds, True)
     ['negation: "not" lost', 'number: 2 became 3', 'antonym: "hot" became "cold"']
     """
-    found = [line for kind in kinds for line in _moved(kind, before.cues, after.cues)]
-    return [*found, *_opposites(before, after)] if antonyms else found
+    lost, gained = _left_over(before.cues, after.cues), _left_over(after.cues, before.cues)
+    lost, gained = _without_both(lost, gained), _without_both(gained, lost)
+    lost, gained = _without_pronouns(lost, gained), _without_pronouns(gained, lost)
+    found = [line for kind in kinds for line in (*_moved(kind, lost, gained), *_exchanged(kind, before, after))]
+    if antonyms:
+        gone, new = before.words - after.words, after.words - before.words
+        pairs = opposites(before.text, after.text, gone, new)
+        found += [f'antonym: "{word}" became "{other}"' for word, other in pairs]
+    return found
 
 
-def _moved(kind: str, before: list[Cue], after: list[Cue]) -> Iterator[str]:
-    lost, gained = _left_over(kind, before, after), _left_over(kind, after, before)
-    if kind == "number":
-        lost, gained = _without_pronouns(lost, gained), _without_pronouns(gained, lost)
+def _moved(kind: str, lost: list[Cue], gained: list[Cue]) -> Iterator[str]:
+    lost, gained = ([cue for cue in some if cue.kind == kind] for some in (lost, gained))
     for place in range(max(len(lost), len(gained))):
         old, new = ("".join(_quoted(cue) for cue in some[place : place + 1]) for some in (lost, gained))
         yield f"{kind}: {old} became {new}" if old and new else f"{kind}: {old} lost" if old else f"{kind}: {new} added"
 
 
-def _left_over(kind: str, some: list[Cue], others: list[Cue]) -> list[Cue]:
+def _left_over(some: list[Cue], others: list[Cue]) -> list[Cue]:
     """Cues that have no counterpart of the same meaning in the other text, the last of several first to go."""
-    there = Counter(cue.meaning for cue in others if cue.kind == kind)
+    there = Counter((cue.kind, cue.meaning) for cue in others)
     left = []
     for cue in some:
-        if cue.kind == kind:
-            there[cue.meaning] -= 1
-            if there[cue.meaning] < 0:
-                left.append(cue)
+        there[cue.kind, cue.meaning] -= 1
+        if there[cue.kind, cue.meaning] < 0:
+            left.append(cue)
     return left
+
+
+def _without_both(some: list[Cue], others: list[Cue]) -> list[Cue]:
+    """Leave out "both" where the other text has a two that is new there, and that two: "the two men" are both men."""
+    both, two = ([sum(_is(name, cue) for cue in side) for side in (some, others)] for name in ("both", "2"))
+    spare = {"both": min(both[0], two[1]), "2": min(two[0], both[1])}
+    left = []
+    for cue in some:
+        name = next((name for name in spare if _is(name, cue) and spare[name]), "")
+        if name:
+            spare[name] -= 1
+        else:
+            left.append(cue)
+    return left
+
+
+def _is(name: str, cue: Cue) -> bool:
+    return cue.words == name and cue.kind in ("quantifier", "number")
 
 
 def _without_pronouns(some: list[Cue], others: list[Cue]) -> list[Cue]:
     """Leave out what may be the pronoun "one", or an article said with stress, save where a number stands for it."""
-    sure = [cue for cue in some if cue.meaning != "1"]
-    missing = sum(cue.meaning != "1" for cue in others) - len(sure)
-    return sure + [cue for cue in some if cue.meaning == "1"][: max(0, missing)]
+    sure = [cue for cue in some if cue.words != "one"]
+    numbers, theirs = (sum(cue.kind == "number" and cue.words != "one" for cue in side) for side in (some, others))
+    return sure + [cue for cue in some if cue.words == "one"][: max(0, theirs - numbers)]
+
+
+def _exchanged(kind: str, before: _Text, after: _Text) -> Iterator[str]:
+    """Numbers or quantifiers that went from one word to another: "two men see three dogs", "three men see two dogs"."""
+    if kind == "negation":
+        return
+    mine, theirs = (Counter(cue.meaning for cue in text.cues if cue.kind == kind) for text in (before, after))
+    if mine == theirs:
+        old, new = (_by_word(kind, text.cues) for text in (before, after))
+        for word in old:
+            if word in new and old[word].meaning != new[word].meaning:
+                yield f"{kind}: {_quoted(old[word])} {word} became {_quoted(new[word])} {word}"
+
+
+def _by_word(kind: str, some: list[Cue]) -> dict[str, Cue]:
+    """Cues by the word that follows, where that is a content word, and follows no other."""
+    times = Counter(cue.of for cue in some if cue.kind == kind)
+    return {cue.of: cue for cue in some if cue.kind == kind and times[cue.of] == 1 and _is_content(cue.of)}
+
+
+def _is_content(word: str) -> bool:
+    return bool(word) and word not in FUNCTION_WORDS
 
 
 def _quoted(cue: Cue) -> str:
-    return cue.words if cue.kind == "number" else f'"{cue.words}"'
-
-
-def _opposites(before: _Text, after: _Text) -> Iterator[str]:
-    """Words that are gone while an antonym of theirs is new; those that are cues were compared already."""
-    told = {word for cue in (*before.cues, *after.cues) for word in cue.words.split()}
-    gone, new = (
-        [word for word in some - others if word not in told and not numerals([word])]
-        for some, others in ((before.words, after.words), (after.words, before.words))
-    )
-    found = [(word, other) for word in gone for other in new if _opposite(word, other)]
-    pairs = _pairs(before.text, after.text) if found else []
-    yield from (f'antonym: "{word}" became "{other}"' for word, other in found if not _apart(word, other, pairs))
-
-
-@lru_cache(maxsize=1 << 16)
-def _opposite(word: str, other: str) -> bool:
-    return not _against(word).isdisjoint(_forms(other)) or not _against(other).isdisjoint(_forms(word))
-
-
-@lru_cache(maxsize=1 << 14)
-def _against(word: str) -> frozenset[str]:
-    return frozenset[str]().union(*(lexicon().antonyms(form) for form in _forms(word)))
-
-
-@lru_cache(maxsize=1 << 14)
-def _forms(word: str) -> frozenset[str]:
-    return frozenset((word, *lexicon().base_forms(word)))
-
-
-def _apart(word: str, other: str, pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether each of two opposites has a counterpart of its own: "man" an "adult male", "wife" a "married woman"."""
-    mine = [pair for pair in pairs if word in pair[0].split()]
-    theirs = [pair for pair in pairs if other in pair[1].split()]
-    own = all(pair[1] for pair in mine) and all(pair[0] for pair in theirs)
-    return bool(mine and theirs) and own and not set(mine) & set(theirs)
-
-
-def _pairs(before: str, after: str) -> list[tuple[str, str]]:
-    """Which stretch became which; the same from either side, because an alignment has a direction."""
-    if before <= after:
-        return substitutions(before, after)
-    return [(old, new) for new, old in substitutions(after, before)]
+    return {"one": "1"}.get(cue.words, cue.words) if cue.kind == "number" else f'"{cue.words}"'

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-#: As corpora cut them: "isn't" is "is n't", and "dog's" is "dog 's", whichever way it was written.
-_WORD = re.compile(r"n't\b|[^\W_]+?(?=n't\b)|[^\W_]+(?:-[^\W_]+)*|'(?:s|re|ve|ll|d|m)\b")
+from .spoken import APOSTROPHES
+
+#: As corpora cut them: "isn't" is "is n't", and "dog's" is "dog 's", whichever way it was written. A number is whole.
+_LETTERS = r"(?:[^\W_]|[\u0300-\u036f])+"  # an accent that no letter of its own has stands behind its letter
+_NUMBER = r"\d+(?:[.,:/]\d+)+|(?<![\w.])\.\d+"
+_WORD = re.compile(rf"n't\b|{_LETTERS}?(?=n't\b)|{_NUMBER}|{_LETTERS}(?:-{_LETTERS})*|'(?:s|re|ve|ll|d|m)\b")
 #: Above this many words difflib may skip frequent ones: coarser, but not quadratic.
 _EXACT = 1000
 
 
 def spelled(text: str) -> list[str]:
     """The words of a text, lower-cased and without punctuation; "an" is "a", which follows its noun."""
-    return ["a" if word == "an" else word for word in _WORD.findall(text.lower().replace("’", "'"))]
+    plain = unicodedata.normalize("NFC", APOSTROPHES.sub("'", text)).lower()
+    return ["a" if word == "an" else word for word in _WORD.findall(plain)]
 
 
 def substitutions(before: str, after: str) -> list[tuple[str, str]]:

@@ -5,47 +5,52 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
-_UNITS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
+from .counting import DECADES, SCALES, SMALL, count
+
 _ORDINAL_UNITS = (
     "zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
     "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth",
     "nineteenth",
 )  # fmt: skip
-_SMALL = {word: n for n, word in enumerate(_UNITS)} | {"twice": 2}
-_DECADES = {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _ORDINALS = {word: n for n, word in enumerate(_ORDINAL_UNITS)}
-_ORDINALS |= {f"{word[:-1]}ieth": n for word, n in _DECADES.items()}
-_ORDINALS |= {f"{word}th": n for word, n in _SCALES.items() if word != "dozen"}
+_ORDINALS |= {f"{word[:-1]}ieth": n for word, n in DECADES.items()}
+_ORDINALS |= {f"{word}th": n for word, n in SCALES.items() if word != "dozen"}
 _PARTS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4}
 _PARTS |= {word + s: n for word, n in _ORDINALS.items() if 2 < n <= 100 for s in ("", "s")}
+_MONTHS = frozenset(
+    "january february march april may june july august september october november december".split()  # noqa: SIM905
+)
 
-#: What a number looks like in digits, and a name that has digits in it (G8, F-16), which is no quantity.
-DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?(?:[/⁄]\d+)?"
+#: A name that has digits in it (G8, F-16) is no quantity.
 NAMED = r"(?<!\w)(?:[^\W\d_]+\d\w*|[^\W\d_]-\d\w*)"
-#: All words that begin a quantity, as a pattern; "one" is not among them, because it mostly is a pronoun.
-QUANTITY = "|".join([r"\d", *(word for word in (*_UNITS, *_DECADES, *_SCALES) if word not in ("one", "zero"))])
-#: Longer numbers are compared digit by digit.
-_LONG = 30
-_BEGIN = {*_SMALL, *_DECADES, *_SCALES, *_ORDINALS, *_PARTS, "a", "an"}
+_BEGIN = {*SMALL, *DECADES, *SCALES, *_ORDINALS, *_PARTS, "a", "an"}
+_MINUS = ("minus", "negative")
 _DIGIT = re.compile(r"\d")
-_Found = tuple[str, int]
 
 
-def numerals(words: Sequence[str]) -> list[str]:
+class Numeral(NamedTuple):
+    """A number: its value written in one way, how a reader would be told of it, and its words from `start` to `end`."""
+
+    value: str
+    told: str
+    start: int
+    end: int
+
+
+_Found = tuple[Fraction | str, int]
+
+
+def numerals(words: Sequence[str]) -> list[Numeral]:
     """The numbers among lower-cased words, written alike: quantities as digits, ordinals as in 2nd.
 
-    >>> numerals("a hundred and five men , 1,000 dogs and 1.5 million on the twenty first".split())
-    ['105', '1000', '1500000', '21st']
-    >>> numerals("two thirds of them waited for half an hour , and a second".split())
-    ['2/3', '0.5']
+    >>> [one.value for one in numerals("a hundred and five men , .5 dogs and 1.5 million on the twenty first".split())]
+    ['105', '0.5', '1500000', '21st']
+    >>> [one.value for one in numerals("half a million of them , 50 percent , minus five , the third of may".split())]
+    ['500000', '0.5', '-5', '3']
     """
-    found: list[str] = []
+    found: list[Numeral] = []
     place = 0
     while place < len(words):
         if words[place] not in _BEGIN and not _DIGIT.search(words[place]):
@@ -53,70 +58,60 @@ def numerals(words: Sequence[str]) -> list[str]:
             continue
         number = _quantity(words, place) or _ordinal(words, place)
         if number:
-            found.append(number[0])
-        place = number[1] if number else place + 1
+            found.append(_finished(number, words, place, found[-1].end if found else -1))
+        place = found[-1].end if number else place + 1
     return found
+
+
+def _finished(number: _Found, words: Sequence[str], start: int, since: int) -> Numeral:
+    """Mind what stands around a number: a minus that is not between two numbers, "percent", or a month."""
+    value, end = number
+    if isinstance(value, str):
+        dated = re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)", value) if _in_date(words, start, end) else None
+        return Numeral(dated[1] if dated else value, dated[1] if dated else value, start, end)
+    if start > max(0, since + 1) and words[start - 1] in _MINUS:
+        value = -value
+    told = _written(value)
+    if list(words[end : end + 1]) == ["percent"]:
+        return Numeral(_written(value / 100), f"{told}%", start, end + 1)
+    return Numeral(told, told, start, end)
+
+
+def _in_date(words: Sequence[str], start: int, end: int) -> bool:
+    """Whether a month stands beside: "May 3rd", "May the 3rd", "3rd May", "3rd of May" say what "3 May" says."""
+    before, after = list(words[max(0, start - 2) : start]), list(words[end : end + 2])
+    near = [*before[-1:], *after[:1]]
+    near += before[:1] if before[1:] == ["the"] else []
+    near += after[1:] if after[:1] == ["of"] else []
+    return not _MONTHS.isdisjoint(near)
 
 
 def _quantity(words: Sequence[str], start: int) -> _Found | None:
     """A number that begins here, in digits or in words, and where it ends."""
     if re.fullmatch(NAMED, words[start]):
         return words[start].replace("-", ""), start + 1
-    value, lowest, place = _sum(words, start)
+    value, lowest, place = count(words, start)
     if isinstance(value, str):
         return value, place
     if place == start:
         return _part(Fraction(1), words, start)
     following = words[place] if place < len(words) else ""
     if list(words[place : place + 3]) == ["and", "a", "half"]:
-        return _written(value + Fraction(1, 2)), place + 3
+        return _scaled(value + Fraction(1, 2), words, place + 3)
     if following in _ORDINALS and lowest in (10, 100):
         return _ranked(int(value) + _ORDINALS[following]), place + 1
     if following in ("st", "nd", "rd", "th") and words[place - 1].isdecimal():
         return f"{_written(value)}{following}", place + 1
-    return _part(value, words, place) or (_written(value), place)
+    return _part(value, words, place) or (value, place)
 
 
-def _sum(words: Sequence[str], start: int) -> tuple[Fraction | str, int, int]:
-    """Add up the words of a number; say what its last part was (10 after "twenty"), and where it ends."""
-    one = words[start] in ("a", "an") and start + 1 < len(words) and words[start + 1] in _SCALES  # "a hundred"
-    place = start + one
-    total, group, lowest = Fraction(0), Fraction(one), 1000
-    while place < len(words):
-        word = words[place]
-        if word in _SCALES:
-            group, lowest = (group or Fraction(1)) * _SCALES[word], 100
-            if _SCALES[word] >= 1000:
-                total, group, lowest = total + group, Fraction(0), 1000
-        elif (value := _small(word, lowest, place == start)) is not None:
-            if isinstance(value, str):
-                return value, 0, place + 1
-            group, lowest = group + value, 10 if word in _DECADES else 0
-        elif word != "and" or lowest < 100 or place == start or not _goes_on(words, place + 1):
-            break
-        place += 1
-    return total + group, lowest, place
-
-
-def _small(word: str, lowest: int, first: bool) -> Fraction | str | None:
-    """What a word adds to a number whose last part was `lowest`: after twenty only a unit may follow."""
-    if word[:1].isdecimal():
-        return _digits(word) if first else None
-    if word in _DECADES:
-        return Fraction(_DECADES[word]) if lowest >= 100 else None
-    value = _SMALL.get(word)
-    return Fraction(value) if value is not None and (lowest >= 100 or 0 < value < lowest) else None
-
-
-def _digits(word: str) -> Fraction | str:
-    top, _, bottom = re.sub("⁄", "/", word.replace(",", "")).partition("/")
-    if len(word) > _LONG or (bottom and not int(bottom)):
-        return word.replace(",", "").lstrip("0") or "0"
-    return Fraction(top) / int(bottom or 1)
-
-
-def _goes_on(words: Sequence[str], place: int) -> bool:
-    return place < len(words) and (words[place] in _SMALL or words[place] in _DECADES)
+def _scaled(value: Fraction, words: Sequence[str], place: int) -> _Found:
+    """ "Half a million", "a quarter of a million", "two and a half million"."""
+    end = place
+    for word in ("of", "a"):
+        end += list(words[end : end + 1]) == [word]
+    scale = SCALES.get(words[end]) if end < len(words) else None
+    return (value * scale, end + 1) if scale else (value, place)
 
 
 def _part(whole: Fraction, words: Sequence[str], place: int) -> _Found | None:
@@ -127,14 +122,14 @@ def _part(whole: Fraction, words: Sequence[str], place: int) -> _Found | None:
     named = word.endswith("s") or list(words[place + 1 : place + 2]) == ["of"]
     counted = place > 0 and (words[place - 1] in ("a", "one") or whole != 1)
     if word == "half" or (named and counted):
-        return _written(whole / _PARTS[word]), place + 1
+        return _scaled(whole / _PARTS[word], words, place + 1)
     return None
 
 
 def _ordinal(words: Sequence[str], place: int) -> _Found | None:
     value = _ORDINALS.get(words[place])
     before = words[place - 1] if place else ""
-    if value is None or (words[place] == "second" and (before in ("a", "per", "split", "_") or before in _SMALL)):
+    if value is None or (words[place] == "second" and (before in ("a", "per", "split", "_") or before in SMALL)):
         return None  # a second is a while
     return _ranked(value), place + 1
 
