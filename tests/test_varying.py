@@ -79,10 +79,19 @@ def test_problems_without_a_variant_are_counted_and_listed(problems, tmp_path):
         unvaried=str(listed),
         shard=2,
     )
-    assert done.counts["unvaried"] == 5
+    assert done.counts["unvaried"] == 0  # `identity` has something for every problem
+    assert [count for _, count in sorted(done.unvaried.items())] == [4, 0, 1]
     left = [json.loads(line) for line in listed.read_text().splitlines()]
-    assert {"id": "p2", "generator": "wordnet-ie.v1"} in left
-    assert [row["id"] for row in left if row["generator"] == "contractions.v1"] == ["p0", "p1", "p2", "p3"]
+    assert [row["id"] for row in left if row["generator"].startswith("wordnet-ie.v1(veto=, ")] == ["p2"]
+    assert [row["id"] for row in left if row["generator"] == 'contractions.v1(field="")'] == ["p0", "p1", "p2", "p3"]
+
+
+def test_the_list_has_the_format_of_its_name(problems, tmp_path):
+    out, left = tmp_path / "out.jsonl", tmp_path / "left.csv"
+    pipes.vary_files(Source([str(problems)]), str(out), ["contractions"], unvaried=str(left))
+    assert pl.read_csv(tmp_path / "left.csv")["id"].to_list() == ["p0", "p1", "p2", "p3"]
+    with pytest.raises(BadInput, match=r"cannot write 'left\.txt'; end the name in"):
+        pipes.vary_files(Source([str(problems)]), str(tmp_path / "out.jsonl"), ["identity"], unvaried="left.txt")
 
 
 def test_contrasts_are_neither_reworded_nor_missed(problems, tmp_path):
@@ -105,7 +114,8 @@ def test_a_run_keeps_its_table_and_resumes_with_it(problems, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert again.scores == run.scores
     assert run.manifest["signatures"]["vary"][0].startswith("wordnet-ie.v1(veto=, corpus=, table=table.tsv#")
-    assert json.loads((run.folder / "unvaried.jsonl").read_text()) == {"id": "p2", "generator": "wordnet-ie.v1"}
+    assert json.loads((run.folder / "unvaried.jsonl").read_text())["id"] == "p2"
+    assert list(run.manifest["unvaried"].values()) == [1]
 
 
 def test_another_corpus_is_another_table(problems, tmp_path):

@@ -94,6 +94,7 @@ def _generate(
             identity = made.id or f"{made.of}~{name}.{counts[made.of, name]}"
             extra = {**made.extra, **mark}
             yield Variant(identity, made.task, made.text, made.label, extra, of=made.of, how=generator.signature)
+        current().advance(len(some))
 
 
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:

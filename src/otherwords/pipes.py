@@ -34,6 +34,7 @@ class Summary:
     counts: dict[str, int] = field(default_factory=dict)
     rejected: Path | None = None
     funnel: Funnel | None = None
+    unvaried: dict[str, int] = field(default_factory=dict)
 
 
 def vary_files(
@@ -53,14 +54,15 @@ def vary_files(
     generator that had to see all texts first.
     """
     stages.forget()
+    tables.refuse_unwritable(unvaried)
     with _taken_in(source, out, shard, generators=using) as (folder, summary, shards):
         specs = varying.prepare(folder, using, source.chosen, summary.counts["rows"])
         if save_table:
             _save_table(folder, Path(save_table))
         jobs = [stages.Job(str(folder.path), i, source.chosen, tuple(specs), seed) for i in shards]
-        counts = stages.run_stage(InProcess(), "variants", jobs, summary.counts["rows"])
-        left = varying.list_unvaried(folder, specs, Path(unvaried) if unvaried else None)
-        summary.counts["unvaried"] = sum(left.values())
+        counts = stages.run_stage(InProcess(), "variants", jobs, summary.counts["originals"] * len(specs))
+        left = varying.list_unvaried(folder, specs, unvaried)
+        summary.counts["unvaried"], summary.unvaried = left.problems, left.by_generator
         stage = "buckets" if suite else "variants"
         if suite:
             stages.run_stage(InProcess(), stage, [stages.Job(str(folder.path), i, source.chosen) for i in shards])

@@ -128,12 +128,13 @@ class _Runner:
             return
         specs = varying.prepare(self.folder, self.study.vary, self.task, intake["rows"])
         jobs = [self._job(i, tuple(specs)) for i in shards]
-        counts = stages.run_stage(self.engine, "variants", jobs, intake["rows"])
+        counts = stages.run_stage(self.engine, "variants", jobs, intake["originals"] * len(specs))
         listed = self.folder.path / "unvaried.jsonl"
         unvaried = varying.list_unvaried(self.folder, specs, listed)
-        if not any(unvaried.values()):
+        if not any(unvaried.by_generator.values()):
             listed.unlink()
-        self._note("vary", list(unvaried), variants=sum(counts), unvaried=sum(unvaried.values()))
+        self._note("vary", list(unvaried.by_generator), variants=sum(counts), unvaried=unvaried.problems)
+        self.folder.note(unvaried=unvaried.by_generator)
 
     def _check(self, shards: range) -> int:
         judges = [stages.made("checks", name) for name in self.study.check]

@@ -171,8 +171,10 @@ def vary_shard(job: Job) -> int:
         empty = [name for name, kind in made.schema.items() if kind == pl.Null and name in problems.schema]
         return made.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
 
+    known = key_of(folder.part("variants", job.number)) == key
     part = folder.make("variants", job.number, key, build)
-    current().advance(_height(source))
+    if known:  # else the generators have told, batch by batch
+        current().advance(_height(source) * len(bound))
     return _height(part)
 
 

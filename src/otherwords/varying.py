@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +14,7 @@ from .problem import Task
 from .progress import current
 from .registry import Bound
 from .stages import made
-from .storage.files import write_text
+from .storage import tables
 from .storage.run import RunFolder, key_of
 from .variants.survey import surveyed
 
@@ -29,9 +29,9 @@ def prepare(folder: RunFolder, specs: Sequence[str], task: Task, rows: int) -> l
             yield from _texts(part, task)
         current().done()
 
-    tables = folder.path / "tables"
-    told = [surveyed(spec, texts, tables, *map(key_of, parts)) for spec in specs]
-    _sweep(tables, told)
+    place = folder.path / "tables"
+    told = [surveyed(spec, texts, place, *map(key_of, parts)) for spec in specs]
+    _sweep(place, told)
     return told
 
 
@@ -39,7 +39,7 @@ def _texts(part: Path, task: Task) -> Iterator[str]:
     found = _originals(part).select(task.fields).collect()
     for row in found.iter_rows():
         yield from (text for text in row if text)
-    current().advance(found.height)
+        current().advance(1)
 
 
 def _originals(part: Path) -> pl.LazyFrame:
@@ -49,10 +49,10 @@ def _originals(part: Path) -> pl.LazyFrame:
     return scan.filter(pl.col("of").is_null(), contrasts)
 
 
-def _sweep(tables: Path, specs: Iterable[str]) -> None:
+def _sweep(place: Path, specs: Iterable[str]) -> None:
     """Remove tables of generators that are no longer in the study."""
     wanted = " ".join(specs)
-    for other in tables.iterdir() if tables.exists() else ():
+    for other in place.iterdir() if place.exists() else ():
         if str(other.resolve()) not in wanted:
             shutil.rmtree(other)
 
@@ -62,26 +62,34 @@ def tables_of(folder: RunFolder) -> list[Path]:
     return sorted((folder.path / "tables").glob("*/*"))
 
 
-def list_unvaried(folder: RunFolder, specs: Sequence[str], path: Path | None) -> dict[str, int]:
-    """Count, for every generator, the problems it made nothing of, and list them in a file, if one is named."""
+@dataclass
+class Unvaried:
+    """Problems that generators made nothing of: how many of each, and how many nobody made anything of."""
+
+    by_generator: dict[str, int]
+    problems: int = 0
+    total: int = 0
+
+
+def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "") -> Unvaried:
+    """Count the problems that a generator made nothing of; list them with its signature in a table, if one is named."""
     signed = [made("generators", spec) for spec in specs]
-    counts = {one.signature: 0 for one in signed}
-    lines: list[str] = []
-    total = 0
+    found = Unvaried({one.signature: 0 for one in signed})
+    listed = []
     for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
         asked = _originals(problems).select("id").collect()
-        total += asked.height
-        found = pl.scan_parquet(variants, glob=False).select("of", "how").unique().collect()
+        told = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
+        found.total += asked.height
+        found.problems += asked.join(told, on="id", how="anti").height
         for one in signed:
-            some = found.filter(pl.col("how") == one.signature)
-            left = asked.join(some, left_on="id", right_on="of", how="anti", maintain_order="left")["id"].to_list()
-            counts[one.signature] += len(left)
-            if path:
-                lines += [json.dumps({"id": name, "generator": one.plugin.full_name}) + "\n" for name in left]
-    if path:
-        write_text(path, "".join(lines))
-    _tell_unmatched(signed, total)
-    return counts
+            some = told.filter(pl.col("how") == one.signature)
+            left = asked.join(some, on="id", how="anti", maintain_order="left")
+            found.by_generator[one.signature] += left.height
+            listed.append(left.with_columns(pl.lit(one.signature).alias("generator")))
+    if out:
+        tables.write(listed, out)
+    _tell_unmatched(signed, found.total)
+    return found
 
 
 def _tell_unmatched(signed: Sequence[Bound], total: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Problem, Variant
 from otherwords.registry import generators
@@ -256,3 +257,13 @@ def test_on_snli():
         there = " ".join(problem.text.values()).lower().split()
         for one in json.loads(made[problem.id].extra["changes"]) if problem.id in made else []:
             assert one["pos"] == "article" or one["to"].lower() not in there
+
+
+def test_a_veto_holds_for_the_form_as_written(tmp_path):
+    veto = tmp_path / "veto.txt"
+    veto.write_text("men\n", encoding="utf-8")
+    rows = {"id": ["p"], "of": [None], "how": [None], "premise": ["Two men play chess."], "hypothesis": ["A man sits."]}
+    frame = pl.DataFrame({**rows, "label": ["neutral"], "cluster": ["c"]})
+    assert ow.vary(frame, [f"wordnet(veto={veto})"]).height == 0  # alike everywhere, or not at all
+    veto.write_text("women\n", encoding="utf-8")
+    assert ow.vary(frame, [f"wordnet(veto={veto})"])["premise"].to_list() == ["Two adult males play chess."]

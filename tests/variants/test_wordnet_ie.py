@@ -88,8 +88,25 @@ def test_frequencies_of_another_corpus(tmp_path, name):
     lines = ["A couch and a lounge.", "The lounge is red."] if name.endswith("txt") else map(json.dumps, rows)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     made = ow.vary(frame(("A sofa, a sofa, a couch.", "A dog.")), [f"wordnet-ie(corpus={path})"])
-    # "sofa" and "dog" are no words of that corpus, so that they stay.
-    assert texts(made) == [("A sofa, a sofa, a lounge.", "A dog.")]
+    # The corpus has a couch and two lounges; "dog" is no word of it, and its synonyms are neither: the nearest.
+    assert texts(made) == [("A lounge, a lounge, a lounge.", "A domestic dog.")]
+
+
+def test_a_corpus_without_nouns_is_an_error(tmp_path):
+    (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"empty\.txt: holds no noun"):
+        ow.vary(frame(("A sofa.", "A dog.")), [f"wordnet-ie(corpus={tmp_path / 'empty.txt'})"])
+
+
+def test_rows_of_a_corpus_that_cannot_be_used_are_told(tmp_path):
+    rows = [{"premise": "A couch.", "hypothesis": "A lounge.", "label": "neutral"}, {"premise": "A couch."}]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.warns(UserWarning, match="1 rows left out"):
+        ow.vary(frame(("A sofa.", "A dog.")), [f"wordnet-ie(corpus={path})"])
+    path.write_text(json.dumps({"sentence": "A couch."}) + "\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"--field and --label do not reach a corpus"):
+        ow.vary(frame(("A sofa.", "A dog.")), [f"wordnet-ie(corpus={path})"])
 
 
 def test_one_field_alone(table):
@@ -128,6 +145,11 @@ def test_bad_input(spec, said):
     with pytest.raises(BadInput) as caught:
         ow.vary(frame(("A dog.", "A cat.")), [spec])
     assert said in str(caught.value)
+
+
+def test_a_table_is_no_veto(table):
+    with pytest.raises(BadInput, match=r"table\.tsv, line 1: found .*; a veto has one word a line"):
+        generators.make(f"wordnet-ie(veto={table})")
 
 
 def test_a_veto_that_is_not_text(tmp_path):

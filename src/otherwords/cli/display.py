@@ -85,9 +85,17 @@ def bars(quiet: bool) -> Iterator[None]:
 def tell(done: Summary, out: str) -> None:
     """Say on standard error what a stage did."""
     place = "standard output" if out == "-" else out
-    say(f"{sentence(done.counts)}; {done.rows:,} rows written to {place}")
+    say(f"{sentence(done.counts)}; {done.rows:,} row{'' if done.rows == 1 else 's'} written to {place}")
+    tell_unvaried(done.unvaried)
     if done.rejected:
         say(f"rejected rows and the reasons are in {done.rejected}")
+
+
+def tell_unvaried(counts: Mapping[str, int]) -> None:
+    """Say which of several generators made nothing of some problems; of one alone the sentence before has told."""
+    for signature, count in counts.items():
+        if count and len(counts) > 1:
+            say(f"{signature.partition('#')[0]} made nothing of {count:,} problems")
 
 
 def tell_funnel(funnel: Funnel | None) -> None:
@@ -103,21 +111,24 @@ def say(text: str) -> None:
     console(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+#: What is counted, one of it and several.
 _WORDS = {
-    "rows": "rows taken in",
-    "originals": "originals",
-    "no_majority": "without a majority label",
-    "rejected": "rejected",
-    "variants": "variants made",
-    "unvaried": "left without a variant",
-    "dropped": "dropped",
+    "rows": ("row taken in", "rows taken in"),
+    "originals": ("original", "originals"),
+    "no_majority": ("without a majority label",) * 2,
+    "rejected": ("rejected",) * 2,
+    "variants": ("variant made", "variants made"),
+    "unvaried": ("problem left without a variant", "problems left without a variant"),
+    "dropped": ("dropped",) * 2,
 }
 
 
 def sentence(counts: Mapping[str, int]) -> str:
     """Counts in words, leaving out what did not occur.
 
-    >>> sentence({"rows": 1200, "rejected": 0, "variants": 40})
-    '1,200 rows taken in, 40 variants made'
+    >>> sentence({"rows": 1200, "rejected": 0, "variants": 1})
+    '1,200 rows taken in, 1 variant made'
     """
-    return ", ".join(f"{counts[name]:,} {words}" for name, words in _WORDS.items() if counts.get(name))
+    return ", ".join(
+        f"{counts[name]:,} {words[counts[name] != 1]}" for name, words in _WORDS.items() if counts.get(name)
+    )

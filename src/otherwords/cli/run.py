@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, say, sentence, tell_funnel
+from .display import bars, console, say, sentence, tell_funnel, tell_unvaried
 
 
 def run(
@@ -95,6 +95,7 @@ def run(
         result = run_study(settled, out=out or None)
     if not quiet:
         say(sentence({**result.manifest["intake"], **result.manifest["counts"]}))
+        tell_unvaried(result.manifest.get("unvaried", {}))
         tell_funnel(funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in result.scores], indent=2, ensure_ascii=False))

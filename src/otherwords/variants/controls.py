@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ..errors import BadInput
 from ..problem import Problem, Task, Variant
 from ..registry import generators
+from ..words.english import warn_of_other_language
 from .fields import chosen_fields
 
 Generator = TypeVar("Generator", bound=Callable[..., Iterator[Variant]])
@@ -52,6 +53,7 @@ def tautology(field: str = "", times: int = 1) -> Any:
     @control
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem in problems:
+            warn_of_other_language(problem.text.values(), "tautology.v1")
             names = chosen_fields(problem.task, field or _default(problem.task), "tautology.v1")
             text = {name: extended(problem.text[name], times) for name in names}
             if any(text[name] != problem.text[name] for name in names):

@@ -54,7 +54,9 @@ class Replacer(NamedTuple):
         """Words that can be replaced wherever they occur; one that must stay somewhere stays everywhere."""
         wordnet = self.thesaurus.wordnet
         found = {name: find(problem.text[name] or "", some, self.parts, wordnet) for name, some in tokens.items()}
-        held = self.veto.union(*(one.held for one in found.values()))
+        told = (place for one in found.values() for place in one.places)
+        named = {place.lemma.lower() for place in told if place.token.text.lower() in self.veto}
+        held = self.veto.union(named, *(one.held for one in found.values()))
         words: dict[tuple[str, str], list[_Spot]] = {}
         for name, one in found.items():
             for place in one.places:

@@ -15,7 +15,7 @@ from ..words.english import warn_of_other_language
 from ..words.lexicon import PARTS, lexicon
 from ..words.other_wordnets import other_wordnet
 from ..words.senses import FAMILIAR, Thesaurus
-from ..words.synonyms import read_lines
+from ..words.synonyms import read_veto
 from ..words.tagging import tagger
 from .fields import chosen_fields
 from .replacing import Replacement, Replacer
@@ -47,7 +47,7 @@ def wordnet(
     """
     _refuse_wrong(n, changes, senses, dominance)
     thesaurus = _thesaurus(lexicon, dominance)
-    replacer = Replacer(_parts(pos), thesaurus, senses == "context", _veto(veto), not lexicon)
+    replacer = Replacer(_parts(pos), thesaurus, senses == "context", read_veto(veto), not lexicon)
     tag = tagger(pipeline, names=True)
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
@@ -116,9 +116,3 @@ def _thesaurus(name: str, dominance: float) -> Thesaurus:
     if name:
         return Thesaurus(other_wordnet(name), dominance, familiar=0)
     return Thesaurus(lexicon(), dominance, FAMILIAR)
-
-
-def _veto(path: Path) -> frozenset[str]:
-    if path == Path():
-        return frozenset()
-    return frozenset(line.strip().lower() for _, line in read_lines(path, "one word a line"))

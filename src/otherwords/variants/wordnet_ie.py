@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,15 +38,15 @@ def wordnet_ie(
     file, else from all problems of the input; `table` reuses a saved choice. `everywhere` replaces a word wherever its
     form occurs, noun or not, as the released code does. `field`: one field instead of all targets.
     """
-    kept = _veto(veto)
+    kept = synonyms.read_veto(veto)
     if table == Path():
-        return _Survey(kept, corpus, everywhere)
+        return _Survey(kept, corpus)
     chosen = {word: one for word, one in synonyms.read(table).items() if word not in kept}
     find = _anywhere if everywhere else _nouns
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         fields = [(problem, name) for problem in problems for name in chosen_fields(problem.task, field, "wordnet-ie")]
-        found = find([problem.text[name] for problem, name in fields], chosen)
+        found = find([problem.text[name] or "" for problem, name in fields], chosen)
         changes: dict[str, list[Change]] = {}
         for (problem, name), changed in zip(fields, found, strict=True):
             changed = [{"field": name, **one} for one in changed if one["from"] != one["to"]]
@@ -62,7 +64,7 @@ def wordnet_ie(
 class _Survey:
     """Stands for the generator until it has seen all texts, from which it makes its table."""
 
-    def __init__(self, veto: frozenset[str], corpus: Path, everywhere: bool):
+    def __init__(self, veto: frozenset[str], corpus: Path):
         self._veto, self._corpus = veto, corpus
         self.identity = tagger().identity
 
@@ -74,13 +76,17 @@ class _Survey:
         )
 
     def survey(self, texts: Iterable[str]) -> str:
-        """Count the nouns of all texts, or of the corpus, and choose the synonyms."""
-        given = self._corpus != Path()
-        tagged = tagger()(_corpus(self._corpus) if given else texts)
-        nouns = synonyms.count_nouns(((token.text, token.pos) for token in tokens) for tokens in tagged)
-        chosen = {word: one for word, one in synonyms.synonyms(nouns).items() if word not in self._veto}
-        place = self._corpus.name if given else "the input"
-        about = f"wordnet-ie.v1: {len(chosen)} of {len(nouns)} nouns of {place} ({self.identity})"
+        """Choose synonyms for the nouns of all texts, by the frequencies of the corpus, if given, or their own."""
+        own, place = _count(texts), "the input"
+        nouns = own
+        if self._corpus != Path():
+            nouns, place = _count(_corpus(self._corpus)), self._corpus.name
+            if not nouns:
+                fix = "give English sentences, or leave it out for the frequencies of the input"
+                raise BadInput("holds no noun", where=str(self._corpus), fix=fix)
+        chosen = {word: one for word, one in synonyms.synonyms(nouns, own).items() if word not in self._veto}
+        known = len({*nouns, *own})
+        about = f"wordnet-ie.v1: {len(chosen)} of {known} nouns, by the frequencies of {place} ({self.identity})"
         return synonyms.written(chosen, about)
 
 
@@ -111,10 +117,8 @@ def _change(word: str, start: int, table: Mapping[str, Synonym]) -> Change:
     return {"at": start, "from": word, "to": new, "synset": found.synset}
 
 
-def _veto(path: Path) -> frozenset[str]:
-    if path == Path():
-        return frozenset()
-    return frozenset(line.strip().lower() for _, line in synonyms.read_lines(path, "one word a line"))
+def _count(texts: Iterable[str]) -> Counter[str]:
+    return synonyms.count_nouns(((token.text, token.pos) for token in tokens) for tokens in tagger()(texts))
 
 
 def _corpus(path: Path) -> Iterator[str]:
@@ -123,5 +127,11 @@ def _corpus(path: Path) -> Iterator[str]:
         yield from (line for _, line in synonyms.read_lines(path, "one sentence a line"))
         return
     source = Source((str(path),), skip_bad=True)
-    for row in source:
-        yield from (row[name] for name in source.chosen.fields if row[name])
+    try:
+        for row in source:
+            yield from (row[name] for name in source.chosen.fields if row[name])
+    except BadInput as error:
+        fix = "--field and --label do not reach a corpus: give a data set with its own names, or a .txt file"
+        raise BadInput(str(error), where=f"the corpus {path}", fix=fix) from error
+    if left := source.intake.rejected:
+        warnings.warn(f"the corpus {path}: {len(left)} rows left out, as {left[0]['reason']}", stacklevel=2)

@@ -24,8 +24,10 @@ class Pipeline:
     """Tags texts; `names` finds named entities, too."""
 
     def __init__(self, name: str, names: bool):
-        import spacy
-
+        try:
+            import spacy
+        except ImportError as error:  # there, but broken
+            raise MissingExtra(f"spaCy cannot be imported ({error}); tagging words", "spacy") from error
         unused = ["parser", "lemmatizer", "senter", *([] if names else ["ner"])]
         try:
             self._nlp = spacy.load(name, exclude=unused)

@@ -34,8 +34,10 @@ class Synonym:
     synset: str
 
 
-def synonyms(nouns: Mapping[str, int]) -> dict[str, Synonym]:
-    """Choose a synonym for every noun that has one, given how often each lower-case form occurs.
+def synonyms(nouns: Mapping[str, int], also: Iterable[str] = ()) -> dict[str, Synonym]:
+    """Choose a synonym for every noun that has one, given how often each lower-case form occurs in the corpus.
+
+    `also` are nouns that may be missing from the corpus.
 
     >>> [found] = synonyms({"dog": 3}).values()  # the paper's Figure 2: neither synonym occurs, so the nearer one
     >>> found.synonym, found.chosen_by
@@ -43,7 +45,7 @@ def synonyms(nouns: Mapping[str, int]) -> dict[str, Synonym]:
     >>> synonyms({"couch": 2, "lounge": 1, "sofa": 5})["couch"].synonym
     'sofa'
     """
-    found = (_choose(word, nouns) for word in sorted(nouns))
+    found = (_choose(word, nouns) for word in sorted({*nouns, *also}))
     return {one.word: one for one in found if one}
 
 
@@ -60,7 +62,7 @@ def _choose(word: str, nouns: Mapping[str, int]) -> Synonym | None:
     if _stem(best.lower()) == _stem(word):
         return None
     decided = "frequency" if present else "distance"
-    return Synonym(word, best, nouns[word], nouns.get(best, 0), decided, senses[0].name)
+    return Synonym(word, best, nouns.get(word, 0), nouns.get(best, 0), decided, senses[0].name)
 
 
 @lru_cache(maxsize=65_536)
@@ -100,6 +102,17 @@ def read(path: Path) -> dict[str, Synonym]:
         decided, synset = (*cells[4:6], "", "")[:2]
         found[cells[0].lower()] = Synonym(cells[0].lower(), cells[1], count, other, decided, synset)
     return found
+
+
+def read_veto(path: Path) -> frozenset[str]:
+    """Words that stay as they are, one a line; none where no file is named."""
+    lines = [] if path == Path() else read_lines(path, "one word a line")
+    for number, line in lines:
+        if "\t" in line:
+            raise BadInput(
+                f"found {line!r}", where=f"{path}, line {number}", fix="a veto has one word a line, no table"
+            )
+    return frozenset(line.strip().lower() for _, line in lines)
 
 
 def read_lines(path: Path, what: str) -> list[tuple[int, str]]:
