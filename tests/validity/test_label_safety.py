@@ -49,7 +49,7 @@ def test_left_alone(before, after):
         ("He is here.", "He isn't here.", ['negation: "not" added']),
         ("Nobody is here.", "Somebody is here.", ['negation: "nobody" lost']),
         ("He never came.", "He did not come.", ['negation: "never" became "not"']),
-        ("It is not without risk.", "It is without risk.", ['negation: "not" lost']),
+        ("It is not without risk.", "It is without risk.", ['negation: "without" lost']),
         ("He doesn't not know.", "He does not know.", ['negation: "not" lost']),
         ("Two dogs", "Three dogs", ["number: 2 became 3"]),
         ("One dog", "Three dogs", ["number: 1 became 3"]),
@@ -87,6 +87,9 @@ Ten per cent of the men | 10 % of the men
 Ages 10-12 | Ages 10 to 12
 A woman in 'T' pose. | A woman in a T pose.
 A man without a hat. | A man with no hat.
+He was left with no money. | He had no money.
+Worse for nonsmokers. | Worse for non-smokers.
+It is primarily wood. | It is mainly wood.
 A man with nobody near. | A man without anybody near.
 A pair of dogs. | Two dogs.
 A pair of blue jeans. | Blue jeans.
@@ -124,6 +127,7 @@ Prices rose 5%. | Prices rose 5 dollars.
 It cost 10k dollars. | It cost 10 dollars.
 It cost $5m. | It cost $5.
 A near-empty bus. | A near-full bus.
+A car for smokers. | A car for non-smokers.
 A short-sleeved shirt. | A long-sleeved shirt.
 A large number of people by a large house. | A large number of people by a small house.
 He aint here. | He is here.

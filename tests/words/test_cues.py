@@ -35,6 +35,16 @@ def meanings(text: str, kind: str = "") -> list[str]:
         ["some 30 men", "about 30 men", "approximately thirty men"],
         ["nothing but rain", "only rain"],
         ["two men", "2 men", "a couple of men"],
+        ["a man with no hat", "a man without a hat", "a man without any hat", "a man not with a hat"],
+        ["with nobody", "without anybody", "with no one"],
+        ["zero men", "no men", "0 men"],
+        ["nearly all men", "almost every man", "virtually all men"],
+        ["nearly half", "about half", "approximately 50%"],
+        ["mostly men", "mainly men", "primarily men", "for the most part men"],
+        ["all but Tom", "everyone except Tom", "everybody but Tom", "all apart from Tom"],
+        ["two dogs", "a pair of dogs", "a duo of dogs"],
+        ["at least two", "a minimum of two"],
+        ["more than half", "over half"],
         ["the G8 summit", "the G 8 summit", "the g-8 summit"],
     ],
 )
@@ -59,6 +69,11 @@ def test_the_same_in_other_words(same):
         "all right",
         "A little boy and something else",
         "Have you ever been there",
+        "She is most beautiful",
+        "their most famous song",
+        "a pair of old blue jeans",
+        "They talk about tennis over tents",
+        "It is nearly done, almost there",
         "a note, a knot, an ally, a bothy",
         "",
     ],
@@ -67,8 +82,18 @@ def test_what_looks_like_a_cue(text):
     assert meanings(text) == []
 
 
+def test_about_is_a_preposition_before_all():
+    assert meanings("They talk about everyone") == meanings("They talk of everyone") == ["all"]
+    assert meanings("Almost everyone") == ["about", "all"]
+
+
+def test_the_word_that_follows():
+    found = {cue.meaning: cue.of for cue in cues("All men see a couple of dogs, 3 of them, and five.")}
+    assert found == {"all": "men", "2": "dogs", "3": "of", "5": ""}
+
+
 def test_double_negation_counts_twice():
-    assert meanings("It is not without risk") == ["not", "without"]
+    assert meanings("It is not without risk") == ["not", "not"]
     assert meanings("He didn't do nothing") == ["not", "nothing"]
     assert meanings("Nobody isn't here") == ["nobody", "not"]
 
@@ -81,7 +106,7 @@ def test_an_abbreviation_is_no_negation():
 def test_any_belongs_to_the_negation_of_its_own_sentence():
     assert meanings("He did not come. Anyone may.") == ["not", "any"]
     assert meanings("He did not see anyone.") == ["nobody"]
-    assert meanings("without any help") == ["without"]
+    assert meanings("without any help") == ["not"]
     assert meanings("If any man comes") == ["any"]
 
 

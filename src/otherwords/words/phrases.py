@@ -29,18 +29,16 @@ PHRASES: dict[tuple[str, str], str] = {
     "|at first|first of all|both(?= \\w+(?: \\w+){0,3} and )"
     "|this one|that one|the one|which one|another one|other one|first one|last one|next one|new one|old one"
     f"|{_SUPERLATIVES}",
-    ("negation", "not"): "not|no|none|neither|nor|no longer|not a single|no single",
-    ("negation", "nobody"): "nobody|no one|no body|no person|no people"
-    "|with nobody|with no one|without anybody|without anyone",
-    ("negation", "nothing"): "nothing|no thing|no things|with nothing|without anything",
+    ("negation", "not"): "not|no|none|neither|nor|no longer|not a single|no single|without",
+    ("negation", "nobody"): "nobody|no one|no body|no person|no people",
+    ("negation", "nothing"): "nothing|no thing|no things",
     ("negation", "nowhere"): "nowhere",
     ("negation", "never"): "never",
-    ("negation", "without"): "without|with no|with not a|with not any|with no single",
     ("negation", "hardly"): "hardly|scarcely|barely",
     ("negation", "rarely"): "rarely|seldom",
     ("quantifier", "all"): "all|every|each|both|everyone|everybody|every one|each one|everything|everywhere|all of",
     ("quantifier", "most"): "most|most of|the most of|the majority|a majority|the vast majority",
-    ("quantifier", "mostly"): "mostly|mainly|for the most part",
+    ("quantifier", "mostly"): "mostly|mainly|primarily|chiefly|for the most part",
     ("quantifier", "many"): "many|numerous|a lot|alot|a lot of|alot of|lots of|tons of|plenty of|much of"
     "|a large number of|a great number of|a great many|a great deal of|a good many|quite a few"
     "|dozens of|hundreds of|thousands of|millions of",
