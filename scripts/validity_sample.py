@@ -59,7 +59,7 @@ def main() -> None:
 def item(original: dict[str, str], variant: dict[str, str]) -> dict[str, object]:
     """What a judge sees, under a name that tells nothing but the content."""
     shown = {name: [original[name], variant[name]] for name in ("premise", "hypothesis")}
-    name = hashlib.sha256(json.dumps([shown, variant["how"]]).encode()).hexdigest()[:12]
+    name = hashlib.sha256(json.dumps([shown, variant["how"].partition("(")[0]]).encode()).hexdigest()[:12]
     return {"item": name, "label": original["label"], **shown, "problem": original["id"], "how": variant["how"]}
 
 

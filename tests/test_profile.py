@@ -113,18 +113,18 @@ def test_an_account_that_cannot_be_read(told):
         ow.profile(frame(rows))
 
 
-def test_dropped_variants_are_left_out_unless_asked_for():
+def test_dropped_variants_are_left_out_where_asked():
     rows = [{**one, "check:surface": None if one["of"] is None else one["id"] != "a3"} for one in SUITE]
-    assert ow.profile(frame(rows)).whole.variants == 4
-    assert ow.profile(frame(rows), dropped=True).whole == ow.profile(frame(SUITE)).whole
+    assert ow.profile(frame(rows), kept=True).whole.variants == 4
+    assert ow.profile(frame(rows)).whole == ow.profile(frame(SUITE)).whole
     gone = [{**one, "check:surface": None if one["of"] is None else False} for one in SUITE]
-    with pytest.raises(BadInput, match=r"no variants to profile; the checks dropped all 5: .* \(--all\)"):
-        ow.profile(frame(gone))
+    with pytest.raises(BadInput, match=r"no variants to profile; the checks dropped all 5: leave kept \(--kept\) out"):
+        ow.profile(frame(gone), kept=True)
 
 
 def test_verdicts_may_come_as_text():
     said = [{**one, "check:x": None if one["of"] is None else str(one["id"] != "a3").lower()} for one in SUITE]
-    assert ow.profile(frame(said)).whole.variants == 4
+    assert ow.profile(frame(said), kept=True).whole.variants == 4
 
 
 def test_a_table_may_have_names_and_labels_of_its_own():

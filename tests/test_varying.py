@@ -161,3 +161,36 @@ class TestOptions:
     def test_that_nobody_has_are_an_error(self):
         with pytest.raises(BadInput, match="none of identity takes corpus; wordnet-ie would"):
             generators.with_options(["identity"], corpus="c.txt")
+
+
+def test_a_folder_may_have_any_name(problems, tmp_path):
+    study = {**STUDY, "data": [str(problems)], "vary": ["wordnet-ie"]}
+    run = ow.run(study, out=tmp_path / 'my "run" \\ ü')
+    assert len(list((run.folder / "tables").iterdir())) == 1
+
+
+def test_warnings_of_parts_that_are_not_made_again_stay(problems, tmp_path):
+    row = {
+        "id": "fr",
+        "premise": "Un homme joue de la guitare dans le parc.",
+        "hypothesis": "Il dort.",
+        "label": "neutral",
+    }
+    problems.write_text(problems.read_text() + json.dumps(row) + "\n")
+    study = {**STUDY, "data": [str(problems)], "vary": ["wordnet-ie"]}
+    with pytest.warns(UserWarning, match="seems not to be in English"):
+        first = ow.run(study, out=tmp_path / "run").manifest["warnings"]
+    assert ow.run(study, out=tmp_path / "run").manifest["warnings"] == first != []
+
+
+def test_a_suite_can_be_varied_again(problems):
+    frame = ow.load(str(problems))
+    once = ow.vary(frame, ["tautology"])
+    twice = ow.vary(pl.concat([frame, once], how="diagonal_relaxed"), ["tautology(times=2)"])
+    assert twice["id"].to_list() == [name.replace(".1", ".2") for name in once["id"]]
+
+
+def test_two_problems_of_one_name_are_refused(problems):
+    frame = ow.load(str(problems))
+    with pytest.raises(BadInput, match="two problems have the same id"):
+        ow.vary(pl.concat([frame, frame]), ["identity"])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ from .storage.files import seed_for
 from .validity.human import tell_unknown
 from .validity.replaced import refuse_namesakes, tell_replaced
 from .variants.survey import surveyed
+from .variants.unused import tell_unused
 
+#: The name of a variant that has none of its own: its original's, the generator's, and a number.
+_NUMBERED = re.compile(r"(.+)~([\w-]+)\.(\d+)", re.DOTALL)
 #: Problems given to a generator at a time, so that a model behind it can fill a device.
 BATCH = 256
 
@@ -45,8 +49,10 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
     task = get_task(task)
     originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
     clusters = dict(frame.select("id", "cluster").iter_rows())
+    if len({one.id for one in originals}) < len(originals):
+        raise BadInput("two problems have the same id", field="id", fix="ids must be unique")
     bound = _prepared(using, originals)
-    counts: Counter[tuple[str, str]] = Counter()
+    counts = _numbered(clusters)
     made = [v for generator in bound for v in _generate(generator, originals, seed, counts)]
     seen: set[str] = set()
     for variant in made:
@@ -58,6 +64,7 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
                 fix="variants need ids of their own",
             )
         seen.add(variant.id)
+    tell_unused([one for one, said in zip(bound, using, strict=True) if isinstance(said, str)], len(originals))
     return to_frame(variant_rows(made, clusters), task)
 
 
@@ -72,6 +79,15 @@ def _prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> lis
         bound = [_bind(generators, one) for one in told]
     _refuse_twice([one.signature for one in bound])
     return bound
+
+
+def _numbered(names: Iterable[str]) -> Counter[tuple[str, str]]:
+    """How far the variants of each problem and generator that are there already have been numbered."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for name in names:
+        if told := _NUMBERED.fullmatch(str(name)):
+            counts[told[1], told[2]] = max(counts[told[1], told[2]], int(told[3]))
+    return counts
 
 
 def _generate(

@@ -147,9 +147,10 @@ class Registry:
         return Bound(plugin, _signature(plugin, signed, context, getattr(function, "identity", "")), function, alias)
 
     def respell(self, spec: str, **options: object) -> str:
-        """Write a spec anew with some options set."""
+        """Write a spec anew with some options set, or left out where they are None."""
         plugin, given = self._read(spec)
-        given |= {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
+        set_now = {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
+        given = {name: value for name, value in (given | set_now).items() if options.get(name, "") is not None}
         return f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in given.items())})"
 
     def with_options(self, specs: Sequence[str], **options: object) -> list[str]:

@@ -99,7 +99,8 @@ class _Runner:
         self._timed("answers", lambda: self._answer(shards, asked))
         scores = self._timed("scores", self._score)
         timings = {stage: round(seconds, 3) for stage, seconds in self.timings.items()}
-        folder.note(timings=timings, warnings=list(dict.fromkeys(said)))
+        # What was warned of when a part was made holds for it still, though it was not made again.
+        folder.note(timings=timings, warnings=list(dict.fromkeys([*folder.manifest.get("warnings", ()), *said])))
         return Run(folder.path, scores, write_report(folder, scores), folder.manifest)
 
     def _timed(self, stage: str, work: Any) -> Any:
@@ -229,7 +230,6 @@ def _about(study: Study, source: Source) -> dict[str, Any]:
         "task": asdict(source.chosen),
         "inputs": inputs,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
-        "warnings": [],
     }
 
 

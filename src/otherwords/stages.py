@@ -27,6 +27,7 @@ from .progress import current
 from .registry import KINDS, Bound, split_name
 from .storage.files import digest, fingerprint
 from .storage.run import RunFolder, key_of, read_part
+from .words import english
 
 #: Rows after which a shard ends, at the next bucket.
 SHARD = 2_000
@@ -246,6 +247,7 @@ def forget() -> None:
     """Make everything anew next time: files behind names may have changed."""
     made.cache_clear()
     answerer.cache_clear()
+    english.forget()
 
 
 def answer_folder(model: Answerer) -> str:

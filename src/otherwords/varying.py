@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +12,11 @@ import polars as pl
 
 from .problem import Task
 from .progress import current
-from .registry import Bound
 from .stages import made
 from .storage import tables
 from .storage.run import RunFolder, key_of
 from .variants.survey import surveyed
+from .variants.unused import tell_unused
 
 
 def prepare(folder: RunFolder, specs: Sequence[str], task: Task, rows: int) -> list[str]:
@@ -53,7 +53,7 @@ def _sweep(place: Path, specs: Iterable[str]) -> None:
     """Remove tables of generators that are no longer in the study."""
     wanted = " ".join(specs)
     for other in place.iterdir() if place.exists() else ():
-        if str(other.resolve()) not in wanted:
+        if json.dumps(str(other.resolve()), ensure_ascii=False)[1:-1] not in wanted:  # as a spec spells it
             shutil.rmtree(other)
 
 
@@ -88,13 +88,5 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
             listed.append(left.with_columns(pl.lit(one.signature).alias("generator")))
     if out:
         tables.write(listed, out)
-    _tell_unmatched(signed, found.total)
+    tell_unused(signed, found.total)
     return found
-
-
-def _tell_unmatched(signed: Sequence[Bound], total: int) -> None:
-    """Rows of a recorded file that found no problem would otherwise be lost without a word."""
-    for one in signed:
-        left = one.function.unmatched(total) if hasattr(one.function, "unmatched") else None
-        if left:
-            warnings.warn(f"{one.signature}: {left:,} of its rows reword none of these problems", stacklevel=3)

@@ -45,8 +45,8 @@ def test_substitutions_go_to_a_file(cli, suite, place, lines):
 
 def test_dropped_variants(cli, suite, place):
     cli("check", suite, "-o", "checked.jsonl", "-q")
-    kept = json.loads(cli("profile", "checked.jsonl", "--json").stdout)
-    every = json.loads(cli("profile", "checked.jsonl", "--json", "--all").stdout)
+    kept = json.loads(cli("profile", "checked.jsonl", "--json", "--kept").stdout)
+    every = json.loads(cli("profile", "checked.jsonl", "--json").stdout)
     assert (kept["whole"]["variants"], every["whole"]["variants"]) == (5, 8)
 
 

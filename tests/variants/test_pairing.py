@@ -140,10 +140,7 @@ def test_white_space_is_no_rewording_of_a_target(jsonl):
     rows = [half("hyp1", "A1", hyp2=" She had  none."), half("hyp2", "B1", obs1="It\nrained.")]
     (made,) = vary(jsonl(*rows))
     assert (made.text["obs1"], made.text["hyp1"], made.text["hyp2"]) == ("It rained.", "A1", "B1")
-    with pytest.warns(UserWarning, match="1 unchanged"):
-        assert [v.text["hyp1"] for v in vary(jsonl(half("hyp1", "She  had an umbrella."), half("hyp1", "A1")))] == [
-            "A1"
-        ]
+    assert [v.text["hyp1"] for v in vary(jsonl(half("hyp1", "She  had an umbrella."), half("hyp1", "A1")))] == ["A1"]
 
 
 def test_what_one_transformation_made_is_paired(tmp_path):

@@ -267,3 +267,11 @@ def test_a_veto_holds_for_the_form_as_written(tmp_path):
     assert ow.vary(frame, [f"wordnet(veto={veto})"]).height == 0  # alike everywhere, or not at all
     veto.write_text("women\n", encoding="utf-8")
     assert ow.vary(frame, [f"wordnet(veto={veto})"])["premise"].to_list() == ["Two adult males play chess."]
+
+
+@pytest.mark.parametrize(("changes", "possible"), [(1, 4), (2, 6), (3, 4), (0, 1)])
+def test_all_choices_are_drawn_before_it_gives_up(changes, possible):
+    rows = {"id": ["p"], "of": [None], "how": [None], "label": ["neutral"], "cluster": ["c"], "hypothesis": ["So."]}
+    frame = pl.DataFrame({**rows, "premise": ["A man, a car, a child and a couch."]})
+    made = ow.vary(frame, [f"wordnet(n=20, changes={changes})"])
+    assert made.height == made["premise"].n_unique() >= possible

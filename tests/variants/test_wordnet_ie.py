@@ -180,3 +180,34 @@ def test_appendix_c(tmp_path):
     assert common.row(0)[1] / len(pairs) > 0.12  # Figure 8: "more than 12 %"
     words = [sum(len(text.split()) for row in texts(table) for text in row) for table in (suite, made)]
     assert words[0] / suite.height == pytest.approx(21.4, abs=0.4)
+
+
+def test_a_corpus_named_as_a_data_set_is_known_by_its_content(tmp_path):
+    path = tmp_path / "corpus.jsonl"
+
+    def made(word: str) -> tuple[str, str]:
+        row = {"pairID": "1", "sentence1": f"A {word}.", "sentence2": "A couch.", "gold_label": "neutral"}
+        path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+        spec = f'wordnet-ie(corpus="snli:{path}")'
+        return generators.make(spec).signature, ow.vary(frame(("A couch.", "So.")), [spec])["premise"][0]
+
+    assert [text for _, text in (made("sofa"), made("lounge"))] == ["A sofa.", "A lounge."]
+    assert made("sofa")[0] != made("lounge")[0]
+
+
+def test_a_corpus_and_a_table_are_one_too_many(table, tmp_path):
+    with pytest.raises(BadInput, match="takes a corpus or a table, not both"):
+        generators.make(f"wordnet-ie(table={table}, corpus=c.txt)")
+
+
+def test_a_column_of_the_same_name_is_kept(table):
+    rows = frame(("A dog.", "So.")).with_columns(pl.lit("mine").alias("changes"))
+    [made] = ow.vary(rows, [f"wordnet-ie(table={table})"]).to_dicts()
+    assert (made["input_changes"], json.loads(made["changes"])[0]["to"]) == ("mine", "domestic dog")
+
+
+def test_a_missing_optional_text_is_none(table):
+    rows = {"id": ["p"], "of": [None], "how": [None], "cluster": ["c"], "label": ["weakener"], "premise": [None]}
+    suite = pl.DataFrame({**rows, "hypothesis": ["A dog."], "update": ["It isn't late."]})
+    for spec in (f"wordnet-ie(table={table}, field=premise)", "contractions(field=premise)", "scramble(field=premise)"):
+        assert ow.vary(suite, [spec], task="d-nli").height == 0

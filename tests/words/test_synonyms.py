@@ -132,3 +132,28 @@ def test_the_stemmer_is_an_extra(monkeypatch):
     synonyms._stem.cache_clear()
     with pytest.raises(MissingExtra, match=r"otherwords\[spacy\]"):
         synonyms.synonyms({"dog": 1})
+
+
+@pytest.mark.parametrize("line", ['"water",', "man, car", "[", "dog\thound", "two words"])
+def test_a_veto_is_one_word_a_line(tmp_path, line):
+    path = tmp_path / "veto.txt"
+    path.write_text(f"t-shirt\nman's\n{line}\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"veto\.txt, line 3: found .*; a veto has one word a line"):
+        synonyms.read_veto(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("dog\thound\ndog\tmutt\n", "line 2: 'dog' is there twice"), ("hot dog\tsausage\n", "line 1: found 'hot dog")],
+)
+def test_a_table_with_faults(tmp_path, text, said):
+    path = tmp_path / "table.tsv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput, match=said):
+        synonyms.read(path)
+
+
+def test_odd_counts_are_none(tmp_path):
+    path = tmp_path / "table.tsv"
+    path.write_text("dog\thound\t²\n", encoding="utf-8")
+    assert synonyms.read(path)["dog"].count == 0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -92,3 +93,16 @@ def test_parts_of_speech_are_those_of_the_whole_pipeline():
 def test_an_unknown_pipeline_is_an_error():
     with pytest.raises(BadInput, match="spaCy has no pipeline 'xx_none'"):
         list(Tagger("xx_none")(["Hallo."]))
+
+
+def test_several_threads_may_tag():
+    fresh = Tagger()
+    texts = [f"Dog number {i % 7} runs." for i in range(60)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda text: next(iter(fresh([text]))), texts))
+    assert found == list(tagger()(texts))
+
+
+def test_a_text_may_be_long():
+    [tokens] = Tagger()(["A dog runs. " * 90_000])
+    assert tokens[-1].end == 12 * 90_000 - 1

@@ -13,7 +13,13 @@ from .display import bars, tell, tell_funnel
 def check(
     inputs: opt.Inputs,
     checks: Annotated[
-        list[str], typer.Option("--with", "-w", metavar="CHECK", help="A check (otherwords list checks).")
+        list[str],
+        typer.Option(
+            "--with",
+            "-w",
+            metavar="CHECK",
+            help="A check (otherwords list checks), as in overlap or grammar=human:FILE.",
+        ),
     ] = ["surface"],  # noqa: B006
     out: opt.Out = "-",
     task: opt.TaskName = "",

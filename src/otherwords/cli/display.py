@@ -14,10 +14,16 @@ if TYPE_CHECKING:
     from ..validity.funnel import Funnel
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would exit with 1, which is for gates; that the reader went away is no failure."""
+        raise BrokenPipeError
+
+
 def console(stderr: bool = False) -> Console:
     """A console; wide enough not to cut columns where the output is a file or a pipe."""
-    made = Console(stderr=stderr)
-    return made if made.is_terminal else Console(stderr=stderr, width=max(made.width, 120))
+    made = _Console(stderr=stderr)
+    return made if made.is_terminal else _Console(stderr=stderr, width=max(made.width, 120))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def profile(
             "input.",
         ),
     ],
-    every: Annotated[bool, typer.Option("--all", help="Count variants that a check dropped, too.")] = False,
+    kept: Annotated[bool, typer.Option("--kept", help="Leave out variants that a check dropped.")] = False,
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="How many substitutions to show.")] = 20,
     words: Annotated[
         bool, typer.Option("--all-words", help="Show artifact words whose frequency stays the same, too.")
@@ -41,14 +41,14 @@ def profile(
 
     Over all variants and by generator: the share of problems changed, words changed per variant, the most frequent
     substitutions, length before and after by label, and how often words occur that betray a label (Gururangan et al.
-    2018). A problem without a variant counts as it is; variants that a check dropped are left out.
+    2018). A problem without a variant counts as it is.
     """
     from ..profiling.profile import profile as describe
     from .profile_tables import profile_tables
 
     columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
     with bars(quiet or json):
-        found = describe(suite, task, dropped=every, columns=columns, labels=labels, skip_bad=skip_bad, out=out or None)
+        found = describe(suite, task, kept=kept, columns=columns, labels=labels, skip_bad=skip_bad, out=out or None)
     if json and out != "-":  # which has the substitutions as JSON lines
         typer.echo(json_library.dumps(asdict(found.shortened(top)), indent=2, ensure_ascii=False))
     elif not quiet and out != "-":

@@ -21,7 +21,8 @@ from ..datasets.intake import Intake
 from ..datasets.records import Record
 from ..datasets.source import Source
 from ..errors import BadInput
-from ..frames import kept, reworded, to_frame
+from ..frames import kept as without_dropped
+from ..frames import reworded, to_frame
 from ..problem import Task, get_task
 from ..progress import current
 from ..storage import tables
@@ -36,7 +37,7 @@ def profile(
     suite: Suite | Sequence[str | Path],
     task: str | Task | Mapping[str, Any] = "",
     *,
-    dropped: bool = False,
+    kept: bool = False,
     columns: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     skip_bad: bool = False,
@@ -45,8 +46,8 @@ def profile(
     """Describe what the variants of a suite do to their originals, over all and by generator (`how`).
 
     `suite` is a table, a run folder, or one or more files or data sets with originals and variants. Left out are
-    contrasts and controls, which are no rewordings, and variants that a check dropped, unless `dropped`. `out` names a
-    file for all substitutions of each generator.
+    contrasts and controls, which are no rewordings; with `kept`, also variants that a check dropped: not otherwise,
+    because a profile is of the transformation. `out` names a file for all substitutions of each generator.
 
     >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "how": [None, "mine"], "label": ["neutral"] * 2}
     >>> texts = {"premise": ["A man runs.", "An adult male runs."], "hypothesis": ["He is late."] * 2}
@@ -58,7 +59,7 @@ def profile(
     with _parts(suite, task, columns or {}, labels or {}, skip_bad) as (parts, chosen):
         tally, left_out = Tally(chosen), 0
         for part in parts:
-            left = part if dropped else kept(part.lazy()).collect()
+            left = without_dropped(part.lazy()).collect() if kept else part
             left_out += part.height - left.height
             for bucket in reworded(left, chosen):
                 tally.add(bucket)
@@ -131,5 +132,5 @@ def _name(suite: Suite | Sequence[str | Path]) -> str:
 
 def _advice(left_out: int) -> str:
     if left_out:
-        return f"the checks dropped all {left_out}: profile them with dropped=True (--all)"
+        return f"the checks dropped all {left_out}: leave kept (--kept) out to profile them"
     return "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"

@@ -37,7 +37,7 @@ def contractions(field: str = "") -> Any:
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem in problems:
             for name in chosen_fields(problem.task, field, "contractions"):
-                text = problem.text[name]
+                text = problem.text[name] or ""
                 changed = opened(text)
                 changed = closed(text) if changed == text else changed
                 if changed != text:

@@ -55,8 +55,8 @@ def tautology(field: str = "", times: int = 1) -> Any:
         for problem in problems:
             warn_of_other_language(problem.text.values(), "tautology.v1")
             names = chosen_fields(problem.task, field or _default(problem.task), "tautology.v1")
-            text = {name: extended(problem.text[name], times) for name in names}
-            if any(text[name] != problem.text[name] for name in names):
+            text = {name: extended(problem.text[name] or "", times) for name in names}
+            if any(text[name] != (problem.text[name] or "") for name in names):
                 yield problem.restate(**text)
 
     return vary

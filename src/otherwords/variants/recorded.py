@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -45,14 +44,12 @@ class Recorded:
         self._met: set[int] | None = None if book.format == NATIVE else set()
         self._given = 0
         self.left_out: Counter[str] = Counter()
-        self._told = False
 
     def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         """Give the variants of each problem, in the file's order, pairs after them."""
         for problem, seed in zip(problems, seeds, strict=True):
             self._given += 1
             yield from self._variants(problem, seed)
-        self._tell()
 
     def unmatched(self, problems: int) -> int | None:
         """How many rows of another tool's file reworded none of so many problems.
@@ -83,15 +80,6 @@ class Recorded:
         agreeing = [one for one in found if not _contradicts(one.row, problem)]
         self.left_out["with another label"] += len(found) - len(agreeing)
         return [one._replace(row={k: v for k, v in one.row.items() if k != "label"}) for one in agreeing]
-
-    def _tell(self) -> None:
-        """Warn of what is left out, once; a generator gets its problems in batches, so it says how far it has read."""
-        if self._told or not self.left_out.total():
-            return
-        self._told = True
-        listed = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.left_out.items()) if count)
-        found = f"{self.left_out.total():,} rows on the first {self._given:,} problems are no variants: {listed}"
-        warnings.warn(f"{self._book.path}: {found}", stacklevel=3)
 
 
 def _variant(problem: Problem, where: str, row: Mapping[str, Any]) -> Variant:

@@ -45,7 +45,7 @@ def scramble(words: int = 1, inner: bool = False, field: str = "") -> Any:
     @control
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem, seed in zip(problems, seeds, strict=True):
-            texts = {name: problem.text[name] for name in chosen_fields(problem.task, field, "scramble.v1")}
+            texts = {name: problem.text[name] or "" for name in chosen_fields(problem.task, field, "scramble.v1")}
             swaps = _draw(texts, words, inner, Random(seed))
             changed = {name: _replaced(text, swaps) for name, text in texts.items()}
             if changed != texts:
@@ -94,7 +94,7 @@ def _swapped(word: str, swaps: Mapping[str, str]) -> str:
     return "".join(big if len(big) == 1 else small for big, small in zip(raised, letters, strict=True))
 
 
-def _changes(field: str, text: str, swaps: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def _changes(field: str, text: str, swaps: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for match in _WORD.finditer(text):
         if (new := _swapped(match[0], swaps)) != match[0]:
-            yield {"field": field, "from": match[0], "to": new}
+            yield {"field": field, "at": match.start(), "from": match[0], "to": new}

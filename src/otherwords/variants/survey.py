@@ -2,6 +2,7 @@
 
 Such a generator's function has a method `survey(texts)`, which gives the content of its table, and its factory an
 option `table`. So what it learned is named in the signature by content, travels to other machines, and can be reused.
+Options that the table makes needless are listed in `spent`.
 """
 
 from __future__ import annotations
@@ -26,4 +27,5 @@ def surveyed(spec: str, texts: Callable[[], Iterable[str]], folder: Path, *known
     path = folder / digest(bound.signature, *known)[:8] / "table.tsv"
     if not path.exists():
         write_text(path, survey(texts()))
-    return generators.respell(spec, table=path.resolve())
+    spent = dict.fromkeys(getattr(bound.function, "spent", ()))
+    return generators.respell(spec, table=path.resolve(), **spent)

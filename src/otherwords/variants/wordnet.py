@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from itertools import combinations, islice, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,6 +24,8 @@ from .wordnet_ie import reworded
 
 SENSES = ("frequency", "context")
 _WHERE = "wordnet.v1"
+#: Choices of words, and of their synonyms, that are looked at; nobody wants a thousand variants of a sentence.
+_MOST = 1000
 
 
 @generators("wordnet.v1")
@@ -47,6 +50,9 @@ def wordnet(
     """
     _refuse_wrong(n, changes, senses, dominance)
     thesaurus = _thesaurus(lexicon, dominance)
+    if lexicon and not pipeline and not other_wordnet(lexicon).english:
+        fix = "name the spaCy pipeline of its language, as in pipeline=fr_core_news_sm"
+        raise BadInput(f"{lexicon} is not English, and the tagger would be", where=_WHERE, field="pipeline", fix=fix)
     replacer = Replacer(_parts(pos), thesaurus, senses == "context", read_veto(veto), not lexicon)
     tag = tagger(pipeline, names=True)
 
@@ -69,16 +75,27 @@ def _draws(words: list[list[Replacement]], n: int, changes: int, random: Random)
     """Up to `n` distinct choices of some words and a synonym for each: other words first, then their next synonyms."""
     random.shuffle(words)
     size = min(changes, len(words)) or len(words)
+    first, *others = islice(combinations(words, size), _MOST)
+    random.shuffle(others)
     told: list[list[Replacement]] = []
-    for turn in range(sum(map(len, words))):
-        picked = [divmod(turn * size + i, len(words)) for i in range(size)]
-        choice: dict[str, Replacement] = {}
-        for rank, word in sorted(picked, key=lambda one: one[1]):
-            replacement = words[word][rank % len(words[word])]
-            choice.setdefault(replacement.synonym, replacement)  # two words must not become one
-        if len(told) < n and list(choice.values()) not in told:
-            told.append(list(choice.values()))
-    yield from told
+    for choice in _choices([first, *others]) if words else ():
+        if choice not in told:
+            told.append(choice)
+            yield choice
+        if len(told) == n:
+            return
+
+
+def _choices(some: Sequence[tuple[list[Replacement], ...]]) -> Iterator[list[Replacement]]:
+    """A synonym for each word of each choice of words, the best ones of all before the next best of any."""
+    for total in range(1 + max(sum(len(word) - 1 for word in words) for words in some)):
+        for words in some:
+            ranks = islice(product(*(range(len(word)) for word in words)), _MOST)
+            for chosen in (one for one in ranks if sum(one) == total):
+                told: dict[str, Replacement] = {}
+                for word, rank in zip(words, chosen, strict=True):
+                    told.setdefault(word[rank].synonym, word[rank])  # two words must not become one
+                yield list(told.values())
 
 
 def _parts(pos: str) -> str:

@@ -7,13 +7,15 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..datasets.source import Source
+from ..datasets.source import Source, find
 from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
+from ..storage.files import digest, fingerprint
 from ..words import synonyms
 from ..words.english import warn_of_other_language
 from ..words.synonyms import Synonym
@@ -41,19 +43,19 @@ def wordnet_ie(
     kept = synonyms.read_veto(veto)
     if table == Path():
         return _Survey(kept, corpus)
+    if corpus != Path():
+        raise BadInput("takes a corpus or a table, not both", where="wordnet-ie", fix="leave one of the two out")
     chosen = {word: one for word, one in synonyms.read(table).items() if word not in kept}
-    find = _anywhere if everywhere else _nouns
+    look = _anywhere if everywhere else _nouns
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         fields = [(problem, name) for problem in problems for name in chosen_fields(problem.task, field, "wordnet-ie")]
-        found = find([problem.text[name] or "" for problem, name in fields], chosen)
-        changes: dict[str, list[Change]] = {}
-        for (problem, name), changed in zip(fields, found, strict=True):
-            changed = [{"field": name, **one} for one in changed if one["from"] != one["to"]]
-            changes.setdefault(problem.id, []).extend(changed)
-        for problem in problems:
+        found = look([problem.text[name] or "" for problem, name in fields], chosen)
+        told = zip(fields, found, strict=True)
+        for problem, group in groupby(told, key=lambda one: one[0][0]):
             warn_of_other_language(problem.text.values(), "wordnet-ie.v1")
-            if made := changes.get(problem.id):
+            made = [{"field": name, **one} for (_, name), some in group for one in some if one["from"] != one["to"]]
+            if made:
                 yield reworded(problem, made)
 
     if not everywhere:
@@ -64,9 +66,12 @@ def wordnet_ie(
 class _Survey:
     """Stands for the generator until it has seen all texts, from which it makes its table."""
 
+    spent = ("corpus",)
+
     def __init__(self, veto: frozenset[str], corpus: Path):
         self._veto, self._corpus = veto, corpus
-        self.identity = tagger().identity
+        self._tags = tagger().identity
+        self.identity = self._tags if corpus == Path() else f"{self._tags}+{_content(corpus)}"
 
     def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         raise BadInput(
@@ -86,7 +91,7 @@ class _Survey:
                 raise BadInput("holds no noun", where=str(self._corpus), fix=fix)
         chosen = {word: one for word, one in synonyms.synonyms(nouns, own).items() if word not in self._veto}
         known = len({*nouns, *own})
-        about = f"wordnet-ie.v1: {len(chosen)} of {known} nouns, by the frequencies of {place} ({self.identity})"
+        about = f"wordnet-ie.v1: {len(chosen)} of {known} nouns, by the frequencies of {place} ({self._tags})"
         return synonyms.written(chosen, about)
 
 
@@ -96,7 +101,8 @@ def reworded(problem: Problem, changes: Sequence[Change]) -> Variant:
     for change in sorted(changes, key=lambda one: (one["field"], -one["at"])):
         name, start, end = change["field"], change["at"], change["at"] + len(change["from"])
         text[name] = text[name][:start] + change["to"] + text[name][end:]
-    extra = {**problem.extra, "changes": json.dumps(list(changes), ensure_ascii=False)}
+    own = {} if problem.extra.get("changes") is None else {"input_changes": problem.extra["changes"]}
+    extra = {**problem.extra, **own, "changes": json.dumps(list(changes), ensure_ascii=False)}
     return Variant("", problem.task, text, problem.label, extra, of=problem.id)
 
 
@@ -121,17 +127,31 @@ def _count(texts: Iterable[str]) -> Counter[str]:
     return synonyms.count_nouns(((token.text, token.pos) for token in tokens) for tokens in tagger()(texts))
 
 
+def _content(corpus: Path) -> str:
+    """What is in the files of a corpus, which may be named as a data set (snli:FILE)."""
+    files = [corpus] if corpus.suffix == ".txt" else find(str(corpus)).function.files
+    return digest(*(fingerprint(file) for file in files if file.exists()))[:12]
+
+
 def _corpus(path: Path) -> Iterator[str]:
     """The texts of a corpus: all fields of a data set, or the lines of a text file."""
     if path.suffix == ".txt":
-        yield from (line for _, line in synonyms.read_lines(path, "one sentence a line"))
+        yield from _lines(path)
         return
     source = Source((str(path),), skip_bad=True)
     try:
         for row in source:
             yield from (row[name] for name in source.chosen.fields if row[name])
     except BadInput as error:
-        fix = "--field and --label do not reach a corpus: give a data set with its own names, or a .txt file"
+        fix = "--task, --field and --label do not reach a corpus: give a data set with its own names, or a .txt file"
         raise BadInput(str(error), where=f"the corpus {path}", fix=fix) from error
     if left := source.intake.rejected:
         warnings.warn(f"the corpus {path}: {len(left)} rows left out, as {left[0]['reason']}", stacklevel=2)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            yield from (line.strip() for line in file if line.strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(path), fix="give one sentence a line in UTF-8") from error

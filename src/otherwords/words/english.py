@@ -67,6 +67,11 @@ def warn_of_other_language(texts: Iterable[str | None], generator: str) -> bool:
     return True
 
 
+def forget() -> None:
+    """Warn again: another study begins."""
+    _warned.clear()
+
+
 def _in_another_script(text: str) -> bool:
     letters = [letter for letter in text if letter.isalpha()]
     latin = sum(letter.isascii() or unicodedata.name(letter, "").startswith("LATIN") for letter in letters)

@@ -36,6 +36,7 @@ class OtherWordnet:
     def __init__(self, name: str):
         self._wordnet = _opened(name)
         self.identity = "+".join(f"{one.id}:{one.version}" for one in self._wordnet.lexicons())
+        self.english = all(str(one.language).startswith("en") for one in self._wordnet.lexicons())
 
     @lru_cache(maxsize=16_384)  # noqa: B019  # wordnets are few, and live as long as the process
     def synsets(self, word: str, pos: str = "") -> list[Synset]:

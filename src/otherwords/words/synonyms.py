@@ -8,6 +8,7 @@ stem of the word itself is none ("group", "grouping").
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,9 +17,11 @@ from pathlib import Path
 
 from Levenshtein import distance
 
-from ..errors import BadInput, MissingExtra
+from ..errors import BadInput, MissingExtra, shorten
 from .lexicon import lexicon
 
+#: A word: letters and digits, with marks inside at most.
+_ENTRY = re.compile(r"[^\W_]+(?:[-'’./][^\W_]+)*[.'’]?")
 _COLUMNS = ("word", "synonym", "count", "synonym_count", "chosen_by", "synset")
 
 
@@ -96,9 +99,13 @@ def read(path: Path) -> dict[str, Synonym]:
         cells = [cell.strip() for cell in line.split("\t")]
         if cells[:2] == list(_COLUMNS[:2]):
             continue
-        if len(cells) < 2 or not cells[0] or not cells[1]:
-            raise BadInput(f"found {line!r}", where=f"{path}, line {number}", fix="write a word, a tab, its synonym")
-        count, other = (int(cell) if cell.isdigit() else 0 for cell in (*cells[2:4], "", "")[:2])
+        if len(cells) < 2 or not cells[1] or not _ENTRY.fullmatch(cells[0]):
+            fix = "write a word, a tab, its synonym"
+            raise BadInput(f"found {shorten(line)}", where=f"{path}, line {number}", fix=fix)
+        if cells[0].lower() in found:
+            fix = "a word has one synonym: leave the other out"
+            raise BadInput(f"{cells[0]!r} is there twice", where=f"{path}, line {number}", fix=fix)
+        count, other = (int(cell) if cell.isdecimal() else 0 for cell in (*cells[2:4], "", "")[:2])
         decided, synset = (*cells[4:6], "", "")[:2]
         found[cells[0].lower()] = Synonym(cells[0].lower(), cells[1], count, other, decided, synset)
     return found
@@ -108,10 +115,9 @@ def read_veto(path: Path) -> frozenset[str]:
     """Words that stay as they are, one a line; none where no file is named."""
     lines = [] if path == Path() else read_lines(path, "one word a line")
     for number, line in lines:
-        if "\t" in line:
-            raise BadInput(
-                f"found {line!r}", where=f"{path}, line {number}", fix="a veto has one word a line, no table"
-            )
+        if not _ENTRY.fullmatch(line.strip()):
+            fix = "a veto has one word a line, and no other marks"
+            raise BadInput(f"found {shorten(line)}", where=f"{path}, line {number}", fix=fix)
     return frozenset(line.strip().lower() for _, line in lines)
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import version
 from itertools import islice
+from threading import Lock
 from typing import NamedTuple
 
 from ..storage.scratch import Scratch
@@ -39,9 +40,10 @@ class Tagger:
     """Tags texts with one spaCy pipeline; `identity` says which, in a signature."""
 
     def __init__(self, name: str = "", names: bool = False):
-        self._name, self._names = name or installed(), names
+        self._name, self._names = installed(name), names
         parts = "tagger+ner" if names else "tagger"
         self.identity = f"{self._name}-{version_of(self._name)}+spacy-{version('spacy')}/{parts}"
+        self._lock = Lock()
         self._known = Scratch()
         self._known.execute("create table tagged (text blob primary key, tokens text) without rowid")
 
@@ -52,6 +54,11 @@ class Tagger:
             yield from self._tagged(some)
 
     def _tagged(self, texts: Sequence[str]) -> Iterator[list[Token]]:
+        with self._lock:  # neither the database nor the pipeline is made for two at a time
+            found = self._found(texts)
+        return (_unpacked(text, found[text]) for text in texts)
+
+    def _found(self, texts: Sequence[str]) -> dict[str, str]:
         keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts}
         found = {key: self._look_up(key) for key in keys.values()}
         if fresh := [text for text, key in keys.items() if found[key] is None]:
@@ -61,7 +68,7 @@ class Tagger:
             self._known.executemany("insert into tagged values (?, ?)", told.items())
             self._known.execute("commit")
             found.update(told)
-        return (_unpacked(text, found[keys[text]] or "") for text in texts)
+        return {text: found[key] or "" for text, key in keys.items()}
 
     def _look_up(self, key: bytes) -> str | None:
         row = self._known.execute("select tokens from tagged where text = ?", (key,)).fetchone()
