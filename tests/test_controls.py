@@ -95,7 +95,7 @@ def test_no_check_judges_them_and_no_profile_counts_them(data, tmp_path):
     assert marked.select(pl.col("^check:.*$").is_null().all()).row(0) == (True,) * 6
     others = buckets.filter(pl.col("of").is_not_null(), pl.col("control").is_null())
     assert others["check:overlap"].null_count() == 0
-    found = ow.profile(buckets, dropped=True)
+    found = ow.profile(buckets)
     assert found.whole.variants == others.height
     assert [one.how.partition(".")[0] for one in found.generators] == ["contractions"]
     with pytest.raises(BadInput, match="there are no variants to profile; name originals and variants that are no con"):

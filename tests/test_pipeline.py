@@ -125,7 +125,7 @@ def test_seed_and_options_change_what_chance_decides(tmp_path: Path) -> None:
 def test_vary_skips_variants_that_are_there_already(tmp_path: Path) -> None:
     whole = suite(rows(), tmp_path)
     assert pipeline.vary(whole, ["identity"])["of"].to_list() == [f"p{i}" for i in range(12)]
-    with pytest.raises(BadInput, match=r"id: 'p0~contractions\.1' occurs twice"):
+    with pytest.raises(BadInput, match=r"contractions\.v1\(field=\"\"\): its variants are there already"):
         pipeline.vary(whole, ["contractions"])
 
 

@@ -52,6 +52,11 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
     if len({one.id for one in originals}) < len(originals):
         raise BadInput("two problems have the same id", field="id", fix="ids must be unique")
     bound = _prepared(using, originals)
+    if made_before := {one.signature for one in bound} & set(
+        frame["how"].drop_nulls() if "how" in frame.columns else ()
+    ):
+        fix = "give the originals alone, or other options"
+        raise BadInput("its variants are there already", where=min(made_before), fix=fix)
     counts = _numbered(clusters)
     made = [v for generator in bound for v in _generate(generator, originals, seed, counts)]
     seen: set[str] = set()

@@ -186,4 +186,4 @@ def test_no_majority_is_counted_and_left_out(cli, write_jsonl, place):
     good = {"premise": "A.", "hypothesis": "B.", "label": "neutral"}
     write_jsonl(place / "p.jsonl", [{"id": "1", **good}, {"id": "2", **good, "label": "-"}])
     result = cli("answer", "p.jsonl", "-m", "scripted", "--no-canary", "-o", "out.jsonl")
-    assert "1 rows taken in, 1 originals, 1 without a majority label; 1 rows written to out.jsonl" in result.stderr
+    assert "1 row taken in, 1 original, 1 without a majority label; 1 row written to out.jsonl" in result.stderr
