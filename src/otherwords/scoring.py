@@ -15,7 +15,8 @@ import polars as pl
 from .choices import Settings, gather, is_rate, number, title
 from .metrics.aligning import aligned
 from .metrics.coding import Place
-from .metrics.metric import Metric, Outside
+from .metrics.metric import Metric, Outside, as_metric
+from .metrics.parting import CONTROL
 from .metrics.reading import read
 from .metrics.splitting import groups
 from .metrics.table import Answers
@@ -53,7 +54,12 @@ def measure_groups(
     settings: Settings,
     lenient: bool,
 ) -> list[Score]:
-    """Score one model with each metric, overall and by groups of columns."""
+    """Score one model with each metric, overall and by groups of columns.
+
+    Several controls are measured one by one only: what must not flip and what should have no rate in common.
+    """
+    several = CONTROL in by and answers[CONTROL].drop_nulls().n_unique() > 1
+    apart = several and all(as_metric(one.function).uses == "controls" for one in chosen)
     if answers.height == 0:
         if chosen:
             warnings.warn(f"{place.model}: no answers for {', '.join(one.plugin.name for one in chosen)}", stacklevel=3)
@@ -62,7 +68,8 @@ def measure_groups(
     for group, part in groups(answers, by if chosen else ()):
         data = read(part, labels, place)  # a wrong row is found in the whole, before any group
         labels = data.labels
-        scores += measure(chosen, data, group, settings, lenient=lenient)
+        if group is not None or not apart:
+            scores += measure(chosen, data, group, settings, lenient=lenient)
     return scores
 
 

@@ -99,9 +99,11 @@ def tell(done: Summary, out: str) -> None:
 
 def tell_unvaried(counts: Mapping[str, int]) -> None:
     """Say which of several generators made nothing of some problems; of one alone the sentence before has told."""
-    for signature, count in counts.items():
-        if count and len(counts) > 1:
-            say(f"{signature.partition('#')[0]} made nothing of {count:,} problems")
+    names = [signature.partition("(")[0] for signature in counts]
+    for name, (signature, count) in zip(names, counts.items(), strict=True):
+        if count and len(counts) > 1:  # a name that is there twice needs its options
+            told = name if names.count(name) == 1 else signature
+            say(f"{told} made nothing of {count:,} problem{'' if count == 1 else 's'}")
 
 
 def tell_funnel(funnel: Funnel | None) -> None:
