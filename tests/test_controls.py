@@ -73,13 +73,20 @@ def test_flips_are_counted_where_they_belong(data, tmp_path, shard):
 
 def test_identity_alone_is_asked_and_never_flips(data, tmp_path):
     result = run(tmp_path / "run", data, ["identity"])
-    assert set(told(result.scores, "flip_rate").values()) == {0.0}
+    assert set(told(result.scores, "control_flips").values()) == {0.0}
     assert result.manifest["counts"] == {"variants": 4, "unvaried": 0, "dropped": 0, "asked": 8}
-    assert "control_flips" not in {one.metric for one in result.scores}
+    assert "flip_rate" not in {one.metric for one in result.scores}  # nothing was put in other words
+    assert "no rewording was answered" in (result.folder / "report.html").read_text()
     several = run(tmp_path / "several", data, ["identity", "scramble"], models=["any=scripted(seed=3)"])
-    flips = told(several.scores, "flip_rate")
-    assert set(flips) == {("any", None), ("any", "control=identity"), ("any", "control=scramble")}
+    flips = told(several.scores, "control_flips")
+    assert set(flips) == {("any", "control=identity"), ("any", "control=scramble")}
     assert flips["any", "control=identity"] == 0
+
+
+def test_dropped_rewordings_make_no_rewordings_of_controls(data, tmp_path):
+    result = run(tmp_path / "run", data, ["contractions", "scramble"], check=["overlap(most=0.01)"])
+    assert "flip_rate" not in {one.metric for one in result.scores}
+    assert told(result.scores, "control_flips")
 
 
 def test_no_check_judges_them_and_no_profile_counts_them(data, tmp_path):

@@ -80,3 +80,13 @@ def test_unknown_gates_are_refused_before_any_work():
         refuse_unknown(["flips<1"], [])
     with pytest.raises(BadInput):
         refuse_unknown(["flips"], [])
+
+
+def test_a_group_may_be_required():
+    whole = Score("flip_rate", "s", "m", None, 0.5, None, None, 1, 1)
+    part = Score("control_flips", "s", "m", "control=identity", 0.0, None, None, 1, 1)
+    enforce(["control_flips[control=identity]<=0", "flip_rate<=0.5"], [whole, part])
+    with pytest.raises(GateFailed, match=r"m: control_flips\[control=identity\] is 0.0, required > 0"):
+        enforce(["control_flips[control=identity]>0"], [whole, part])
+    with pytest.raises(UnknownName, match=r"there are: control_flips\[control=identity\], flip_rate"):
+        enforce(["control_flips<=0"], [whole, part])

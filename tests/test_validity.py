@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -57,3 +60,17 @@ def test_rates_by_hand(script):
     assert [yes["B", kind] for kind in ROWS.values()] == [1, 0, 1, 0]
     assert [yes["both", kind] for kind in ROWS.values()] == [1, 0, 1, 0]
     assert script.agreement(table, "label preserved") == (0.5, 0.0)
+
+
+@pytest.mark.slow
+def test_the_generators_still_make_what_was_judged(verdicts, tmp_path):
+    data = ROOT.parent / "shared" / "data" / "ie_test"
+    if not data.exists():
+        pytest.skip("needs shared/data/ie_test")
+    pytest.importorskip("spacy")
+    veto = tmp_path / "veto.txt"
+    veto.write_text("\n".join(json.loads((data / "veto.json").read_text())["snli"]), encoding="utf-8")
+    script = [sys.executable, str(ROOT / "scripts" / "validity_sample.py"), str(tmp_path), "--veto", str(veto)]
+    subprocess.run(script, check=True, capture_output=True)
+    items = [json.loads(line)["item"] for line in (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert set(items) == set(verdicts["item"])

@@ -33,8 +33,8 @@ _LACKING: dict[Part, tuple[str, str]] = {
         "add a contrast suite to the data: breaking_nli:FILE, monli:FILE, med:FILE, or rows with a column `contrast`",
     ),
     "controls": (
-        "there are no controls beside rewordings",
-        "add a control to a rewording: --with identity, tautology or scramble; of controls alone, take flip_rate",
+        "there are no controls",
+        "add a control: --with identity, tautology or scramble",
     ),
 }
 

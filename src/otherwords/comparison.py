@@ -60,6 +60,8 @@ def compare(
     names = [side.name for side in both]
     found: list[Difference] = []
     known = dict.fromkeys(parted, labels)
+    if "controls" in parted and not labels:  # which are told one by one, and not as a whole
+        known["controls"] = aligned([side.frame for side in parted["controls"]])[0].labels
     for part, group, pair in jobs:
         try:
             asked = aligned(pair, known[part], about=group)

@@ -12,7 +12,8 @@ from .problem import Score
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 _NAME = r"[\w-]+(?:\([^)]*\))?(?::[^<>=]*[^<>=\s])?"  # pa, pa(at=0.5, of=0), sigma:flipped
-_GATE = re.compile(rf"\s*({_NAME})\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
+#: A group in brackets: control_flips[control=identity].
+_GATE = re.compile(rf"\s*({_NAME}(?:\[[^\]]+\])?)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
 
 
 def parse(gate: str) -> tuple[str, str, float]:
@@ -36,9 +37,13 @@ def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
     asked = [(gate, parse(gate)[0]) for gate in gates]
     known = [one.plugin.name for one in choose(chosen)[0]]
     for gate, name in asked:
-        if re.split("[(:]", name)[0] not in known:
+        if re.split(r"[(:\[]", name)[0] not in known:
             there = f"there are: {', '.join(known)}; others can be measured with --metric NAME"
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; {there}")
+
+
+def _named(score: Score) -> str:
+    return score.metric if score.group is None else f"{score.metric}[{score.group}]"
 
 
 def _found(score: Score) -> str:
@@ -46,13 +51,13 @@ def _found(score: Score) -> str:
 
 
 def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
-    """Raise where a model's overall score does not meet a requirement, or cannot be told."""
+    """Raise where a model's score, overall or of a group in brackets, misses a requirement, or cannot be told."""
     failed = []
     for gate in gates:
         name, sign, bound = parse(gate)
-        found = [one for one in scores if one.metric == name and one.group is None]
+        found = [one for one in scores if _named(one) == name]
         if not found:
-            known = ", ".join(sorted({one.metric for one in scores}))
+            known = ", ".join(sorted({_named(one) for one in scores}))
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {known}")
         failed += [
             f"{one.model}: {name} {_found(one)}, required {sign} {bound:g}"

@@ -14,13 +14,13 @@ from typing import Any
 import polars as pl
 
 from .choices import Settings, choose, deal
-from .errors import BadInput
+from .errors import BadInput, Unmeasurable
 from .frames import kept, problems, reworded, to_frame, variant_rows
 from .metrics.coding import Place
 from .metrics.controls import tell_unsteady
 from .metrics.metric import as_metric
 from .metrics.parting import parts
-from .metrics.reading import check_columns
+from .metrics.reading import check_columns, is_variant
 from .metrics.sifting import sift
 from .metrics.splitting import columns_of, of_model, with_model
 from .models.answering import answer_table, ask, sing
@@ -223,6 +223,8 @@ def score(
             warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
     parted = {part: (table, place) for part, table, place in parts(answers, Place(source))}
     dealt = deal(bound, parted, lenient, source)
+    if "controls" in parted and not is_variant(parted["rewordings"][0]["variant"]).any():
+        dealt["rewordings"] = _about_originals(dealt["rewordings"], lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         mine: list[Score] = []
@@ -242,6 +244,15 @@ def score(
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
     return scores
+
+
+def _about_originals(chosen: Sequence[Bound], lenient: bool, where: str) -> list[Bound]:
+    """Where all variants are controls: the metrics that look at originals, the others being refused or left out."""
+    left = [one for one in chosen if as_metric(one.function).uses == "originals"]
+    if idle := [one.plugin.name for one in chosen if one not in left and not lenient]:
+        fix = "ask for control_flips, or add rewordings"
+        raise Unmeasurable(f"{', '.join(idle)}: all variants are controls", where=where, fix=fix)
+    return left
 
 
 def _refuse_twice(names: Sequence[str]) -> None:

@@ -15,8 +15,7 @@ import polars as pl
 from .choices import Settings, gather, is_rate, number, title
 from .metrics.aligning import aligned
 from .metrics.coding import Place
-from .metrics.metric import Metric, Outside, as_metric
-from .metrics.parting import CONTROL
+from .metrics.metric import Metric, Outside
 from .metrics.reading import read
 from .metrics.splitting import groups
 from .metrics.table import Answers
@@ -54,22 +53,18 @@ def measure_groups(
     settings: Settings,
     lenient: bool,
 ) -> list[Score]:
-    """Score one model with each metric, overall and by groups of columns.
-
-    Several controls are measured one by one only: what must not flip and what should have no rate in common.
-    """
-    several = CONTROL in by and answers[CONTROL].drop_nulls().n_unique() > 1
-    apart = several and all(as_metric(one.function).uses == "controls" for one in chosen)
+    """Score one model with each metric, overall and by groups of columns."""
     if answers.height == 0:
         if chosen:
             warnings.warn(f"{place.model}: no answers for {', '.join(one.plugin.name for one in chosen)}", stacklevel=3)
         return []
     scores = []
     for group, part in groups(answers, by if chosen else ()):
+        if group is not None:
+            labels = labels or read(answers, labels, place).labels  # as in the whole: a group has none of its own
         data = read(part, labels, place)  # a wrong row is found in the whole, before any group
         labels = data.labels
-        if group is not None or not apart:
-            scores += measure(chosen, data, group, settings, lenient=lenient)
+        scores += measure(chosen, data, group, settings, lenient=lenient)
     return scores
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,4 +90,6 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
     if out:
         tables.write(listed, out)
     tell_unused(signed, found.total)
+    if signed and not found.total:
+        warnings.warn("all problems are contrasts, which are not reworded", stacklevel=2)
     return found

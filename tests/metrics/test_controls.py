@@ -71,25 +71,22 @@ def test_one_control_is_one_number():
     assert set(named) == {(None, "control_flips"), ("control=identity", "control_flips")}
 
 
-def test_controls_alone_are_measured_as_rewordings_are():
+def test_controls_alone_are_controls_still():
     alone = table(HAND).filter(pl.col("control").is_not_null() | pl.col("variant").is_null())
-    unmarked = scored(alone.drop("control"), ORDINARY)
-    found = scored(alone, ORDINARY)
-    assert {key: value for key, value in found.items() if key[0] is None} == unmarked
-    assert found["control=identity", "flip_rate"] == 0
-    assert found["control=scramble", "flip_rate"] == 1 / 4
-    assert not {metric for _, metric in scored(alone, ())} & {"control_flips"}  # without a word: warnings are errors
-    identity = alone.filter(pl.col("control").fill_null("identity") == "identity")
-    assert scored(identity, ["flip_rate"]) == {(None, "flip_rate"): 0.0}
+    found = scored(alone, ())  # without a word: warnings are errors
+    assert found == {
+        (None, "accuracy_original"): 3 / 4,
+        ("control=identity", "control_flips"): 0.0,
+        ("control=scramble", "control_flips"): 1 / 4,
+    }
+    with pytest.raises(Unmeasurable, match="flip_rate: all variants are controls; ask for control_flips, or add rew"):
+        score(alone, ["flip_rate", "accuracy_original"])
 
 
 def test_asked_for_by_name_it_must_be_there():
     rewordings = table(HAND).filter(pl.col("control").is_null())
-    alone = table(HAND).filter(pl.col("control").is_not_null() | pl.col("variant").is_null())
-    for frame in (rewordings, rewordings.drop("control"), alone):
-        with pytest.raises(
-            Unmeasurable, match=r"control_flips: there are no controls beside rewordings; add a control"
-        ):
+    for frame in (rewordings, rewordings.drop("control")):
+        with pytest.raises(Unmeasurable, match=r"control_flips: there are no controls; add a control"):
             score(frame, ["flip_rate", "control_flips"])
     assert "control_flips" not in {metric for _, metric in scored(rewordings, ())}
     assert "control_flips" in {metric for _, metric in scored(table(HAND), ())}
@@ -170,7 +167,7 @@ def test_a_text_that_gets_another_answer_is_told():
         score(frame, ["accuracy_original"], replicates=20)
     alone = frame.filter(pl.col("control").is_not_null() | pl.col("variant").is_null())
     with pytest.warns(UserWarning, match=said):
-        score(alone, ["flip_rate"], replicates=20)
+        score(alone, ["control_flips"], replicates=20)
 
 
 # Comparing and listing.
@@ -187,11 +184,10 @@ def test_two_models_are_compared_on_both():
     assert [(one.group, one.metric) for one in found] == [
         (None, "flip_rate"),
         (None, "accuracy_original"),
-        (None, "control_flips"),
         ("control=identity", "control_flips"),
         ("control=scramble", "control_flips"),
     ]
-    assert [(one.value, one.other_value) for one in found[2:]] == [(1 / 6, 3 / 6), (0, 1 / 2), (1 / 4, 2 / 4)]
+    assert [(one.value, one.other_value) for one in found[2:]] == [(0, 1 / 2), (1 / 4, 2 / 4)]
     alone = compare(two_models().filter(pl.col("control").is_null()), using=using[:2], replicates=200)
     for mine, theirs in zip(found, alone, strict=False):
         assert (mine.difference, mine.low, mine.p_swap) == (theirs.difference, theirs.low, theirs.p_swap)

@@ -18,6 +18,7 @@ from .across import are_hard, are_never_right
 from .aligning import aligned
 from .metric import Array
 from .pairing import Source, load
+from .parting import CONTRAST, CONTROL
 from .table import Answers
 
 #: The lists there are, by name.
@@ -79,7 +80,8 @@ def _models(answers: Source, labels: Sequence[str]) -> list[Answers]:
 
 def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:
     first = models[0].frame[models[0].originals]
-    along = first.drop("bucket", "gold", "variant", "pred", "model", "^p:.*$", strict=False)
+    along = first.drop("bucket", "gold", "variant", "pred", "model", "^p:.*$", CONTRAST, CONTROL, strict=False)
+    along = along.select(one.name for one in along if one.null_count() < along.height)
     table = first.select("bucket", "gold").with_columns(pl.Series("variants", models[0].variants[1]))
     for one in models:
         pred = one.frame["pred"].gather(one.originals)

@@ -50,7 +50,7 @@ def tell_unsteady(answers: pl.DataFrame) -> None:
     if not is_control(answers).any():
         return
     first = answers.filter(is_original()).select("model", "bucket", pl.col("pred").alias("first"))
-    again = answers.filter(pl.col(CONTROL).cast(pl.String).str.strip_chars() == SAME_TEXT).join(
+    again = answers.filter(pl.col(CONTROL).cast(pl.String).str.strip_chars().str.to_lowercase() == SAME_TEXT).join(
         first, on=["model", "bucket"]
     )
     counts = again.group_by("model").agg(pl.len(), (pl.col("pred") != pl.col("first")).sum().alias("other"))

@@ -31,8 +31,7 @@ def parts(answers: pl.DataFrame, where: Place) -> Iterator[tuple[Part, pl.DataFr
     """Part a table: problems with their rewordings, contrasts, controls; what has no rows does not come.
 
     A bucket is of one suite or of none: an original that is marked and a variant that is not, or that names another
-    suite, are refused. Controls come with their originals for company, which stay with the rewordings, too. Where there
-    are controls and no rewordings at all, they are measured as rewordings are.
+    suite, are refused. Controls come with their originals for company, which stay with the rewordings, too.
 
     >>> rows = {"bucket": ["a", "a", "a", "b", "b"], "variant": [None, "a1", "a2", None, "b1"]}
     >>> marks = {"control": [None, None, "identity", None, None], "contrast": [None, None, None, "med", "med"]}
@@ -44,7 +43,7 @@ def parts(answers: pl.DataFrame, where: Place) -> Iterator[tuple[Part, pl.DataFr
     marks = [_stripped(name).replace("", None) for name in _NAMES if name in answers.columns]
     answers = answers.with_columns(marks)  # an empty name is none, and makes no group
     chosen = {"rewordings": ~contrast, "contrasts": contrast, "controls": np.zeros_like(control)}
-    if control.any() and not are_alone(answers):
+    if control.any():
         chosen |= {"rewordings": ~(contrast | control), "controls": control | _company(answers, control)}
     for name in PARTS:
         rows = np.flatnonzero(chosen[name])
@@ -65,7 +64,7 @@ def is_control(table: pl.DataFrame) -> Array:
 
 
 def are_alone(answers: pl.DataFrame) -> bool:
-    """Whether controls are all the variants there are, besides contrasts."""
+    """Whether controls are all the variants there are, besides contrasts: the part of a table that is theirs."""
     others = ~(is_contrast(answers) | is_control(answers))
     return not (others & ~_originals(answers)).any()
 

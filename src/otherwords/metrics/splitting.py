@@ -39,9 +39,15 @@ def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | Non
     Besides the table's columns, `label` is the right answer, and `original` says whether the original is answered
     right or wrong.
     """
-    yield None, answers
+    if not _several_controls(answers, by):
+        yield None, answers
     for column in by:
         yield from ((f"{column}={value}", part) for value, part in split(answers, column))
+
+
+def _several_controls(answers: pl.DataFrame, by: Sequence[str]) -> bool:
+    """Several controls are told one by one only: what must not flip and what should have no rate in common."""
+    return CONTROL in by and CONTROL in answers.columns and answers[CONTROL].drop_nulls().n_unique() > 1
 
 
 def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
@@ -54,6 +60,8 @@ def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
         return list(by)
     told = [name for name in by if name not in part.columns or part[name].null_count() < part.height]
     several = [name for name, rows in marks.items() if rows.any() and part[name].filter(pl.Series(rows)).n_unique() > 1]
+    if CONTROL in several:
+        return [CONTROL]
     return [*several, *(name for name in told if name not in several)]
 
 
