@@ -216,3 +216,16 @@ def test_breaking_nli_from_file_to_report(shared, files, tmp_path):
     page = result.report.read_text()
     assert "<h2>Invariance beside sensitivity</h2>" in page
     assert "itself-" not in page  # no contrast is shown among the flips
+
+
+def test_a_group_without_a_changed_answer_is_left_out_of_comparisons():
+    rows = []
+    for kind, gold in (("colours", "contradiction"), ("numbers", "contradiction"), ("synonyms", "entailment")):
+        for i in range(6):
+            name = f"{kind}{i}"
+            rows.append((name, None, "entailment", "entailment", "mine", None))
+            rows.append((name, f"{name}c", gold, "contradiction" if i % 2 else "entailment", "mine", kind))
+    table = pl.DataFrame(rows, ["bucket", "variant", "gold", "pred", "contrast", "kind"], orient="row")
+    with pytest.warns(UserWarning, match="and kind=synonyms: not compared: .*sensitivity"):
+        found = compare_groups(table, "kind", ["sensitivity"], replicates=100)
+    assert [(one.model, one.other) for one in found] == [("kind=colours", "kind=numbers")]

@@ -16,6 +16,7 @@ from ._version import __version__
 from .choices import Settings, choose, deal
 from .comparison import finished
 from .differences import Difference, differences
+from .errors import BadInput
 from .metrics.metric import as_metric
 from .metrics.pairing import Side, Source, load, two_groups
 from .metrics.parting import PARTS, Part
@@ -60,11 +61,17 @@ def compare_groups(
         dealt = deal(chosen, PARTS if lenient else parted, lenient, side.name)
         for part, mine in parted.items():
             known = mine.read(labels).labels
-            for one, other, pair in two_groups(mine.frame, column, known, matched) if dealt[part] else ():
+            pairs = list(two_groups(mine.frame, column, known, matched)) if dealt[part] else []
+            for one, other, pair in pairs:
                 names = [one, other]
                 _say_if_sizes_differ(pair, names, part)
                 _say_if_shared(pair, names, matched)
-                found += differences(dealt[part], pair, names, side.name, settings, lenient, shared=matched)
+                try:
+                    found += differences(dealt[part], pair, names, side.name, settings, lenient, shared=matched)
+                except BadInput as error:
+                    if len(pairs) == 1:
+                        raise
+                    warnings.warn(f"{one} and {other}: not compared: {error}", stacklevel=2)
     current().done()
     return finished(found + _over_models(found, matched), settings, out)
 
