@@ -18,6 +18,7 @@ from otherwords.errors import BadInput, LabelOrder, WrongAnswer
 from otherwords.models.cache import Cache
 from otherwords.problem import Problem, Variant, Verdict
 from otherwords.registry import Bound, Plugin
+from otherwords.variants.generating import BATCH
 
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -106,10 +107,10 @@ def test_vary_is_the_same_each_time_and_in_any_order(tmp_path: Path) -> None:
 
 
 def test_every_problem_has_its_own_seed_whatever_batch_it_falls_in(tmp_path: Path) -> None:
-    originals = frame(rows(pipeline.BATCH + 40), tmp_path)
+    originals = frame(rows(BATCH + 40), tmp_path)
     made = pipeline.vary(originals, [dice(10**9)])
     throws = made.select(pl.col("hypothesis").str.extract(r"(\d+)$")).to_series()
-    assert throws.n_unique() == made.height > 2 * pipeline.BATCH - 200
+    assert throws.n_unique() == made.height > 2 * BATCH - 200
     assert pipeline.vary(originals.reverse(), [dice(10**9)]).sort("id").equals(made.sort("id"))
 
 

@@ -97,6 +97,15 @@ def deal(chosen: Sequence[Bound], there: Collection[Part], lenient: bool, where:
     return dealt
 
 
+def about_originals(chosen: Sequence[Bound], lenient: bool, where: str) -> list[Bound]:
+    """Where all variants are controls: the metrics that look at originals, the others being refused or left out."""
+    left = [one for one in chosen if as_metric(one.function).uses == "originals"]
+    if idle := [one.plugin.name for one in chosen if one not in left and not lenient]:
+        fix = "ask for control_flips, or add rewordings"
+        raise Unmeasurable(f"{', '.join(idle)}: all variants are controls", where=where, fix=fix)
+    return left
+
+
 def _looks_at(bound: Bound) -> Part:
     uses = as_metric(bound.function).uses
     return uses if uses in ("contrasts", "controls") else "rewordings"

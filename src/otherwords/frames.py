@@ -128,6 +128,12 @@ def reworded(suite: pl.DataFrame, task: Task) -> list[Bucket]:
     return [Bucket(one.problem, tuple(v for v in one.variants if not v.extra.get("control"))) for one in found]
 
 
+def is_unmarked(columns: Iterable[str], *marks: str) -> pl.Expr:
+    """Which rows bear none of these marks; a column that is not there marks nothing, nor does an empty name."""
+    there = [pl.col(name).cast(pl.String).fill_null("").str.strip_chars() == "" for name in marks if name in columns]
+    return pl.all_horizontal(pl.lit(True), *there)
+
+
 def kept(suite: pl.LazyFrame) -> pl.LazyFrame:
     """Rows that no check dropped. Verdicts are `check:<name>`; their reasons and scores have a second colon."""
     return suite.filter(pl.all_horizontal(pl.lit(True), pl.col("^check:[^:]+$").fill_null(True)))

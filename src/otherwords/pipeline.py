@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import tempfile
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from .choices import Settings, choose, deal
-from .errors import BadInput, Unmeasurable
+from .choices import Settings, about_originals, choose, deal
+from .errors import BadInput
 from .frames import kept, problems, reworded, to_frame, variant_rows
 from .metrics.coding import Place
 from .metrics.controls import tell_unsteady
@@ -27,21 +24,15 @@ from .models.answering import answer_table, ask, sing
 from .models.answering import load as load_model
 from .models.cache import Cache, default_path
 from .models.model import Answerer
-from .problem import Problem, Score, Task, Variant, get_task
+from .problem import Score, Task, Variant, get_task
 from .progress import current
-from .registry import Bound, checks, generators
+from .registry import Bound, checks
 from .scoring import measure_groups, measure_together
 from .storage import tables
-from .storage.files import seed_for
 from .validity.human import tell_unknown
 from .validity.replaced import refuse_namesakes, tell_replaced
-from .variants.survey import surveyed
+from .variants.generating import generate, numbered, prepared
 from .variants.unused import tell_unused
-
-#: The name of a variant that has none of its own: its original's, the generator's, and a number.
-_NUMBERED = re.compile(r"(.+)~([\w-]+)\.(\d+)", re.DOTALL)
-#: Problems given to a generator at a time, so that a model behind it can fill a device.
-BATCH = 256
 
 
 def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli", seed: int = 1) -> pl.DataFrame:
@@ -51,14 +42,14 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
     clusters = dict(frame.select("id", "cluster").iter_rows())
     if len({one.id for one in originals}) < len(originals):
         raise BadInput("two problems have the same id", field="id", fix="ids must be unique")
-    bound = _prepared(using, originals)
+    bound = prepared(using, originals)
     if made_before := {one.signature for one in bound} & set(
         frame["how"].drop_nulls() if "how" in frame.columns else ()
     ):
         fix = "give the originals alone, or other options"
         raise BadInput("its variants are there already", where=min(made_before), fix=fix)
-    counts = _numbered(clusters)
-    made = [v for generator in bound for v in _generate(generator, originals, seed, counts)]
+    counts = numbered(clusters)
+    made = [v for generator in bound for v in generate(generator, originals, seed, counts)]
     seen: set[str] = set()
     for variant in made:
         if variant.id in seen or variant.id in clusters:
@@ -71,51 +62,6 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
         seen.add(variant.id)
     tell_unused([one for one, said in zip(bound, using, strict=True) if isinstance(said, str)], len(originals))
     return to_frame(variant_rows(made, clusters), task)
-
-
-def _prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> list[Bound]:
-    """Bind generators by name; one that must see all texts first sees them now."""
-    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
-
-        def texts() -> Iterator[str]:
-            return (text for problem in originals for text in problem.text.values() if text)
-
-        told = [surveyed(one, texts, Path(place)) if isinstance(one, str) else one for one in using]
-        bound = [_bind(generators, one) for one in told]
-    _refuse_twice([one.signature for one in bound])
-    return bound
-
-
-def _numbered(names: Iterable[str]) -> Counter[tuple[str, str]]:
-    """How far the variants of each problem and generator that are there already have been numbered."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for name in names:
-        if told := _NUMBERED.fullmatch(str(name)):
-            counts[told[1], told[2]] = max(counts[told[1], told[2]], int(told[3]))
-    return counts
-
-
-def _generate(
-    generator: Bound, originals: list[Problem], seed: int, counts: Counter[tuple[str, str]]
-) -> Iterator[Variant]:
-    """Variants of one generator. They are numbered together with those of its namesake under other options.
-
-    A control marks what it makes with its name, so that nothing counts it among the rewordings.
-    """
-    name = generator.plugin.name
-    mark = {"control": name} if getattr(generator.function, "control", False) else {}
-    for start in range(0, len(originals), BATCH):
-        some = originals[start : start + BATCH]
-        given = {problem.id for problem in some}
-        seeds = [seed_for(seed, generator.signature, problem.id) for problem in some]
-        for made in generator.function(some, seeds):
-            if made.of not in given:
-                raise BadInput(f"{generator.signature} made a variant of {made.of!r}, which it was not given")
-            counts[made.of, name] += 1
-            identity = made.id or f"{made.of}~{name}.{counts[made.of, name]}"
-            extra = {**made.extra, **mark}
-            yield Variant(identity, made.task, made.text, made.label, extra, of=made.of, how=generator.signature)
-        current().advance(len(some))
 
 
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
@@ -224,7 +170,7 @@ def score(
     parted = {part: (table, place) for part, table, place in parts(answers, Place(source))}
     dealt = deal(bound, parted, lenient, source)
     if "controls" in parted and not is_variant(parted["rewordings"][0]["variant"]).any():
-        dealt["rewordings"] = _about_originals(dealt["rewordings"], lenient, source)
+        dealt["rewordings"] = about_originals(dealt["rewordings"], lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         mine: list[Score] = []
@@ -244,20 +190,6 @@ def score(
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
     return scores
-
-
-def _about_originals(chosen: Sequence[Bound], lenient: bool, where: str) -> list[Bound]:
-    """Where all variants are controls: the metrics that look at originals, the others being refused or left out."""
-    left = [one for one in chosen if as_metric(one.function).uses == "originals"]
-    if idle := [one.plugin.name for one in chosen if one not in left and not lenient]:
-        fix = "ask for control_flips, or add rewordings"
-        raise Unmeasurable(f"{', '.join(idle)}: all variants are controls", where=where, fix=fix)
-    return left
-
-
-def _refuse_twice(names: Sequence[str]) -> None:
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise BadInput(f"{twice[0]} is named twice", fix="name it once")
 
 
 def _bind(registry: Any, spec: str | Bound) -> Bound:

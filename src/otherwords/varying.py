@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from .frames import is_unmarked
 from .problem import Task
 from .progress import current
 from .stages import made
@@ -46,8 +47,7 @@ def _texts(part: Path, task: Task) -> Iterator[str]:
 def _originals(part: Path) -> pl.LazyFrame:
     """Problems that may be reworded: neither variants nor contrasts."""
     scan = pl.scan_parquet(part, glob=False)
-    contrasts = pl.col("contrast").is_null() if "contrast" in scan.collect_schema() else pl.lit(True)
-    return scan.filter(pl.col("of").is_null(), contrasts)
+    return scan.filter(pl.col("of").is_null(), is_unmarked(scan.collect_schema(), "contrast"))
 
 
 def _sweep(place: Path, specs: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from otherwords.errors import BadInput
 from otherwords.pipes import check_files
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
-from otherwords.validity.ballots import Ballots
+from otherwords.validity.ballots import Ballots, read_ballots
 from otherwords.validity.human import _Judges
 
 
@@ -187,3 +187,11 @@ def test_unanimity_is_stricter_than_majority(votes):
         iter(_Judges(Ballots({"a": [not vote for vote in votes]}), "majority", Verdict(None))([bucket("a")]))
     )
     assert not (flipped.keep and said["majority"].keep)  # at most one side has a majority
+
+
+def test_an_empty_cell_is_no_verdict(tmp_path):
+    """Of a table whose other columns are filled in: the cell is there, and says nothing."""
+    path = tmp_path / "verdicts.CSV"
+    path.write_text("id,verdict\na1,yes\na2,\n", encoding="utf-8")
+    ballots = read_ballots(path, "verdict")
+    assert (ballots.votes, ballots.blank) == ({"a1": [True]}, 1)

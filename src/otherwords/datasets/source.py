@@ -19,6 +19,7 @@ from ..problem import Task, get_task
 from ..registry import Bound, datasets
 from ..storage.files import write_text
 from .intake import Intake, Row
+from .records import Record
 
 #: Which reader a file's ending calls for.
 ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
@@ -46,6 +47,17 @@ def find(name: str) -> Bound:
         )
     names = ", ".join(plugin.name for plugin in datasets)
     raise UnknownName(f"no file and no data set {name!r}; data sets: {names} (as in snli:FILE)")
+
+
+def plain_records(path: Path) -> Iterator[Record]:
+    """The rows of a table of our own, told by its ending; a row that cannot be read is an error."""
+    kind = ENDINGS.get(path.suffix.lower())
+    if kind is None:
+        raise BadInput("has a format unknown here", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
+    for record in datasets.make(f"{kind}:{path}").function():
+        if record.error:
+            raise BadInput(record.error, where=record.where, fix="repair the row, or leave it out")
+        yield record
 
 
 def load(

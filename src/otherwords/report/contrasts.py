@@ -34,7 +34,7 @@ class Balance:
 
 
 def rewordings(answers: pl.DataFrame) -> pl.DataFrame:
-    """A table of answers without contrasts, and without controls where there are rewordings beside them."""
+    """A table of answers without contrasts and controls."""
     return next((part for name, part, _ in parts(answers, Place()) if name == "rewordings"), answers.clear())
 
 

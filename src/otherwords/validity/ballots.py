@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
 from ..datasets.records import Record
-from ..datasets.source import ENDINGS
+from ..datasets.source import plain_records
 from ..errors import BadInput, shorten
-from ..registry import datasets
 
 _YES = frozenset({"yes", "y", "true", "1", "valid", "keep", "sound", "good", "ok"})
 _NO = frozenset({"no", "n", "false", "0", "invalid", "drop", "unsound", "bad"})
@@ -30,7 +28,7 @@ def read_ballots(path: Path, column: str, least: float | None = None, above: flo
     votes: dict[str, list[bool]] = {}
     heard: set[tuple[str, str]] = set()
     blank = 0
-    for record in _records(path):
+    for record in plain_records(path):
         name, annotator = _text(record, "id"), _text(record, "annotator")
         if not name:
             raise BadInput("found nothing", where=record.where, field="id", fix="name the variant that was judged")
@@ -77,16 +75,6 @@ def _number(record: Record, column: str, said: str) -> float:
     if not isfinite(rating):
         raise BadInput(f"found {shorten(record.row[column])}", where=record.where, field=column, fix="give a number")
     return rating
-
-
-def _records(path: Path) -> Iterator[Record]:
-    kind = ENDINGS.get(path.suffix.lower())
-    if kind is None:
-        raise BadInput("has a format unknown here", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
-    for record in datasets.make(f"{kind}:{path}").function():
-        if record.error:
-            raise BadInput(record.error, where=record.where, fix="repair the row, or leave it out")
-        yield record
 
 
 def _text(record: Record, name: str) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
+from ..frames import is_unmarked
+
 #: Reasons shown for each check.
 _TOP = 5
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -68,9 +70,8 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
         schema = part.lazy().collect_schema()
         names = [name for name in schema if re.fullmatch("check:[^:]+(:reason)?", name)]
         # Contrasts and controls are no rewordings, and no check judges them.
-        marks = [pl.col(name).cast(pl.String).fill_null("") for name in ("contrast", "control") if name in schema]
-        reworded = [mark == "" for mark in marks]
-        verdicts = part.lazy().filter(pl.col("of").is_not_null(), *reworded).select("of", *names).collect()
+        reworded = is_unmarked(schema, "contrast", "control")
+        verdicts = part.lazy().filter(pl.col("of").is_not_null(), reworded).select("of", *names).collect()
         made += verdicts.height
         dropped += _count(verdicts, tallies)
     if not tallies:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..datasets.records import Record
 from ..datasets.rewordings import Rewording, text_key, told
-from ..datasets.source import ENDINGS
+from ..datasets.source import plain_records
 from ..errors import BadInput, shorten
 from ..problem import Problem
-from ..registry import datasets
 from ..storage.files import fingerprint
 from ..storage.scratch import Scratch
 from .formats import NATIVE, READERS, recognised
@@ -45,7 +44,7 @@ class Book:
         self._rows = Scratch()
         self._rows.execute("create table recorded (original text, place text, row text)")
         self._rows.execute("begin")
-        entries = map(_by_id, _records(path)) if self.format == NATIVE else self._by_text()
+        entries = map(_by_id, _rows(path)) if self.format == NATIVE else self._by_text()
         self._rows.executemany("insert into recorded values (?, ?, ?)", entries)
         self._rows.execute("create index by_original on recorded (original)")
 
@@ -95,9 +94,15 @@ def _key(texts: Mapping[str, str]) -> str:
     return f"text {text_key(texts)}"
 
 
+def _rows(path: Path) -> Iterator[Record]:
+    """The rows of a table of our own; between commas and tabs, nothing is how a row lacks a field."""
+    lacks_nothing = path.suffix.lower() not in (".csv", ".tsv")
+    for record in plain_records(path):
+        row = record.row if lacks_nothing else {name: value for name, value in record.row.items() if value != ""}
+        yield record._replace(row=row)
+
+
 def _by_id(record: Record) -> Entry:
-    if record.error:
-        raise BadInput(record.error, where=record.where, fix="repair the row, or leave it out")
     original = "" if record.row.get("of") is None else str(record.row["of"]).strip()
     if not original:
         raise BadInput("found nothing", where=record.where, field="of", fix="name the original's id")
@@ -111,14 +116,3 @@ def _unmarked(row: Mapping[str, Any], where: str) -> dict[str, Any]:
             fix = "a recorded row is a rewording: contrasts come with their originals, as data (--data), controls too"
             raise BadInput(f"found {shorten(row[name])}", where=where, field=name, fix=f"{fix}; else rename the column")
     return {name: value for name, value in row.items() if name not in _MARKS}
-
-
-def _records(path: Path) -> Iterable[Record]:
-    kind = ENDINGS.get(path.suffix)
-    if kind is None:
-        raise BadInput("has a format unknown here", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
-    records: Iterator[Record] = datasets.make(f"{kind}:{path}").function()
-    if kind not in ("csv", "tsv"):
-        return records
-    # There, an empty cell is how a row lacks a field.
-    return (record._replace(row={k: v for k, v in record.row.items() if v != ""}) for record in records)

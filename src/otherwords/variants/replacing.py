@@ -13,7 +13,7 @@ from ..words.lexicon import PARTS, Synset
 from ..words.places import Place, all_forms, find
 from ..words.senses import Thesaurus
 from ..words.tagging import Token
-from .wordnet_ie import Change
+from .changes import Change
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NAMES = {letter: name for name, letter in PARTS.items()}

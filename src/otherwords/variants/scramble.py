@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
@@ -11,6 +10,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
+from .changes import Change, with_changes
 from .controls import control
 from .fields import chosen_fields
 
@@ -47,12 +47,8 @@ def scramble(words: int = 1, inner: bool = False, field: str = "") -> Any:
         for problem, seed in zip(problems, seeds, strict=True):
             texts = {name: problem.text[name] or "" for name in chosen_fields(problem.task, field, "scramble.v1")}
             swaps = _draw(texts, words, inner, Random(seed))
-            changed = {name: _replaced(text, swaps) for name, text in texts.items()}
-            if changed != texts:
-                listed = [change for name, text in texts.items() for change in _changes(name, text, swaps)]
-                variant = problem.restate(**changed)
-                extra = {**problem.extra, "changes": json.dumps(listed, ensure_ascii=False)}
-                yield Variant("", problem.task, variant.text, problem.label, extra, of=problem.id)
+            if listed := [change for name, text in texts.items() for change in _changes(name, text, swaps)]:
+                yield with_changes(problem, listed)
 
     return vary
 
@@ -81,10 +77,6 @@ def _draw(texts: Mapping[str, str], words: int, inner: bool, random: Random) -> 
     return {word: scrambled(word, random, inner) for word in sorted(some)}
 
 
-def _replaced(text: str, swaps: Mapping[str, str]) -> str:
-    return _WORD.sub(lambda match: _swapped(match[0], swaps), text)
-
-
 def _swapped(word: str, swaps: Mapping[str, str]) -> str:
     """The word's new letters, capitals where it had capitals."""
     letters = swaps.get(word.lower())
@@ -94,7 +86,7 @@ def _swapped(word: str, swaps: Mapping[str, str]) -> str:
     return "".join(big if len(big) == 1 else small for big, small in zip(raised, letters, strict=True))
 
 
-def _changes(field: str, text: str, swaps: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _changes(field: str, text: str, swaps: Mapping[str, str]) -> Iterator[Change]:
     for match in _WORD.finditer(text):
         if (new := _swapped(match[0], swaps)) != match[0]:
             yield {"field": field, "at": match.start(), "from": match[0], "to": new}

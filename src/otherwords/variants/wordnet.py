@@ -18,9 +18,9 @@ from ..words.other_wordnets import other_wordnet
 from ..words.senses import FAMILIAR, Thesaurus
 from ..words.synonyms import read_veto
 from ..words.tagging import tagger
+from .changes import with_changes
 from .fields import chosen_fields
 from .replacing import Replacement, Replacer
-from .wordnet_ie import reworded
 
 SENSES = ("frequency", "context")
 _WHERE = "wordnet.v1"
@@ -65,7 +65,7 @@ def wordnet(
             if lexicon or not warn_of_other_language(problem.text.values(), _WHERE):
                 for chosen in _draws(replacer(problem, tokens), n, changes, Random(seed)):
                     made = [change for one in chosen for change in one.changes]
-                    yield reworded(problem, sorted(made, key=lambda one: (names.index(one["field"]), one["at"])))
+                    yield with_changes(problem, sorted(made, key=lambda one: (names.index(one["field"]), one["at"])))
 
     vary.identity = "+".join([tag.identity, *_libraries(lexicon)])  # type: ignore[attr-defined]
     return vary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections import Counter
@@ -20,10 +19,10 @@ from ..words import synonyms
 from ..words.english import warn_of_other_language
 from ..words.synonyms import Synonym
 from ..words.tagging import tagger
+from .changes import Change, with_changes
 from .fields import chosen_fields
 
 _WORD = re.compile(r"[^\W_]+")
-Change = dict[str, Any]
 
 
 @generators("wordnet-ie.v1")
@@ -56,7 +55,7 @@ def wordnet_ie(
             warn_of_other_language(problem.text.values(), "wordnet-ie.v1")
             made = [{"field": name, **one} for (_, name), some in group for one in some if one["from"] != one["to"]]
             if made:
-                yield reworded(problem, made)
+                yield with_changes(problem, made)
 
     if not everywhere:
         vary.identity = tagger().identity  # type: ignore[attr-defined]
@@ -93,17 +92,6 @@ class _Survey:
         known = len({*nouns, *own})
         about = f"wordnet-ie.v1: {len(chosen)} of {known} nouns, by the frequencies of {place} ({self._tags})"
         return synonyms.written(chosen, about)
-
-
-def reworded(problem: Problem, changes: Sequence[Change]) -> Variant:
-    """A variant with the changes made, each at its place, and kept as JSON in the column `changes`."""
-    text = dict(problem.text)
-    for change in sorted(changes, key=lambda one: (one["field"], -one["at"])):
-        name, start, end = change["field"], change["at"], change["at"] + len(change["from"])
-        text[name] = text[name][:start] + change["to"] + text[name][end:]
-    own = {} if problem.extra.get("changes") is None else {"input_changes": problem.extra["changes"]}
-    extra = {**problem.extra, **own, "changes": json.dumps(list(changes), ensure_ascii=False)}
-    return Variant("", problem.task, text, problem.label, extra, of=problem.id)
 
 
 def _nouns(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[list[Change]]:
