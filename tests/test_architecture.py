@@ -17,7 +17,7 @@ import otherwords
 
 SRC = Path(otherwords.__file__).parent
 FLOW = [
-    *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words"),
+    *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words", "inference"),
     *("datasets", "variants", "validity"),
     *(
         "models",

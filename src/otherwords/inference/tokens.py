@@ -1,0 +1,113 @@
+"""Token rows of many lengths as flat columns: no Python object per token or per row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Rows of token ids end to end; row i is `ids[offsets[i]:offsets[i + 1]]`.
+
+    `types` are the segment numbers, where the model has them. `cut` says which rows lost tokens to a length limit.
+    `at` is the place in the row that is asked about, for models that are asked about one (the mask of a masked-LM).
+    """
+
+    ids: Ints
+    offsets: Ints
+    cut: npt.NDArray[np.bool_]
+    types: Ints | None = None
+    at: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.cut)
+
+    @property
+    def lengths(self) -> Ints:
+        """How many tokens each row has."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def of(cls, ids: Sequence[Sequence[int]], cut: Sequence[bool], types: Any = None, at: Any = None) -> Tokens:
+        """Lay rows end to end.
+
+        >>> Tokens.of([[101, 7, 102], [101, 102]], cut=[False, False]).lengths.tolist()
+        [3, 2]
+        """
+        offsets = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum([len(row) for row in ids], out=offsets[1:])
+        return cls(
+            _flat(ids),
+            offsets,
+            np.asarray(cut, np.bool_),
+            None if types is None else _flat(types),
+            None if at is None else np.asarray(at, np.int64),
+        )
+
+    def take(self, chosen: Ints) -> Tokens:
+        """Some of the rows, in the order asked for."""
+        lengths = self.lengths[chosen]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        flat = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        types, at = self.types, self.at
+        return Tokens(
+            self.ids[flat],
+            offsets,
+            self.cut[chosen],
+            None if types is None else types[flat],
+            None if at is None else at[chosen],
+        )
+
+    def then(self, more: Tokens) -> Tokens:
+        """These rows, and more behind them."""
+        return Tokens(
+            np.concatenate([self.ids, more.ids]),
+            np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]]),
+            np.concatenate([self.cut, more.cut]),
+            None if self.types is None or more.types is None else np.concatenate([self.types, more.types]),
+            None if self.at is None or more.at is None else np.concatenate([self.at, more.at]),
+        )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A batch: token rows side by side, filled up to the longest. `mask` is None where nothing was filled up."""
+
+    ids: Ints
+    mask: Ints | None
+    types: Ints | None
+    at: Ints | None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def side_by_side(tokens: Tokens, chosen: Ints, pad: int = 0) -> Rows:
+    """Take the chosen rows as a batch.
+
+    >>> side_by_side(Tokens.of([[5, 6, 7], [8]], cut=[False, False]), np.array([1, 0])).ids.tolist()
+    [[8, 0, 0], [5, 6, 7]]
+    """
+    lengths = tokens.lengths[chosen]
+    width = int(lengths.max())
+    place = tokens.offsets[chosen][:, None] + np.arange(width)
+    at = None if tokens.at is None else tokens.at[chosen]
+    if (lengths == width).all():
+        return Rows(tokens.ids[place], None, None if tokens.types is None else tokens.types[place], at)
+    mask = np.arange(width) < lengths[:, None]
+    place = np.where(mask, place, 0)
+    ids = np.where(mask, tokens.ids[place], pad)
+    types = None if tokens.types is None else np.where(mask, tokens.types[place], 0)
+    return Rows(ids, mask.astype(np.int64), types, at)
+
+
+def _flat(rows: Sequence[Sequence[int]]) -> Ints:
+    flat = [token for row in rows for token in row]
+    return np.array(flat, np.int64)
