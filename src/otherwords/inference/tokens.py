@@ -17,7 +17,8 @@ class Tokens:
     """Rows of token ids end to end; row i is `ids[offsets[i]:offsets[i + 1]]`.
 
     `types` are the segment numbers, where the model has them. `cut` says which rows lost tokens to a length limit.
-    `at` is the place in the row that is asked about, for models that are asked about one (the mask of a masked-LM).
+    For masked-LMs, `at` is the place of the mask in the row, and `own` the token that stood there, or -1 where the
+    masked words were not one token.
     """
 
     ids: Ints
@@ -25,6 +26,7 @@ class Tokens:
     cut: npt.NDArray[np.bool_]
     types: Ints | None = None
     at: Ints | None = None
+    own: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.cut)
@@ -35,35 +37,26 @@ class Tokens:
         return np.diff(self.offsets)
 
     @classmethod
-    def of(cls, ids: Sequence[Sequence[int]], cut: Sequence[bool], types: Any = None, at: Any = None) -> Tokens:
-        """Lay rows end to end.
+    def of(cls, ids: Sequence[Sequence[int]], cut: Sequence[bool], **columns: Any) -> Tokens:
+        """Lay rows end to end; `columns` are `types`, `at` and `own`, where there are any.
 
         >>> Tokens.of([[101, 7, 102], [101, 102]], cut=[False, False]).lengths.tolist()
         [3, 2]
         """
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum([len(row) for row in ids], out=offsets[1:])
-        return cls(
-            _flat(ids),
-            offsets,
-            np.asarray(cut, np.bool_),
-            None if types is None else _flat(types),
-            None if at is None else np.asarray(at, np.int64),
-        )
+        types = columns.pop("types", None)
+        rest = {name: np.asarray(column, np.int64) for name, column in columns.items() if column is not None}
+        flat_types = None if types is None else _flat(types)
+        return cls(_flat(ids), offsets, np.asarray(cut, np.bool_), flat_types, **rest)
 
     def take(self, chosen: Ints) -> Tokens:
         """Some of the rows, in the order asked for."""
         lengths = self.lengths[chosen]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         flat = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        types, at = self.types, self.at
-        return Tokens(
-            self.ids[flat],
-            offsets,
-            self.cut[chosen],
-            None if types is None else types[flat],
-            None if at is None else at[chosen],
-        )
+        types, at, own = _picked(self.types, flat), _picked(self.at, chosen), _picked(self.own, chosen)
+        return Tokens(self.ids[flat], offsets, self.cut[chosen], types, at, own)
 
     def then(self, more: Tokens) -> Tokens:
         """These rows, and more behind them."""
@@ -71,8 +64,9 @@ class Tokens:
             np.concatenate([self.ids, more.ids]),
             np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]]),
             np.concatenate([self.cut, more.cut]),
-            None if self.types is None or more.types is None else np.concatenate([self.types, more.types]),
-            None if self.at is None or more.at is None else np.concatenate([self.at, more.at]),
+            _joined(self.types, more.types),
+            _joined(self.at, more.at),
+            _joined(self.own, more.own),
         )
 
 
@@ -83,7 +77,8 @@ class Rows:
     ids: Ints
     mask: Ints | None
     types: Ints | None
-    at: Ints | None
+    at: Ints | None = None
+    own: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -98,14 +93,22 @@ def side_by_side(tokens: Tokens, chosen: Ints, pad: int = 0) -> Rows:
     lengths = tokens.lengths[chosen]
     width = int(lengths.max())
     place = tokens.offsets[chosen][:, None] + np.arange(width)
-    at = None if tokens.at is None else tokens.at[chosen]
+    at, own = _picked(tokens.at, chosen), _picked(tokens.own, chosen)
     if (lengths == width).all():
-        return Rows(tokens.ids[place], None, None if tokens.types is None else tokens.types[place], at)
+        return Rows(tokens.ids[place], None, _picked(tokens.types, place), at, own)
     mask = np.arange(width) < lengths[:, None]
     place = np.where(mask, place, 0)
     ids = np.where(mask, tokens.ids[place], pad)
     types = None if tokens.types is None else np.where(mask, tokens.types[place], 0)
-    return Rows(ids, mask.astype(np.int64), types, at)
+    return Rows(ids, mask.astype(np.int64), types, at, own)
+
+
+def _picked(column: Ints | None, chosen: Ints) -> Ints | None:
+    return None if column is None else column[chosen]
+
+
+def _joined(one: Ints | None, other: Ints | None) -> Ints | None:
+    return None if one is None or other is None else np.concatenate([one, other])
 
 
 def _flat(rows: Sequence[Sequence[int]]) -> Ints:
