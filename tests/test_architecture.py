@@ -18,7 +18,7 @@ import otherwords
 SRC = Path(otherwords.__file__).parent
 FLOW = [
     *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words", "inference"),
-    *("datasets", "variants", "validity"),
+    *("masked_lms", "datasets", "variants", "validity"),
     *(
         "models",
         "metrics",

@@ -309,6 +309,7 @@ def _print(value: Any) -> str:
 datasets = Registry("datasets", "otherwords.datasets")
 generators = Registry("generators", "otherwords.variants")
 checks = Registry("checks", "otherwords.validity", named=True)
+masked_lms = Registry("masked_lms", "otherwords.masked_lms")
 models = Registry("models", "otherwords.models")
 metrics = Registry("metrics", "otherwords.metrics")
-KINDS = {registry.kind: registry for registry in (datasets, generators, checks, models, metrics)}
+KINDS = {registry.kind: registry for registry in (datasets, generators, checks, masked_lms, models, metrics)}
