@@ -21,6 +21,8 @@ FLOW = [
     *("masked_lms", "datasets", "variants", "validity"),
     *(
         "models",
+        "training",
+        "exporting",
         "metrics",
         "significance",
         "choices",

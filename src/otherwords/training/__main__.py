@@ -1,0 +1,38 @@
+"""Carry out a prepared training where nothing but torch, transformers and numpy is installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ..errors import OtherwordsError
+from ..progress import Progress, heard_by
+from .history import FILE
+from .prepared import carry_out
+
+
+class _Lines(Progress):
+    """A line for every stage: there may be no terminal."""
+
+    def start(self, stage: str, total: int | None = None) -> None:
+        print(f"{stage}: {total}", flush=True)
+
+
+def main() -> int:
+    """`python -m otherwords.training FOLDER...`: train what `otherwords train --prepare` put there."""
+    if len(sys.argv) < 2:
+        print("usage: python -m otherwords.training FOLDER...", file=sys.stderr)
+        return 2
+    for folder in map(Path, sys.argv[1:]):
+        try:
+            with heard_by(_Lines()):
+                print(folder, carry_out(folder), flush=True)
+        except OtherwordsError as error:
+            print(error, file=sys.stderr)
+            return error.exit_code
+        print((folder / FILE).read_text(encoding="utf-8"), end="", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Checkpoints as safetensors: weights, optimiser, random numbers, and where the training was. Whole or absent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+FOLDER = "checkpoint"
+
+
+def save(folder: Path, model: Any, optimizer: Any, progress: dict[str, Any]) -> None:
+    """Replace the checkpoint of a training by the present state."""
+    import torch
+    from safetensors.torch import save_file
+
+    new, old, kept = (folder / name for name in (f"{FOLDER}.new", f"{FOLDER}.old", FOLDER))
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    save_file(_weights(model), new / "model.safetensors")
+    save_file(_moments(model, optimizer), new / "optimizer.safetensors")
+    numbers = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        numbers["cuda"] = torch.cuda.get_rng_state()
+    save_file(numbers, new / "random.safetensors")
+    (new / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
+    shutil.rmtree(old, ignore_errors=True)
+    if kept.exists():
+        kept.rename(old)
+    new.rename(kept)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def load(folder: Path, model: Any, optimizer: Any) -> dict[str, Any] | None:
+    """Put a training back to its checkpoint and say where that was; None where there is none."""
+    import torch
+    from safetensors.torch import load_file
+
+    kept = folder / FOLDER if (folder / FOLDER).exists() else folder / f"{FOLDER}.old"  # killed between two renames
+    if not (kept / "progress.json").is_file():
+        return None
+    found = load_file(kept / "model.safetensors")
+    with torch.no_grad():
+        for name, weight in _weights(model).items():
+            weight.copy_(found[name])
+    _restore(model, optimizer, load_file(kept / "optimizer.safetensors"))
+    numbers = load_file(kept / "random.safetensors")
+    torch.set_rng_state(numbers["cpu"])
+    if "cuda" in numbers and torch.cuda.is_available():
+        torch.cuda.set_rng_state(numbers["cuda"])
+    progress: dict[str, Any] = json.loads((kept / "progress.json").read_text(encoding="utf-8"))
+    return progress
+
+
+def _weights(model: Any) -> dict[str, Any]:
+    """Parameters, each once: tied ones share a tensor, which safetensors refuses to store twice."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def _moments(model: Any, optimizer: Any) -> dict[str, Any]:
+    states = optimizer.state
+    return {
+        f"{name}:{part}": value
+        for name, parameter in model.named_parameters()
+        for part, value in states.get(parameter, {}).items()
+    }
+
+
+def _restore(model: Any, optimizer: Any, found: dict[str, Any]) -> None:
+    for name, parameter in model.named_parameters():
+        mine = {key.rpartition(":")[2]: value for key, value in found.items() if key.rpartition(":")[0] == name}
+        # `step` stays where the optimiser put it: on the CPU, or beside the weights where it is fused.
+        optimizer.state[parameter] = {
+            part: value.to(parameter.device) if part != "step" or _fused(optimizer) else value
+            for part, value in mine.items()
+        }
+
+
+def _fused(optimizer: Any) -> bool:
+    return bool(optimizer.param_groups[0].get("fused"))

@@ -1,0 +1,186 @@
+"""Fine-tune an encoder: the one loop behind `otherwords train`, the embedded models and the invariance test's models.
+
+It imports torch, transformers and numpy alone.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..inference.tokens import Ints
+from ..progress import current
+from . import checkpoints
+from .examples import Examples
+from .history import History
+from .order import batches, slope
+from .settings import Settings
+from .starting import start
+
+#: A checkpoint is written at every validation, and in between after so many seconds.
+_CHECKPOINT_SECONDS = 600
+
+
+@dataclass
+class _State:
+    """Where a training is: epochs done, batches done in this one, validations; and the best of them so far."""
+
+    epoch: int = 0
+    batch: int = 0
+    updates: int = 0
+    best: float = -1.0
+    best_at: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    stopped: bool = False
+    _since: float = field(default_factory=time.monotonic)
+
+    def tick(self) -> None:
+        now = time.monotonic()
+        self.seconds, self._since = self.seconds + now - self._since, now
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+
+def finetune(settings: Settings, train: Examples, valid: Examples | None, folder: Path) -> dict[str, float]:
+    """Train, and leave the best model in `folder`, where `hf:FOLDER` finds it; return its validation figures.
+
+    What is in the folder from an earlier, interrupted call is gone on with; a finished one is not begun again.
+    """
+    if (folder / "model.safetensors").is_file():
+        return History(folder).best()
+    folder.mkdir(parents=True, exist_ok=True)
+    return _Training(settings, train, valid, folder).run()
+
+
+class _Training:
+    def __init__(self, settings: Settings, train: Examples, valid: Examples | None, folder: Path):
+        import torch
+
+        self.settings, self.folder = settings, folder
+        torch.manual_seed(settings.seed)
+        self.started = start(settings)
+        self.device, self.autocast = self.started.device, self.started.autocast
+        self.train = self.started.objective(train, settings)
+        self.valid = self.started.objective(valid, settings) if valid is not None and len(valid) else None
+        self.model = self.started.model.to(self.device)
+        self.batch = settings.batch // settings.accumulate
+        self.batches = math.ceil(len(train) / self.batch)
+        self.total = settings.epochs * math.ceil(self.batches / settings.accumulate)
+        self.optimizer = _optimizer(self.model, settings, fused=self.device.startswith("cuda"))
+        self.state, self.history = _State(), History(folder)
+
+    def run(self) -> dict[str, float]:
+        state, found = self.state, checkpoints.load(self.folder, self.model, self.optimizer)
+        if found:
+            vars(state).update(found)
+        self.history.cut_to(state.updates)
+        while state.epoch < self.settings.epochs and not state.stopped:
+            current().start(f"epoch {state.epoch + 1} of {self.settings.epochs}", len(self.train.tokens))
+            current().advance(min(state.batch * self.batch, len(self.train.tokens)))
+            self._epoch()
+            current().done()
+            state.epoch, state.batch = state.epoch + 1, 0
+        return self._finish()
+
+    def _epoch(self) -> None:
+        state, settings = self.state, self.settings
+        plan = list(batches(self.train.tokens.lengths, self.batch, settings.seed, state.epoch))
+        validate_at = {round(len(plan) * (i + 1) / settings.evaluations) for i in range(settings.evaluations)}
+        for rows in plan[state.batch :]:
+            self._step(rows, last=state.batch + 1 == len(plan))
+            current().advance(len(rows))
+            if state.batch in validate_at:
+                self._validate()
+                if state.stopped:
+                    return
+            elif time.monotonic() - state._since > _CHECKPOINT_SECONDS:
+                self._checkpoint()
+
+    def _step(self, rows: Ints, *, last: bool) -> None:
+        import torch
+
+        state, settings = self.state, self.settings
+        random = np.random.default_rng([settings.seed, state.epoch, state.batch])
+        self.model.train()
+        with self.autocast():
+            loss, right, count = self.train.loss(self.model, self._to_device(self.train.batch(rows, random)))
+        (loss / settings.accumulate).backward()
+        self.history.hear(loss.detach(), right, count)
+        state.batch += 1
+        if state.batch % settings.accumulate == 0 or last:
+            for group in self.optimizer.param_groups:
+                group["lr"] = settings.learning_rate * slope(state.updates, self.total, settings.warmup)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+            state.updates += 1
+
+    def _validate(self) -> None:
+        state = self.state
+        figures = self._evaluated() if self.valid is not None else {}
+        state.evaluations += 1
+        state.tick()
+        seen = state.epoch + state.batch / self.batches
+        self.history.write(epoch=round(seen, 4), update=state.updates, seconds=round(state.seconds, 1), **figures)
+        if not figures or figures["valid_accuracy"] > state.best:
+            state.best, state.best_at = figures.get("valid_accuracy", 0.0), state.evaluations
+            self.started.save(self.model, self.folder / "best")
+        elif self.settings.patience and state.evaluations - state.best_at >= self.settings.patience:
+            state.stopped = True
+        self._checkpoint()
+
+    def _evaluated(self) -> dict[str, float]:
+        import torch
+
+        assert self.valid is not None
+        self.model.eval()
+        order, sums = np.argsort(self.valid.tokens.lengths, kind="stable"), torch.zeros(3, dtype=torch.float64)
+        for start_at in range(0, len(order), 256):
+            rows = order[start_at : start_at + 256]
+            with torch.inference_mode(), self.autocast():
+                fixed = np.random.default_rng([0, start_at])
+                loss, right, count = self.valid.loss(self.model, self._to_device(self.valid.batch(rows, fixed)))
+            sums += torch.stack([loss.double() * count, right.double(), count.double()]).cpu()
+        loss_sum, right_sum, total = sums.tolist()
+        return {"valid_loss": loss_sum / max(1, total), "valid_accuracy": right_sum / max(1, total)}
+
+    def _checkpoint(self) -> None:
+        self.state.tick()
+        checkpoints.save(self.folder, self.model, self.optimizer, self.state.as_dict())
+
+    def _to_device(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        import torch
+
+        ready = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in inputs.items()}
+        if self.device == "cpu":
+            return ready
+        return {
+            name: value.pin_memory().to(self.device, non_blocking=True) for name, value in ready.items()
+        }  # gpu only
+
+    def _finish(self) -> dict[str, float]:
+        """Move the best model to where it is looked for, the weights last: a folder that has them is done."""
+        best = self.folder / "best"
+        for file in sorted(best.iterdir(), key=lambda file: file.suffix == ".safetensors"):
+            file.replace(self.folder / file.name)
+        for left in (best, self.folder / checkpoints.FOLDER):
+            shutil.rmtree(left, ignore_errors=True)
+        return self.history.best()
+
+
+def _optimizer(model: Any, settings: Settings, *, fused: bool) -> Any:
+    """AdamW; biases and normalisations are not drawn towards zero."""
+    import torch
+
+    weights = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
+    others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
+    groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=fused)

@@ -1,0 +1,98 @@
+"""The settings of a training, checked when they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ..errors import BadInput
+
+OBJECTIVES = ("nli", "masked-lm")
+PRECISIONS = ("auto", "bf16", "fp32")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is trained. Defaults suit a small encoder on some ten thousand pairs.
+
+    `start` is a Hugging Face name or a folder. An update sees `batch` examples, in `accumulate` portions where they do
+    not fit at once. Validation comes `evaluations` times an epoch; after `patience` of them without a better
+    `valid_accuracy` training ends (0: never). With teachers, the loss is `taught` parts of their probabilities and the
+    rest the label of the data, where a row has one.
+    """
+
+    start: str
+    objective: str = "nli"
+    labels: tuple[str, ...] = ("entailment", "neutral", "contradiction")
+    seed: int = 1
+    epochs: int = 4
+    learning_rate: float = 1e-4
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    dropout: float = -1.0
+    batch: int = 64
+    accumulate: int = 1
+    max_length: int = 128
+    evaluations: int = 1
+    patience: int = 0
+    clip: float = 1.0
+    precision: str = "auto"
+    device: str = "auto"
+    masked: float = 0.15
+    teachers: tuple[str, ...] = ()
+    taught: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "teachers"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        self._choose("objective", OBJECTIVES)
+        self._choose("precision", PRECISIONS)
+        for name in ("epochs", "batch", "accumulate", "evaluations"):
+            self._between(name, 1)
+        self._between("max_length", 8)
+        self._between("patience", 0)
+        for name in ("warmup", "taught"):
+            self._between(name, 0, 1)
+        self._between("masked", 0.01, 0.9)
+        self._between("dropout", -1, 0.9)
+        self._between("learning_rate", 1e-9, 1)
+        self._between("weight_decay", 0, 1)
+        self._between("clip", 1e-6)
+        if self.batch % self.accumulate:
+            raise BadInput(f"{self.batch} is no multiple of accumulate = {self.accumulate}", field="batch")
+        if len(set(self.labels)) < 2 and self.objective == "nli":
+            raise BadInput(f"found {list(self.labels)}", field="labels", fix="name at least two")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], where: str = "") -> Settings:
+        """Read settings from a mapping (a recipe's); a name that does not exist is refused with those that do."""
+        known = {field.name: field for field in fields(cls)}
+        if strangers := sorted(set(given) - set(known)):
+            raise BadInput(f"no setting {', '.join(strangers)}", where=where, fix=f"there are {', '.join(known)}")
+        if "start" not in given:
+            raise BadInput("is missing", where=where, field="start", fix="name a Hugging Face model or a folder")
+        for name, value in given.items():
+            _refuse_type(name, value, getattr(cls, name, ""), where)
+        return cls(**given)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All settings, defaults too, as plain values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def _choose(self, name: str, allowed: tuple[str, ...]) -> None:
+        if getattr(self, name) not in allowed:
+            raise BadInput(f"found {getattr(self, name)!r}", field=name, fix=f"give {' or '.join(allowed)}")
+
+    def _between(self, name: str, least: float, most: float = float("inf")) -> None:
+        value = getattr(self, name)
+        if not least <= value <= most:
+            fix = f"give {least:g} or more" if most == float("inf") else f"give {least:g} to {most:g}"
+            raise BadInput(f"found {value}", field=name, fix=fix)
+
+
+def _refuse_type(name: str, value: Any, default: Any, where: str) -> None:
+    wanted = {int: (int,), float: (int, float), str: (str,), tuple: (list, tuple)}[type(default)]
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        kind = {int: "a whole number", float: "a number", str: "a text", tuple: "a list"}[type(default)]
+        raise BadInput(f"found {value!r}", where=where, field=name, fix=f"give {kind}")

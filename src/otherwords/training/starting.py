@@ -1,0 +1,84 @@
+"""From settings to a model, its tokenizer and its device, ready to be trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..inference.hf_folders import CLASSIFIER, MASKED_LM, find, load_start, load_tokenizer, quietly
+from ..inference.tokenizing import pair_encoder, text_encoder
+from .examples import Examples
+from .objectives import MaskedWords, PairLabels
+from .settings import Settings
+
+
+@dataclass(frozen=True)
+class Started:
+    """A model and all that is needed to train and to save it."""
+
+    model: Any
+    tokenizer: Any
+    device: str
+    autocast: Callable[[], Any]
+
+    def objective(self, examples: Examples, settings: Settings) -> PairLabels | MaskedWords:
+        """Put examples as what the model is trained for."""
+        from tokenizers import Tokenizer
+
+        own = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())  # a length limit set here is not saved
+        pad = self.tokenizer.pad_token_id or 0
+        types = "token_type_ids" in self.tokenizer.model_input_names
+        if settings.objective == "nli":
+            encode = pair_encoder(own, settings.max_length, types=types)
+            tokens = encode(list(zip(examples.firsts, examples.seconds or (), strict=True)))
+            return PairLabels(tokens, examples, pad, settings.taught)
+        tokens = text_encoder(own, settings.max_length, types=types)(examples.firsts)
+        special, words = tuple(self.tokenizer.all_special_ids), len(self.tokenizer)
+        return MaskedWords(tokens, pad, self.tokenizer.mask_token_id, special, words, settings.masked)
+
+    def save(self, model: Any, folder: Path) -> None:
+        """Save model and tokenizer as transformers does."""
+        with quietly():
+            model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
+
+
+def start(settings: Settings) -> Started:
+    """Load the start of a training: an encoder, with a new head where it has none for the purpose."""
+    folder = find(settings.start)
+    tokenizer = load_tokenizer(folder)
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        fix = "start from a model whose tokenizer.json the `tokenizers` library can read"
+        raise BadInput("has no fast tokenizer", where=folder.who, fix=fix)
+    if settings.objective == "masked-lm" and tokenizer.mask_token_id is None:
+        raise BadInput("its tokenizer has no mask token", where=folder.who, fix="start from a masked-LM's encoder")
+    device, autocast = _device(settings)
+    if settings.objective == "masked-lm":
+        model, _ = load_start(folder, MASKED_LM, **_dropout(settings))
+    else:
+        names = dict(enumerate(settings.labels))
+        labels = {"num_labels": len(names), "id2label": names, "label2id": {v: k for k, v in names.items()}}
+        model, _ = load_start(folder, CLASSIFIER, **labels, **_dropout(settings))
+    return Started(model, tokenizer, device, autocast)
+
+
+def _device(settings: Settings) -> tuple[str, Callable[[], Any]]:
+    """Where to compute, and how precisely: by itself bf16 on a GPU, where it costs nothing, and fp32 elsewhere."""
+    import torch
+
+    device = settings.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    exact = settings.precision == "fp32" or (settings.precision == "auto" and device == "cpu")
+    kind = device.partition(":")[0]
+    return device, lambda: nullcontext() if exact else torch.autocast(kind, dtype=torch.bfloat16)
+
+
+def _dropout(settings: Settings) -> dict[str, float]:
+    if settings.dropout < 0:
+        return {}
+    return {"hidden_dropout_prob": settings.dropout, "attention_probs_dropout_prob": settings.dropout}
