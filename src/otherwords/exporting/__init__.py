@@ -1,0 +1,1 @@
+"""From a trained model to one small ONNX file that answers alike: the graph, its weights, and the proof of it."""

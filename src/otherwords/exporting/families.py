@@ -1,0 +1,177 @@
+"""The encoders that most NLI models are made of, read into one description: BERT, RoBERTa, ELECTRA, DistilBERT.
+
+They differ in the names of their weights, in how positions are counted and in their heads, not in their arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .graph import Array
+
+#: Activations that the built graph has; exact GELU, or its tanh approximation under two names.
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "tanh-gelu",
+    "gelu_pytorch_tanh": "tanh-gelu",
+    "relu": "relu",
+    "tanh": "tanh",
+}
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A weight of outputs x inputs, as torch has it, and a bias."""
+
+    weight: Array
+    bias: Array
+
+
+@dataclass(frozen=True)
+class Norm:
+    """Layer normalisation."""
+
+    weight: Array
+    bias: Array
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Attention and feed-forward, each added to what went in and normalised afterwards."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    output: Linear
+    attention_norm: Norm
+    up: Linear
+    down: Linear
+    norm: Norm
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Embeddings and layers. `pad` is the token that has no position, where positions are counted as RoBERTa does."""
+
+    words: Array
+    positions: Array
+    types: Array | None
+    norm: Norm
+    projection: Linear | None
+    layers: tuple[Layer, ...]
+    heads: int
+    activation: str
+    pad: int | None
+
+
+@dataclass(frozen=True)
+class Head:
+    """One hidden layer over the state of one token, and the outputs: labels, or the vocabulary."""
+
+    dense: Linear
+    activation: str
+    norm: Norm | None
+    out: Linear
+
+
+@dataclass(frozen=True)
+class Network:
+    """All that a graph is built from."""
+
+    encoder: Encoder
+    head: Head
+
+
+#: Where a layer's parts are: (all layers, query, key, value, output, norm, up, down, norm).
+_BERT = (
+    "encoder.layer",
+    *(f"attention.self.{part}" for part in ("query", "key", "value")),
+    *("attention.output.dense", "attention.output.LayerNorm"),
+    *("intermediate.dense", "output.dense", "output.LayerNorm"),
+)
+_DISTILBERT = (
+    "transformer.layer",
+    *(f"attention.{part}" for part in ("q_lin", "k_lin", "v_lin", "out_lin")),
+    *("sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm"),
+)
+#: A head by class: hidden layer, activation ("" for the encoder's), norm, outputs.
+_HEADS = {
+    "BertForSequenceClassification": ("bert.pooler.dense", "tanh", "", "classifier"),
+    "BertForMaskedLM": (
+        *("cls.predictions.transform.dense", "", "cls.predictions.transform.LayerNorm"),
+        "cls.predictions.decoder",
+    ),
+    "ElectraForSequenceClassification": ("classifier.dense", "gelu", "", "classifier.out_proj"),
+    "ElectraForMaskedLM": (
+        *("generator_predictions.dense", "gelu", "generator_predictions.LayerNorm"),
+        "generator_lm_head",
+    ),
+    "DistilBertForSequenceClassification": ("pre_classifier", "relu", "", "classifier"),
+    "DistilBertForMaskedLM": ("vocab_transform", "", "vocab_layer_norm", "vocab_projector"),
+}
+_ROBERTAS = ("Roberta", "XLMRoberta", "Camembert")
+for _family in _ROBERTAS:
+    _HEADS[f"{_family}ForSequenceClassification"] = ("classifier.dense", "tanh", "", "classifier.out_proj")
+    _HEADS[f"{_family}ForMaskedLM"] = ("lm_head.dense", "gelu", "lm_head.layer_norm", "lm_head.decoder")
+
+
+def read(model: Any) -> Network | None:
+    """Describe a model of transformers, or give None where it is not one of these families in their usual form."""
+    config, head = model.config, _HEADS.get(type(model).__name__)
+    activation = ACTIVATIONS.get(str(getattr(config, "activation", None) or getattr(config, "hidden_act", "")))
+    usual = getattr(config, "position_embedding_type", "absolute") == "absolute"
+    if head is None or activation is None or not usual or getattr(config, "is_decoder", False):
+        return None
+    dense, its_activation, norm, out = head
+    return Network(
+        _encoder(model, activation),
+        Head(
+            _linear(model, dense),
+            its_activation or activation,
+            _norm(model, norm) if norm else None,
+            _linear(model, out),
+        ),
+    )
+
+
+def _encoder(model: Any, activation: str) -> Encoder:
+    base, tables = model.base_model, model.base_model.embeddings
+    types = getattr(tables, "token_type_embeddings", None)
+    names = _DISTILBERT if type(model).__name__.startswith("DistilBert") else _BERT
+    return Encoder(
+        _array(tables.word_embeddings.weight),
+        _array(tables.position_embeddings.weight),
+        None if types is None else _array(types.weight),
+        _norm(tables, "LayerNorm"),
+        _linear(base, "embeddings_project") if hasattr(base, "embeddings_project") else None,
+        tuple(_layer(layer, names) for layer in base.get_submodule(names[0])),
+        int(model.config.num_attention_heads),
+        activation,
+        int(tables.padding_idx) if type(model).__name__.startswith(_ROBERTAS) else None,
+    )
+
+
+def _layer(layer: Any, names: tuple[str, ...]) -> Layer:
+    _, query, key, value, output, attention_norm, up, down, norm = names
+    return Layer(
+        *(_linear(layer, name) for name in (query, key, value, output)),
+        _norm(layer, attention_norm),
+        *(_linear(layer, name) for name in (up, down)),
+        _norm(layer, norm),
+    )
+
+
+def _linear(module: Any, name: str) -> Linear:
+    found = module.get_submodule(name)
+    return Linear(_array(found.weight), _array(found.bias))
+
+
+def _norm(module: Any, name: str) -> Norm:
+    found = module.get_submodule(name)
+    return Norm(_array(found.weight), _array(found.bias), float(found.eps))
+
+
+def _array(tensor: Any) -> Array:
+    return tensor.detach().cpu().float().numpy()  # type: ignore[no-any-return]

@@ -1,0 +1,102 @@
+"""Graphs traced by torch, for every architecture that is not built by hand: slower, the same answers.
+
+The tracing exporter is deprecated but part of every torch since 2.6, and needs no package of its own. What it got wrong,
+such as a length taken for a constant, the comparison with the original shows.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import BadInput
+from ..inference.hf_folders import quietly
+from .building import ASKED, CHOSEN, ROWS
+from .graph import OPSET, onnx
+
+#: Rows and tokens of the example that is traced; any will do, as long as they are no other size of the model.
+_EXAMPLE = (3, 11)
+
+
+def classifier(model: Any, *, types: bool, who: str) -> Any:
+    """A graph from `input_ids` (and `token_type_ids`) to `logits`."""
+    tokens = _tokens(model, types)
+
+    def logits(*given: Any) -> Any:
+        return model(**dict(zip(tokens, given, strict=True))).logits
+
+    return _trace(model, logits, tokens, {"logits": ("batch",)}, who)
+
+
+def masked_lm(model: Any, *, types: bool, who: str) -> Any:
+    """A graph like that of `building.masked_lm`: only the masked token's state goes through the head."""
+    import torch
+
+    tokens = _tokens(model, types)
+    asked = {"at": torch.tensor([1, 2, 3]), "own": torch.tensor([5, 6, 7]), "k": torch.tensor([2])}
+
+    def chosen(*given: Any) -> Any:
+        *rest, at, own, k = given
+        with _only(model, at):
+            logits = model(**dict(zip(tokens, rest, strict=True))).logits
+        logp = torch.log_softmax(logits.squeeze(1), dim=-1)
+        top = torch.topk(logp, k.squeeze() if torch.jit.is_tracing() else int(k))  # type: ignore[no-untyped-call]
+        return top.indices, top.values, logp.gather(1, own[:, None]).squeeze(1)
+
+    return _trace(model, chosen, tokens | asked, {name: shape for name, (_, shape) in CHOSEN.items()}, who)
+
+
+@contextmanager
+def _only(model: Any, at: Any) -> Iterator[None]:
+    """Let the head see one state of each row, whatever the head is called: the encoder's output is cut on its way."""
+
+    def cut(_module: Any, _given: Any, output: Any) -> Any:
+        states = output.last_hidden_state
+        index = at[:, None, None].expand(-1, 1, states.shape[-1])
+        output["last_hidden_state"] = states.gather(1, index)
+        return output
+
+    hook = model.base_model.register_forward_hook(cut)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _tokens(model: Any, types: bool) -> dict[str, Any]:
+    import torch
+
+    count = torch.arange(_EXAMPLE[0] * _EXAMPLE[1]).reshape(_EXAMPLE)
+    ids = count % (model.config.vocab_size - 6) + 5
+    return {"input_ids": ids, **({"token_type_ids": count % 2} if types else {})}
+
+
+def _trace(model: Any, function: Any, given: Mapping[str, Any], outputs: Mapping[str, Sequence[Any]], who: str) -> Any:
+    import torch
+
+    class Module(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *arguments: Any) -> Any:
+            return function(*arguments)
+
+    shapes = {**dict.fromkeys(("input_ids", "token_type_ids"), ROWS), **{"at": ASKED["at"], "own": ASKED["own"]}}
+    axes = {name: dict(enumerate(shape)) for name, shape in {**shapes, **outputs}.items() if name in {*given, *outputs}}
+    if hasattr(model, "set_attn_implementation"):
+        model.set_attn_implementation("eager")  # others make masks of a size known at tracing
+    file = io.BytesIO()
+    names = {"input_names": list(given), "output_names": list(outputs), "dynamic_axes": axes}
+    try:
+        with warnings.catch_warnings(), quietly(), torch.no_grad():
+            warnings.simplefilter("ignore")  # of deprecation, and of shapes that a trace may hold fast
+            torch.onnx.export(Module().eval(), tuple(given.values()), file, opset_version=OPSET, dynamo=False, **names)
+    except Exception as error:  # whatever a model's own code meets while it is traced
+        cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        fix = "BERT, RoBERTa, XLM-R, CamemBERT, ELECTRA and DistilBERT are built without tracing; or ask it as hf:PATH"
+        raise BadInput(f"torch cannot trace {type(model).__name__}: {cause}", where=who, fix=fix) from error
+    return onnx().load_model_from_string(file.getvalue())
