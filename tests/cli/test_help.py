@@ -28,6 +28,7 @@ COMMANDS = dict(_commands())
 def test_these_are_the_commands():
     assert [" ".join(name) for name in COMMANDS] == [
         "run", "vary", "check", "profile", "answer", "score", "compare", "audit", "reproduce", "report",
+        "export",
         "list",
         "cache info", "cache prune",
     ]  # fmt: skip

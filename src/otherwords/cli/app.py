@@ -12,7 +12,22 @@ from typer.core import TyperGroup
 
 from .._version import __version__
 from ..errors import OtherwordsError
-from . import answer, audit, cache, check, compare, list_plugins, profile, report, reproduce, run, score, vary
+from . import (
+    answer,
+    audit,
+    cache,
+    check,
+    compare,
+    export,
+    list_plugins,
+    profile,
+    report,
+    reproduce,
+    run,
+    score,
+    train,
+    vary,
+)
 
 
 class Commands(TyperGroup):
@@ -65,7 +80,9 @@ app.command("compare")(compare.compare)
 app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)
+app.command("export")(export.export)
 app.command("list")(list_plugins.list_plugins)
+app.add_typer(train.app, name="train")
 app.add_typer(cache.app, name="cache")
 
 

@@ -154,13 +154,10 @@ def _encoder(model: Any, activation: str) -> Encoder:
 
 
 def _layer(layer: Any, names: tuple[str, ...]) -> Layer:
-    _, query, key, value, output, attention_norm, up, down, norm = names
-    return Layer(
-        *(_linear(layer, name) for name in (query, key, value, output)),
-        _norm(layer, attention_norm),
-        *(_linear(layer, name) for name in (up, down)),
-        _norm(layer, norm),
-    )
+    _, *places = names
+    query, key, value, output = (_linear(layer, name) for name in places[:4])
+    up, down = (_linear(layer, name) for name in places[5:7])
+    return Layer(query, key, value, output, _norm(layer, places[4]), up, down, _norm(layer, places[7]))
 
 
 def _linear(module: Any, name: str) -> Linear:

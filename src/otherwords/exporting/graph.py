@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import MissingExtra
 
 Array = npt.NDArray[Any]
+Given = str | Array | np.int64
 #: The operations that onnxruntime adds to the standard ones, fused and faster.
 FUSED = "com.microsoft"
 #: LayerNormalization is standard since 17, Split without sizes since 18; onnxruntime 1.20 knows up to 21.
@@ -36,12 +37,12 @@ class Graph:
             self._tensors.append(onnx().numpy_helper.from_array(array, self._constants[key]))
         return self._constants[key]
 
-    def __call__(self, operation: str, *inputs: str | Array, domain: str = "", name: str = "", **settings: Any) -> str:
+    def __call__(self, operation: str, *inputs: Given, domain: str = "", name: str = "", **settings: Any) -> str:
         """Add an operation with one output, and give the output's name; arrays become constants."""
         return self.split(operation, 1, *inputs, domain=domain, names=[name] if name else (), **settings)[0]
 
     def split(
-        self, operation: str, count: int, *inputs: str | Array, domain: str = "", names: Sequence[str] = (), **more: Any
+        self, operation: str, count: int, *inputs: Given, domain: str = "", names: Sequence[str] = (), **more: Any
     ) -> list[str]:
         """Add an operation with several outputs."""
         given = [one if isinstance(one, str) else self.constant(one) for one in inputs]
@@ -68,7 +69,7 @@ def onnx() -> Any:
     try:
         import onnx as library
         import onnx.helper
-        import onnx.numpy_helper  # noqa: F401
+        import onnx.numpy_helper
     except ImportError as error:
         raise MissingExtra("export", "train") from error
     return library

@@ -1,7 +1,7 @@
 """Graphs traced by torch, for every architecture that is not built by hand: slower, the same answers.
 
-The tracing exporter is deprecated but part of every torch since 2.6, and needs no package of its own. What it got wrong,
-such as a length taken for a constant, the comparison with the original shows.
+The tracing exporter is deprecated, but part of every torch from 2.6 on, and needs no package of its own. What it gets
+wrong, such as a length taken for a constant, the comparison with the original shows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def masked_lm(model: Any, *, types: bool, who: str) -> Any:
         with _only(model, at):
             logits = model(**dict(zip(tokens, rest, strict=True))).logits
         logp = torch.log_softmax(logits.squeeze(1), dim=-1)
-        top = torch.topk(logp, k.squeeze() if torch.jit.is_tracing() else int(k))  # type: ignore[no-untyped-call]
+        top = torch.topk(logp, k.squeeze() if torch.jit.is_tracing() else int(k))
         return top.indices, top.values, logp.gather(1, own[:, None]).squeeze(1)
 
     return _trace(model, chosen, tokens | asked, {name: shape for name, (_, shape) in CHOSEN.items()}, who)
@@ -77,7 +77,7 @@ def _tokens(model: Any, types: bool) -> dict[str, Any]:
 def _trace(model: Any, function: Any, given: Mapping[str, Any], outputs: Mapping[str, Sequence[Any]], who: str) -> Any:
     import torch
 
-    class Module(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Module(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.model = model
@@ -85,7 +85,7 @@ def _trace(model: Any, function: Any, given: Mapping[str, Any], outputs: Mapping
         def forward(self, *arguments: Any) -> Any:
             return function(*arguments)
 
-    shapes = {**dict.fromkeys(("input_ids", "token_type_ids"), ROWS), **{"at": ASKED["at"], "own": ASKED["own"]}}
+    shapes = {**dict.fromkeys(("input_ids", "token_type_ids"), ROWS), "at": ASKED["at"], "own": ASKED["own"]}
     axes = {name: dict(enumerate(shape)) for name, shape in {**shapes, **outputs}.items() if name in {*given, *outputs}}
     if hasattr(model, "set_attn_implementation"):
         model.set_attn_implementation("eager")  # others make masks of a size known at tracing

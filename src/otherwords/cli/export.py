@@ -1,0 +1,66 @@
+"""otherwords export"""
+
+from __future__ import annotations
+
+import json as json_library
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import bars, console, say
+
+
+def export(
+    path: Annotated[
+        str,
+        typer.Argument(metavar="PATH", help="A classifier or masked-LM of transformers: a folder, or a hub name."),
+    ],
+    out: Annotated[
+        str, typer.Option("-o", "--out", metavar="FOLDER", help="Where to write; an earlier export is replaced.")
+    ],
+    weights: Annotated[
+        str,
+        typer.Option("--weights", metavar="KIND", help="How weights are stored: int8, fp16 or fp32."),
+    ] = "int8",
+    on: Annotated[
+        list[str],
+        typer.Option(
+            "--on", metavar="DATA", help="Held-out problems to compare on, as in snli:FILE; may be given several times."
+        ),
+    ] = ["everyday"],  # noqa: B006
+    limit: Annotated[
+        float,
+        typer.Option(
+            "--limit", metavar="SHARE", help="Write nothing, and exit with 1, where more of the answers change."
+        ),
+    ] = 0.01,
+    revision: Annotated[
+        str, typer.Option("--revision", metavar="NAME", help="A branch, tag or commit on the hub.")
+    ] = "",
+    task: opt.TaskName = "",
+    field: opt.Fields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
+    skip_bad: opt.SkipBad = False,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Export a model as a small ONNX file that loads as onnx:FOLDER, without torch.
+
+    Weights are stored small, arithmetic stays fp32, so no answer depends on the batch. The exported file and the
+    original answer the same problems first; it is refused where more than --limit of the answers change, or change
+    with the order of the problems.
+    """
+    from ..exporting.export import export as write
+    from ..exporting.export import record
+    from .export_table import export_table
+
+    columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
+    data = {"task": task, "columns": columns, "labels": labels, "skip_bad": skip_bad}
+    with bars(quiet or json):
+        made = write(path, out, weights=weights, on=on, limit=limit, revision=revision, **data)  # type: ignore[arg-type]
+    if json:
+        typer.echo(json_library.dumps({"path": made.path, **record(made)}, indent=2, ensure_ascii=False))
+    elif not quiet:
+        console().print(export_table(made))
+        say(f"{made.size / 1e6:,.1f} MB of {made.weights} written to {made.path}: ask it as onnx:{made.path}")

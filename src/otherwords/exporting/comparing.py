@@ -1,0 +1,139 @@
+"""An exported classifier beside its original, in torch and single precision, on the same pairs."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BadInput
+from ..inference.scheduling import Scheduler
+from ..inference.tokens import Rows, Tokens
+from ..models.model import Answerer, Floats, Model
+from ..models.sequence_pairs import pairs, probabilities
+from ..problem import Batch, Task
+from ..progress import current
+from .original import Original
+
+#: So often all is asked again, each time in another order and in pieces of another size.
+PIECES = (7, 64, 31, 200, 2)
+_BUDGET = 2048
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far the exported file is from its original on `rows` pairs, or masked words.
+
+    `differing` counts other labels (or best words), `order_changes` those that the exported file gave otherwise in
+    another order. Differences are between probabilities (for masked words, log-probabilities of what stood there).
+    `right` and `original_right` are None where the labels are not those of the data.
+    """
+
+    rows: int
+    differing: int
+    max_difference: float
+    mean_difference: float
+    right: int | None
+    original_right: int | None
+    order_changes: int
+    shuffles: int = len(PIECES)
+
+    @property
+    def rate(self) -> float:
+        """The share of rows whose answer differs."""
+        return self.differing / self.rows
+
+
+def compare_labels(original: Original, exported: Model, batch: Batch, gold: Sequence[str]) -> Comparison:
+    """Ask both the same pairs."""
+    ours = in_pieces(lambda some: exported(_taken(batch, some)), len(batch), "exported")
+    theirs = in_pieces(_asking(original, pairs(batch)), len(batch), "original")
+    mine, reference_labels = ours.argmax(axis=1), theirs.argmax(axis=1)
+    names = _meanings(original, exported, batch.task)
+    gaps = np.abs(ours - theirs)
+    changes = order_changes(lambda some: exported(_taken(batch, some)).argmax(axis=1), mine)
+    return Comparison(
+        len(batch),
+        int((mine != reference_labels).sum()),
+        float(gaps.max()),
+        float(gaps.mean()),
+        _right(mine, names, gold),
+        _right(reference_labels, names, gold),
+        changes,
+    )
+
+
+def in_pieces(ask: Callable[[list[int]], Any], count: int, stage: str, size: int = 256) -> npt.NDArray[Any]:
+    """Ask about rows by number, piece by piece, and tell of the progress."""
+    current().start(stage, count)
+    found = []
+    for start in range(0, count, size):
+        some = list(range(start, min(start + size, count)))
+        found.append(np.asarray(ask(some)))
+        current().advance(len(some))
+    current().done()
+    return np.concatenate(found)
+
+
+def order_changes(ask: Callable[[list[int]], Any], first: npt.NDArray[Any]) -> int:
+    """How many rows get another answer than at first in any of several orders."""
+    changed = np.zeros(len(first), np.bool_)
+    current().start("reordered", len(first) * len(PIECES))
+    for seed, size in enumerate(PIECES):
+        order = random.Random(seed).sample(range(len(first)), len(first))
+        for start in range(0, len(order), size):
+            some = order[start : start + size]
+            changed[some] |= np.asarray(ask(some)) != first[some]
+            current().advance(len(some))
+    current().done()
+    return int(changed.sum())
+
+
+def reference(
+    original: Original, encode: Callable[[Sequence[Any]], Tokens], read: Callable[[Any, Rows], Any]
+) -> Scheduler:
+    """The original model on rows of one length at a time; `read` takes what is wanted out of its logits."""
+    import torch
+
+    def start(rows: Rows) -> Any:
+        given = {"input_ids": rows.ids, "token_type_ids": rows.types}
+        with torch.inference_mode():
+            tensors = {name: torch.from_numpy(ids) for name, ids in given.items() if ids is not None}
+            return read(original.model(**tensors).logits.double(), rows)
+
+    return Scheduler(encode, start, lambda made: made, _BUDGET, exact=True, in_flight=1)
+
+
+def _asking(original: Original, texts: list[tuple[str, str]]) -> Callable[[list[int]], Floats]:
+    def encode(some: Sequence[Any]) -> Tokens:
+        firsts, seconds = map(list, zip(*some, strict=True))
+        cut = {"truncation": "longest_first", "max_length": original.max_length, "verbose": False}
+        encoded = original.tokenizer(firsts, seconds, **cut)
+        types = encoded["token_type_ids"] if original.types else None
+        return Tokens.of(encoded["input_ids"], [False] * len(firsts), types=types)
+
+    ask = reference(original, encode, lambda logits, rows: (logits.numpy(),))
+    return lambda some: probabilities(ask([texts[row] for row in some])[0][0], original.labels, original.folder.who)
+
+
+def _meanings(original: Original, exported: Model, task: Task) -> tuple[str, ...] | None:
+    """What each label stands for in the data, or None, with a word about it."""
+    try:
+        return Answerer(original.folder.who, "", exported, task).targets
+    except BadInput as error:
+        message = f"accuracy is not measured: {error.message}; name the labels in config.json (id2label)"
+        warnings.warn(message, UserWarning, stacklevel=2)
+        return None
+
+
+def _right(labels: npt.NDArray[Any], names: tuple[str, ...] | None, gold: Sequence[str]) -> int | None:
+    return None if names is None else sum(names[label] == one for label, one in zip(labels, gold, strict=True))
+
+
+def _taken(batch: Batch, rows: list[int]) -> Batch:
+    return Batch(batch.task, {name: [texts[row] for row in rows] for name, texts in batch.columns.items()})

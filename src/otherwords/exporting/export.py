@@ -1,0 +1,127 @@
+"""Export a trained model as one small ONNX file that needs no torch, and compare it with the original first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from ..datasets.source import Source
+from ..errors import BadInput, GateFailed
+from ..problem import Batch
+from ..storage.files import write_json
+from . import building, families, tracing
+from .comparing import Comparison, compare_labels
+from .folder import RECORD, refuse_taken, whole
+from .graph import onnx
+from .masked_words import compare_words
+from .original import Original, open_original, write_beside
+from .storing import WEIGHTS, store
+
+#: Above this share of changed answers an export is refused, unless told otherwise.
+LIMIT = 0.01
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was exported, how, and how far it is from its original. `graph` is "built" (by hand) or "traced"."""
+
+    path: str
+    source: str
+    architecture: str
+    weights: str
+    graph: str
+    size: int
+    on: tuple[str, ...]
+    limit: float
+    comparison: Comparison
+
+
+def export(
+    path: str,
+    out: str | Path,
+    *,
+    weights: str = "int8",
+    on: Sequence[str] = ("everyday",),
+    limit: float = LIMIT,
+    revision: str = "",
+    task: str = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+) -> Export:
+    """Write a classifier or masked-LM of transformers as a folder that `onnx:FOLDER` loads, or nothing at all.
+
+    `path` is a folder or a hub name (of a certain `revision`). `weights` says how tables are stored: int8, fp16 or
+    fp32; computed with is always fp32. Both models are asked about the data `on`, and where more than `limit` of the
+    labels (or best words) differ, the export is refused.
+    """
+    out = Path(out)
+    _refuse_settings(weights, limit)
+    refuse_taken(out)
+    onnx()  # before the data is read and the model loaded
+    source = Source(tuple(on), task, columns or {}, labels or {}, skip_bad)
+    rows = list(source)
+    original = open_original(path, revision)
+    with whole(out) as draft:
+        graph = _write(original, draft, weights)
+        found = _compare(original, draft, source, rows)
+        size = (draft / "model.onnx").stat().st_size
+        signatures = tuple(bound.signature for bound in source.bound)
+        named = (original.folder.identity, original.architecture, weights, graph, size, signatures, limit)
+        made = Export(str(out), *named, found)
+        _enforce(made, original)
+        write_json(draft / RECORD, record(made))
+    return made
+
+
+def record(made: Export) -> dict[str, Any]:
+    """What export.json says: all but the place."""
+    table = {"otherwords": __version__, **asdict(made)}
+    del table["path"]
+    return table
+
+
+def _refuse_settings(weights: str, limit: float) -> None:
+    if weights not in WEIGHTS:
+        raise BadInput(f"found {weights!r}", where="export", field="weights", fix=f"give one of {', '.join(WEIGHTS)}")
+    if not 0 <= limit <= 1:
+        raise BadInput(f"found {limit}", where="export", field="limit", fix="give a share from 0 to 1, as in 0.01")
+
+
+def _write(original: Original, draft: Path, weights: str) -> str:
+    """Write the graph and what belongs to it, and say how the graph was made."""
+    network, which = families.read(original.model), "masked_lm" if original.is_masked_lm else "classifier"
+    if network is not None:
+        model = getattr(building, which)(network, types=original.types)
+    else:
+        model = getattr(tracing, which)(original.model, types=original.types, who=original.folder.who)
+    store(model, weights)
+    (draft / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
+    write_beside(original, draft)
+    return "traced" if network is None else "built"
+
+
+def _compare(original: Original, draft: Path, source: Source, rows: list[dict[str, Any]]) -> Comparison:
+    fields = source.chosen.fields
+    if original.is_masked_lm:
+        texts = list(dict.fromkeys(row[name] for row in rows for name in fields if row[name]))
+        return compare_words(original, draft / "model.onnx", texts)
+    from ..models.onnx import onnx as load
+
+    batch = Batch(source.chosen, {name: [row[name] for row in rows] for name in fields})
+    exported = load(draft, max_length=original.max_length)
+    return compare_labels(original, exported, batch, [row["label"] for row in rows])
+
+
+def _enforce(made: Export, original: Original) -> None:
+    """Refuse an export whose answers are not those of its original, or not the same in every order."""
+    found = made.comparison
+    what = "masked words have another best word" if original.is_masked_lm else "labels differ from the original's"
+    for count, told in ((found.differing, what), (found.order_changes, "answers change with the order")):
+        if count > made.limit * found.rows:
+            fix = "; store the weights as fp16 or fp32, or allow more with --limit" if made.weights == "int8" else ""
+            said = f"{count:,} of {found.rows:,} {told} ({count / found.rows:.2%}, allowed {made.limit:.2%})"
+            raise GateFailed(f"{original.folder.who}: not exported: {said}{fix}")

@@ -1,0 +1,107 @@
+"""The model that is exported: a folder of transformers, told to be a classifier or a masked-LM, and what it reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_tokenizer
+from ..models.sequence_pairs import SHORTEST, label_names
+
+KINDS = {"ForSequenceClassification": CLASSIFIER, "ForMaskedLM": MASKED_LM}
+#: How many tokens a local model reads, unless told otherwise.
+USUAL_LENGTH = 256
+
+
+@dataclass(frozen=True)
+class Original:
+    """A model in single precision on the CPU, with its tokenizer and its configuration."""
+
+    folder: Folder
+    config: dict[str, Any]
+    architecture: str
+    model: Any
+    tokenizer: Any
+
+    @property
+    def is_masked_lm(self) -> bool:
+        """Whether it fills in masked words; otherwise it labels pairs."""
+        return self.architecture.endswith("ForMaskedLM")
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What a classifier answers, in the order of its outputs."""
+        return label_names(self.model.config.id2label, f"{self.folder.who}: config.json")
+
+    @property
+    def types(self) -> bool:
+        """Whether it is given segment numbers: it knows several, and its tokenizer makes them."""
+        several = int(getattr(self.model.config, "type_vocab_size", 0) or 0) > 1
+        return several and "token_type_ids" in self.tokenizer.model_input_names
+
+    @property
+    def max_length(self) -> int:
+        """The usual length, or as many tokens as it has positions for."""
+        begin = getattr(getattr(self.model.base_model, "embeddings", None), "padding_idx", None)
+        first = 0 if begin is None else begin + 1  # RoBERTa counts from there
+        positions = int(getattr(self.model.config, "max_position_embeddings", 0) or 0) - first
+        return min(USUAL_LENGTH, int(self.tokenizer.model_max_length), positions if positions > 0 else USUAL_LENGTH)
+
+
+def open_original(name: str, revision: str = "") -> Original:
+    """Load what is to be exported from a folder, or from the hub; what cannot be is refused before any work."""
+    folder = find(name, revision)
+    config = _config(folder)
+    architecture, auto = _kind(config, folder.who)
+    tokenizer = load_tokenizer(folder)
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        fix = "save one made with AutoTokenizer.from_pretrained(PATH, use_fast=True)"
+        raise BadInput("has no fast tokenizer, and so no tokenizer.json", where=folder.who, fix=fix)
+    found = Original(folder, config, architecture, load(folder, auto).eval(), tokenizer)
+    _refuse_unusable(found)
+    return found
+
+
+def _config(folder: Folder) -> dict[str, Any]:
+    path = folder.path / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadInput(f"is not JSON: {error}", where=str(path), fix="save the model again") from error
+    if not isinstance(config, dict):
+        raise BadInput("is not a table of settings", where=str(path), fix="save the model again")
+    return config
+
+
+def _kind(config: dict[str, Any], who: str) -> tuple[str, str]:
+    named = [str(name) for name in config.get("architectures") or []]
+    for name in named:
+        for ending, auto in KINDS.items():
+            if name.endswith(ending):
+                return name, auto
+    found = f"is a {', '.join(named)}" if named else "does not name its architecture"
+    fix = "export a model whose architectures in config.json end in ForSequenceClassification or ForMaskedLM"
+    raise BadInput(f"{found}: neither a classifier nor a masked-LM", where=who, field="architectures", fix=fix)
+
+
+def _refuse_unusable(found: Original) -> None:
+    who = found.folder.who
+    if not found.is_masked_lm:
+        _ = found.labels
+    elif found.tokenizer.mask_token_id is None:
+        raise BadInput("its tokenizer has no mask token", where=who, fix="save it with mask_token set")
+    if found.max_length < SHORTEST:
+        message = f"reads {found.max_length} tokens at most"
+        raise BadInput(message, where=who, fix=f"a pair of texts needs {SHORTEST} or more")
+
+
+def write_beside(found: Original, folder: Path) -> None:
+    """Write the tokenizer and the configuration, with every label's name, as the model's readers want them."""
+    found.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
+    names = {} if found.is_masked_lm else {"id2label": {str(i): name for i, name in enumerate(found.labels)}}
+    text = json.dumps({**found.config, **names}, indent=2, ensure_ascii=False)
+    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
