@@ -20,7 +20,7 @@ from .metrics.parting import parts
 from .metrics.reading import check_columns, is_variant
 from .metrics.sifting import sift
 from .metrics.splitting import columns_of, of_model, with_model
-from .models.answering import answer_table, ask, sing
+from .models.answering import TRUNCATED, answer_table, ask, sing, tell_cut
 from .models.answering import load as load_model
 from .models.cache import Cache, default_path
 from .models.model import Answerer
@@ -122,6 +122,13 @@ def answer(
         model = load_model(model, get_task(task), label_map)
         if canary:
             sing(model, cache)
+    table = answer_shard(suite, model, cache, batch_size)
+    tell_cut(model, int(table[TRUNCATED].sum()) if TRUNCATED in table.columns else 0, len(table))
+    return table
+
+
+def answer_shard(suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0) -> pl.DataFrame:
+    """The same for a part of a suite, without a word of what was cut: that is told once for all parts."""
     asked = kept(suite.lazy()).collect()
     columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
     return answer_table(asked, model, ask(columns, model, cache, batch_size, current().advance))

@@ -122,6 +122,7 @@ def answer_files(
                     for i in shards
                 ]
                 stages.run_stage(InProcess(), "answers", jobs, total)
+                stages.tell_cuts(folder, stages.answerer(spec, source.chosen, mapping))
         summary.rows = tables.write(_frames(folder, "answers"), out)
     return summary
 

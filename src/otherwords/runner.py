@@ -169,6 +169,7 @@ class _Runner:
                 if self.study.canary:
                     sing(model, cache)
                 stages.run_stage(self.engine, "answers", jobs, total)
+                stages.tell_cuts(self.folder, model)
                 signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
                 wanted.add(Path(stages.answer_folder(model)).name)
         for leftover in self.folder.path.glob(".answers.sqlite*"):

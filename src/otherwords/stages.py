@@ -19,7 +19,7 @@ from .datasets.source import Source
 from .engines import Engine
 from .errors import BadInput
 from .frames import kept, to_frame
-from .models.answering import load
+from .models.answering import TRUNCATED, load, tell_cut
 from .models.cache import Cache
 from .models.model import Answerer
 from .problem import Task
@@ -208,7 +208,7 @@ def answer_shard(job: Job) -> int:
 
     def build() -> pl.DataFrame:
         with Cache(job.cache) as cache:
-            return pipeline.answer(read_part(source), model, cache=cache, batch_size=job.batch_size)
+            return pipeline.answer_shard(read_part(source), model, cache, job.batch_size)
 
     return _height(folder.make(_stage("answers", job), job.number, key, build))
 
@@ -232,6 +232,14 @@ def made(kind: str, name: str) -> Bound:
 def answerer(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> Answerer:
     """A model by name, loaded once for all of its shards."""
     return load(spec, task, dict(label_map))
+
+
+def tell_cuts(folder: RunFolder, model: Answerer) -> None:
+    """Warn of problems that a model read only in part, once for all of its shards, made now or before."""
+    parts = [pl.scan_parquet(part, glob=False) for part in folder.parts(answer_folder(model))]
+    cut = [part.select(pl.col(TRUNCATED).sum()) for part in parts if TRUNCATED in part.collect_schema()]
+    rows = [part.select(pl.len()) for part in parts]
+    tell_cut(model, *(sum(one.collect().item() for one in some) for some in (cut, rows)))
 
 
 def refuse_wrong_models(specs: Sequence[str]) -> None:

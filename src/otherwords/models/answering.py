@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -16,6 +17,8 @@ from .cache import Cache, Cached, key
 from .model import Answerer, as_model
 
 Progress = Callable[[int], None]
+#: The column of answers to problems that were cut.
+TRUNCATED = "truncated"
 
 
 def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> Answerer:
@@ -46,13 +49,16 @@ def ask(
     for place, one in enumerate(keys):
         places.setdefault(one, []).append(place)
     known = cache.get(list(places))
+    if model.model.max_length:  # answers kept by a version that did not note cuts are asked for again
+        known = {one: answer for one, answer in known.items() if answer.cut is not None}
     progress(sum(len(places[one]) for one in known))
     todo = sorted((one for one in places if one not in known), key=lambda one: (_length(rows[places[one][0]]), one))
     for some in (todo[start : start + size] for start in range(0, len(todo), size)):
         texts = [rows[places[one][0]] for one in some]
         answers = model(Batch(task, {name: [text[i] for text in texts] for i, name in enumerate(task.fields)}))
         p = [None] * len(some) if answers.p is None else [tuple(row) for row in answers.p.tolist()]
-        fresh = {one: Cached(int(pred), row) for one, pred, row in zip(some, answers.pred, p, strict=True)}
+        cut = [None] * len(some) if answers.cut is None else answers.cut.tolist()
+        fresh = dict(zip(some, map(Cached, answers.pred.tolist(), p, cut), strict=True))
         cache.put(number, fresh)
         known.update(fresh)
         progress(sum(len(places[one]) for one in some))
@@ -62,7 +68,8 @@ def ask(
 def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]) -> pl.DataFrame:
     """Set answers beside their rows: `model, bucket, variant, gold, pred, p:<label>...` and what came along.
 
-    Probabilities that came along are another model's, and are kept as `input_p:<label>`.
+    Where any text was cut to the length that the model reads, `truncated` says which. Probabilities and cuts that
+    came along are another model's, and are kept as `input_p:<label>` and `input_truncated`.
     """
     labels = model.task.labels
     pred = np.array([answer.pred for answer in answers], dtype=np.int64)
@@ -79,8 +86,20 @@ def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]
         raise WrongAnswer(f"{found}; one or the other would work")
     if len(p):
         table = table.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
+    if any(answer.cut for answer in answers):
+        table = table.with_columns(pl.Series(TRUNCATED, [bool(answer.cut) for answer in answers]))
     along = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
     return table.hstack(frame.select(pl.col(name).alias(_unclaimed(name)) for name in along))
+
+
+def tell_cut(model: Answerer, cut: int, count: int) -> None:
+    """Warn, once for a whole table, of problems that the model read only in part."""
+    if cut:
+        limit = model.model.max_length
+        longer = f"more than {limit:,} tokens" if limit else "more words than it reads"
+        message = f"{model.name}: {cut:,} of {count:,} problems have {longer} and were cut, the longer text first"
+        hint = "the option max_length changes that; the column truncated says which they are"
+        warnings.warn(f"{message}; {hint}", stacklevel=3)
 
 
 def sing(model: Answerer, cache: Cache) -> None:
@@ -92,7 +111,7 @@ def sing(model: Answerer, cache: Cache) -> None:
 
 
 def _unclaimed(name: str) -> str:
-    return f"input_{name}" if name.startswith("p:") else name
+    return f"input_{name}" if name.startswith("p:") or name == TRUNCATED else name
 
 
 def _task_key(task: Task) -> str:

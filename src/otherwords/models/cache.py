@@ -18,16 +18,23 @@ from ..errors import BadInput
 _SCHEMA = """
 create table if not exists models (id integer primary key, key text unique, signature text, task text);
 create table if not exists answers (
-    key blob primary key, model integer, pred integer, p blob, at integer
+    key blob primary key, model integer, pred integer, p blob, at integer, cut integer
 ) without rowid;
 """
 
 
+_STORE = "insert or replace into answers (key, model, pred, p, at, cut) values (?, ?, ?, ?, ?, ?)"
+
+
 class Cached(NamedTuple):
-    """A stored answer: the label's position, and the probabilities if the model has them."""
+    """A stored answer: the label's position, the probabilities if the model has them, and whether the text was cut.
+
+    `cut` is None where the model does not tell, or did not when the answer was stored.
+    """
 
     pred: int
     p: tuple[float, ...] | None
+    cut: bool | None = None
 
 
 def default_path() -> Path:
@@ -59,6 +66,7 @@ class Cache:
             # A killed process loses nothing; a power cut, the last batches.
             self._db.execute("pragma synchronous = normal")
             self._db.executescript(_SCHEMA)
+            self._add_what_is_missing()
         except sqlite3.DatabaseError as error:
             self.close()
             if isinstance(error, sqlite3.OperationalError):  # a full disk, a locked or read-only file
@@ -79,6 +87,16 @@ class Cache:
         if self._temporary:
             self._temporary.cleanup()
 
+    def _add_what_is_missing(self) -> None:
+        """Files of earlier versions have no column for cuts."""
+        if "cut" in {row[1] for row in self._db.execute("pragma table_info(answers)")}:
+            return
+        try:
+            self._db.execute("alter table answers add column cut integer")
+        except sqlite3.OperationalError as error:
+            if "duplicate column" not in str(error):  # another process was faster
+                raise
+
     def model(self, signature: str, task: str) -> int:
         """Number a model under a task; the same pair always gets the same number."""
         key = hashlib.sha256(f"{signature}\0{task}".encode()).hexdigest()
@@ -91,20 +109,22 @@ class Cache:
         for start in range(0, len(keys), 500):
             some = keys[start : start + 500]
             marks = ",".join("?" * len(some))
-            for key, pred, p in self._db.execute(f"select key, pred, p from answers where key in ({marks})", some):
-                found[key] = Cached(pred, None if p is None else struct.unpack(f"<{len(p) // 8}d", p))
+            query = f"select key, pred, p, cut from answers where key in ({marks})"
+            for key, pred, p, cut in self._db.execute(query, some):
+                values = None if p is None else struct.unpack(f"<{len(p) // 8}d", p)
+                found[key] = Cached(pred, values, None if cut is None else bool(cut))
         return found
 
     def put(self, model: int, answers: Mapping[bytes, Cached]) -> None:
         """Store a batch in one transaction."""
         now = int(time.time())
         rows = [
-            (k, model, a.pred, None if a.p is None else struct.pack(f"<{len(a.p)}d", *a.p), now)
+            (k, model, a.pred, None if a.p is None else struct.pack(f"<{len(a.p)}d", *a.p), now, a.cut)
             for k, a in answers.items()
         ]
         try:
             self._db.execute("begin immediate")
-            self._db.executemany("insert or replace into answers values (?, ?, ?, ?, ?)", rows)
+            self._db.executemany(_STORE, rows)
             self._db.execute("commit")
         except BaseException as error:
             if self._db.in_transaction:  # a full disk may have ended it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,12 +17,22 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Reply:
+    """What a model's function may return instead of bare labels or probabilities: these, and which texts it `cut`."""
+
+    answers: Any
+    cut: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
 class Model:
     """What a model's factory may return instead of a bare function, to say more about itself.
 
     `function` takes a Batch and returns one label per problem, or one row of probabilities per problem with a column
     for each of `labels` (the task's own, where it names none). `identity` tells two contents of the same name apart.
     A model that is not `batch_invariant` may answer differently in other company; manifest and report say so.
+    One that reads no more than `max_length` tokens cuts the rest off, and tells of it by a Reply. `batch_size` is how
+    many problems it is given at a time; what is answered then is kept, whatever happens later.
     """
 
     function: Callable[[Batch], Any]
@@ -30,6 +40,7 @@ class Model:
     identity: str = ""
     batch_invariant: bool = True
     batch_size: int = 64
+    max_length: int = 0
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -42,10 +53,14 @@ class Model:
 
 @dataclass(frozen=True)
 class Answers:
-    """Checked answers to a batch: a label's position for each problem and, where the model has them, probabilities."""
+    """Checked answers to a batch: a label's position for each problem and, where the model has them, probabilities.
+
+    `cut` says which problems lost words to the model's limit, where it tells.
+    """
 
     pred: npt.NDArray[np.int64]
     p: Floats | None
+    cut: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.pred)
@@ -87,6 +102,12 @@ class Answerer:
     def __call__(self, batch: Batch) -> Answers:
         """Answer a batch, and refuse whatever is not one proper answer per problem."""
         raw = self.model(batch)
+        if isinstance(raw, Reply):
+            self._count(len(raw.cut), len(batch))
+            return replace(self._checked(raw.answers, batch), cut=np.asarray(raw.cut, np.bool_))
+        return self._checked(raw, batch)
+
+    def _checked(self, raw: Any, batch: Batch) -> Answers:
         if raw is None:
             raise WrongAnswer(f"{self.name} returned nothing; return labels or rows of probabilities")
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "UO":
