@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import sys
 import warnings
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+    PreTrainedTokenizerFast,
+)
 from transformers.utils import logging
 
 from otherwords.errors import BadInput, MissingExtra, WrongAnswer
+from otherwords.models import answering
 from otherwords.models.model import Answerer, as_model
 from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry
@@ -93,9 +103,9 @@ def test_answers_are_what_the_model_computes(bert, saved):
     assert len(set(answers.pred.tolist())) > 1
 
 
-@pytest.mark.parametrize("size", [1, 7, 64])
-def test_any_order_and_batch_gives_the_same_labels(saved, size):
-    texts, model = some_texts(), load(f"hf:{saved}(batch_size={size}, device=cpu)")
+@pytest.mark.parametrize(("size", "tokens"), [(1, 1), (7, 0), (64, 30)])
+def test_any_order_and_batch_gives_the_same_labels(saved, size, tokens):
+    texts, model = some_texts(), load(f"hf:{saved}(tokens={tokens}, device=cpu)")
     whole = model(batch(texts))
     order = random.Random(size).sample(range(len(texts)), len(texts))
     for start in range(0, len(order), size):
@@ -103,6 +113,96 @@ def test_any_order_and_batch_gives_the_same_labels(saved, size):
         answers = model(batch([texts[row] for row in rows]))
         assert answers.pred.tolist() == whole.pred[rows].tolist()
         np.testing.assert_allclose(answers.p, whole.p[rows], atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_other_arithmetic_is_another_model_with_nearly_the_same_answers(bert, saved, dtype):
+    bound = registry.make(f"hf:{saved}(dtype={dtype}, device=cpu)")
+    assert bound.signature.endswith(f":{dtype}")
+    found, expected = bound.function(batch(some_texts())), by_hand(bert, some_texts())
+    np.testing.assert_allclose(found, expected, atol=0.05)
+    assert not np.allclose(found, expected, atol=1e-6)
+
+
+def test_arithmetic_that_does_not_exist_is_refused(saved):
+    with pytest.raises(BadInput, match=r"dtype: found 'int8'; give one of auto, float32, bfloat16, float16"):
+        registry.make(f"hf:{saved}(dtype=int8)")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, while the compiler is imported
+def test_compiled_layers_compute_the_same(bert, saved):
+    bound = registry.make(f"hf:{saved}(compile=true, device=cpu)")
+    assert bound.signature.endswith(":float32:compiled")
+    np.testing.assert_allclose(bound.function(batch(some_texts())), by_hand(bert, some_texts()), rtol=1e-4)
+
+
+def test_a_negative_budget_is_refused(saved):
+    with pytest.raises(BadInput, match=r"tokens: found -1; give 1 or more, or 0"):
+        registry.make(f"hf:{saved}(tokens=-1)")
+
+
+#: Architectures that treat the ends of rows, masks and positions each in their own way.
+SHAPE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+FAMILIES = {
+    "roberta": {**SHAPE, "max_position_embeddings": 40},
+    "deberta-v2": {**SHAPE, "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False},
+    "mpnet": {**SHAPE, "max_position_embeddings": 40},
+    "modernbert": {**SHAPE, "global_attn_every_n_layers": 2},
+    "distilbert": {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32},
+    "xlnet": {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 32},
+}
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # deberta's, while it is imported
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_answers_as_each_pair_alone(family, tiny):
+    """Expected: transformers' own model on one pair at a time, with its own mask of ones."""
+    torch.manual_seed(5)
+    known = {"vocab_size": len(WORDS), "pad_token_id": 0, "id2label": dict(enumerate(LABELS)), **FAMILIES[family]}
+    config = AutoConfig.for_model(family, **known)
+    model = AutoModelForSequenceClassification.from_config(config).eval()
+    for weights in model.parameters():
+        weights.data += torch.randn_like(weights) * 0.2
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
+    for name in ("config.json", "model.safetensors"):
+        (tiny / name).unlink()
+    logging.disable_progress_bar()
+    model.save_pretrained(tiny)
+    logging.enable_progress_bar()
+    takes = [name for name in tokenizer.model_input_names if name in signature(model.forward).parameters]
+    tokenizer.model_input_names = takes
+    tokenizer.padding_side = "left" if family == "xlnet" else "right"
+    tokenizer.save_pretrained(tiny)
+    expected = []
+    for pair in some_texts():
+        with torch.no_grad():
+            logits = model(**tokenizer(*pair, return_tensors="pt")).logits
+        expected.append(torch.softmax(logits[0].double(), dim=0).numpy())
+    for tokens in (1, 40, 4096):
+        found = registry.make(f"hf:{tiny}(tokens={tokens}, device=cpu)").function(batch(some_texts()))
+        np.testing.assert_allclose(found, np.array(expected), atol=1e-5)
+
+
+def test_two_labels_where_the_task_has_three_need_a_map(tmp_path, tiny, bert):
+    config = BertConfig.from_dict({**bert.config.to_dict(), "id2label": {0: "yes", 1: "no"}})
+    logging.disable_progress_bar()
+    BertForSequenceClassification(config).save_pretrained(tiny)
+    logging.enable_progress_bar()
+    with pytest.raises(BadInput, match=r"answers 'yes' \(yes, no\); nli has .*: --label-map yes=\.\.\.,no=\.\.\."):
+        answering.load(f"hf:{tiny}", TASKS["nli"])
+    mapped = answering.load(f"hf:{tiny}", TASKS["nli"], {"yes": "entailment", "no": "contradiction"})
+    answers = mapped(batch(some_texts()))
+    np.testing.assert_allclose(answers.p.sum(axis=1), 1)
+    assert not answers.p[:, TASKS["nli"].labels.index("neutral")].any()
+
+
+def test_tokens_that_the_model_does_not_know_are_told(tiny, bert):
+    config = BertConfig.from_dict({**bert.config.to_dict(), "vocab_size": len(WORDS) - 2})
+    logging.disable_progress_bar()
+    BertForSequenceClassification(config).save_pretrained(tiny)
+    logging.enable_progress_bar()
+    with pytest.raises(WrongAnswer, match=rf"gave the number {len(WORDS) - 1}, but it knows {len(WORDS) - 2} tokens"):
+        load(f"hf:{tiny}")(batch([("no cat sleeps", "it rains")]))
 
 
 def test_it_does_not_promise_what_padding_breaks(saved):
@@ -119,15 +219,15 @@ def test_half_precision_weights_are_computed_in_single(bert, tiny):
 
 
 def test_the_signature_has_the_name_and_content_but_no_path(saved, tiny, tmp_path):
-    signature = registry.make(f"hf:{saved}").signature
-    assert str(saved.parent) not in signature
-    assert signature.startswith("hf.v1(max_length=256)#tiny@")
-    assert registry.make(f"hf:{tiny}(device=cpu, batch_size=2)").signature == signature
+    signed = registry.make(f"hf:{saved}").signature
+    assert str(saved.parent) not in signed
+    assert re.fullmatch(r"hf\.v1\(max_length=256\)#tiny@[0-9a-f]{12}:float32", signed)
+    assert registry.make(f"hf:{tiny}(device=cpu, tokens=20, dtype=float32)").signature == signed
     (tiny / "README.md").write_text("no part of the model")
-    assert registry.make(f"hf:{tiny}").signature == signature
+    assert registry.make(f"hf:{tiny}").signature == signed
     config = (tiny / "config.json").read_text()
     (tiny / "config.json").write_text(config.replace("neutral", "Neutral"))
-    assert registry.make(f"hf:{tiny}").signature != signature
+    assert registry.make(f"hf:{tiny}").signature != signed
 
 
 @pytest.fixture
@@ -145,7 +245,7 @@ def test_a_hub_model_is_known_by_its_commit(bert, saved, offline):
     (kept / "refs").mkdir()
     (kept / "refs" / "main").write_text(COMMIT)
     bound = registry.make("hf:org/tiny")
-    assert bound.signature == "hf.v1(max_length=256)#org/tiny@0123456789ab"
+    assert bound.signature == "hf.v1(max_length=256)#org/tiny@0123456789ab:float32"
     np.testing.assert_allclose(bound.function(batch(some_texts())), by_hand(bert, some_texts()), rtol=1e-4)
     assert registry.make(f"hf:org/tiny(revision={COMMIT})").signature == bound.signature
     with pytest.raises(BadInput, match=r"hf:org/tiny: .*check the name, the revision"):

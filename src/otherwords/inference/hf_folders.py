@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,13 +76,15 @@ def load_start(folder: Folder, auto: str = CLASSIFIER, **config: Any) -> tuple[A
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep transformers' progress bars and loading reports off the terminal: what matters in them is raised."""
+    """Keep transformers' bars, reports and warnings of its own making off the terminal: what matters is raised."""
     log = _transformers().utils.logging
     verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()
     log.set_verbosity_error()
     log.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         log.set_verbosity(verbosity)
         if bars:

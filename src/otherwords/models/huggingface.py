@@ -2,152 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..errors import BadInput, MissingExtra, WrongAnswer
+from ..errors import BadInput, WrongAnswer
+from ..inference.hf_folders import find, load, load_tokenizer
+from ..inference.scheduling import Scheduler
+from ..inference.tokenizing import Pairs, clean_pair, pair_encoder
+from ..inference.tokens import Rows, Tokens
+from ..inference.torch_device import TorchDevice, choose_device, choose_dtype, compile_layers, positions
 from ..problem import Batch
 from ..registry import models
-from ..storage.files import digest, fingerprint
 from .model import Floats, Model
 from .sequence_pairs import Truncation, label_names, pairs, probabilities, refuse_sizes
 
-#: Weights, configuration, tokenizer: other files of a folder are neither fetched nor signed.
-_FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
-_TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+if TYPE_CHECKING:
+    import torch
+
+#: How many tokens make a batch where the user does not say, and how many pairs are asked for at a time.
+TOKENS = {"cuda": 32_768, "cpu": 1024}
+PAIRS = {"cuda": 32_768, "cpu": 512}
 
 
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
-# commit or content. The device, like the batch, changes last bits only, which `batch_invariant` owns up to.
-@models("hf.v1", unsigned=("name", "device", "batch_size", "revision"))
-def hf(name: str, max_length: int = 256, device: str = "auto", batch_size: int = 64, revision: str = "") -> Model:
+# commit or content. It also has the arithmetic that was chosen, which `auto` leaves to the device. The device itself,
+# like the batch, changes last bits only, which `batch_invariant` owns up to.
+@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "compile", "revision"))
+def hf(
+    name: str,
+    max_length: int = 256,
+    device: str = "auto",
+    dtype: str = "auto",
+    tokens: int = 0,
+    compile: bool = False,  # noqa: A002 (torch's own name for it)
+    revision: str = "",
+) -> Model:
     """Ask a sequence-pair classifier of the Hugging Face hub, or of a local folder (safetensors only).
 
-    Pairs of more than `max_length` tokens are cut. `device` is auto (cuda where there is one), cpu or cuda:N;
-    `revision` is a branch, tag or commit on the hub. Code that comes with a model is never run.
+    Pairs of more than `max_length` tokens are cut. `device` is auto (cuda where there is one), cpu or cuda:N; `dtype`
+    is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch holds up to `tokens` tokens (0: as
+    suits the device). `compile` lets torch fuse what it can: a minute at first, then faster. `revision` is a branch,
+    tag or commit on the hub. Code that comes with a model is never run.
     """
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise MissingExtra("hf models", "hf") from error
-
-    who = f"hf:{name}"
-    refuse_sizes(who, max_length, batch_size)
-    folder, identity = _local(name, revision) if Path(name).expanduser().is_dir() else _hub(name, revision)
-    _refuse_incomplete(folder, who)
-    with _quiet(transformers):
-        tokenizer, classifier = _load(transformers, folder, who)
-    labels = label_names(classifier.config.id2label, f"{who}: config.json")
-    place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-    try:
-        classifier = classifier.to(device=torch.device(place), dtype=torch.float32).eval()
-    except (AssertionError, RuntimeError) as error:
-        message = f"cannot use {device!r}: {error}"
-        raise BadInput(message, where=who, field="device", fix="give auto or cpu") from error
-    truncation = Truncation(who, max_length)
-
-    def encode(texts: list[tuple[str, str]]) -> Any:
-        firsts, seconds = map(list, zip(*texts, strict=True))
-        cut = {"truncation": "longest_first", "max_length": max_length, "padding": True, "verbose": False}
-        encoded = tokenizer(firsts, seconds, return_tensors="pt", **cut)
-        full = (encoded["attention_mask"].sum(dim=1) == max_length).nonzero().flatten().tolist()
-        longer = (len(tokenizer(*texts[row], verbose=False)["input_ids"]) > max_length for row in full)
-        truncation.note(sum(longer), len(texts))
-        return encoded
-
-    def ask(texts: list[tuple[str, str]]) -> Any:
-        try:
-            with torch.inference_mode():
-                return classifier(**encode(texts).to(place)).logits.double().cpu().numpy()
-        except (IndexError, RuntimeError, ValueError) as error:
-            hint = f"a smaller max_length (now {max_length}) or batch_size (now {batch_size}) may work"
-            raise WrongAnswer(f"{who} failed on a batch of {len(texts)} pairs: {error}; {hint}") from error
+    folder = find(name, revision)
+    refuse_sizes(folder.who, max_length, 1)
+    if tokens < 0:
+        raise BadInput(f"found {tokens}", where=folder.who, field="tokens", fix="give 1 or more, or 0 to leave it open")
+    tokenizer, classifier = load_tokenizer(folder), load(folder)
+    labels = label_names(classifier.config.id2label, f"{folder.who}: config.json")
+    place = choose_device(device, folder.who)
+    arithmetic = choose_dtype(dtype, place, folder.who)
+    classifier = classifier.to(device=place, dtype=arithmetic).eval()
+    if compile:
+        compile_layers(classifier)
+    kind = "cuda" if place.type == "cuda" else "cpu"
+    runner = TorchDevice(place, _forward(classifier))
+    scheduler = Scheduler(
+        encode=_encoder(tokenizer, max_length),
+        start=_careful(runner.start, classifier, folder.who, max_length),
+        wait=runner.wait,
+        budget=tokens or TOKENS[kind],
+        # Some models look at the end of a row (XLNet), or at all of it (FNet); what is never filled up fits all.
+        exact=kind == "cpu" or tokenizer.padding_side == "left",
+        pad=tokenizer.pad_token_id or 0,
+    )
+    truncation = Truncation(folder.who, max_length)
 
     def answer(batch: Batch) -> Floats:
-        texts = pairs(batch)
-        logits = [ask(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
-        return probabilities(np.concatenate(logits), labels, who)
+        (logits,), cut = scheduler(pairs(batch))
+        truncation.note(int(cut.sum()), len(cut))
+        return probabilities(logits, labels, folder.who)
 
-    # Padding and the choice of kernels differ with the batch, and with them the last bits.
-    return Model(answer, labels, identity, batch_invariant=False, batch_size=batch_size)
-
-
-def _local(name: str, revision: str) -> tuple[Path, str]:
-    """A folder, and what identifies it: its own name, and the content of the files that make the model."""
-    if revision:
-        raise BadInput("a local folder has no revisions", where=f"hf:{name}", fix="leave the option out")
-    folder = Path(name).expanduser()
-    files = sorted(file for pattern in _FILES for file in folder.glob(pattern))
-    content = digest(*((file.name, fingerprint(file)) for file in files))
-    return folder, f"{folder.resolve().name}@{content[:12]}"
+    identity = f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}{':compiled' if compile else ''}"
+    # The choice of kernels differs with the batch, and with it the last bits.
+    return Model(answer, labels, identity, batch_invariant=False, batch_size=PAIRS[kind])
 
 
-def _hub(name: str, revision: str) -> tuple[Path, str]:
-    """A hub model's files, all of one commit, fetched unless they were before; its name and commit identify it."""
-    from huggingface_hub import snapshot_download
-
-    chosen = revision or None
-    try:
-        folder = Path(snapshot_download(name, revision=chosen, allow_patterns=list(_FILES), ignore_patterns=["*/*"]))
-    except Exception as error:  # not a hub name, no such name, no access, no network, offline and not fetched yet
-        message = f"no folder {Path(name).expanduser().absolute()}, and none from the hub ({_cause(error)})"
-        fix = "check the name, the revision and the network, or give a folder made by save_pretrained"
-        raise BadInput(message, where=f"hf:{name}", fix=fix) from error
-    return folder, f"{name}@{folder.name[:12]}"
+def _forward(classifier: Any) -> Callable[..., tuple[torch.Tensor, ...]]:
+    return lambda **inputs: (classifier(**inputs).logits.float(),)
 
 
-def _refuse_incomplete(folder: Path, who: str) -> None:
-    """Refuse what transformers reports obscurely, or not at all (it makes up an empty tokenizer)."""
-    if not (folder / "config.json").is_file():
-        raise BadInput("has no config.json", where=who, fix="save the model with save_pretrained")
-    if not any(file for pattern in _TOKENIZER for file in folder.glob(pattern)):
-        fix = f"save it there with tokenizer.save_pretrained (one of {', '.join(_TOKENIZER)})"
-        raise BadInput("has no tokenizer", where=who, fix=fix)
-    if not any(folder.glob("*.safetensors")):
-        convert = "AutoModelForSequenceClassification.from_pretrained(SOURCE).save_pretrained(FOLDER)"
-        fix = f"convert it with transformers, if you trust its source: {convert}"
-        message = "has no weights as .safetensors, and pickled ones (.bin) are refused: loading can run code"
-        raise BadInput(message, where=who, fix=fix)
+def _careful(start: Callable[[Rows], Any], classifier: Any, who: str, max_length: int) -> Callable[[Rows], Any]:
+    """Look at a batch before it is started; where it fails, say what may help."""
+    room, words = positions(classifier), classifier.get_input_embeddings().num_embeddings
+
+    def checked(rows: Rows) -> Any:
+        try:
+            # On a GPU, either of these would end in an error after which the process cannot use it again.
+            if 0 < room < rows.ids.shape[1]:
+                raise IndexError(f"{rows.ids.shape[1]} tokens, but it has {room} positions")
+            if rows.ids.max() >= words:
+                raise IndexError(f"the tokenizer gave the number {rows.ids.max()}, but it knows {words} tokens")
+            return start(rows)
+        except (IndexError, RuntimeError, ValueError) as error:
+            hint = f"a smaller max_length (now {max_length}) may work"
+            raise WrongAnswer(f"{who} failed on a batch of {len(rows)} pairs: {error}; {hint}") from error
+
+    return checked
 
 
-def _load(transformers: Any, folder: Path, who: str) -> tuple[Any, Any]:
-    safe = {"trust_remote_code": False, "local_files_only": True}
-    lenient = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # our messages say more
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safe)
-        auto = transformers.AutoModelForSequenceClassification
-        classifier, info = auto.from_pretrained(folder, use_safetensors=True, **safe, **lenient)
-    except Exception as error:  # OSError, ValueError, KeyError, SafetensorError, ImportError ...
-        fix = "it must load with AutoTokenizer and AutoModelForSequenceClassification, without code of its own"
-        raise BadInput(f"transformers cannot load it: {_cause(error)}", where=who, fix=fix) from error
-    if wrong := sorted(str(key) for key in info["mismatched_keys"]):
-        message = f"config.json names {len(classifier.config.id2label)} labels, which its weights do not fit"
-        raise BadInput(f"{message}: {'; '.join(wrong)}", where=who, fix="correct id2label in config.json")
-    if missing := sorted(info["missing_keys"]):
-        message = f"has no trained head (its weights lack {', '.join(missing[:4])}): it would answer at random"
-        raise BadInput(message, where=who, fix="fine-tune it for the task first, or name a model that is")
-    return tokenizer, classifier
+def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:
+    types = "token_type_ids" in tokenizer.model_input_names
+    if tokenizer.is_fast:
+        return pair_encoder(tokenizer.backend_tokenizer, max_length, types=types)
+
+    def encode(texts: Pairs) -> Tokens:
+        rows = tokenizer(*_sides(texts), truncation="longest_first", max_length=max_length, verbose=False)
+        whole = tokenizer(*_sides(texts), verbose=False)
+        cut = [len(full) > len(row) for full, row in zip(whole["input_ids"], rows["input_ids"], strict=True)]
+        return Tokens.of(rows["input_ids"], cut, types=rows["token_type_ids"] if types else None)
+
+    return encode
 
 
-def _cause(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"  # what follows is advice not ours
-
-
-@contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """Keep progress bars and loading reports off the terminal: what matters in them is raised."""
-    log = transformers.utils.logging
-    verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()
-    log.set_verbosity_error()
-    log.disable_progress_bar()
-    try:
-        yield
-    finally:
-        log.set_verbosity(verbosity)
-        if bars:
-            log.enable_progress_bar()
+def _sides(texts: Pairs) -> tuple[list[str], list[str]]:
+    firsts, seconds = zip(*map(clean_pair, texts), strict=True)
+    return list(firsts), list(seconds)

@@ -1,0 +1,134 @@
+"""Forward passes of torch models on one device: copies beside the work, out-of-memory told apart, layers compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import BadInput
+from .tokens import Rows
+
+if TYPE_CHECKING:
+    import torch
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+_FULL = ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "can't allocate memory")
+
+
+@dataclass(frozen=True)
+class TorchDevice:
+    """Starts batches on a device and waits for their results; the `start` and `wait` of a Scheduler.
+
+    `forward` gets tensors on the device (input_ids, attention_mask, token_type_ids, at, own: those that a batch has;
+    no mask where nothing is filled up) and gives tensors with one row per row of the batch.
+    """
+
+    device: torch.device
+    forward: Callable[..., tuple[torch.Tensor, ...]]
+
+    def start(self, rows: Rows) -> Any:
+        """Queue copies and work, and return before they are done, unless the device is this processor."""
+        import torch
+
+        try:
+            with torch.inference_mode():
+                return self._fetch(self.forward(**self._send(rows)))
+        except Exception as error:
+            if not out_of_memory(error):
+                raise
+            message = str(error)
+        # Only here is the error gone, and with it the frames that held on to the tensors of the batch.
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        raise MemoryError(message)
+
+    def wait(self, started: Any) -> tuple[np.ndarray, ...]:
+        """The results, once they have been copied."""
+        tensors, done = started
+        if done is not None:
+            done.synchronize()
+        return tuple(tensor.numpy() for tensor in tensors)
+
+    def _send(self, rows: Rows) -> dict[str, torch.Tensor]:
+        import torch
+
+        named = {"input_ids": rows.ids, "attention_mask": rows.mask, "token_type_ids": rows.types}
+        given = {
+            name: array for name, array in (*named.items(), ("at", rows.at), ("own", rows.own)) if array is not None
+        }
+        here = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in given.items()}
+        if self.device.type != "cuda":
+            return {name: tensor.to(self.device) for name, tensor in here.items()}
+        # Pinned memory comes from torch's own pool, which reuses it only after the copy is done.
+        return {name: tensor.pin_memory().to(self.device, non_blocking=True) for name, tensor in here.items()}
+
+    def _fetch(self, results: tuple[torch.Tensor, ...]) -> Any:
+        import torch
+
+        if self.device.type != "cuda":
+            return [tensor.cpu() for tensor in results], None
+        copies = [torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True) for tensor in results]
+        for copy, tensor in zip(copies, results, strict=True):
+            copy.copy_(tensor, non_blocking=True)
+        return copies, torch.cuda.current_stream(self.device).record_event()
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether the memory of the device, or of this machine, did not suffice."""
+    import torch
+
+    known = isinstance(error, (MemoryError, torch.OutOfMemoryError))
+    return known or (isinstance(error, RuntimeError) and any(sign in str(error) for sign in _FULL))
+
+
+def choose_device(name: str, who: str) -> torch.device:
+    """The device of that name, tried out; `auto` is the GPU where there is one."""
+    import torch
+
+    place = ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
+    try:
+        torch.zeros(1, device=torch.device(place)).cpu()
+    except (AssertionError, RuntimeError, NotImplementedError) as error:
+        message = f"cannot use {name!r}: {error}"
+        raise BadInput(message, where=who, field="device", fix="give auto or cpu") from error
+    return torch.device(place)
+
+
+def choose_dtype(name: str, device: torch.device, who: str) -> torch.dtype:
+    """The arithmetic of that name; `auto` is bfloat16 on GPUs that have it, where it is many times as fast."""
+    import torch
+
+    if name not in DTYPES:
+        raise BadInput(f"found {name!r}", where=who, field="dtype", fix=f"give one of {', '.join(DTYPES)}")
+    if name != "auto":
+        return {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[name]
+    fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.bfloat16 if fast else torch.float32
+
+
+def compile_layers(model: Any) -> None:
+    """Compile the repeated layers of a model, once for all of them and for any shape: seconds instead of minutes."""
+    import torch
+
+    lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList)]
+    stacks = [layers for layers in lists if len({type(layer) for layer in layers}) == 1]
+    longest = max(stacks, key=len, default=None)
+    for layer in [model] if longest is None else longest:
+        layer.compile(dynamic=True)
+
+
+def positions(model: Any) -> int:
+    """How many tokens a model has places for; 0 where there is no such limit, or none that we can see.
+
+    Beyond it, a GPU fails for good: the process cannot use it again.
+    """
+    import torch
+
+    for name, module in model.named_modules():
+        if name.endswith("embeddings.position_embeddings") and isinstance(module, torch.nn.Embedding):
+            # RoBERTa and its kin count from behind the number of their filling token.
+            return int(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
+    return 0

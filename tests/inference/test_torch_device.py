@@ -1,0 +1,99 @@
+"""Batches on the processor, and where memory ends: with torch's own errors, made by asking for more than there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel, XLNetConfig, XLNetModel
+
+from otherwords.errors import BadInput
+from otherwords.inference.scheduling import Scheduler
+from otherwords.inference.tokens import Rows, Tokens
+from otherwords.inference.torch_device import TorchDevice, choose_device, choose_dtype, out_of_memory, positions
+
+CPU = torch.device("cpu")
+
+
+def add_up(input_ids, attention_mask=None, **others):
+    kept = input_ids if attention_mask is None else input_ids * attention_mask
+    return kept.sum(dim=1), torch.full((len(input_ids),), len(others))
+
+
+def test_what_a_batch_has_is_sent_and_results_come_back():
+    runner = TorchDevice(CPU, add_up)
+    ids = np.array([[1, 2], [3, 4]])
+    sums, others = runner.wait(runner.start(Rows(ids, None, np.zeros_like(ids), np.array([0, 1]))))
+    assert sums.tolist() == [3, 7]
+    assert others.tolist() == [2, 2]  # types and the place asked about
+
+
+def test_where_memory_ends_batches_are_halved_until_they_fit():
+    sizes = []
+
+    def hungry(input_ids, **_):
+        sizes.append(len(input_ids))
+        if len(input_ids) > 3:
+            torch.empty(2**52, dtype=torch.int8)  # four petabytes
+        return (input_ids.sum(dim=1),)
+
+    def encode(rows):
+        return Tokens.of(rows, [False] * len(rows))
+
+    runner = TorchDevice(CPU, hungry)
+    rows = [[number, 1] for number in range(20)]
+    plan = Scheduler(encode, runner.start, runner.wait, budget=40)
+    (sums,), _ = plan(rows)
+    assert sums.tolist() == list(range(1, 21))
+    assert sizes[:3] == [20, 10, 5]
+    assert plan.budget == 5 * 2 // 2  # from now on
+
+
+def test_a_row_too_large_by_itself_is_an_error():
+    runner = TorchDevice(CPU, lambda input_ids, **_: (torch.empty(2**52, dtype=torch.int8),))
+    with pytest.raises(MemoryError, match="allocate"):
+        runner.start(Rows(np.array([[1]]), None, None))
+
+
+def test_other_errors_stay_what_they_are():
+    runner = TorchDevice(CPU, lambda input_ids, **_: (input_ids @ torch.zeros(7, dtype=torch.int64),))
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        runner.start(Rows(np.array([[1, 2]]), None, None))
+    assert not out_of_memory(RuntimeError("size mismatch"))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError("CUDA error: out of memory"),
+    ],
+)
+def test_the_errors_of_a_full_gpu_are_known(error):
+    assert out_of_memory(error)
+
+
+def test_auto_is_single_precision_on_the_processor():
+    assert choose_dtype("auto", CPU, "m") is torch.float32
+    assert choose_dtype("bfloat16", CPU, "m") is torch.bfloat16
+    with pytest.raises(BadInput, match=r"m: dtype: found 'half'; give one of auto, float32"):
+        choose_dtype("half", CPU, "m")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_a_gpu_that_is_not_there_is_refused():
+    assert choose_device("auto", "m") == CPU
+    with pytest.raises(BadInput, match=r"m: device: cannot use 'cuda:0': .*; give auto or cpu"):
+        choose_device("cuda:0", "m")
+
+
+def test_positions_are_counted_as_the_family_counts():
+    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8, "vocab_size": 9}
+    assert positions(BertModel(BertConfig(max_position_embeddings=12, **size))) == 12
+    roberta = RobertaModel(RobertaConfig(max_position_embeddings=12, pad_token_id=1, **size)).eval()
+    assert positions(roberta) == 10
+    roberta(input_ids=torch.full((1, 10), 5))
+    with pytest.raises((IndexError, RuntimeError), match="out of"):
+        roberta(input_ids=torch.full((1, 11), 5))
+    assert positions(XLNetModel(XLNetConfig(d_model=8, n_layer=1, n_head=1, d_inner=8, vocab_size=9))) == 0
