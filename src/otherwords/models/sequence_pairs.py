@@ -87,9 +87,9 @@ class Truncation:
         warnings.warn(message, UserWarning, stacklevel=2)
 
 
-def refuse_sizes(who: str, max_length: int, batch_size: int) -> None:
-    """Raise where a length or a batch size cannot work."""
-    for name, value, least in (("max_length", max_length, SHORTEST), ("batch_size", batch_size, 1)):
+def refuse_sizes(who: str, max_length: int, tokens: int = 1) -> None:
+    """Raise where a length or a budget of tokens cannot work."""
+    for name, value, least in (("max_length", max_length, SHORTEST), ("tokens", tokens, 1)):
         if value < least:
             raise BadInput(f"found {value}", where=who, field=name, fix=f"give {least} or more")
 
