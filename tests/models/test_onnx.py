@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import warnings
 from pathlib import Path
 
 import numpy as np
 import onnx
+import polars as pl
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
 from otherwords.models.model import Answerer, Answers, as_model
 from otherwords.problem import TASKS, Batch, Task
@@ -136,7 +137,7 @@ def test_answers_are_what_numpy_computes(tiny):
 def test_only_declared_inputs_are_fed(tmp_path):
     folder = save(tmp_path / "two", graph(inputs=INPUTS[:2]))
     model = registry.make(f"onnx:{folder}").function
-    np.testing.assert_allclose(model(batch(some_texts())), by_hand(some_texts(), segments=False), rtol=1e-5)
+    np.testing.assert_allclose(model(batch(some_texts())).answers, by_hand(some_texts(), segments=False), rtol=1e-5)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
@@ -144,7 +145,7 @@ def test_only_declared_inputs_are_fed(tmp_path):
 def test_any_order_batch_and_thread_count_gives_the_same_bits(tiny, size, threads):
     texts = some_texts()
     whole = load(f"onnx:{tiny}")(batch(texts))
-    model = load(f"onnx:{tiny}(threads={threads}, batch_size={size})")
+    model = load(f"onnx:{tiny}(threads={threads}, tokens={8 * size})")
     assert same(model(batch(texts)), whole)
     order = random.Random(size).sample(range(len(texts)), len(texts))
     for start in range(0, len(order), size):
@@ -167,7 +168,7 @@ def test_the_signature_is_made_of_names_and_contents(tiny, tmp_path):
     assert str(tmp_path) not in folder + file
     assert folder.startswith("onnx.v1(path=tiny#")
     assert file.startswith("onnx.v1(path=model.onnx#")
-    assert registry.make(f"onnx:{tiny}(threads=1, batch_size=3)").signature == folder
+    assert registry.make(f"onnx:{tiny}(threads=1, tokens=3)").signature == folder
     shutil.copytree(tiny, tmp_path / "elsewhere" / "tiny")
     assert registry.make(f"onnx:{tmp_path}/elsewhere/tiny").signature == folder
     assert registry.make(f"onnx:{tmp_path}/elsewhere/tiny/model.onnx").signature == file
@@ -186,7 +187,7 @@ def test_weights_in_a_file_of_their_own_are_signed(tiny):
     external = {"save_as_external_data": True, "location": "weights.bin", "size_threshold": 64}
     onnx.save(graph(), tiny / "model.onnx", **external)
     before = registry.make(f"onnx:{tiny}/model.onnx")
-    np.testing.assert_allclose(before.function(batch(some_texts())), by_hand(some_texts()), rtol=1e-5)
+    np.testing.assert_allclose(before.function(batch(some_texts())).answers, by_hand(some_texts()), rtol=1e-5)
     content = bytearray((tiny / "weights.bin").read_bytes())
     content[3] ^= 1
     (tiny / "weights.bin").write_bytes(content)
@@ -198,20 +199,41 @@ def test_dynamic_quantisation_depends_on_the_batch_and_says_so(tmp_path, tiny):
     model = registry.make(f"onnx:{save(tmp_path / 'int8', graph(quantised=True))}").function
     assert not model.batch_invariant
     texts = [("a dog", "it rains"), ("the cat", "no cat")]
-    assert not np.array_equal(model(batch(texts))[:1], model(batch(texts[:1])))
+    assert not np.array_equal(model(batch(texts)).answers[:1], model(batch(texts[:1])).answers)
 
 
-def test_cut_pairs_are_counted_and_told_once(tiny):
+def test_cut_pairs_are_told_of(tiny):
     long, short = ("a dog runs in the park", "it rains"), ("a dog", "it rains")
     model = load(f"onnx:{tiny}(max_length=8)")
-    with pytest.warns(UserWarning, match=r"2 of 3 pairs .* more than 8 tokens .* max_length") as caught:
-        answers = model(batch([long, short, long]))
-    assert len(caught) == 1
+    answers = model(batch([long, short, long]))
+    assert answers.cut.tolist() == [True, False, True]
     assert same(part(answers, [0]), model(batch([("a dog runs", "it rains")])))  # the longer text is cut
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model(batch([long]))
-        load(f"onnx:{tiny}(max_length=11)")(batch([long]))  # eleven tokens: just fits
+    assert load(f"onnx:{tiny}(max_length=11)")(batch([long])).cut.tolist() == [False]  # eleven tokens: just fits
+    assert load(f"onnx:{tiny}(max_length=10)")(batch([long])).cut.tolist() == [True]
+    assert model.model.max_length == 8
+
+
+def suite(*texts: tuple[str, str]) -> pl.DataFrame:
+    rows = [{"id": str(i), "premise": a, "hypothesis": b, "label": "neutral"} for i, (a, b) in enumerate(texts)]
+    return pl.DataFrame(rows).with_columns(pl.lit(None, pl.String).alias("of"), pl.col("id").alias("cluster"))
+
+
+def test_cuts_are_told_once_for_a_whole_table_and_again_from_the_cache(tiny, tmp_path):
+    """Three batches of two, two rows cut, one of them there twice."""
+    long, short = ("a dog runs in the park", "it rains"), ("a dog", "it rains")
+    table = suite(long, short, ("no cat", "it rains"), long, ("a", "cat"), ("in the park it rains and no cat", "a cat"))
+    for _ in "ab":
+        with pytest.warns(UserWarning, match=r"3 of 6 problems have more than 8 tokens and were cut.*max_length") as told:
+            spec, kept = f"small=onnx:{tiny}(max_length=8)", tmp_path / "cache.sqlite"
+            answers = ow.answer(table, spec, cache=kept, canary=False, batch_size=2)
+        assert len(told) == 1
+        assert str(told[0].message).startswith("small: ")
+        assert answers["truncated"].to_list() == [True, False, False, True, False, True]
+
+
+def test_a_table_without_cuts_says_nothing_of_them(tiny):
+    answers = ow.answer(suite(("a dog", "it rains")), f"onnx:{tiny}", cache=None, canary=False)
+    assert "truncated" not in answers.columns
 
 
 def test_three_fields_are_put_as_context_and_target(tiny):
@@ -301,11 +323,47 @@ def test_a_graph_that_fails_names_the_model_and_what_may_help(tiny):
     tokenizer = json.loads((tiny / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["dog"] = 4711  # beyond the embedding
     (tiny / "tokenizer.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(WrongAnswer, match=r"onnx:.*tiny failed on 2 pairs of 6 tokens.*max_length \(now 256\)"):
+    with pytest.raises(WrongAnswer, match=r"tiny.model.onnx failed on 1 texts of 6 tokens.*a smaller max_length may work"):
         registry.make(f"onnx:{tiny}").function(batch([("a dog", "rains")]))
 
 
-@pytest.mark.parametrize("option", ["max_length=2", "batch_size=0"])
+@pytest.mark.parametrize("option", ["max_length=2", "tokens=0"])
 def test_sizes_that_cannot_work_are_refused(tiny, option):
     with pytest.raises(BadInput, match=rf"{option.partition('=')[0]}: found {option[-1]}; give . or more"):
         registry.make(f"onnx:{tiny}({option})")
+
+
+def stored_small(way: str) -> onnx.ModelProto:
+    """The same graph with its last table as int8 codes and a scale per column."""
+    model = graph()
+    scale = (np.abs(WEIGHT).max(axis=0) / 127).astype(np.float32)
+    codes = np.rint(WEIGHT / scale).astype(np.int8)
+    tables = [one for one in model.graph.initializer if one.name != "W"]
+    del model.graph.initializer[:]
+    made = [numpy_helper.from_array(codes, "codes"), numpy_helper.from_array(scale, "scale")]
+    model.graph.initializer.extend([*tables, *made])
+    if way == "DequantizeLinear":
+        nodes = [helper.make_node("DequantizeLinear", ["codes", "scale"], ["W"], axis=1)]
+    else:
+        nodes = [helper.make_node("Cast", ["codes"], ["wide"], to=TensorProto.FLOAT)]
+        nodes.append(helper.make_node("Mul", ["wide", "scale"], ["W"]))
+    nodes += model.graph.node
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return model
+
+
+@pytest.mark.parametrize("way", ["DequantizeLinear", "Cast"])
+def test_weights_stored_small_are_computed_with_in_full(tmp_path, way, monkeypatch):
+    """Equal, to rounding, to numpy in float64 with the same rounded table; int8 arithmetic would be off by a per cent."""
+    scale = (np.abs(WEIGHT).max(axis=0) / 127).astype(np.float32)
+    model = registry.make(f"onnx:{save(tmp_path / 'small', stored_small(way))}").function
+    monkeypatch.setitem(globals(), "WEIGHT", np.rint(WEIGHT / scale) * scale)
+    np.testing.assert_allclose(model(batch(some_texts())).answers, by_hand(some_texts()), rtol=1e-5)
+    assert model.batch_invariant
+    assert same_bits(model, some_texts())
+
+
+def same_bits(model, texts) -> bool:
+    whole = model(batch(texts)).answers
+    return all(np.array_equal(model(batch([text])).answers[0], row) for text, row in zip(texts, whole, strict=True))
