@@ -13,13 +13,13 @@ from .finetuning import finetune
 from .settings import Settings
 from .teaching import taught
 
-_DATA, _SETTINGS, _TRAIN, _VALID, _TAUGHT = "data", "settings.json", "train.jsonl", "valid.jsonl", "taught.npy"
+DATA, _SETTINGS, _TRAIN, _VALID, _TAUGHT = "data", "settings.json", "train.jsonl", "valid.jsonl", "taught.npy"
 Lines = Iterable[Sequence[str | None]]
 
 
 def prepare(folder: Path, settings: Settings, train: Lines, valid: Lines) -> tuple[int, int]:
     """Write settings and examples into a folder, the settings last; say how many examples there are of each."""
-    data = folder / _DATA
+    data = folder / DATA
     data.mkdir(parents=True, exist_ok=True)
     counts = write(data / _TRAIN, train), write(data / _VALID, valid)
     write_json(data / _SETTINGS, settings.as_dict())
@@ -28,12 +28,12 @@ def prepare(folder: Path, settings: Settings, train: Lines, valid: Lines) -> tup
 
 def is_prepared(folder: Path) -> bool:
     """Whether a folder holds a training."""
-    return (folder / _DATA / _SETTINGS).is_file()
+    return (folder / DATA / _SETTINGS).is_file()
 
 
 def prepared_settings(folder: Path) -> Settings:
     """The settings that a training was prepared with."""
-    path = folder / _DATA / _SETTINGS
+    path = folder / DATA / _SETTINGS
     if not path.is_file():
         raise BadInput("holds no training", where=str(folder), fix="prepare one with otherwords train ... --prepare")
     return Settings.of(json.loads(path.read_text(encoding="utf-8")), str(path))
@@ -41,7 +41,7 @@ def prepared_settings(folder: Path) -> Settings:
 
 def carry_out(folder: Path) -> dict[str, float]:
     """Train what was prepared, or go on with it; return the validation figures of the model that is kept."""
-    settings, data = prepared_settings(folder), folder / _DATA
+    settings, data = prepared_settings(folder), folder / DATA
     train = read(data / _TRAIN, settings.labels)
     valid = read(data / _VALID, settings.labels) if (data / _VALID).stat().st_size else None
     if settings.teachers:

@@ -1,0 +1,109 @@
+"""A recipe: what to train, from which data, as a TOML file or from options. All of `Settings` may stand in it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..errors import BadInput
+from ..problem import get_task
+from .settings import Settings
+
+#: What a recipe does not say itself: the command names the objective, the task the labels.
+_IMPLIED = ("objective", "labels")
+
+
+class Recipe(BaseModel):
+    """What a training is made of. No row that shares a text with a data set of `without` is trained on.
+
+    `valid` is a share of the data, split by premise, or data sets. `recombine` is how many further pairs are made of
+    the training sentences for `teachers` to label. `data_seed` decides these draws, apart from `seed`, so that models
+    of several seeds learn from, and are validated on, the same rows.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    data: list[str] = Field(min_length=1)
+    without: list[str] = []
+    valid: float | list[str] = 0.05
+    valid_fields: list[str] = []
+    recombine: int = Field(0, ge=0)
+    data_seed: int = Field(1, ge=0)
+    task: str | dict[str, Any] = ""
+    columns: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    skip_bad: bool = False
+
+
+def read_recipe(
+    source: str | Path | Mapping[str, Any], objective: str = "nli", **overrides: Any
+) -> tuple[Recipe, dict[str, Any]]:
+    """Read a recipe from a TOML file or a mapping; what is given by name comes on top. Also gives the settings in it.
+
+    >>> recipe, settings = read_recipe({"start": "encoder", "data": ["everyday"], "epochs": 2}, seed=3)
+    >>> recipe.data, settings
+    (['everyday'], {'start': 'encoder', 'epochs': 2, 'seed': 3, 'objective': 'nli'})
+    """
+    where, given = ("", source) if isinstance(source, Mapping) else (str(source), _read_toml(Path(source)))
+    values = {**given, **overrides}
+    own = [name for name in Recipe.model_fields if name in values]
+    settings = {name: value for name, value in values.items() if name not in own}
+    _refuse_strangers(settings, where)
+    try:
+        recipe = Recipe(**{name: values[name] for name in own})
+    except ValidationError as error:
+        raise _translated(error, where) from error
+    settings["objective"] = objective
+    Settings.of(settings, where)  # a wrong value is told before any data is read
+    _refuse_nonsense(recipe, settings, where)
+    return recipe, settings
+
+
+def _refuse_strangers(settings: Mapping[str, Any], where: str) -> None:
+    known = [field.name for field in fields(Settings) if field.name not in _IMPLIED]
+    if strangers := sorted(set(settings) - set(known)):
+        names = ", ".join([*Recipe.model_fields, *known])
+        raise BadInput("no such setting", where=where, field=strangers[0], fix=f"there are {names}")
+
+
+def _refuse_nonsense(recipe: Recipe, settings: Mapping[str, Any], where: str) -> None:
+    if recipe.recombine and not settings.get("teachers"):
+        fix = "name teachers, which say what the labels of recombined pairs are"
+        raise BadInput(f"found {recipe.recombine} without teachers", where=where, field="recombine", fix=fix)
+    if isinstance(recipe.valid, float) and not 0 <= recipe.valid < 1:
+        fix = "give a share below 1 (0: no validation), or data sets"
+        raise BadInput(f"found {recipe.valid:g}", where=where, field="valid", fix=fix)
+    if recipe.valid_fields and (settings["objective"] == "nli" or not isinstance(recipe.valid, list)):
+        fix = "it chooses among the texts of validation data sets of a masked-LM"
+        raise BadInput("has nothing to choose from", where=where, field="valid_fields", fix=fix)
+    if "-" in (*recipe.data, *recipe.without, *(recipe.valid if isinstance(recipe.valid, list) else ())):
+        raise BadInput("standard input cannot be read again", where=where, field="data", fix="name a file")
+    if settings.get("teachers") and settings["objective"] != "nli":
+        raise BadInput("a masked-LM has none", where=where, field="teachers", fix="leave them out")
+    if recipe.task:
+        get_task(recipe.task)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        fix = "name a TOML file, or say what to do with --start and --data"
+        raise BadInput("there is no such recipe", where=str(path), fix=fix)
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:  # neither UTF-8 nor TOML
+        fix = "a recipe is a TOML file; to train on data, name it with --data"
+        raise BadInput(f"cannot be read as a recipe: {error}", where=str(path), fix=fix) from error
+
+
+def _translated(error: ValidationError, where: str) -> BadInput:
+    first = error.errors()[0]
+    field = str(first["loc"][0])
+    if first["type"] in ("missing", "too_short") and field == "data":
+        fix = 'write data = ["..."]' if where else "give --data, or a recipe"
+        return BadInput("no data named", where=where, fix=fix)
+    return BadInput(f"found {first['input']!r}", where=where, field=field, fix=first["msg"])
