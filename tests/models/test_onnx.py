@@ -223,7 +223,9 @@ def test_cuts_are_told_once_for_a_whole_table_and_again_from_the_cache(tiny, tmp
     long, short = ("a dog runs in the park", "it rains"), ("a dog", "it rains")
     table = suite(long, short, ("no cat", "it rains"), long, ("a", "cat"), ("in the park it rains and no cat", "a cat"))
     for _ in "ab":
-        with pytest.warns(UserWarning, match=r"3 of 6 problems have more than 8 tokens and were cut.*max_length") as told:
+        with pytest.warns(
+            UserWarning, match=r"3 of 6 problems have more than 8 tokens and were cut.*max_length"
+        ) as told:
             spec, kept = f"small=onnx:{tiny}(max_length=8)", tmp_path / "cache.sqlite"
             answers = ow.answer(table, spec, cache=kept, canary=False, batch_size=2)
         assert len(told) == 1
@@ -323,7 +325,9 @@ def test_a_graph_that_fails_names_the_model_and_what_may_help(tiny):
     tokenizer = json.loads((tiny / "tokenizer.json").read_text())
     tokenizer["model"]["vocab"]["dog"] = 4711  # beyond the embedding
     (tiny / "tokenizer.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(WrongAnswer, match=r"tiny.model.onnx failed on 1 texts of 6 tokens.*a smaller max_length may work"):
+    with pytest.raises(
+        WrongAnswer, match=r"tiny.model.onnx failed on 1 texts of 6 tokens.*a smaller max_length may work"
+    ):
         registry.make(f"onnx:{tiny}").function(batch([("a dog", "rains")]))
 
 
