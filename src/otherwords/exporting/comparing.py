@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import Rows, Tokens
-from ..models.model import Answerer, Floats, Model
+from ..models.model import Answerer, Floats, Model, Reply
 from ..models.sequence_pairs import pairs, probabilities
 from ..problem import Batch, Task
 from ..progress import current
@@ -51,12 +51,17 @@ class Comparison:
 
 def compare_labels(original: Original, exported: Model, batch: Batch, gold: Sequence[str]) -> Comparison:
     """Ask both the same pairs."""
-    ours = in_pieces(lambda some: exported(_taken(batch, some)), len(batch), "exported")
+
+    def ask(rows: list[int]) -> Floats:
+        raw = exported(_taken(batch, rows))
+        return np.asarray(raw.answers if isinstance(raw, Reply) else raw)
+
+    ours = in_pieces(ask, len(batch), "exported")
     theirs = in_pieces(_asking(original, pairs(batch)), len(batch), "original")
     mine, reference_labels = ours.argmax(axis=1), theirs.argmax(axis=1)
     names = _meanings(original, exported, batch.task)
     gaps = np.abs(ours - theirs)
-    changes = order_changes(lambda some: exported(_taken(batch, some)).argmax(axis=1), mine)
+    changes = order_changes(lambda rows: ask(rows).argmax(axis=1), mine)
     return Comparison(
         len(batch),
         int((mine != reference_labels).sum()),

@@ -22,6 +22,8 @@ from .storing import WEIGHTS, store
 
 #: Above this share of changed answers an export is refused, unless told otherwise.
 LIMIT = 0.01
+#: Beyond this, protobuf cannot write a message.
+LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,9 @@ def _write(original: Original, draft: Path, weights: str) -> str:
     else:
         model = getattr(tracing, which)(original.model, types=original.types, who=original.folder.who)
     store(model, weights)
+    if model.ByteSize() > LARGEST:
+        message = f"would take {model.ByteSize() / 1e9:.1f} GB as {weights}, and an ONNX file holds 2"
+        raise BadInput(message, where=original.folder.who, field="weights", fix="store them as fp16 or int8")
     (draft / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
     write_beside(original, draft)
     return "traced" if network is None else "built"

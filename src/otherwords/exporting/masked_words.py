@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
+from ..inference.onnx_files import TOKENS, load_graph
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import Rows, Tokens
 from ..storage.files import seed_for
+from .building import ASKED
 from .comparing import Comparison, in_pieces, order_changes, reference
 from .original import Original
 
@@ -33,7 +35,7 @@ def compare_words(original: Original, graph: Path, texts: Sequence[str]) -> Comp
     places = masked_places(original, texts)
     own = np.array([place.own for place in places])
     theirs = in_pieces(_of(places, _original(original)), len(places), "original")
-    ask = _of(places, _exported(graph, original.types))
+    ask = _of(places, _exported(graph))
     ours = in_pieces(ask, len(places), "exported")
     gaps = np.abs(ours[:, 1] - theirs[:, 1])
     differing = int((ours[:, 0] != theirs[:, 0]).sum())
@@ -81,17 +83,14 @@ def _original(original: Original) -> Scheduler:
     return reference(original, _tokens, read)
 
 
-def _exported(graph: Path, types: bool) -> Scheduler:
-    import onnxruntime
+def _exported(file: Path) -> Scheduler:
+    graph = load_graph(file, more=tuple(ASKED))
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    def start(rows: Rows) -> Any:
+        return graph.start(["top_ids", "own_logp"], rows, at=rows.at, own=rows.own, k=np.ones(1, np.int64))
 
-    def start(rows: Rows) -> tuple[Any, Any]:
-        more = {"token_type_ids": rows.types} if types else {}
-        feeds = {"input_ids": rows.ids, **more, "at": rows.at, "own": rows.own, "k": np.ones(1, np.int64)}
-        best, own = session.run(["top_ids", "own_logp"], feeds)
+    def wait(started: Any) -> tuple[Any, Any]:
+        best, own = graph.wait(started)
         return best[:, 0].astype(np.float64), own.astype(np.float64)
 
-    return Scheduler(_tokens, start, lambda made: made, budget=4096, exact=True, in_flight=1)
+    return Scheduler(_tokens, start, wait, TOKENS, exact=True, in_flight=graph.in_flight)

@@ -31,7 +31,7 @@ def store(model: Any, weights: str) -> None:
     tables = {name: a for name, a in tables.items() if a.dtype == np.float32 and a.ndim > 1 and a.size >= SMALL}
     for name, table in tables.items():
         users = [node for node in graph.node if name in node.input]
-        small = {f"{name}.stored": table.astype(np.float16)} if weights == "fp16" else _int8(name, table, users)
+        small = _fp16(name, table) if weights == "fp16" else _int8(name, table, users)
         _replace(graph, name, small)
         ahead += _widen(graph, name, list(small), users)
     nodes = [*ahead, *graph.node]
@@ -59,6 +59,13 @@ def rounded(table: Array, axis: int) -> tuple[Array, Array]:
     moved = np.moveaxis(table, axis, 0)
     wide = scales.reshape(-1, *([1] * (table.ndim - 1))).astype(np.float32)
     return np.moveaxis(codes.reshape(moved.shape).astype(np.int8), 0, axis), np.moveaxis(wide, 0, axis)
+
+
+def _fp16(name: str, table: Array) -> dict[str, Array]:
+    if np.abs(table).max() > np.finfo(np.float16).max:
+        message = f"a weight of {np.abs(table).max():.3g} is beyond fp16"
+        raise BadInput(message, where="export", field="weights", fix="store them as int8 or fp32")
+    return {f"{name}.stored": table.astype(np.float16)}
 
 
 def _int8(name: str, table: Array, users: list[Any]) -> dict[str, Array]:

@@ -6,6 +6,7 @@ wrong, such as a length taken for a constant, the comparison with the original s
 
 from __future__ import annotations
 
+import hashlib
 import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Any
 from ..errors import BadInput
 from ..inference.hf_folders import quietly
 from .building import ASKED, CHOSEN, ROWS
-from .graph import OPSET, onnx
+from .graph import OPSET, Array, onnx
 
 #: Rows and tokens of the example that is traced; any will do, as long as they are no other size of the model.
 _EXAMPLE = (3, 11)
@@ -99,4 +100,21 @@ def _trace(model: Any, function: Any, given: Mapping[str, Any], outputs: Mapping
         cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
         fix = "BERT, RoBERTa, XLM-R, CamemBERT, ELECTRA and DistilBERT are built without tracing; or ask it as hf:PATH"
         raise BadInput(f"torch cannot trace {type(model).__name__}: {cause}", where=who, fix=fix) from error
-    return onnx().load_model_from_string(file.getvalue())
+    return _tied(onnx().load_model_from_string(file.getvalue()))
+
+
+def _tied(model: Any) -> Any:
+    """Store a table once that is there upright and on its side: a head that shares the embedding is exported so."""
+    read, make = onnx().numpy_helper.to_array, onnx().helper.make_node
+    tables = {one.name: read(one) for one in model.graph.initializer if len(one.dims) == 2}
+    upright = {_content(table): name for name, table in tables.items()}
+    for name, table in tables.items():
+        other = upright.get(_content(table.T))
+        if other is not None and table.shape[0] < table.shape[1]:
+            model.graph.initializer.remove(next(one for one in model.graph.initializer if one.name == name))
+            model.graph.node.insert(0, make("Transpose", [other], [name], perm=[1, 0]))
+    return model
+
+
+def _content(table: Array) -> tuple[Any, ...]:
+    return table.shape, hashlib.sha256(table.tobytes()).digest()

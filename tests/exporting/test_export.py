@@ -1,0 +1,254 @@
+"""From a folder of transformers to one that `onnx:` loads: the same answers, whole or nothing, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from otherwords.errors import BadInput, GateFailed, MissingExtra
+from otherwords.exporting.export import export
+from otherwords.exporting.folder import whole
+from otherwords.models.model import Reply
+from otherwords.problem import TASKS, Batch
+from otherwords.registry import models as registry
+
+from .conftest import LABELS, save, some_pairs, tiny_model, tiny_tokenizer
+
+
+@pytest.fixture
+def tiny(saved, tmp_path) -> Path:
+    """A copy to spoil."""
+    return Path(shutil.copytree(saved, tmp_path / "tiny"))
+
+
+def probabilities(texts: list[tuple[str, str]]) -> np.ndarray:
+    """Each pair by itself, by transformers, in the order of `LABELS`."""
+    model, tokenizer = tiny_model("Bert"), tiny_tokenizer()
+    with torch.inference_mode():
+        rows = [model(**tokenizer(a, b, return_tensors="pt")).logits[0].double().softmax(-1) for a, b in texts]
+    return torch.stack(rows).numpy()
+
+
+def batch(texts: list[tuple[str, str]]) -> Batch:
+    return Batch(TASKS["nli"], {"premise": [a for a, _ in texts], "hypothesis": [b for _, b in texts]})
+
+
+def answers(folder: Path, texts: list[tuple[str, str]], max_length: int = 40) -> np.ndarray:
+    """What the exported folder says, asked as users ask it."""
+    raw = registry.make(f"onnx:{folder}(max_length={max_length})").function(batch(texts))
+    return np.asarray(raw.answers if isinstance(raw, Reply) else raw)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+@pytest.mark.parametrize(("weights", "near"), [("fp32", 1e-5), ("fp16", 0.02), ("int8", 0.4)])
+def test_an_exported_classifier_answers_as_transformers_does(saved, problems, tmp_path, weights, near):
+    made = export(str(saved), tmp_path / "out", weights=weights, on=[str(problems)], limit=1)
+    assert files(tmp_path / "out") == ["config.json", "export.json", "model.onnx", "tokenizer.json"]
+    texts, model = some_pairs(25, seed=8), registry.make(f"onnx:{tmp_path}/out(max_length=40)").function
+    assert model.labels == LABELS
+    np.testing.assert_allclose(answers(tmp_path / "out", texts), probabilities(texts), atol=near)
+    found = made.comparison
+    assert (found.rows, found.order_changes, made.graph) == (30, 0, "built")
+    assert 0 <= found.mean_difference <= found.max_difference <= near
+    assert model.batch_invariant
+
+
+def test_figures_of_the_comparison_are_right(saved, problems, tmp_path):
+    """Counted again here, from the two models' answers to the same problems."""
+    found = export(str(saved), tmp_path / "out", on=[str(problems)], limit=1).comparison
+    texts = some_pairs(30)
+    ours, theirs = answers(tmp_path / "out", texts), probabilities(texts)
+    gold = np.array([LABELS.index(("entailment", "neutral", "contradiction")[i % 3]) for i in range(30)])
+    assert found.differing == (ours.argmax(1) != theirs.argmax(1)).sum()
+    assert found.right == (ours.argmax(1) == gold).sum()
+    assert found.original_right == (theirs.argmax(1) == gold).sum()
+    assert found.max_difference == pytest.approx(np.abs(ours - theirs).max(), abs=1e-6)
+    assert found.mean_difference == pytest.approx(np.abs(ours - theirs).mean(), abs=1e-6)
+    assert found.max_difference > 0
+
+
+def test_the_record_says_how_it_was_made(saved, problems, tmp_path):
+    made = export(str(saved), tmp_path / "out", on=[str(problems)], limit=0.5)
+    record = json.loads((tmp_path / "out" / "export.json").read_text())
+    assert record["source"].startswith("tiny@")
+    assert record["architecture"] == "BertForSequenceClassification"
+    assert (record["weights"], record["graph"], record["limit"]) == ("int8", "built", 0.5)
+    assert record["comparison"]["differing"] == made.comparison.differing
+    assert record["size"] == (tmp_path / "out" / "model.onnx").stat().st_size
+    assert str(tmp_path) not in json.dumps(record)
+
+
+def test_the_same_model_gives_the_same_bytes(saved, problems, tmp_path):
+    for name in ("one", "two"):
+        export(str(saved), tmp_path / name, on=[str(problems)], limit=1)
+    for name in files(tmp_path / "one"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_masked_lm_is_compared_word_by_word(saved_masked_lm, problems, tmp_path):
+    made = export(str(saved_masked_lm), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
+    texts = {text for pair in some_pairs(30) for text in pair}
+    found = made.comparison
+    assert found.rows == len(texts)
+    assert (found.differing, found.order_changes) == (0, 0)
+    assert found.right == found.original_right
+    assert found.max_difference < 1e-4
+    small = export(str(saved_masked_lm), tmp_path / "small", on=[str(problems)], limit=1).comparison
+    assert small.original_right == found.original_right
+    assert small.max_difference > found.max_difference
+
+
+def test_an_architecture_that_is_traced_loads_alike(problems, tmp_path):
+    folder = save(tiny_model("MPNet"), tmp_path / "mpnet", types=False)
+    made = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
+    assert made.graph == "traced"
+    assert made.comparison.max_difference < 1e-5
+    assert answers(tmp_path / "out", some_pairs(3), max_length=30).shape == (3, 3)
+
+
+def test_segment_numbers_are_left_out_where_the_tokenizer_makes_none(problems, tmp_path):
+    folder = save(tiny_model("Bert"), tmp_path / "plain", types=False)
+    made = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
+    assert made.comparison.max_difference < 1e-5
+
+
+def test_too_many_changed_labels_leave_nothing(problems, tmp_path):
+    """The first label wins by a hair, in a direction in which these problems do not differ: rounding decides."""
+    model, tokenizer = tiny_model("Bert"), tiny_tokenizer()
+    with torch.no_grad():
+        pairs = [tokenizer(a, b, return_tensors="pt") for a, b in some_pairs(30)]
+        states = torch.cat([model.bert(**pair).pooler_output for pair in pairs])
+        same = torch.linalg.svd(states - states.mean(dim=0)).Vh[-1]
+        model.classifier.weight.copy_(torch.stack([10 * same, 0 * same, 0 * same]))
+        model.classifier.bias.copy_(torch.tensor([1e-3 - 10 * float(states.mean(dim=0) @ same), 0, -50]))
+    folder = save(model, tmp_path / "close")
+    said = r"close: not exported: \d+ of 30 labels differ.*allowed 1.00%\); store the weights as fp16 or fp32"
+    with pytest.raises(GateFailed, match=said):
+        export(str(folder), tmp_path / "place" / "out", on=[str(problems)])
+    assert files(tmp_path / "place") == []
+    assert export(str(folder), tmp_path / "out", on=[str(problems)], limit=1).comparison.rate > 0.01
+
+
+def test_an_earlier_export_is_replaced_and_nothing_else_is(saved, problems, tmp_path):
+    out = tmp_path / "place" / "out"
+    export(str(saved), out, weights="fp32", on=[str(problems)])
+    (out / "old.txt").write_text("x")
+    export(str(saved), out, on=[str(problems)], limit=1)
+    assert files(out) == ["config.json", "export.json", "model.onnx", "tokenizer.json"]
+    assert files(out.parent) == ["out"]
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("x")
+    with pytest.raises(BadInput, match=r"mine: is there already, and is no export .*choose another place with -o"):
+        export(str(saved), mine, on=[str(problems)])
+    with pytest.raises(BadInput, match=r"thesis.txt: is a file, not a folder"):
+        export(str(saved), mine / "thesis.txt", on=[str(problems)])
+    assert files(mine) == ["thesis.txt"]
+
+
+def test_a_folder_is_whole_or_as_it_was(tmp_path):
+    out = tmp_path / "out"
+    with whole(out) as draft:
+        (draft / "one").write_text("1")
+    with pytest.raises(FileNotFoundError), whole(out) as draft:
+        (draft / "absent" / "two").write_text("2")
+    assert files(out) == ["one"]
+    assert files(tmp_path) == ["out"]
+
+
+def edit(folder: Path, **changes: object) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config = {name: value for name, value in {**config, **changes}.items() if value is not None}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def test_generic_label_names_are_told(tiny, problems, tmp_path):
+    edit(tiny, id2label=None, label2id=None, num_labels=3)
+    with pytest.warns(UserWarning, match=r"accuracy is not measured: .* answers 'LABEL_0' .*\(id2label\)"):
+        made = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1)
+    assert made.comparison.right is made.comparison.original_right is None
+    names = json.loads((tmp_path / "out" / "config.json").read_text())["id2label"]
+    assert names == {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}
+
+
+@pytest.mark.parametrize(
+    ("architectures", "said"),
+    [
+        (["BertModel"], r"architectures: is a BertModel: neither a classifier nor a masked-LM; export a model whose"),
+        (None, r"architectures: does not name its architecture"),
+        (["NoSuchForSequenceClassification", "x"], None),
+    ],
+)
+def test_what_is_neither_is_refused(tiny, problems, tmp_path, architectures, said):
+    edit(tiny, architectures=architectures)
+    if said is None:  # the class that transformers chooses by model_type decides
+        assert export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1).graph == "built"
+        return
+    with pytest.raises(BadInput, match=said):
+        export(str(tiny), tmp_path / "out", on=[str(problems)])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda folder: [file.unlink() for file in folder.glob("tokenizer*")], r"has no tokenizer; save it there"),
+        (
+            lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+            r"no weights as .safetens",
+        ),
+        (lambda folder: (folder / "config.json").unlink(), r"has no config.json"),
+        (lambda folder: (folder / "config.json").write_text("{"), r"config.json: is not JSON"),
+        (lambda folder: (folder / "config.json").write_text("[]"), r"config.json: is not a table of settings"),
+        (lambda folder: edit(folder, id2label={"0": "score"}), r"weights do not fit|single output"),
+        (lambda folder: edit(folder, architectures=["BertForMaskedLM"]), r"has no trained head \(its weights lack cls"),
+        (shutil.rmtree, r"no folder .*tiny"),
+    ],
+)
+def test_a_folder_that_cannot_be_exported_is_refused(tiny, problems, tmp_path, monkeypatch, spoil, said):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    spoil(tiny)
+    with pytest.raises(BadInput, match=said):
+        export(str(tiny), tmp_path / "out", on=[str(problems)])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_masked_lm_without_a_mask_token_is_refused(problems, tmp_path):
+    folder = save(tiny_model("Bert", "MaskedLM"), tmp_path / "unmasked")
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        if (folder / name).exists():
+            config = json.loads((folder / name).read_text())
+            config.pop("mask_token", None)
+            (folder / name).write_text(json.dumps(config))
+    with pytest.raises(BadInput, match=r"its tokenizer has no mask token; save it with mask_token set"):
+        export(str(folder), tmp_path / "out", on=[str(problems)])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"weights": "int4"}, r"weights: found 'int4'; give one of int8, fp16, fp32"),
+        ({"limit": 1.5}, r"limit: found 1.5; give a share from 0 to 1"),
+        ({"limit": float("nan")}, r"limit: found nan"),
+        ({"on": []}, r"no data named"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(saved, problems, tmp_path, settings, said):
+    with pytest.raises(BadInput, match=said):
+        export(str(saved), tmp_path / "out", **{"on": [str(problems)], **settings})
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_onnx_the_extra_is_named(saved, problems, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtra, match=r"otherwords\[train\]"):
+        export(str(saved), tmp_path / "out", on=[str(problems)])
