@@ -25,8 +25,8 @@ def save(folder: Path, model: Any, optimizer: Any, progress: dict[str, Any]) -> 
         numbers["cuda"] = torch.cuda.get_rng_state()
     save_file(numbers, new / "random.safetensors")
     (new / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
-    shutil.rmtree(old, ignore_errors=True)
-    if kept.exists():
+    if kept.exists():  # otherwise a killed process left the old one only
+        shutil.rmtree(old, ignore_errors=True)
         kept.rename(old)
     new.rename(kept)
     shutil.rmtree(old, ignore_errors=True)
@@ -51,6 +51,12 @@ def load(folder: Path, model: Any, optimizer: Any) -> dict[str, Any] | None:
         torch.cuda.set_rng_state(numbers["cuda"])
     progress: dict[str, Any] = json.loads((kept / "progress.json").read_text(encoding="utf-8"))
     return progress
+
+
+def forget(folder: Path) -> None:
+    """Remove the checkpoint of a training that is done."""
+    for name in (f"{FOLDER}.new", f"{FOLDER}.old", FOLDER):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _weights(model: Any) -> dict[str, Any]:

@@ -8,12 +8,16 @@ from __future__ import annotations
 import math
 import shutil
 import time
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..errors import BadInput
 from ..inference.tokens import Ints
 from ..progress import current
 from . import checkpoints
@@ -70,21 +74,24 @@ class _Training:
         self.device, self.autocast = self.started.device, self.started.autocast
         self.train = self.started.objective(train, settings)
         self.valid = self.started.objective(valid, settings) if valid is not None and len(valid) else None
+        if cut := int(self.train.tokens.cut.sum()):
+            warnings.warn(
+                f"{cut} of {len(train)} examples have more than {settings.max_length} tokens: cut", stacklevel=3
+            )
         self.model = self.started.model.to(self.device)
-        self.batch = settings.batch // settings.accumulate
-        self.batches = math.ceil(len(train) / self.batch)
-        self.total = settings.epochs * math.ceil(self.batches / settings.accumulate)
+        self.batches = math.ceil(len(train) / settings.batch)
         self.optimizer = _optimizer(self.model, settings, fused=self.device.startswith("cuda"))
         self.state, self.history = _State(), History(folder)
 
     def run(self) -> dict[str, float]:
         state, found = self.state, checkpoints.load(self.folder, self.model, self.optimizer)
         if found:
+            self.history.hear_again(found.pop("heard"), self.device)
             vars(state).update(found)
         self.history.cut_to(state.updates)
         while state.epoch < self.settings.epochs and not state.stopped:
             current().start(f"epoch {state.epoch + 1} of {self.settings.epochs}", len(self.train.tokens))
-            current().advance(min(state.batch * self.batch, len(self.train.tokens)))
+            current().advance(min(state.batch * self.settings.batch, len(self.train.tokens)))
             self._epoch()
             current().done()
             state.epoch, state.batch = state.epoch + 1, 0
@@ -92,10 +99,10 @@ class _Training:
 
     def _epoch(self) -> None:
         state, settings = self.state, self.settings
-        plan = list(batches(self.train.tokens.lengths, self.batch, settings.seed, state.epoch))
+        plan = list(batches(self.train.tokens.lengths, settings.batch, settings.seed, state.epoch))
         validate_at = {round(len(plan) * (i + 1) / settings.evaluations) for i in range(settings.evaluations)}
         for rows in plan[state.batch :]:
-            self._step(rows, last=state.batch + 1 == len(plan))
+            self._step(rows)
             current().advance(len(rows))
             if state.batch in validate_at:
                 self._validate()
@@ -104,24 +111,25 @@ class _Training:
             elif time.monotonic() - state._since > _CHECKPOINT_SECONDS:
                 self._checkpoint()
 
-    def _step(self, rows: Ints, *, last: bool) -> None:
+    def _step(self, rows: Ints) -> None:
+        """One update. The losses of all portions are added up before they are divided: portions may be unequal."""
         import torch
 
         state, settings = self.state, self.settings
-        random = np.random.default_rng([settings.seed, state.epoch, state.batch])
+        inputs = self.train.batch(rows, np.random.default_rng([settings.seed, state.epoch, state.batch]))
+        weight = self.train.weight(inputs)
         self.model.train()
-        with self.autocast():
-            loss, right, count = self.train.loss(self.model, self._to_device(self.train.batch(rows, random)))
-        (loss / settings.accumulate).backward()
-        self.history.hear(loss.detach(), right, count)
-        state.batch += 1
-        if state.batch % settings.accumulate == 0 or last:
-            for group in self.optimizer.param_groups:
-                group["lr"] = settings.learning_rate * slope(state.updates, self.total, settings.warmup)
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
-            self.optimizer.step()
-            self.optimizer.zero_grad(set_to_none=True)
-            state.updates += 1
+        for portion in _portions(inputs, settings.accumulate):
+            with self.autocast():
+                loss, right, count = self.train.loss(self.model, self._to_device(portion))
+            (loss / max(1, weight)).backward()
+            self.history.hear(loss, self.train.weight(portion), right, count)
+        for group in self.optimizer.param_groups:
+            group["lr"] = settings.learning_rate * slope(state.updates, settings.epochs * self.batches, settings.warmup)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        state.batch, state.updates = state.batch + 1, state.updates + 1
 
     def _validate(self) -> None:
         state = self.state
@@ -132,10 +140,16 @@ class _Training:
         self.history.write(epoch=round(seen, 4), update=state.updates, seconds=round(state.seconds, 1), **figures)
         if not figures or figures["valid_accuracy"] > state.best:
             state.best, state.best_at = figures.get("valid_accuracy", 0.0), state.evaluations
-            self.started.save(self.model, self.folder / "best")
+            self.started.save(self.model, self._best())
         elif self.settings.patience and state.evaluations - state.best_at >= self.settings.patience:
             state.stopped = True
         self._checkpoint()
+        for other in self.folder.glob("best-*"):  # only now: until the checkpoint was there, it was the best
+            if other != self._best():
+                shutil.rmtree(other)
+
+    def _best(self) -> Path:
+        return self.folder / f"best-{self.state.best_at}"
 
     def _evaluated(self) -> dict[str, float]:
         import torch
@@ -148,13 +162,18 @@ class _Training:
             with torch.inference_mode(), self.autocast():
                 fixed = np.random.default_rng([0, start_at])
                 loss, right, count = self.valid.loss(self.model, self._to_device(self.valid.batch(rows, fixed)))
-            sums += torch.stack([loss.double() * count, right.double(), count.double()]).cpu()
+            sums += torch.stack([loss, right, count]).to("cpu", torch.float64)
         loss_sum, right_sum, total = sums.tolist()
-        return {"valid_loss": loss_sum / max(1, total), "valid_accuracy": right_sum / max(1, total)}
+        if not total:
+            raise BadInput(
+                "there is nothing to be right about", field="valid", fix="give labelled rows, or longer texts"
+            )
+        return {"valid_loss": loss_sum / total, "valid_accuracy": right_sum / total}
 
     def _checkpoint(self) -> None:
         self.state.tick()
-        checkpoints.save(self.folder, self.model, self.optimizer, self.state.as_dict())
+        progress = {**self.state.as_dict(), "heard": self.history.heard()}
+        checkpoints.save(self.folder, self.model, self.optimizer, progress)
 
     def _to_device(self, inputs: dict[str, Any]) -> dict[str, Any]:
         import torch
@@ -168,12 +187,18 @@ class _Training:
 
     def _finish(self) -> dict[str, float]:
         """Move the best model to where it is looked for, the weights last: a folder that has them is done."""
-        best = self.folder / "best"
-        for file in sorted(best.iterdir(), key=lambda file: file.suffix == ".safetensors"):
+        for file in sorted(self._best().iterdir(), key=lambda file: file.suffix == ".safetensors"):
             file.replace(self.folder / file.name)
-        for left in (best, self.folder / checkpoints.FOLDER):
-            shutil.rmtree(left, ignore_errors=True)
+        shutil.rmtree(self._best())
+        checkpoints.forget(self.folder)
         return self.history.best()
+
+
+def _portions(inputs: dict[str, Any], count: int) -> Iterator[dict[str, Any]]:
+    """Cut a batch into so many parts of nearly the same size, or one a row where there are fewer."""
+    rows = len(inputs["input_ids"])
+    ends = np.linspace(0, rows, min(count, rows) + 1).round().astype(int)
+    return ({name: value[a:b] for name, value in inputs.items()} for a, b in pairwise(ends))
 
 
 def _optimizer(model: Any, settings: Settings, *, fused: bool) -> Any:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
+
+from ..errors import BadInput
 
 FILE = "log.jsonl"
 
@@ -15,21 +18,36 @@ class History:
     def __init__(self, folder: Path):
         self.path = folder / FILE
         self._heard: Any = None
+        self._weight = 0
 
-    def hear(self, loss: Any, right: Any, count: Any) -> None:
-        """Add a batch to the running figures, on its device: reading them each time would halt it."""
+    def hear(self, loss: Any, weight: int, right: Any, count: Any) -> None:
+        """Add a portion to the running figures, on its device: reading them each time would halt it."""
         import torch
 
-        one = torch.ones((), device=loss.device)
-        now = torch.stack([loss.float(), one, right.float(), count.float()])
-        self._heard = now if self._heard is None else self._heard + now
+        told = torch.stack([loss.detach(), right, count]).to(torch.float64)
+        self._heard = told if self._heard is None else self._heard + told
+        self._weight += weight
+
+    def heard(self) -> list[float]:
+        """The running figures, for a checkpoint."""
+        return [] if self._heard is None else [*self._heard.tolist(), self._weight]
+
+    def hear_again(self, told: list[float], device: str) -> None:
+        """Go on with the running figures of a checkpoint."""
+        import torch
+
+        if told:
+            self._heard, self._weight = torch.tensor(told[:3], dtype=torch.float64, device=device), int(told[3])
 
     def write(self, **figures: float) -> None:
         """Put down a line: the given figures, and the training loss and accuracy since the last."""
-        if self._heard is not None:
-            loss, batches, right, count = self._heard.tolist()
-            figures["train_loss"], figures["train_accuracy"] = loss / batches, right / max(1.0, count)
-            self._heard = None
+        if told := self.heard():
+            loss, right, count, weight = told
+            figures["train_loss"] = loss / weight
+            if count:  # of rows that a teacher alone speaks of, nobody knows what is right
+                figures["train_accuracy"] = right / count
+            self._heard, self._weight = None, 0
+        _refuse_nonsense(figures)
         with self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(figures) + "\n")
 
@@ -37,7 +55,8 @@ class History:
         """All that was put down."""
         if not self.path.is_file():
             return []
-        return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+        whole = self.path.read_text(encoding="utf-8").rpartition("\n")[0]  # a killed process may leave half a line
+        return [json.loads(line) for line in whole.splitlines()]
 
     def cut_to(self, update: int) -> None:
         """Forget lines of after a checkpoint: what they tell of is done again."""
@@ -48,3 +67,10 @@ class History:
         """The line of the model that was kept: the first best on validation, else the last."""
         lines = self.lines()
         return max(lines, key=lambda line: line.get("valid_accuracy", line["update"])) if lines else {}
+
+
+def _refuse_nonsense(figures: dict[str, float]) -> None:
+    for name, value in figures.items():
+        if not math.isfinite(value):
+            fix = "lower learning_rate, or set precision to fp32; then begin again in another folder"
+            raise BadInput(f"the model learns no more: {name} is {value}", field="learning_rate", fix=fix)

@@ -33,21 +33,23 @@ class PairLabels:
             inputs["taught"] = self.examples.taught[rows]
         return inputs
 
+    def weight(self, inputs: dict[str, Any]) -> int:
+        """How many losses a batch adds up: one a row that has a label or a teacher."""
+        return len(inputs["labels"]) if "taught" in inputs else int((inputs["labels"] != UNLABELLED).sum())
+
     def loss(self, model: Any, inputs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        """The loss of a batch, how many labels are right, and how many there were."""
+        """The losses of all rows added up, how many labels are right, and how many there were."""
         import torch
 
         labels, taught = inputs.pop("labels"), inputs.pop("taught", None)
         logits = model(**inputs).logits.float()
         known = labels != UNLABELLED
         hard = torch.nn.functional.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="none")
-        if taught is None:
-            loss = hard.sum() / known.sum().clamp(min=1)
-        else:
+        if taught is not None:
             soft = torch.nn.functional.cross_entropy(logits, taught, reduction="none")
             share = torch.where(known, self.taught, 1.0)  # a row without a label has the teacher's word alone
-            loss = (share * soft + (1 - share) * hard).mean()
-        return loss, ((logits.argmax(dim=1) == labels) & known).sum(), known.sum()
+            hard = share * soft + (1 - share) * hard
+        return hard.sum(), ((logits.argmax(dim=1) == labels) & known).sum(), known.sum()
 
 
 @dataclass(frozen=True)
@@ -77,14 +79,18 @@ class MaskedWords:
         inputs["input_ids"] = np.where(chosen, shown, ids)
         return inputs
 
+    def weight(self, inputs: dict[str, Any]) -> int:
+        """How many losses a batch adds up: one a token to be guessed."""
+        return int((inputs["labels"] != _IGNORED).sum())
+
     def loss(self, model: Any, inputs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        """The loss of a batch, how many tokens are guessed right, and how many were masked."""
+        """The losses of all masked tokens added up, how many are guessed right, and how many there were."""
         import torch
 
         labels = inputs.pop("labels")
         chosen = labels != _IGNORED
         logits, right = model(**inputs).logits[chosen].float(), labels[chosen]
-        loss = torch.nn.functional.cross_entropy(logits, right, reduction="sum") / max(1, len(right))
+        loss = torch.nn.functional.cross_entropy(logits, right, reduction="sum")
         return loss, (logits.argmax(dim=1) == right).sum(), chosen.sum()
 
 

@@ -51,7 +51,8 @@ class Settings:
         for name in ("epochs", "batch", "accumulate", "evaluations"):
             self._between(name, 1)
         self._between("max_length", 8)
-        self._between("patience", 0)
+        for name in ("patience", "seed"):
+            self._between(name, 0)
         for name in ("warmup", "taught"):
             self._between(name, 0, 1)
         self._between("masked", 0.01, 0.9)
@@ -93,6 +94,10 @@ class Settings:
 
 def _refuse_type(name: str, value: Any, default: Any, where: str) -> None:
     wanted = {int: (int,), float: (int, float), str: (str,), tuple: (list, tuple)}[type(default)]
-    if not isinstance(value, wanted) or isinstance(value, bool):
-        kind = {int: "a whole number", float: "a number", str: "a text", tuple: "a list"}[type(default)]
+    if not isinstance(value, wanted) or isinstance(value, bool) or not _texts(value):
+        kind = {int: "a whole number", float: "a number", str: "a text", tuple: "a list of texts"}[type(default)]
         raise BadInput(f"found {value!r}", where=where, field=name, fix=f"give {kind}")
+
+
+def _texts(value: Any) -> bool:
+    return not isinstance(value, (list, tuple)) or all(isinstance(part, str) for part in value)

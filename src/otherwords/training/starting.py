@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -9,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
-from ..inference.hf_folders import CLASSIFIER, MASKED_LM, find, load_start, load_tokenizer, quietly
+from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load_start, load_tokenizer, quietly
 from ..inference.tokenizing import pair_encoder, text_encoder
+from ..inference.torch_device import choose_device
 from .examples import Examples
 from .objectives import MaskedWords, PairLabels
 from .settings import Settings
+
+#: What encoders call the share of values that training drops out.
+_DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
 
 
 @dataclass(frozen=True)
@@ -56,29 +61,33 @@ def start(settings: Settings) -> Started:
         raise BadInput("has no fast tokenizer", where=folder.who, fix=fix)
     if settings.objective == "masked-lm" and tokenizer.mask_token_id is None:
         raise BadInput("its tokenizer has no mask token", where=folder.who, fix="start from a masked-LM's encoder")
-    device, autocast = _device(settings)
+    device, autocast = _device(settings, folder.who)
+    dropout = _dropout(settings, folder)
     if settings.objective == "masked-lm":
-        model, _ = load_start(folder, MASKED_LM, **_dropout(settings))
+        model, _ = load_start(folder, MASKED_LM, **dropout)
     else:
         names = dict(enumerate(settings.labels))
         labels = {"num_labels": len(names), "id2label": names, "label2id": {v: k for k, v in names.items()}}
-        model, _ = load_start(folder, CLASSIFIER, **labels, **_dropout(settings))
+        model, _ = load_start(folder, CLASSIFIER, **labels, **dropout)
     return Started(model, tokenizer, device, autocast)
 
 
-def _device(settings: Settings) -> tuple[str, Callable[[], Any]]:
+def _device(settings: Settings, who: str) -> tuple[str, Callable[[], Any]]:
     """Where to compute, and how precisely: by itself bf16 on a GPU, where it costs nothing, and fp32 elsewhere."""
     import torch
 
-    device = settings.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    exact = settings.precision == "fp32" or (settings.precision == "auto" and device == "cpu")
-    kind = device.partition(":")[0]
-    return device, lambda: nullcontext() if exact else torch.autocast(kind, dtype=torch.bfloat16)
+    place = choose_device(settings.device, who)
+    exact = settings.precision == "fp32" or (settings.precision == "auto" and place.type == "cpu")
+    return str(place), lambda: nullcontext() if exact else torch.autocast(place.type, dtype=torch.bfloat16)
 
 
-def _dropout(settings: Settings) -> dict[str, float]:
+def _dropout(settings: Settings, folder: Folder) -> dict[str, float]:
+    """The share that is dropped out, under the names that this encoder has for it."""
     if settings.dropout < 0:
         return {}
-    return {"hidden_dropout_prob": settings.dropout, "attention_probs_dropout_prob": settings.dropout}
+    config = json.loads((folder.path / "config.json").read_text(encoding="utf-8"))
+    names = [name for name in _DROPOUTS if name in config]
+    if not names:
+        fix = f"leave it out (known are {', '.join(_DROPOUTS)})"
+        raise BadInput("names no dropout in config.json", where=folder.who, field="dropout", fix=fix)
+    return dict.fromkeys(names, settings.dropout)
