@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import otherwords
 from otherwords.registry import KINDS, Bound
 
 Recipe = Callable[[Path], str]
@@ -139,9 +140,26 @@ def tiny_bert(folder: Path) -> str:
     return f"hf:{folder / 'tiny'}(device=cpu)"
 
 
-def _module(name: str) -> ModuleType:
+def tiny_masked_lm(folder: Path) -> str:
+    """The tiny classifier's words, and a graph that knows the mask by its place alone."""
+    pytest.importorskip("onnx")
+    return f"onnx:{_module('tiny_graph', 'masked_lms').save(folder / 'tiny')}"
+
+
+def embedded(name: str) -> Recipe:
+    """A model that comes with the package."""
+
+    def make(folder: Path) -> str:
+        if not (Path(otherwords.__file__).parent / "assets" / name / "model.onnx").is_file():
+            pytest.skip(f"assets/{name} is not there yet")
+        return name
+
+    return make
+
+
+def _module(name: str, part: str = "models") -> ModuleType:
     """A module of tests/models, for the builder of its tiny model."""
-    path = Path(__file__).parents[1] / "models" / f"{name}.py"
+    path = Path(__file__).parents[1] / part / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"contracts_{name}", path)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]
@@ -228,6 +246,11 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "python.v1": file("python mine.py", CALLABLE, "{}:{}:short"),
         "onnx.v1": tiny_onnx,
         "hf.v1": tiny_bert,
+        "nli-small.v1": embedded("nli-small"),
+    },
+    "masked_lms": {
+        "onnx.v1": tiny_masked_lm,
+        "mlm-small.v1": embedded("mlm-small"),
     },
     "metrics": {
         **{f"{name}.v1": plain(name) for name in METRICS},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import warnings
 from functools import cache
 
 import numpy as np
@@ -92,35 +91,36 @@ def test_made_again_it_answers_the_same(model, spec):
     assert again(batch(sample())).pred.tolist() == model(batch(sample())).pred.tolist()
 
 
-def test_its_batch_size_changes_nothing(model, spec):
-    head, mark, options = spec.rpartition("(")
-    smaller = f"{head}(batch_size=3, {options}" if mark else f"{spec}(batch_size=3)"
-    other = load(smaller, NLI)
-    assert other.signature == model.signature
-    assert other.model.batch_size == 3
+def test_how_many_it_is_given_at_a_time_changes_nothing(model):
     with Cache() as one, Cache() as two:
         texts = batch(sample()).columns
-        assert [a.pred for a in ask(texts, model, one)] == [a.pred for a in ask(texts, other, two)]
+        assert [a.pred for a in ask(texts, model, one)] == [a.pred for a in ask(texts, model, two, batch_size=3)]
 
 
 @pytest.mark.parametrize("number", range(len(HARD)))
-def test_every_text_is_answered_or_refused_aloud(model, spec, number):
-    """A cut text is warned of; a text that cannot be read is an error of ours; nothing is dropped or guessed."""
-    long = len(HARD[number][0].split()) > 1_000
-    model = load(spec, NLI) if long else model  # a model tells of cuts once
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            answers = model(batch([HARD[number], *sample()[:2]]))
-        except OtherwordsError:
-            return
+def test_every_text_is_answered_or_refused_aloud(model, number):
+    """A cut text is flagged; a text that cannot be read is an error of ours; nothing is dropped or guessed."""
+    try:
+        answers = model(batch([HARD[number], *sample()[:2]]))
+    except OtherwordsError:
+        return
     assert len(answers) == 3
     assert answers.p is None or np.isfinite(answers.p).all()
-    for warning in said:
-        assert issubclass(warning.category, UserWarning)
-        assert "cut" in str(warning.message)
-    if model.model.labels and long:
-        assert said, "5,000 words do not fit, and it did not say so"
+    if model.model.max_length:
+        assert answers.cut is not None, "it has a limit, and does not say what it cut"
+        assert answers.cut[1:].tolist() == [False, False]
+        long = max(len(text.split()) for text in HARD[number]) > 1_000
+        assert answers.cut[0] or not long, "5,000 words do not fit, and it did not say so"
+    else:
+        assert answers.cut is None
+
+
+def test_what_was_cut_is_known_again_from_the_cache(model):
+    texts = batch([HARD[2], *sample()[:2]]).columns
+    with Cache() as cache:
+        first = ask(texts, model, cache)
+        assert [answer.cut for answer in ask(texts, model, cache)] == [answer.cut for answer in first]
+        assert [answer.cut for answer in first] == ([True, False, False] if model.model.max_length else [None] * 3)
 
 
 def test_what_it_was_asked_it_is_not_asked_again(model):

@@ -102,7 +102,7 @@ def test_a_long_text_is_read_around_its_mask_and_flagged(bert, folder):
     found = model.fill(items, top=5)
     assert found.cut.all()
     assert found.one_token.all()
-    tokens = KNOWN + ["."]
+    tokens = [*KNOWN, "."]
     for row, (first, mask) in enumerate([(0, 1), (2, 7), (4, 12)]):
         text = " ".join([*tokens[first:mask], tokens[mask], *tokens[mask + 1 : first + 10]])
         start = len(" ".join(tokens[first:mask])) + (mask > first)
