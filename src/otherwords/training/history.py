@@ -1,4 +1,4 @@
-"""The log of a training: a line of JSON per validation."""
+"""The log of a training: a line of JSON per validation, and a picture of all of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
+from ..storage.files import write_text
+from .curves import draw
 
-FILE = "log.jsonl"
+FILE, PLOT = "log.jsonl", "log.svg"
 
 
 class History:
@@ -50,6 +52,7 @@ class History:
         _refuse_nonsense(figures)
         with self.path.open("a", encoding="utf-8") as log:
             log.write(json.dumps(figures) + "\n")
+        write_text(self.path.with_name(PLOT), draw(self.lines()))
 
     def lines(self) -> list[dict[str, float]]:
         """All that was put down."""
