@@ -43,6 +43,36 @@ def test_any_answer_comes_back(rows):
         assert len(cache.get(list(answers))) == len(answers)
 
 
+@pytest.mark.parametrize("cut", [None, False, True])
+def test_whether_a_text_was_cut_comes_back(cut):
+    with Cache() as cache:
+        cache.put(1, {A: Cached(1, None, cut)})
+        assert cache.get([A])[A].cut is cut
+
+
+#: What version 0.1 made.
+OLD = """
+create table models (id integer primary key, key text unique, signature text, task text);
+create table answers (key blob primary key, model integer, pred integer, p blob, at integer) without rowid;
+insert into models values (1, 'k', 'm', 't');
+"""
+
+
+def test_a_file_of_an_earlier_version_goes_on_working(path):
+    path.parent.mkdir()
+    old = sqlite3.connect(path)
+    old.executescript(OLD)
+    old.execute("insert into answers values (?, 1, 2, null, 1700000000)", (A,))
+    old.commit()
+    old.close()
+    for _ in "ab":  # changed once, then as it is
+        with Cache(path) as cache:
+            assert cache.get([A]) == {A: Cached(2, None, None)}
+            cache.put(1, {B: Cached(0, (0.5, 0.5), True)})
+            assert cache.get([B])[B].cut is True
+            assert cache.info()[0]["answers"] == 2
+
+
 def test_more_keys_than_one_question_may_hold():
     keys = [key(b"m", [str(number)]) for number in range(40_000)]
     with Cache() as cache:

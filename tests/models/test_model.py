@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.models.answering import ask, load, split_name
+from otherwords.models.answering import answer_table, ask, load, split_name
 from otherwords.models.cache import Cache
-from otherwords.models.model import Answerer, Model, as_model
+from otherwords.models.model import Answerer, Model, Reply, as_model
 from otherwords.problem import TASKS, Batch, Task
 
 NLI, RTE = TASKS["nli"], TASKS["rte"]
@@ -171,6 +171,54 @@ def test_a_bare_function_is_a_model():
     model = as_model(len)
     assert (model(batch()), model.labels, model.batch_invariant) == (2, (), True)
     assert as_model(model) is model
+
+
+# What was cut.
+
+
+@pytest.mark.parametrize("answers", [THREE, ["neutral", "entailment"]])
+def test_a_reply_says_what_was_cut(answers):
+    found = answerer(Reply(answers, np.array([False, True])))(batch())
+    assert found.cut.tolist() == [False, True]
+    assert found.pred.tolist() == answerer(answers)(batch()).pred.tolist()
+    assert answerer(answers)(batch()).cut is None
+
+
+def test_a_reply_is_checked_like_any_answer():
+    with pytest.raises(WrongAnswer, match=r"mine returned 1 answers for 2 problems"):
+        answerer(Reply(THREE, np.array([True])))(batch())
+    with pytest.raises(WrongAnswer, match=r"mine returned nothing"):
+        answerer(Reply(None, np.array([True, False])))(batch())
+
+
+def cutting(seen: list[int], limit: int = 4) -> Answerer:
+    """Reads no more than four letters of a premise."""
+
+    def answer(given):
+        seen.append(len(given))
+        return Reply(["neutral"] * len(given), np.array([len(text) > limit for text in given["premise"]]))
+
+    return answerer(answer, max_length=limit)
+
+
+def test_answers_of_before_cuts_were_noted_are_asked_for_again():
+    seen: list[int] = []
+    texts = {"premise": ["aaaaaa", "a"], "hypothesis": ["x", "x"]}
+    with Cache() as cache:
+        silent = answerer(["neutral", "neutral"])
+        assert [answer.cut for answer in ask(texts, silent, cache)] == [None, None]
+        assert [answer.cut for answer in ask(texts, cutting(seen), cache)] == [True, False]
+        assert [answer.cut for answer in ask(texts, cutting(seen), cache)] == [True, False]
+    assert seen == [2]
+
+
+def test_cuts_that_came_along_are_another_models():
+    rows = {"id": ["p"], "of": [None], "label": ["neutral"], "premise": ["aaaaaa"], "hypothesis": ["x"]}
+    frame = pl.DataFrame({**rows, "truncated": [False]}, schema_overrides={"of": pl.String})
+    with Cache() as cache:
+        model = cutting([])
+        table = answer_table(frame, model, ask({"premise": ["aaaaaa"], "hypothesis": ["x"]}, model, cache))
+    assert table.select("truncated", "input_truncated").row(0) == (True, False)
 
 
 # Asking.

@@ -231,6 +231,35 @@ def test_cuts_are_told_once_for_a_whole_table_and_again_from_the_cache(tiny, tmp
         assert answers["truncated"].to_list() == [True, False, False, True, False, True]
 
 
+def test_a_run_of_many_shards_tells_of_cuts_once_and_so_does_its_manifest(tiny, tmp_path):
+    """The bundled problems in shards of twenty rows; asked again, the parts tell the same."""
+    spec = f"small=onnx:{tiny}(max_length=10)"
+    study = {"data": ["everyday"], "vary": ["recorded"], "models": [spec], "canary": False, "cache": None, "shard": 20}
+    texts = []
+    for _ in "ab":
+        with pytest.warns(UserWarning, match="^small: .* problems have more than 10 tokens and were cut") as told:
+            made = ow.run(study, out=tmp_path / "run")
+        texts += [str(one.message) for one in told if "tokens" in str(one.message)]
+    assert len(texts) == 2
+    assert texts[0] == texts[1]
+    assert made.manifest["warnings"].count(texts[0]) == 1
+    answers = pl.concat(map(pl.read_parquet, (tmp_path / "run" / "answers").rglob("*.parquet")), how="diagonal_relaxed")
+    assert texts[0].startswith(f"small: {answers['truncated'].sum():,} of {len(answers):,} problems")
+
+
+def test_a_file_of_answers_tells_of_cuts_once(tiny, tmp_path):
+    from otherwords.datasets.source import Source
+    from otherwords.pipes import answer_files
+
+    out = tmp_path / "answers.jsonl"
+    with pytest.warns(UserWarning, match="problems have more than 10 tokens and were cut") as told:
+        answer_files(
+            Source(["everyday"]), str(out), [f"onnx:{tiny}(max_length=10)"], canary=False, cache=None, shard=20
+        )
+    assert len(told) == 1
+    assert "truncated" in out.read_text()
+
+
 def test_a_table_without_cuts_says_nothing_of_them(tiny):
     answers = ow.answer(suite(("a dog", "it rains")), f"onnx:{tiny}", cache=None, canary=False)
     assert "truncated" not in answers.columns

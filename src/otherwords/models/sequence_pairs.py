@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..inference.tokenizing import clean
 from ..problem import Batch, Task
 from .model import Floats
 
@@ -27,7 +28,7 @@ def pairs(batch: Batch) -> list[tuple[str, str]]:
     second = batch.task.fields[-1] if len(batch.task.fields) == 2 else batch.task.targets[-1]
     before = [batch[name] for name in batch.task.fields if name != second]
     firsts = (" ".join(text for text in texts if text) for texts in zip(*before, strict=True))
-    return [(_clean(a), _clean(b)) for a, b in zip(firsts, batch[second], strict=True)]
+    return [(clean(a), clean(b)) for a, b in zip(firsts, batch[second], strict=True)]
 
 
 def refuse_other_tasks(task: Task) -> None:
@@ -92,8 +93,3 @@ def refuse_sizes(who: str, max_length: int, tokens: int = 1) -> None:
     for name, value, least in (("max_length", max_length, SHORTEST), ("tokens", tokens, 1)):
         if value < least:
             raise BadInput(f"found {value}", where=who, field=name, fix=f"give {least} or more")
-
-
-def _clean(text: str) -> str:
-    """Replace lone surrogates, which JSON allows and tokenizers refuse, by a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
