@@ -189,7 +189,8 @@ class _Training:
         """Move the best model to where it is looked for, the weights last: a folder that has them is done."""
         for file in sorted(self._best().iterdir(), key=lambda file: file.suffix == ".safetensors"):
             file.replace(self.folder / file.name)
-        shutil.rmtree(self._best())
+        for left in self.folder.glob("best-*"):
+            shutil.rmtree(left)
         checkpoints.forget(self.folder)
         return self.history.best()
 
