@@ -114,12 +114,13 @@ def tiny_onnx(folder: Path) -> str:
     return f"onnx:{_module('test_onnx').save(folder / 'tiny')}"
 
 
-def tiny_bert(folder: Path) -> str:
+def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     """A BERT of two layers with the words of the sample, saved as people save theirs."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    names |= {"mask_token": "[MASK]"} if head == "MaskedLM" else {}
     words = [*names.values(), *TINY]
     torch.manual_seed(5)
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
@@ -128,7 +129,7 @@ def tiny_bert(folder: Path) -> str:
         vocab_size=len(words), max_position_embeddings=512, id2label=labels, initializer_range=0.5, **sizes
     )
     transformers.utils.logging.disable_progress_bar()
-    transformers.BertForSequenceClassification(config).eval().save_pretrained(folder / "tiny")
+    getattr(transformers, f"BertFor{head}")(config).eval().save_pretrained(folder / "tiny")
     transformers.utils.logging.enable_progress_bar()
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -250,6 +251,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     },
     "masked_lms": {
         "onnx.v1": tiny_masked_lm,
+        "hf.v1": lambda folder: tiny_bert(folder, "MaskedLM"),
         "mlm-small.v1": embedded("mlm-small"),
     },
     "metrics": {

@@ -1,8 +1,7 @@
-"""What sequence-pair classifiers share: texts from a problem, label names, probabilities, word of cuts."""
+"""What sequence-pair classifiers share: texts from a problem, label names, probabilities, sizes."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,24 +67,6 @@ def probabilities(logits: Any, labels: tuple[str, ...], where: str) -> Floats:
         )
     powers = np.exp(raw - raw.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-class Truncation:
-    """Say once per model, with the first batch concerned, that texts were cut."""
-
-    def __init__(self, who: str, max_length: int):
-        self._who, self._max_length, self._said = who, max_length, False
-
-    def note(self, cut: int, count: int) -> None:
-        """Warn if any were cut and no warning was given before."""
-        if not cut or self._said:
-            return
-        self._said = True
-        message = (
-            f"{self._who}: {cut} of {count} pairs in a batch have more than {self._max_length} tokens and "
-            "were cut, the longer text first (later batches are not counted); the option max_length changes that"
-        )
-        warnings.warn(message, UserWarning, stacklevel=2)
 
 
 def refuse_sizes(who: str, max_length: int, tokens: int = 1) -> None:
