@@ -232,7 +232,7 @@ def _end_to_end(
         if GPU:
             torch.cuda.reset_peak_memory_stats()
         start = time.perf_counter()
-        parts = [model(_batch(texts[first : first + size])) for first in range(0, len(texts), size)]
+        parts = [model(_batch(texts[first : first + size])).answers for first in range(0, len(texts), size)]
         wall = time.perf_counter() - start
     answers = np.concatenate(parts)
     if not reference:
@@ -338,7 +338,7 @@ def _full(folder: str, texts: list[tuple[str, str]], reference: list[Any]) -> di
     torch_device.out_of_memory = count
     try:
         with _busy() as busy:
-            answers = huggingface.hf(folder, tokens=4_000_000)(_batch(texts))
+            answers = huggingface.hf(folder, tokens=4_000_000)(_batch(texts)).answers
     finally:
         torch_device.out_of_memory = real
         if GPU:
@@ -351,7 +351,7 @@ def _full(folder: str, texts: list[tuple[str, str]], reference: list[Any]) -> di
 def _precision(folder: str, given: list[dict[str, str]]) -> dict[str, Any]:
     texts = [(row["premise"] or "", row["hypothesis"] or "") for row in given]
     found = {name: huggingface.hf(folder, dtype=name) for name in ("float32", "bfloat16", "float16")}
-    p = {name: model(_batch(texts)) for name, model in found.items()}
+    p = {name: model(_batch(texts)).answers for name, model in found.items()}
     labels = [found["float32"].labels[best] for best in p["float32"].argmax(axis=1)]
     gold = [row.get("label") for row in given]
     right = [mine == theirs for mine, theirs in zip(labels, gold, strict=True) if theirs in found["float32"].labels]
@@ -364,8 +364,9 @@ def _precision(folder: str, given: list[dict[str, str]]) -> dict[str, Any]:
 
 
 def _masked_lm(shape: dict[str, int], given: list[dict[str, str]], tokenizer_file: str) -> dict[str, float]:
-    from otherwords.masked_lms.huggingface import hf
     from transformers import RobertaConfig, RobertaForMaskedLM
+
+    from otherwords.masked_lms.huggingface import hf
 
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = _tokenizer(given, tokenizer_file)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import BadInput
+from ..errors import BadInput, WrongAnswer
 from .tokens import Rows
 
 if TYPE_CHECKING:
@@ -120,11 +120,45 @@ def compile_layers(model: Any) -> None:
         layer.compile(dynamic=True)
 
 
-def positions(model: Any) -> int:
-    """How many tokens a model has places for; 0 where there is no such limit, or none that we can see.
+def budget(device: torch.device) -> int:
+    """How many tokens make a batch where the user does not say."""
+    return 32_768 if device.type == "cuda" else 4096
 
-    Beyond it, a GPU fails for good: the process cannot use it again.
+
+def refuse_budget(who: str, tokens: int) -> None:
+    """Raise where a budget of tokens cannot work."""
+    if tokens < 0:
+        raise BadInput(f"found {tokens}", where=who, field="tokens", fix="give 1 or more, or 0 to leave it open")
+
+
+def may_be_filled_up(tokenizer: Any) -> bool:
+    """Whether rows may be filled up behind their end: not where a model looks there (XLNet), or at all (FNet)."""
+    return tokenizer.padding_side == "right" and "attention_mask" in tokenizer.model_input_names
+
+
+def careful(start: Callable[[Rows], Any], model: Any, who: str, max_length: int) -> Callable[[Rows], Any]:
+    """Look at a batch before it is started; where it fails, say what may help.
+
+    On a GPU, a place or a token that a model has no row for is an error after which the process cannot use it again.
     """
+    room, words = positions(model), model.get_input_embeddings().num_embeddings
+
+    def checked(rows: Rows) -> Any:
+        try:
+            if 0 < room < rows.ids.shape[1]:
+                raise IndexError(f"{rows.ids.shape[1]} tokens, but it has {room} positions")
+            if rows.ids.max() >= words:
+                raise IndexError(f"the tokenizer gave the number {rows.ids.max()}, but it knows {words} tokens")
+            return start(rows)
+        except (IndexError, RuntimeError, ValueError) as error:
+            hint = f"a smaller max_length (now {max_length}) may work"
+            raise WrongAnswer(f"{who} failed on a batch of {len(rows)} rows: {error}; {hint}") from error
+
+    return checked
+
+
+def positions(model: Any) -> int:
+    """How many tokens a model has places for; 0 where there is no such limit, or none that we can see."""
     import torch
 
     for name, module in model.named_modules():

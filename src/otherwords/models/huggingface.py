@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import BadInput, WrongAnswer
 from ..inference.hf_folders import find, load, load_tokenizer
 from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import Pairs, clean_pair, pair_encoder
-from ..inference.tokens import Rows, Tokens
-from ..inference.torch_device import TorchDevice, choose_device, choose_dtype, compile_layers, positions
+from ..inference.tokens import Tokens
+from ..inference.torch_device import (
+    TorchDevice,
+    budget,
+    careful,
+    choose_device,
+    choose_dtype,
+    compile_layers,
+    may_be_filled_up,
+    refuse_budget,
+)
 from ..problem import Batch
 from ..registry import models
-from .model import Floats, Model
-from .sequence_pairs import Truncation, label_names, pairs, probabilities, refuse_sizes
+from .model import Model, Reply
+from .sequence_pairs import label_names, pairs, probabilities, refuse_sizes
 
-if TYPE_CHECKING:
-    import torch
-
-#: How many tokens make a batch where the user does not say, and how many pairs are asked for at a time.
-TOKENS = {"cuda": 32_768, "cpu": 1024}
+#: How many pairs are asked at a time: a second's worth, so that the device seldom waits for a beginning or an end.
 PAIRS = {"cuda": 32_768, "cpu": 512}
 
 
@@ -45,9 +49,8 @@ def hf(
     tag or commit on the hub. Code that comes with a model is never run.
     """
     folder = find(name, revision)
-    refuse_sizes(folder.who, max_length, 1)
-    if tokens < 0:
-        raise BadInput(f"found {tokens}", where=folder.who, field="tokens", fix="give 1 or more, or 0 to leave it open")
+    refuse_sizes(folder.who, max_length)
+    refuse_budget(folder.who, tokens)
     tokenizer, classifier = load_tokenizer(folder), load(folder)
     labels = label_names(classifier.config.id2label, f"{folder.who}: config.json")
     place = choose_device(device, folder.who)
@@ -55,50 +58,30 @@ def hf(
     classifier = classifier.to(device=place, dtype=arithmetic).eval()
     if compile:
         compile_layers(classifier)
-    kind = "cuda" if place.type == "cuda" else "cpu"
-    runner = TorchDevice(place, _forward(classifier))
+    runner = TorchDevice(place, lambda **inputs: (classifier(**inputs).logits.float(),))
     scheduler = Scheduler(
         encode=_encoder(tokenizer, max_length),
-        start=_careful(runner.start, classifier, folder.who, max_length),
+        start=careful(runner.start, classifier, folder.who, max_length),
         wait=runner.wait,
-        budget=tokens or TOKENS[kind],
-        # Some models look at the end of a row (XLNet), or at all of it (FNet); what is never filled up fits all.
-        exact=kind == "cpu" or tokenizer.padding_side == "left",
+        budget=tokens or budget(place),
+        exact=not may_be_filled_up(tokenizer),
         pad=tokenizer.pad_token_id or 0,
     )
-    truncation = Truncation(folder.who, max_length)
 
-    def answer(batch: Batch) -> Floats:
+    def answer(batch: Batch) -> Reply:
         (logits,), cut = scheduler(pairs(batch))
-        truncation.note(int(cut.sum()), len(cut))
-        return probabilities(logits, labels, folder.who)
+        return Reply(probabilities(logits, labels, folder.who), cut)
 
     identity = f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}{':compiled' if compile else ''}"
     # The choice of kernels differs with the batch, and with it the last bits.
-    return Model(answer, labels, identity, batch_invariant=False, batch_size=PAIRS[kind])
-
-
-def _forward(classifier: Any) -> Callable[..., tuple[torch.Tensor, ...]]:
-    return lambda **inputs: (classifier(**inputs).logits.float(),)
-
-
-def _careful(start: Callable[[Rows], Any], classifier: Any, who: str, max_length: int) -> Callable[[Rows], Any]:
-    """Look at a batch before it is started; where it fails, say what may help."""
-    room, words = positions(classifier), classifier.get_input_embeddings().num_embeddings
-
-    def checked(rows: Rows) -> Any:
-        try:
-            # On a GPU, either of these would end in an error after which the process cannot use it again.
-            if 0 < room < rows.ids.shape[1]:
-                raise IndexError(f"{rows.ids.shape[1]} tokens, but it has {room} positions")
-            if rows.ids.max() >= words:
-                raise IndexError(f"the tokenizer gave the number {rows.ids.max()}, but it knows {words} tokens")
-            return start(rows)
-        except (IndexError, RuntimeError, ValueError) as error:
-            hint = f"a smaller max_length (now {max_length}) may work"
-            raise WrongAnswer(f"{who} failed on a batch of {len(rows)} pairs: {error}; {hint}") from error
-
-    return checked
+    return Model(
+        answer,
+        labels,
+        identity,
+        batch_invariant=False,
+        batch_size=PAIRS.get(place.type, PAIRS["cpu"]),
+        max_length=max_length,
+    )
 
 
 def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:

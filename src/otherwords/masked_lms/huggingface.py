@@ -1,0 +1,105 @@
+"""Masked-LMs of the Hugging Face ecosystem, by hub name or local folder, with torch."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadInput
+from ..inference.hf_folders import MASKED_LM, Folder, find, load, load_tokenizer
+from ..inference.scheduling import Scheduler
+from ..inference.torch_device import (
+    TorchDevice,
+    budget,
+    careful,
+    choose_device,
+    choose_dtype,
+    may_be_filled_up,
+    refuse_budget,
+)
+from ..registry import masked_lms
+from .filling import Encode, MaskedLM
+
+if TYPE_CHECKING:
+    import torch
+
+
+# The arithmetic is in the identity: `auto` leaves it to the device.
+@masked_lms("hf.v1", unsigned=("name", "device", "dtype", "tokens", "revision"))
+def hf(
+    name: str, max_length: int = 256, device: str = "auto", dtype: str = "auto", tokens: int = 0, revision: str = ""
+) -> MaskedLM:
+    """Fill masks with a masked-LM of the Hugging Face hub, or of a local folder (safetensors only).
+
+    Of texts of more than `max_length` tokens, those around the mask are read. `device` is auto (cuda where there is
+    one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch holds
+    up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the hub. Code that comes
+    with a model is never run.
+    """
+    folder = find(name, revision)
+    refuse_budget(folder.who, tokens)
+    if max_length < 8:
+        raise BadInput(f"found {max_length}", where=folder.who, field="max_length", fix="give 8 or more")
+    tokenizer, model = _tokenizer(folder), load(folder, MASKED_LM)
+    place = choose_device(device, folder.who)
+    arithmetic = choose_dtype(dtype, place, folder.who)
+    model = model.to(device=place, dtype=arithmetic).eval()
+    plan = {
+        "budget": tokens or budget(place),
+        "exact": not may_be_filled_up(tokenizer),
+        "pad": tokenizer.pad_token_id or 0,
+    }
+    return MaskedLM(
+        tokenizer.backend_tokenizer,
+        partial(_scheduler, model, place, folder.who, max_length, plan),
+        max_length,
+        types="token_type_ids" in tokenizer.model_input_names,
+        mask=str(tokenizer.mask_token or ""),
+        size=int(model.config.vocab_size),
+        identity=f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}",
+        batch_invariant=False,  # the choice of kernels differs with the batch, and with it the last bits
+    )
+
+
+def _tokenizer(folder: Folder) -> Any:
+    tokenizer = load_tokenizer(folder)
+    if not tokenizer.is_fast:
+        fix = "save one with AutoTokenizer.from_pretrained(SOURCE, use_fast=True).save_pretrained(FOLDER)"
+        raise BadInput("its tokenizer is not one of the `tokenizers` library", where=folder.who, fix=fix)
+    return tokenizer
+
+
+def _scheduler(
+    model: Any, place: torch.device, who: str, max_length: int, plan: dict[str, Any], encode: Encode, top: int
+) -> Scheduler:
+    def forward(at: torch.Tensor, own: torch.Tensor, **inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        logp = logits_at(model, at, **inputs).float().log_softmax(dim=-1)
+        best = logp.topk(top, dim=-1)
+        mine = logp.gather(1, own.clamp(min=0)[:, None])  # where no one token stood, any will do
+        return best.indices, best.values, mine[:, 0]
+
+    runner = TorchDevice(place, forward)
+    return Scheduler(encode, careful(runner.start, model, who, max_length), runner.wait, **plan)
+
+
+def logits_at(model: Any, at: torch.Tensor, **inputs: torch.Tensor) -> torch.Tensor:
+    """The logits of one place in each row: the head, which costs as much as several layers, is computed only there.
+
+    Whatever its head is made of, a masked-LM hands it the states that come out of its encoder. So these are thinned
+    out to the places asked about on their way. What does not go that way computes all, and is thinned out after.
+    """
+    import torch
+
+    rows = torch.arange(len(at), device=at.device)
+
+    def thin_out(encoder: Any, given: Any, states: Any) -> Any:
+        states["last_hidden_state"] = states["last_hidden_state"][rows, at][:, None]
+        return states
+
+    hook = model.base_model.register_forward_hook(thin_out) if model.base_model is not model else None
+    try:
+        logits = model(**inputs).logits
+    finally:
+        if hook is not None:
+            hook.remove()
+    return logits[:, 0] if hook is not None else logits[rows, at]
