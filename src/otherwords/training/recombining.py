@@ -23,8 +23,8 @@ from .apart import squeezed
 _ALIKE, _HYPOTHESES, _TURNED = 0.6, 0.3, 0.05
 #: How many of the nearest sentences a partner is drawn from.
 _NEAREST = 40
-#: A word in more of the texts than this says nothing of what a text is about, and costs the most.
-_COMMON = 0.1
+#: A word in more of the texts than this share, and than so many, says little of what a text is about, and costs most.
+_COMMON, _FEW = 0.1, 20
 _PORTION = 1024
 
 Pair = tuple[str, str]
@@ -39,7 +39,7 @@ def recombine(rows: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     """
     firsts, seconds = ({squeezed(row[side]): row[side] for row in rows} for side in (0, 1))
     made = _Made(rows)
-    most = (len(firsts) * len(seconds) - len(made.met) - len(firsts.keys() & seconds)) // 2
+    most = max(0, len(firsts) * len(seconds) - len(made.met) - len(firsts.keys() & seconds)) // 2
     if count > most:  # drawing the last ones at random would not end
         raise BadInput(f"found {count}", field="recombine", fix=f"these sentences allow for {most} at most")
     random = np.random.default_rng([seed, 7])
@@ -93,7 +93,8 @@ def _tf_idf(texts: Sequence[str], cut: int) -> tuple[Any, Any]:
 
     counts = [Counter(re.findall(r"\w+", text.casefold())) for text in texts]
     spread = Counter(chain.from_iterable(counts))
-    words = {word: i for i, word in enumerate(word for word in spread if spread[word] <= max(1, _COMMON * len(texts)))}
+    most = max(_FEW, _COMMON * len(texts))
+    words = {word: i for i, word in enumerate(word for word in spread if spread[word] <= most)}
     cells = [(i, words[word], n) for i, row in enumerate(counts) for word, n in row.items() if word in words]
     at, column, times = (np.array(part) for part in zip(*cells, strict=True)) if cells else np.zeros((3, 0), np.int64)
     weight = times * np.log1p(len(texts) / np.array([spread[word] for word in words] or [1]))[column]
