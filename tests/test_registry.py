@@ -325,7 +325,7 @@ def test_shown_options_and_summary(things):
 
 
 def test_kinds():
-    assert list(KINDS) == ["datasets", "generators", "checks", "models", "metrics"]
+    assert list(KINDS) == ["datasets", "generators", "checks", "masked_lms", "models", "metrics"]
     assert all(list(registry) for registry in KINDS.values())
 
 

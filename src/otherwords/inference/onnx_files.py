@@ -67,7 +67,7 @@ class Graph:
             given = {
                 name: one if name in SHARED or one is None else np.repeat(one, 2, 0) for name, one in given.items()
             }
-        feeds = {name: np.asarray(given[name], kind) for name, kind in self.inputs.items()}
+        feeds: dict[str, Any] = {name: np.asarray(given[name], kind) for name, kind in self.inputs.items()}
         try:
             found = self.session.run(outputs, feeds)
         except Exception as error:  # onnxruntime's exceptions have no common root of their own

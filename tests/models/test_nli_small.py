@@ -1,0 +1,70 @@
+"""The embedded classifier: right where anybody would be, the same in any company, and missed aloud."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import otherwords as ow
+from otherwords.errors import BadInput
+from otherwords.models import nli_small
+from otherwords.models.answering import load, sing
+from otherwords.models.cache import Cache
+from otherwords.problem import TASKS, Batch
+
+NLI = TASKS["nli"]
+needs_the_asset = pytest.mark.skipif(
+    not (nli_small.FOLDER / "model.onnx").is_file(), reason="assets/nli-small is not there yet"
+)
+
+
+def everyday() -> tuple[Batch, list[str]]:
+    frame = ow.load("everyday(split=all)")
+    return Batch(NLI, {name: frame[name].to_list() for name in NLI.fields}), frame["label"].to_list()
+
+
+@needs_the_asset
+def test_it_is_right_more_often_than_not_on_the_bundled_problems():
+    """Chance is a third; people wrote these problems, and not for it."""
+    batch, gold = everyday()
+    answers = load("nli-small", NLI)(batch)
+    right = np.mean([NLI.labels[pred] == label for pred, label in zip(answers.pred, gold, strict=True)])
+    assert right > 0.6
+    assert not answers.cut.any()
+
+
+@needs_the_asset
+def test_its_labels_are_in_order():
+    with Cache() as cache:
+        sing(load("nli-small", NLI), cache)  # warns or raises where they are not
+
+
+@needs_the_asset
+@pytest.mark.parametrize("options", ["", "(tokens=40)", "(threads=1)"])
+def test_company_order_and_budget_change_no_bit(options):
+    batch, _ = everyday()
+    whole = load("nli-small", NLI)(batch)
+    order = random.Random(1).sample(range(len(batch)), 60)
+    model = load(f"nli-small{options}", NLI)
+    for rows in (order, order[:1]):
+        some = model(Batch(NLI, {name: [batch[name][row] for row in rows] for name in NLI.fields}))
+        assert some.p.tobytes() == whole.p[rows].tobytes()
+    assert model.model.batch_invariant
+    assert model.signature == load("nli-small", NLI).signature
+
+
+@needs_the_asset
+def test_it_needs_neither_torch_nor_transformers():
+    code = "import sys; from otherwords.registry import models; models.make('nli-small'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "transformers"} & set(done.stdout.split())
+
+
+def test_an_installation_without_it_says_what_would_work(monkeypatch, tmp_path):
+    monkeypatch.setattr(nli_small, "FOLDER", tmp_path)
+    with pytest.raises(BadInput, match=r"nli-small: the embedded model is not in this installation; .*onnx:FOLDER"):
+        load("nli-small", NLI)
