@@ -112,7 +112,8 @@ def _origin(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse_other(folder: Path, origin: dict[str, Any]) -> None:
     path = folder / DATA / ORIGIN
     there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    there |= {name: value for name, value in prepared_settings(folder).as_dict().items() if name in origin}
+    settings = prepared_settings(folder).as_dict()  # the labels there are the task's, in a recipe what the data's mean
+    there |= {name: value for name, value in settings.items() if name in origin and name != "labels"}
     differing = [name for name in origin if there.get(name) != origin[name]]
     if differing:
         told = "; ".join(f"{name} is {_shown(there.get(name))} there, {_shown(origin[name])} now" for name in differing)

@@ -1,0 +1,288 @@
+"""From a recipe to a model: prepared, gone on with, refused where something else is there; teachers; a bare machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from otherwords.errors import BadInput
+from otherwords.models.huggingface import hf
+from otherwords.models.model import Answerer
+from otherwords.problem import TASKS, Batch
+from otherwords.training import making
+from otherwords.training.curves import describe, draw
+from otherwords.training.examples import read
+from otherwords.training.making import train
+from otherwords.training.prepared import carry_out
+
+from .conftest import LABELS, problems, save_model, save_tokenizer, toy_rows
+
+SRC = Path(making.__file__).parents[2]
+
+
+@pytest.fixture
+def recipe(encoder, tmp_path):
+    data = [problems(tmp_path / "one.jsonl", toy_rows(80)), problems(tmp_path / "two.jsonl", toy_rows(80, seed=2))]
+    usual = {"epochs": 2, "batch": 16, "max_length": 16, "learning_rate": 3e-3, "device": "cpu"}
+    return {"start": str(encoder), "data": data, "valid": 0.2, **usual}
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in sorted((folder / "data").iterdir())}
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_two_data_sets_become_a_model(recipe, tmp_path):
+    made = train(recipe, out=tmp_path / "m")
+    assert made.counts["train"] + made.counts["valid"] == 160
+    assert 32 <= made.counts["valid"] < 45  # a fifth, and the rest of the last premise
+    rows = {side: lines(tmp_path / "m" / "data" / f"{side}.jsonl") for side in ("train", "valid")}
+    assert sorted(rows["train"] + rows["valid"]) == sorted(toy_rows(80) + toy_rows(80, seed=2))
+    assert not {row[0] for row in rows["train"]} & {row[0] for row in rows["valid"]}
+    assert made.figures == lines(tmp_path / "m" / "log.jsonl")[-1] or made.figures["epoch"] == 1
+    teacher = Answerer("m", "m", hf(str(tmp_path / "m"), device="cpu"), TASKS["nli"])
+    batch = Batch(TASKS["nli"], {"premise": ["a dog runs"], "hypothesis": ["no dog runs"]})
+    assert teacher(batch).p.shape == (1, 3)
+
+
+def test_the_same_recipe_makes_the_same_bytes(recipe, tmp_path, encoder):
+    chosen = {**recipe, "teachers": ["t"], "recombine": 60, "without": [problems(tmp_path / "t.jsonl", toy_rows(3, 9))]}
+    train(chosen, out=tmp_path / "here", prepare_only=True)
+    call = f"train({chosen!r}, out={str(tmp_path / 'there')!r}, prepare_only=True)"
+    code = f"from otherwords.training.making import train; {call}"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": "5"}, check=True)
+    assert content(tmp_path / "here") == content(tmp_path / "there")
+    assert {"counts.json", "left-out.jsonl", "origin.json", "settings.json", "train.jsonl", "valid.jsonl"} == set(
+        content(tmp_path / "here")
+    )
+
+
+def test_other_seeds_learn_from_the_same_rows(recipe, tmp_path):
+    for seed in (1, 2):
+        train(recipe, out=tmp_path / f"{seed}", prepare_only=True, seed=seed)
+    train(recipe, out=tmp_path / "other", prepare_only=True, data_seed=2)
+    one, two, other = (content(tmp_path / name) for name in ("1", "2", "other"))
+    assert one["valid.jsonl"] == two["valid.jsonl"] != other["valid.jsonl"]
+    assert one["settings.json"] != two["settings.json"]
+
+
+def test_prepared_here_and_carried_out_there_is_the_same(recipe, tmp_path):
+    train(recipe, out=tmp_path / "at-once")
+    train(recipe, out=tmp_path / "later", prepare_only=True)
+    carry_out(tmp_path / "later")
+    one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("at-once", "later"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_what_was_begun_is_gone_on_with_and_what_is_done_is_left(recipe, tmp_path):
+    train(recipe, out=tmp_path / "m", prepare_only=True)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "m" / "data").iterdir()}
+    first = train(recipe, out=tmp_path / "m")
+    weights = (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns
+    assert train(recipe, out=tmp_path / "m") == first
+    assert (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns == weights
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"learning_rate": 1e-4}, r"learning_rate is 0\.003 there, 0\.0001 now"),
+        ({"valid": 0.3, "seed": 4}, r"valid is 0\.2 there, 0\.3 now; seed is 1 there, 4 now"),
+        ({"teachers": ["t"]}, r'teachers is \[\] there, \["t"\] now'),
+    ],
+)
+def test_another_training_in_the_same_place_is_refused(recipe, tmp_path, changes, said):
+    train(recipe, out=tmp_path / "m", prepare_only=True)
+    with pytest.raises(BadInput, match=f"m: holds another training: {said}; name another folder, or delete it"):
+        train({**recipe, **changes}, out=tmp_path / "m")
+
+
+def test_changed_data_under_the_same_name_is_refused(recipe, tmp_path):
+    train(recipe, out=tmp_path / "m", prepare_only=True)
+    problems(tmp_path / "two.jsonl", toy_rows(80, seed=3))
+    with pytest.raises(BadInput, match=r"holds another training: the content of data is .* now"):
+        train(recipe, out=tmp_path / "m")
+
+
+def test_settings_changed_by_hand_are_noticed(recipe, tmp_path):
+    train(recipe, out=tmp_path / "m", prepare_only=True)
+    path = tmp_path / "m" / "data" / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "epochs": 9}))
+    with pytest.raises(BadInput, match="epochs is 9 there, 2 now"):
+        train(recipe, out=tmp_path / "m")
+
+
+def test_what_is_left_out_is_kept(recipe, tmp_path):
+    odd = problems(tmp_path / "odd.jsonl", [["a dog runs", "a dog runs", "-"], ["", "a", "neutral"], *toy_rows(5, 7)])
+    test = problems(tmp_path / "test.jsonl", toy_rows(1))
+    made = train({**recipe, "data": [*recipe["data"], odd], "without": [test]}, out=tmp_path / "m", prepare_only=True)
+    told = made.counts["left_out"]
+    assert (told["empty text"], told["no majority label"]) == (1, 1)
+    assert told["shares a text with `without`"] == 167 - 2 - made.counts["train"] - made.counts["valid"] > 0
+    kept = lines(tmp_path / "m" / "data" / "left-out.jsonl")
+    assert len(kept) == sum(told.values()) - 1  # of rows without a majority label, only the number is known
+    seen = {text.casefold() for text in toy_rows(1)[0][:2]}
+    assert all(seen & set(row["texts"]) for row in kept if "texts" in row)
+
+
+def test_other_tasks_have_other_labels(recipe, tmp_path):
+    rows = [[*row[:2], "entailed" if row[2] == "entailment" else "not-entailed"] for row in toy_rows(60)]
+    chosen = {**recipe, "data": [problems(tmp_path / "rte.jsonl", rows)], "task": "rte", "epochs": 1}
+    train(chosen, out=tmp_path / "m")
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert config["id2label"] == {"0": "entailed", "1": "not-entailed"}
+
+
+def test_data_that_cannot_be_trained_on(recipe, tmp_path):
+    same = problems(tmp_path / "same.jsonl", [[*row[:2], "neutral"] for row in toy_rows(30)])
+    with pytest.raises(BadInput, match="data: all rows say 'neutral'; give data with at least two of entailment"):
+        train({**recipe, "data": [same]}, out=tmp_path / "m")
+    with pytest.raises(BadInput, match="no row is left to train on"):
+        train({**recipe, "without": recipe["data"]}, out=tmp_path / "m")
+    row = {"premise": "a", "hypothesis": "b", "update": "c", "label": "weakener"}
+    (tmp_path / "d.jsonl").write_text(json.dumps(row))
+    with pytest.raises(BadInput, match="task: d-nli has 3 texts a problem; train on pairs: nli, rte"):
+        train({**recipe, "data": [str(tmp_path / "d.jsonl")], "task": "d-nli", "valid": 0.0}, out=tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_starts_that_cannot_be_trained(recipe, tmp_path, encoder):
+    pickled = Path(shutil.copytree(encoder, tmp_path / "pickled"))
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    with pytest.raises(BadInput, match=r"pickled ones \(\.bin\) are refused"):
+        train({**recipe, "start": str(pickled)}, out=tmp_path / "m")
+    with pytest.raises(BadInput, match="absent"):
+        train({**recipe, "start": str(tmp_path / "absent")}, out=tmp_path / "m")
+    with pytest.raises(BadInput, match="absent"):
+        train({**recipe, "teachers": [str(tmp_path / "absent")]}, out=tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+    maskless = save_model(tmp_path / "maskless")
+    save_tokenizer(maskless, mask=False)
+    with pytest.raises(BadInput, match="its tokenizer has no mask token; start from a masked-LM's encoder"):
+        train({**recipe, "start": str(maskless)}, "masked-lm", out=tmp_path / "n")
+    with pytest.raises(BadInput, match="device"):
+        train({**recipe, "device": "cuda:7"}, out=tmp_path / "o")
+
+
+def test_a_student_follows_its_teachers_where_there_are_no_labels(recipe, tmp_path, classifier):
+    """The teacher's head has its labels in another order, and it says what no label does: the toy task turned round."""
+    turned = dict(zip(LABELS, (LABELS[1], LABELS[2], LABELS[0]), strict=True))
+    rows = [[*row[:2], turned[row[2]]] for row in toy_rows(300, seed=4)]
+    taught = {**recipe, "data": [problems(tmp_path / "t.jsonl", rows)], "start": str(classifier), "epochs": 6}
+    teacher = train(taught, out=tmp_path / "teacher")
+    assert teacher.figures["valid_accuracy"] > 0.9
+    chosen = {**recipe, "teachers": [str(tmp_path / "teacher")], "recombine": 300, "epochs": 8, "valid": 0.0}
+    made = train(chosen, out=tmp_path / "student")
+    assert made.counts["recombined"] == 300
+    assert sum(row[2] is None for row in lines(tmp_path / "student" / "data" / "train.jsonl")) == 300
+    kept = np.load(tmp_path / "student" / "data" / "taught.npy")
+    assert kept.shape == (made.counts["train"] + 300, 3)
+    assert kept.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    new = toy_rows(60, seed=11)
+    batch = Batch(TASKS["nli"], {"premise": [r[0] for r in new], "hypothesis": [r[1] for r in new]})
+    said = [
+        Answerer(name, name, hf(str(tmp_path / name), device="cpu"), TASKS["nli"])(batch).p.argmax(axis=1)
+        for name in ("teacher", "student")
+    ]
+    assert np.mean(said[0] == said[1]) > 0.9
+    data = [LABELS.index(row[2]) for row in new]
+    assert np.mean(said[1] == data) < 0.1  # and not the labels that its own data has
+
+
+def test_several_teachers_speak_as_their_mean(recipe, tmp_path):
+    chosen = {**recipe, "epochs": 1}
+    for seed in (1, 2):
+        train(chosen, out=tmp_path / f"t{seed}", seed=seed)
+    train({**chosen, "teachers": [str(tmp_path / "t1"), str(tmp_path / "t2")]}, out=tmp_path / "both")
+    examples = read(tmp_path / "both" / "data" / "train.jsonl", LABELS)
+    batch = Batch(TASKS["nli"], {"premise": examples.firsts, "hypothesis": examples.seconds})
+    each = [
+        Answerer(name, name, hf(str(tmp_path / name), device="cpu", max_length=16), TASKS["nli"])(batch).p
+        for name in ("t1", "t2")
+    ]
+    assert np.load(tmp_path / "both" / "data" / "taught.npy") == pytest.approx((each[0] + each[1]) / 2, abs=1e-6)
+    assert np.abs(each[0] - each[1]).max() > 0.01  # or the mean would be one of them
+
+
+#: Only this package goes without: what transformers needs itself is there, wherever transformers is.
+BLOCKED = """
+import builtins, runpy, sys
+ABSENT = ("polars", "pydantic", "typer", "rich", "scipy", "jinja2", "onnxruntime", "Levenshtein")
+real = builtins.__import__
+def bare(name, globals=None, locals=None, fromlist=(), level=0):
+    if level == 0 and name.split(".")[0] in ABSENT and str((globals or {}).get("__name__")).startswith("otherwords"):
+        raise ModuleNotFoundError(name)
+    return real(name, globals, locals, fromlist, level)
+builtins.__import__ = bare
+try:
+    import otherwords.datasets.source
+except ModuleNotFoundError as error:
+    assert str(error) == "polars"
+else:
+    sys.exit("nothing is blocked")
+sys.argv = ["otherwords.training", *sys.argv[1:]]
+runpy.run_module("otherwords.training", run_name="__main__")
+"""
+
+
+def test_a_bare_machine_carries_it_out(recipe, tmp_path):
+    train({**recipe, "epochs": 1}, out=tmp_path / "teacher")
+    taught = {**recipe, "teachers": [str(tmp_path / "teacher")], "recombine": 20}
+    train(taught, out=tmp_path / "nli", prepare_only=True)
+    train({**recipe, "valid": 0.1}, "masked-lm", out=tmp_path / "mlm", prepare_only=True)
+    folders = [str(tmp_path / "nli"), str(tmp_path / "mlm")]
+    environment = {**os.environ, "PYTHONPATH": str(SRC)}
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *folders], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    for name in ("nli", "mlm"):
+        assert (tmp_path / name / "model.safetensors").is_file()
+        assert f"{tmp_path / name} {{'epoch'" in done.stdout
+
+
+def test_the_bare_machine_says_what_is_wrong(tmp_path):
+    def run(*arguments):
+        command = [sys.executable, "-m", "otherwords.training", *arguments]
+        return subprocess.run(command, env={**os.environ, "PYTHONPATH": str(SRC)}, capture_output=True, text=True)
+
+    assert run().returncode == 2
+    done = run(str(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr == f"{tmp_path}: holds no training; prepare one with otherwords train ... --prepare\n"
+
+
+def test_the_log_is_drawn(recipe, tmp_path):
+    train(recipe, out=tmp_path / "m")
+    root = ElementTree.parse(tmp_path / "m" / "log.svg").getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    assert [group.find(f"{space}title").text for group in root.iter(f"{space}g")] == [
+        "training loss", "validation loss", "training accuracy", "validation accuracy",
+    ]  # fmt: skip
+    assert len(list(root.iter(f"{space}circle"))) == 4 * 2
+    log = lines(tmp_path / "m" / "log.jsonl")
+    assert root.find(f"{space}desc").text == describe(log)
+    assert draw(log) == (tmp_path / "m" / "log.svg").read_text()
+
+
+def test_a_better_figure_stands_higher():
+    log = [{"epoch": 1.0, "valid_accuracy": 0.6}, {"epoch": 2.0, "valid_accuracy": 0.7}]
+    circles = ElementTree.fromstring(draw(log)).iter("{http://www.w3.org/2000/svg}circle")
+    (x1, y1), (x2, y2) = ((float(one.get("cx")), float(one.get("cy"))) for one in circles)
+    assert x1 < x2
+    assert y1 > y2
