@@ -30,11 +30,14 @@ def export(
         ),
     ] = ["everyday"],  # noqa: B006
     limit: Annotated[
-        float,
+        float | None,
         typer.Option(
-            "--limit", metavar="SHARE", help="Write nothing, and exit with 1, where more of the answers change."
+            "--limit",
+            metavar="SHARE",
+            help="Write nothing, and exit with 1, where more of the answers change. Default: 0.01 of the labels, 0.05 "
+            "of a masked-LM's best words.",
         ),
-    ] = 0.01,
+    ] = None,
     revision: Annotated[
         str, typer.Option("--revision", metavar="NAME", help="A branch, tag or commit on the hub.")
     ] = "",

@@ -20,8 +20,9 @@ from .masked_words import compare_words
 from .original import Original, open_original, write_beside
 from .storing import WEIGHTS, store
 
-#: Above this share of changed answers an export is refused, unless told otherwise.
-LIMIT = 0.01
+#: Above this share of changed labels, or best words, an export is refused, unless told otherwise. The best words of a
+#: masked-LM are often close to one another.
+LABELS_LIMIT, WORDS_LIMIT = 0.01, 0.05
 #: Beyond this, protobuf cannot write a message.
 LARGEST = 2**31 - 1
 
@@ -47,7 +48,7 @@ def export(
     *,
     weights: str = "int8",
     on: Sequence[str] = ("everyday",),
-    limit: float = LIMIT,
+    limit: float | None = None,
     revision: str = "",
     task: str = "",
     columns: Mapping[str, str] | None = None,
@@ -58,7 +59,7 @@ def export(
 
     `path` is a folder or a hub name (of a certain `revision`). `weights` says how tables are stored: int8, fp16 or
     fp32; computed with is always fp32. Both models are asked about the data `on`, and where more than `limit` of the
-    labels (or best words) differ, the export is refused.
+    labels differ (0.01 unless told), or of a masked-LM's best words (0.05), the export is refused.
     """
     out = Path(out)
     _refuse_settings(weights, limit)
@@ -67,12 +68,13 @@ def export(
     source = Source(tuple(on), task, columns or {}, labels or {}, skip_bad)
     rows = list(source)
     original = open_original(path, revision)
+    allowed = (WORDS_LIMIT if original.is_masked_lm else LABELS_LIMIT) if limit is None else limit
     with whole(out) as draft:
         graph = _write(original, draft, weights)
         found = _compare(original, draft, source, rows)
         size = (draft / "model.onnx").stat().st_size
         signatures = tuple(bound.signature for bound in source.bound)
-        named = (original.folder.identity, original.architecture, weights, graph, size, signatures, limit)
+        named = (original.folder.identity, original.architecture, weights, graph, size, signatures, allowed)
         made = Export(str(out), *named, found)
         _enforce(made, original)
         write_json(draft / RECORD, record(made))
@@ -86,10 +88,10 @@ def record(made: Export) -> dict[str, Any]:
     return table
 
 
-def _refuse_settings(weights: str, limit: float) -> None:
+def _refuse_settings(weights: str, limit: float | None) -> None:
     if weights not in WEIGHTS:
         raise BadInput(f"found {weights!r}", where="export", field="weights", fix=f"give one of {', '.join(WEIGHTS)}")
-    if not 0 <= limit <= 1:
+    if limit is not None and not 0 <= limit <= 1:
         raise BadInput(f"found {limit}", where="export", field="limit", fix="give a share from 0 to 1, as in 0.01")
 
 
