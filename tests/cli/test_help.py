@@ -30,6 +30,7 @@ def test_these_are_the_commands():
         "run", "vary", "check", "profile", "answer", "score", "compare", "audit", "reproduce", "report",
         "export",
         "list",
+        "train nli", "train masked-lm",
         "cache info", "cache prune",
     ]  # fmt: skip
 

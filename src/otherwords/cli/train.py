@@ -153,7 +153,7 @@ def _train(
 
     if not out:
         raise BadInput("no folder named", fix="say where the model goes with -o FOLDER")
-    chosen = {name: value for name, value in given.items() if value not in ("", None, False, [], {})}
+    chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     with bars(quiet):
         made = train(recipe or {}, objective, out=out, prepare_only=prepare, **chosen)
     if json:

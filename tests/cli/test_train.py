@@ -1,0 +1,132 @@
+"""otherwords train: recipes, options on top, what is told, going on, and wrong input."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+from transformers.utils import logging
+
+ROOT = Path(__file__).parents[2]
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "a", "not", "is", "man", "men"]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("start") / "encoder"
+    torch.manual_seed(3)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    logging.disable_progress_bar()
+    BertModel(BertConfig(vocab_size=len(WORDS), max_position_embeddings=64, **sizes)).save_pretrained(folder)
+    logging.enable_progress_bar()
+    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    pair, special = "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 2), ("[SEP]", 3)]
+    words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, special)
+    names = {f"{name.lower()}_token": f"[{name}]" for name in ("UNK", "PAD", "CLS", "SEP", "MASK")}
+    PreTrainedTokenizerFast(tokenizer_object=words, **names).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def recipe(place, encoder) -> str:
+    text = f'start = "{encoder}"\ndata = ["everyday"]\nvalid = 0.1\nepochs = 1\nmax_length = 64\ndevice = "cpu"\n'
+    (place / "r.toml").write_text(text)
+    return "r.toml"
+
+
+def test_a_recipe_is_trained_and_its_model_answers(cli, place, recipe):
+    done = cli("train", "nli", recipe, "-o", "m")
+    assert re.match(r"m is trained, valid_accuracy 0\.\d{4}, valid_loss \d\.\d{4}\n", done.stdout)
+    assert re.search(r"\d+ examples to train on, \d+ to validate on", done.stderr)
+    assert "epoch 1 of 1" in done.stderr
+    cli("answer", "everyday", "-m", "hf:m", "--no-canary", "--no-cache", "-o", "answers.jsonl")
+    assert len((place / "answers.jsonl").read_text().splitlines()) > 100
+
+
+def test_the_same_again_is_done_and_anything_else_is_refused(cli, recipe):
+    first = cli("train", "nli", recipe, "-o", "m", "--seed", 2)
+    assert cli("train", "nli", recipe, "-o", "m", "--seed", 2).stdout == first.stdout
+    error = cli("train", "nli", recipe, "-o", "m", rc=2).stderr
+    assert error == "error: m: holds another training: seed is 2 there, 1 now; name another folder, or delete it\n"
+
+
+def test_options_alone_will_do(cli, place, encoder):
+    options = ("--start", encoder, "--data", "everyday", "--valid", "0.2", "--epochs", 1, "--batch", 32)
+    done = cli("train", "nli", *options, "--learning-rate", 0.001, "--device", "cpu", "-o", "m", "--json", "-q")
+    told = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert told["folder"] == "m"
+    assert told["best"]["epoch"] == 1
+    assert told["train"] > told["valid"] > 20
+    settings = json.loads((place / "m" / "data" / "settings.json").read_text())
+    assert (settings["batch"], settings["learning_rate"], settings["epochs"]) == (32, 0.001, 1)
+
+
+def test_zero_is_a_value(cli, place, recipe):
+    cli("train", "nli", recipe, "--prepare", "-o", "m", "--seed", 0, "--valid", 0)
+    settings = json.loads((place / "m" / "data" / "settings.json").read_text())
+    assert settings["seed"] == 0
+    assert (place / "m" / "data" / "valid.jsonl").read_text() == ""
+
+
+def test_masked_words_with_a_validation_set(cli, place, problems, recipe):
+    options = ("--valid", problems, "--valid-field", "hypothesis", "--masked", 0.3)
+    told = json.loads(cli("train", "masked-lm", recipe, *options, "-o", "m", "--json").stdout)
+    assert told["valid"] == len((place / "m" / "data" / "valid.jsonl").read_text().splitlines()) > 0
+    assert (place / "m" / "model.safetensors").is_file()
+
+
+def test_prepared_only(cli, place, recipe, problems):
+    done = cli("train", "nli", recipe, "--prepare", "--without", problems, "-o", "m")
+    assert done.stdout == "m is prepared: python -m otherwords.training m trains it\n"
+    assert not (place / "m" / "model.safetensors").exists()
+    assert cli("train", "nli", recipe, "--prepare", "--without", problems, "-o", "m", "--quiet").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nli", "r.toml"), "no folder named; say where the model goes with -o FOLDER"),
+        (("nli", "-o", "m", "--start", "x"), "no data named; give --data, or a recipe"),
+        (("nli", "-o", "m", "--data", "everyday"), "start: is missing; name a Hugging Face model or a folder"),
+        (("nli", "absent.toml", "-o", "m"), "absent.toml: there is no such recipe"),
+        (("nli", "r.toml", "-o", "m", "--data", "absent.jsonl"), "absent.jsonl"),
+        (("nli", "r.toml", "-o", "m", "--valid", "2"), "valid: found 2; give a share below 1"),
+        (("nli", "r.toml", "-o", "m", "--epochs", "0"), "epochs: found 0; give 1 or more"),
+        (("nli", "r.toml", "-o", "m", "--recombine", "10"), "recombine: found 10 without teachers"),
+        (("nli", "r.toml", "-o", "m", "--precision", "fp8"), "precision: found 'fp8'"),
+        (("nli", "r.toml", "-o", "m", "--field", "x"), "cannot read --field x"),
+        (("masked-lm", "r.toml", "-o", "m", "--valid-field", "hypothesis"), "valid_fields: has nothing to choose from"),
+    ],
+)
+def test_wrong_input_is_told_before_any_work(cli, place, recipe, arguments, said):
+    error = cli("train", *arguments, rc=2).stderr
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert said in error
+    assert not (place / "m").exists()
+
+
+def test_options_shown_in_the_documentation_exist(cli):
+    pages = [ROOT / "docs" / "training.md", ROOT / "recipes" / "README.md"]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages).replace("\\\n", " ")
+    shown = re.findall(r"^(?:for .* do )?otherwords train (nli|masked-lm)(.*)$", text, re.M)
+    assert len(shown) >= 5
+    for command, line in shown:
+        options = cli("train", command, "--help").stdout
+        for option in re.findall(r"(?<=\s)--?[a-z][\w-]*", line):
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", options), f"train {command} has no {option}"
