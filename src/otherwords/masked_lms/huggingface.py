@@ -79,7 +79,8 @@ def _scheduler(
         return best.indices, best.values, mine[:, 0]
 
     runner = TorchDevice(place, forward)
-    return Scheduler(encode, careful(runner.start, model, who, max_length), runner.wait, **plan)
+    start = careful(runner.start, model, who, max_length)
+    return Scheduler(encode, start, runner.wait, in_flight=runner.in_flight, **plan)
 
 
 def logits_at(model: Any, at: torch.Tensor, **inputs: torch.Tensor) -> torch.Tensor:

@@ -66,6 +66,7 @@ def hf(
         budget=tokens or budget(place),
         exact=not may_be_filled_up(tokenizer),
         pad=tokenizer.pad_token_id or 0,
+        in_flight=runner.in_flight,
     )
 
     def answer(batch: Batch) -> Reply:
