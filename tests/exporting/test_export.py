@@ -248,6 +248,13 @@ def test_settings_that_cannot_work_are_refused(saved, problems, tmp_path, settin
     assert not (tmp_path / "out").exists()
 
 
+def test_rows_left_out_are_told(saved, good, jsonl, tmp_path):
+    data = jsonl(good, {**good, "label": "maybe"}, name="some.jsonl")
+    with pytest.warns(UserWarning, match=r"left out 1 rows, the first: .*maybe"):
+        made = export(str(saved), tmp_path / "out", on=[str(data)], limit=1, skip_bad=True)
+    assert made.comparison.rows == 1
+
+
 def test_without_onnx_the_extra_is_named(saved, problems, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtra, match=r"otherwords\[train\]"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -67,6 +68,8 @@ def export(
     onnx()  # before the data is read and the model loaded
     source = Source(tuple(on), task, columns or {}, labels or {}, skip_bad)
     rows = list(source)
+    if rejected := source.intake.rejected:
+        warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)
     original = open_original(path, revision)
     allowed = (WORDS_LIMIT if original.is_masked_lm else LABELS_LIMIT) if limit is None else limit
     with whole(out) as draft:
