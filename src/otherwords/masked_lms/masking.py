@@ -38,24 +38,23 @@ class Masker:
         for item in items:
             _refuse_nonsense(item)
         texts = [clean(text) for text, _, _ in items]
-        spans = [(first, last) for _, first, last in items]
-        found = self._ids([text[:a] + self.mask + text[b:] for text, (a, b) in zip(texts, spans, strict=True)])
-        distinct = list(dict.fromkeys(texts))
-        whole = dict(zip(distinct, self._ids(distinct), strict=True))
-        rows = [list(encoding.ids) for encoding in found]
-        at = [self._place(row, text[:a]) for row, text, (a, _) in zip(rows, texts, spans, strict=True)]
-        pairs = zip(rows, at, texts, strict=True)
-        own = [self._own(row, place, list(whole[text].ids)) for row, place, text in pairs]
-        kept = [self._window(len(row), place) for row, place in zip(rows, at, strict=True)]
-        types = [_some(list(one.type_ids), part) for one, part in zip(found, kept, strict=True)] if self.types else None
-        cut = [len(part) < len(row) for row, part in zip(rows, kept, strict=True)]
-        at = [part.index(place) for part, place in zip(kept, at, strict=True)]
-        return Tokens.of(
-            [_some(row, part) for row, part in zip(rows, kept, strict=True)], cut, types=types, at=at, own=own
-        )
+        distinct = list(dict.fromkeys(texts))  # often one text is masked at many places
+        whole = dict(zip(distinct, (one.ids for one in encodings(self.tokenizer, distinct)), strict=True))
+        masked = [text[:a] + self.mask + text[b:] for text, (_, a, b) in zip(texts, items, strict=True)]
+        found = zip(encodings(self.tokenizer, masked), texts, items, strict=True)
+        rows = [self._row(one, text[:first], whole[text]) for one, text, (_, first, _) in found]
+        ids, types, cut, at, own = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+        return Tokens.of(ids, cut, types=types if self.types else None, at=at, own=own)
 
-    def _ids(self, texts: list[str]) -> list[Any]:
-        return encodings(self.tokenizer, texts)
+    def _row(self, encoding: Any, before: str, whole: list[int]) -> tuple[list[int], list[int], bool, int, int]:
+        """Ids and segment numbers of what is read, whether that is not all, the mask's place, and what stood there."""
+        ids, types = encoding.ids, encoding.type_ids if self.types else []
+        at = self._place(ids, before)
+        own = self._own(ids, at, whole)
+        if len(ids) <= self.max_length:
+            return ids, types, False, at, own
+        kept = self._window(len(ids), at)
+        return [ids[i] for i in kept], [types[i] for i in kept] if types else [], True, kept.index(at), own
 
     def _place(self, row: list[int], before: str) -> int:
         """Where the mask stands: a text may have masks of its own, so that those before it are counted."""
@@ -69,10 +68,8 @@ class Masker:
         same = len(row) == len(whole) and row[:at] == whole[:at] and row[at + 1 :] == whole[at + 1 :]
         return whole[at] if same and whole[at] != self._unknown else -1
 
-    def _window(self, length: int, at: int) -> Sequence[int]:
-        """The places of a row that the model reads: all, or what is around the mask between the special tokens."""
-        if length <= self.max_length:
-            return range(length)
+    def _window(self, length: int, at: int) -> list[int]:
+        """The places of a long row that the model reads: those around the mask, and the special tokens at the ends."""
         room = self.max_length - self._before - self._behind
         last = length - self._behind - room
         first = min(max(at - room // 2, self._before), last)
@@ -109,7 +106,3 @@ def _refuse_nonsense(item: Masked) -> None:
     if not 0 <= first < last <= len(text):
         message = f"nothing to mask from {first} to {last} in {shorten(text)} ({len(text)} characters)"
         raise BadInput(message, fix="give (text, first, last) with 0 <= first < last <= len(text)")
-
-
-def _some(row: list[int], places: Sequence[int]) -> list[int]:
-    return row if isinstance(places, range) else [row[place] for place in places]
