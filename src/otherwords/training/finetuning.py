@@ -9,23 +9,22 @@ import math
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import BadInput
 from ..inference.tokens import Ints
 from ..progress import current
 from . import checkpoints
+from .evaluating import evaluated
 from .examples import Examples
 from .history import History
 from .order import batches, slope
 from .settings import Settings
 from .starting import start
+from .updating import optimizer, portions
 
 #: A checkpoint is written at every validation, and in between after so many seconds.
 _CHECKPOINT_SECONDS = 600
@@ -59,6 +58,7 @@ def finetune(settings: Settings, train: Examples, valid: Examples | None, folder
     What is in the folder from an earlier, interrupted call is gone on with; a finished one is not begun again.
     """
     if (folder / "model.safetensors").is_file():
+        _sweep(folder)
         return History(folder).best()
     folder.mkdir(parents=True, exist_ok=True)
     return _Training(settings, train, valid, folder).run()
@@ -71,7 +71,7 @@ class _Training:
         self.settings, self.folder = settings, folder
         torch.manual_seed(settings.seed)
         self.started = start(settings)
-        self.device, self.autocast = self.started.device, self.started.autocast
+        self.device = self.started.device
         self.train = self.started.objective(train, settings)
         self.valid = self.started.objective(valid, settings) if valid is not None and len(valid) else None
         if cut := int(self.train.tokens.cut.sum()):
@@ -80,7 +80,7 @@ class _Training:
             )
         self.model = self.started.model.to(self.device)
         self.batches = math.ceil(len(train) / settings.batch)
-        self.optimizer = _optimizer(self.model, settings, fused=self.device.startswith("cuda"))
+        self.optimizer = optimizer(self.model, settings, fused=self.device.startswith("cuda"))
         self.state, self.history = _State(), History(folder)
 
     def run(self) -> dict[str, float]:
@@ -119,9 +119,9 @@ class _Training:
         inputs = self.train.batch(rows, np.random.default_rng([settings.seed, state.epoch, state.batch]))
         weight = self.train.weight(inputs)
         self.model.train()
-        for portion in _portions(inputs, settings.accumulate):
-            with self.autocast():
-                loss, right, count = self.train.loss(self.model, self._to_device(portion))
+        for portion in portions(inputs, settings.accumulate):
+            with self.started.autocast():
+                loss, right, count = self.train.loss(self.model, self.started.send(portion))
             (loss / max(1, weight)).backward()
             self.history.hear(loss, self.train.weight(portion), right, count)
         for group in self.optimizer.param_groups:
@@ -133,7 +133,7 @@ class _Training:
 
     def _validate(self) -> None:
         state = self.state
-        figures = self._evaluated() if self.valid is not None else {}
+        figures = evaluated(self.model, self.valid, self.started) if self.valid is not None else {}
         state.evaluations += 1
         state.tick()
         seen = state.epoch + state.batch / self.batches
@@ -151,62 +151,21 @@ class _Training:
     def _best(self) -> Path:
         return self.folder / f"best-{self.state.best_at}"
 
-    def _evaluated(self) -> dict[str, float]:
-        import torch
-
-        assert self.valid is not None
-        self.model.eval()
-        order, sums = np.argsort(self.valid.tokens.lengths, kind="stable"), torch.zeros(3, dtype=torch.float64)
-        for start_at in range(0, len(order), 256):
-            rows = order[start_at : start_at + 256]
-            with torch.inference_mode(), self.autocast():
-                fixed = np.random.default_rng([0, start_at])
-                loss, right, count = self.valid.loss(self.model, self._to_device(self.valid.batch(rows, fixed)))
-            sums += torch.stack([loss, right, count]).to("cpu", torch.float64)
-        loss_sum, right_sum, total = sums.tolist()
-        if not total:
-            raise BadInput(
-                "there is nothing to be right about", field="valid", fix="give labelled rows, or longer texts"
-            )
-        return {"valid_loss": loss_sum / total, "valid_accuracy": right_sum / total}
-
     def _checkpoint(self) -> None:
         self.state.tick()
         progress = {**self.state.as_dict(), "heard": self.history.heard()}
         checkpoints.save(self.folder, self.model, self.optimizer, progress)
 
-    def _to_device(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        import torch
-
-        ready = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in inputs.items()}
-        if self.device == "cpu":
-            return ready
-        return {
-            name: value.pin_memory().to(self.device, non_blocking=True) for name, value in ready.items()
-        }  # gpu only
-
     def _finish(self) -> dict[str, float]:
         """Move the best model to where it is looked for, the weights last: a folder that has them is done."""
         for file in sorted(self._best().iterdir(), key=lambda file: file.suffix == ".safetensors"):
             file.replace(self.folder / file.name)
-        for left in self.folder.glob("best-*"):
-            shutil.rmtree(left)
-        checkpoints.forget(self.folder)
+        _sweep(self.folder)
         return self.history.best()
 
 
-def _portions(inputs: dict[str, Any], count: int) -> Iterator[dict[str, Any]]:
-    """Cut a batch into so many parts of nearly the same size, or one a row where there are fewer."""
-    rows = len(inputs["input_ids"])
-    ends = np.linspace(0, rows, min(count, rows) + 1).round().astype(int)
-    return ({name: value[a:b] for name, value in inputs.items()} for a, b in pairwise(ends))
-
-
-def _optimizer(model: Any, settings: Settings, *, fused: bool) -> Any:
-    """AdamW; biases and normalisations are not drawn towards zero."""
-    import torch
-
-    weights = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
-    others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
-    groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=fused)
+def _sweep(folder: Path) -> None:
+    """Remove what only a training that goes on needs."""
+    for left in folder.glob("best-*"):
+        shutil.rmtree(left)
+    checkpoints.forget(folder)

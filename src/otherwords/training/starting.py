@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import BadInput
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load_start, load_tokenizer, quietly
 from ..inference.tokenizing import pair_encoder, text_encoder
@@ -44,6 +46,15 @@ class Started:
         tokens = text_encoder(own, settings.max_length, types=types)(examples.firsts)
         special, words = tuple(self.tokenizer.all_special_ids), len(self.tokenizer)
         return MaskedWords(tokens, pad, self.tokenizer.mask_token_id, special, words, settings.masked)
+
+    def send(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Put the inputs of a batch where the model is."""
+        import torch
+
+        here = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in inputs.items()}
+        if not self.device.startswith("cuda"):
+            return {name: value.to(self.device) for name, value in here.items()}
+        return {name: value.pin_memory().to(self.device, non_blocking=True) for name, value in here.items()}  # gpu only
 
     def save(self, model: Any, folder: Path) -> None:
         """Save model and tokenizer as transformers does."""
