@@ -1,0 +1,37 @@
+"""A GPU machine may have torch, transformers and numpy, and no more: what runs there must load without the rest."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import otherwords.inference
+import otherwords.masked_lms
+
+ABSENT = {"polars", "pydantic", "typer", "rich", "onnxruntime", "onnx", "spacy", "scipy"}
+BARE = [
+    *(f"otherwords.inference.{module.name}" for module in pkgutil.iter_modules(otherwords.inference.__path__)),
+    *(f"otherwords.masked_lms.{module.name}" for module in pkgutil.iter_modules(otherwords.masked_lms.__path__)),
+    "otherwords.models.huggingface",
+    "otherwords.models.sequence_pairs",
+]
+
+
+def loaded(names: list[str]) -> set[str]:
+    code = f"import sys, importlib\nfor name in {names!r}: importlib.import_module(name)\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_it_loads_with_numpy_alone():
+    assert len(BARE) > 10
+    assert loaded(BARE) & ABSENT == set()
+    assert loaded(BARE) & {"torch", "transformers", "tokenizers"} == set()
+
+
+@pytest.mark.parametrize("module", ["otherwords.models.answering", "otherwords.pipeline"])
+def test_the_test_can_fail(module):
+    assert "polars" in loaded([module])
