@@ -20,6 +20,7 @@ from transformers import (
     AutoTokenizer,
     BertConfig,
     BertForSequenceClassification,
+    EsmTokenizer,
     PreTrainedTokenizerFast,
 )
 from transformers.utils import logging
@@ -314,6 +315,17 @@ def test_labels_that_do_not_fit_the_weights_are_refused(tiny):
         registry.make(f"hf:{tiny}")
 
 
+def test_a_folder_without_label_names_is_refused(tiny):
+    config = json.loads((tiny / "config.json").read_text())
+    (tiny / "config.json").write_text(
+        json.dumps({k: v for k, v in config.items() if k not in ("id2label", "label2id")})
+    )
+    with pytest.raises(
+        BadInput, match=r"config.json names no labels, .*; give it \"id2label\": \{\"0\": \"entailment\""
+    ):
+        registry.make(f"hf:{tiny}")
+
+
 def test_generic_label_names_are_passed_on(tiny):
     names = {str(i): f"LABEL_{i}" for i in range(3)}
     rewrite(tiny / "config.json", id2label=names, label2id={name: int(i) for i, name in names.items()})
@@ -357,3 +369,26 @@ def test_without_the_extra_the_error_is_the_command(monkeypatch, saved):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[hf\]'"):
         registry.make(f"hf:{saved}")
+
+
+def test_a_tokenizer_written_in_python_serves_too(bert, tiny):
+    """ESM's has no other form; with our words in its vocabulary it makes the same rows."""
+    for file in (tiny / "tokenizer.json", tiny / "tokenizer_config.json"):
+        file.unlink()
+    (tiny / "vocab.txt").write_text("\n".join(WORDS))
+    names = {"unk_token": "[UNK]", "cls_token": "[CLS]", "pad_token": "[PAD]", "mask_token": "[UNK]"}
+    slow = EsmTokenizer(str(tiny / "vocab.txt"), eos_token="[SEP]", **names)
+    slow.save_pretrained(tiny)
+    assert not slow.is_fast
+    texts = [(" ".join(rest), "it rains") for rest in (["a", "dog"], ["the", "park", "sleeps"], ["no"])]
+    answers = load(f"hf:{tiny}(device=cpu)")(batch(texts))
+    ids = [
+        [2, *(WORDS.index(word) for word in a.split()), 3, *(WORDS.index(word) for word in b.split()), 3]
+        for a, b in texts
+    ]
+    with torch.no_grad():
+        logits = torch.cat([bert(input_ids=torch.tensor([row])).logits for row in ids])
+    expected = torch.softmax(logits.double(), dim=1).numpy()[:, [LABELS.index(label) for label in TASKS["nli"].labels]]
+    np.testing.assert_allclose(answers.p, expected, rtol=1e-4)
+    cut = load(f"hf:{tiny}(device=cpu, max_length=8)")(batch([*texts, ("a dog runs in the park", "it rains")])).cut
+    assert cut.tolist() == [False, False, False, True]

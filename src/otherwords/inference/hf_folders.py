@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -140,8 +141,11 @@ def _load(folder: Folder, auto: str, *, replace_heads: bool = False, **config: A
         except Exception as error:  # OSError, ValueError, KeyError, SafetensorError, ImportError ...
             raise _unloadable(folder, f"AutoTokenizer and {auto}", error) from error
     if (wrong := sorted(str(key) for key in info["mismatched_keys"])) and not replace_heads:
-        message = f"config.json names {len(model.config.id2label)} labels, which its weights do not fit"
-        raise BadInput(f"{message}: {'; '.join(wrong)}", where=folder.who, fix="correct id2label in config.json")
+        named = "id2label" in json.loads((folder.path / "config.json").read_text(encoding="utf-8"))
+        count = len(model.config.id2label) if named else "no"
+        message = f"config.json names {count} labels, which its weights do not fit: {'; '.join(wrong)}"
+        fix = 'give it "id2label": {"0": "entailment", "1": "neutral", ...}, a name for each output'
+        raise BadInput(message, where=folder.who, fix=fix)
     new = {*info["missing_keys"], *(_name(key) for key in info["mismatched_keys"])}
     return model.float(), tuple(sorted(new))
 
