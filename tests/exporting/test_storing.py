@@ -22,7 +22,7 @@ numbers = st.floats(-100, 100, width=32)
 
 @given(arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 9)), elements=numbers), st.sampled_from([0, 1]))
 def test_rounding_is_no_worse_than_the_widest_weight_over_127(table, axis):
-    codes, scales = rounded(table, axis)
+    codes, scales = rounded(table, 1 - axis)
     assert codes.dtype == np.int8
     assert codes.min() >= -127
     widest = np.abs(table).max(axis=1 - axis, keepdims=True).astype(np.float64)
@@ -37,30 +37,30 @@ def test_rounding_is_no_worse_than_the_widest_weight_over_127(table, axis):
 
 @given(arrays(np.float32, (3, 4), elements=numbers), st.sampled_from([0.5, 2.0, 4.0]))
 def test_rounding_keeps_to_its_channel_and_follows_its_scale(table, factor):
-    codes, scales = rounded(table, 0)
+    codes, scales = rounded(table, 1)
     other = table.copy()
     other[1] *= factor
-    again, others = rounded(other, 0)
+    again, others = rounded(other, 1)
     np.testing.assert_array_equal(codes[[0, 2]], again[[0, 2]])
     np.testing.assert_array_equal(scales[[0, 2]], others[[0, 2]])
 
 
 def test_whole_multiples_come_back_exactly():
     table = np.array([[127, -3, 0], [254, 2, -6]], np.float32)
-    codes, scales = rounded(table, 0)
+    codes, scales = rounded(table, 1)
     np.testing.assert_array_equal(codes * scales, table)
     assert codes.tolist() == [[127, -3, 0], [127, 1, -3]]
 
 
 def test_an_empty_channel_is_all_zeros():
-    codes, scales = rounded(np.zeros((2, 3), np.float32), 0)
+    codes, scales = rounded(np.zeros((2, 3), np.float32), 1)
     assert not codes.any()
     assert np.isfinite(scales).all()
 
 
 def test_a_third_axis_is_rounded_by_channel_too():
     table = np.random.default_rng(1).normal(size=(2, 3, 4)).astype(np.float32)
-    codes, scales = rounded(table, 2)
+    codes, scales = rounded(table, (0, 1))
     assert scales.shape == (1, 1, 4)
     np.testing.assert_allclose(codes * scales, table, atol=0.02)
 

@@ -2,7 +2,7 @@
 
 A classifier reads the first token only, a masked-LM the masked one: in the last layer, query, output and feed-forward
 are computed for that token alone. Rows are never padded, so there is no mask. Measured on MiniLM-L6 (two threads, 27
-tokens), a fifth faster than an exported graph; onnxruntime's fused SkipLayerNormalization costs more than its parts.
+tokens), a sixth faster than an exported graph; onnxruntime's fused SkipLayerNormalization costs more than its parts.
 """
 
 from __future__ import annotations
