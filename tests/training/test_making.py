@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -15,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from otherwords.errors import BadInput
+from otherwords.errors import BadInput, Busy
 from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
 from otherwords.problem import TASKS, Batch
@@ -116,6 +117,38 @@ def test_changed_data_under_the_same_name_is_refused(recipe, tmp_path):
     problems(tmp_path / "two.jsonl", toy_rows(80, seed=3))
     with pytest.raises(BadInput, match=r"holds another training: the content of data is .* now"):
         train(recipe, out=tmp_path / "m")
+
+
+def test_a_folder_with_something_else_is_left_alone(recipe, tmp_path, encoder):
+    """Above all the start: its weights would pass for a finished training's."""
+    mine = Path(shutil.copytree(encoder, tmp_path / "mine"))
+    before = sorted(path.name for path in mine.iterdir())
+    with pytest.raises(
+        BadInput, match=r"mine: holds config\.json, model\.safetensors, .* is no training; choose a new"
+    ):
+        train({**recipe, "start": str(mine)}, out=mine)
+    assert sorted(path.name for path in mine.iterdir()) == before
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match="file: is a file, not a folder"):
+        train(recipe, out=tmp_path / "file")
+
+
+def test_data_half_written_is_written_again(recipe, tmp_path):
+    train(recipe, out=tmp_path / "whole", prepare_only=True)
+    train(recipe, out=tmp_path / "half", prepare_only=True)
+    (tmp_path / "half" / "data" / "settings.json").unlink()  # it comes last
+    (tmp_path / "half" / "data" / "train.jsonl").write_text("[")
+    train(recipe, out=tmp_path / "half", prepare_only=True)
+    assert content(tmp_path / "half") == content(tmp_path / "whole")
+
+
+def test_two_processes_do_not_train_the_same(recipe, tmp_path):
+    train(recipe, out=tmp_path / "m", prepare_only=True)
+    with (tmp_path / "m" / "data" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(Busy, match="another process is training"):
+            train(recipe, out=tmp_path / "m")
+    assert train(recipe, out=tmp_path / "m").figures
 
 
 def test_settings_changed_by_hand_are_noticed(recipe, tmp_path):

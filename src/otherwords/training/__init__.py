@@ -1,5 +1,6 @@
 """Fine-tuning: what the embedded models and the invariance test's models are made with.
 
-The core (`settings`, `examples`, `objectives`, `checkpoints`, `history`, `teaching`, `finetuning`) imports nothing but
-torch, transformers and numpy, so that it runs on a bare GPU machine: `python -m otherwords.training FOLDER`.
+The front (`recipe`, `gathering`, `apart`, `recombining`, `making`) makes a folder of a recipe and its data. All else is
+the core, which imports nothing but torch, transformers and numpy, so that a bare GPU machine can carry out what was
+prepared: `python -m otherwords.training FOLDER`.
 """

@@ -48,6 +48,7 @@ def train(
     if is_prepared(folder):
         _refuse_other(folder, origin)
     else:
+        _refuse_occupied(folder)
         if not prepare_only:
             _refuse_absent(given)
         _prepare(folder, read, given, origin)
@@ -118,6 +119,15 @@ def _refuse_other(folder: Path, origin: dict[str, Any]) -> None:
     if differing:
         told = "; ".join(f"{name} is {_shown(there.get(name))} there, {_shown(origin[name])} now" for name in differing)
         raise BadInput(f"holds another training: {told}", where=str(folder), fix="name another folder, or delete it")
+
+
+def _refuse_occupied(folder: Path) -> None:
+    """A folder with a model of other making, perhaps the start itself, would pass for a finished training."""
+    if folder.exists() and not folder.is_dir():
+        raise BadInput("is a file, not a folder", where=str(folder), fix="choose another place with -o")
+    if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if path.name != DATA)):
+        fix = "choose a new folder with -o"
+        raise BadInput(f"holds {', '.join(others[:3])}, which is no training", where=str(folder), fix=fix)
 
 
 def _shown(value: Any) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import BadInput
+from ..errors import BadInput, Busy
 from ..storage.files import write_json
 from .examples import read, write
 from .finetuning import finetune
@@ -42,8 +44,20 @@ def prepared_settings(folder: Path) -> Settings:
 def carry_out(folder: Path) -> dict[str, float]:
     """Train what was prepared, or go on with it; return the validation figures of the model that is kept."""
     settings, data = prepared_settings(folder), folder / DATA
-    train = read(data / _TRAIN, settings.labels)
-    valid = read(data / _VALID, settings.labels) if (data / _VALID).stat().st_size else None
-    if settings.teachers:
-        train = taught(settings, train, data / _TAUGHT)
-    return finetune(settings, train, valid, folder)
+    with _alone(folder):
+        train = read(data / _TRAIN, settings.labels)
+        valid = read(data / _VALID, settings.labels) if (data / _VALID).stat().st_size else None
+        if settings.teachers:
+            train = taught(settings, train, data / _TAUGHT)
+        return finetune(settings, train, valid, folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two processes would write each other's checkpoints: the second is refused."""
+    with (folder / DATA / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Busy(f"another process is training {folder}; wait for it, or choose another folder") from error
+        yield
