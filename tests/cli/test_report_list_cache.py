@@ -63,7 +63,7 @@ def test_list_shows_all_kinds(cli):
 
 def test_list_of_what_does_not_exist(cli):
     assert cli("list", "model", rc=2).stderr == (
-        "error: no kind 'model'; there are: datasets, generators, checks, models, metrics\n"
+        "error: no kind 'model'; there are: datasets, generators, checks, masked_lms, models, metrics\n"
     )
 
 
