@@ -127,7 +127,7 @@ def compile_layers(model: Any) -> None:
 
 def budget(device: torch.device) -> int:
     """How many tokens make a batch where the user does not say."""
-    return 32_768 if device.type == "cuda" else 4096
+    return 32_768 if device.type == "cuda" else 2048
 
 
 def refuse_budget(who: str, tokens: int) -> None:
