@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: What any graph may ask for; more is for its kind of model to allow.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-#: Tokens to a batch. One core's batch should fit its cache: 2,048 are slower by a tenth, 128 by a third (MiniLM-L6).
+#: Tokens to a batch: 256 to 1,024 are alike, 2,048 slower by a twentieth (cache), 128 by a quarter (MiniLM-L6).
 TOKENS = 512
 #: Inputs that are the same for all rows of a batch.
 SHARED = ("k",)
