@@ -161,7 +161,7 @@ def _train(
     elif not quiet:
         for line in told(made.counts):
             say(line)
-        typer.echo(_result(made.figures, out))
+        typer.echo(_result(made.figures, out, made.before))
 
 
 def told(counts: dict[str, Any]) -> list[str]:
@@ -176,11 +176,11 @@ def told(counts: dict[str, Any]) -> list[str]:
     return [first, *(f"left out {count:,}: {reason}" for reason, count in counts["left_out"].items())]
 
 
-def _result(figures: dict[str, float] | None, out: str) -> str:
+def _result(figures: dict[str, float] | None, out: str, before: bool) -> str:
     if figures is None:
         return f"{out} is prepared: python -m otherwords.training {out} trains it"
     measured = (f"{name} {figures[name]:.4f}" for name in ("valid_accuracy", "valid_loss") if name in figures)
-    return ", ".join((f"{out} is trained", *measured))
+    return ", ".join((f"{out} was trained before" if before else f"{out} is trained", *measured))
 
 
 def _share(valid: list[str]) -> float | list[str]:

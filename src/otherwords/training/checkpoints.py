@@ -22,7 +22,7 @@ def save(folder: Path, model: Any, optimizer: Any, progress: dict[str, Any]) -> 
     save_file(_moments(model, optimizer), new / "optimizer.safetensors")
     numbers = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
-        numbers["cuda"] = torch.cuda.get_rng_state()
+        numbers["cuda"] = torch.cuda.get_rng_state()  # gpu only
     save_file(numbers, new / "random.safetensors")
     (new / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
     if kept.exists():  # otherwise a killed process left the old one only
@@ -48,7 +48,7 @@ def load(folder: Path, model: Any, optimizer: Any) -> dict[str, Any] | None:
     numbers = load_file(kept / "random.safetensors")
     torch.set_rng_state(numbers["cpu"])
     if "cuda" in numbers and torch.cuda.is_available():
-        torch.cuda.set_rng_state(numbers["cuda"])
+        torch.cuda.set_rng_state(numbers["cuda"])  # gpu only
     progress: dict[str, Any] = json.loads((kept / "progress.json").read_text(encoding="utf-8"))
     return progress
 

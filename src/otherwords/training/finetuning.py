@@ -57,11 +57,16 @@ def finetune(settings: Settings, train: Examples, valid: Examples | None, folder
 
     What is in the folder from an earlier, interrupted call is gone on with; a finished one is not begun again.
     """
-    if (folder / "model.safetensors").is_file():
+    if is_trained(folder):
         _sweep(folder)
         return History(folder).best()
     folder.mkdir(parents=True, exist_ok=True)
     return _Training(settings, train, valid, folder).run()
+
+
+def is_trained(folder: Path) -> bool:
+    """Whether a training was finished: its weights come last."""
+    return (folder / "model.safetensors").is_file()
 
 
 class _Training:

@@ -11,6 +11,7 @@ from typing import Any
 from ..datasets.source import Source
 from ..errors import BadInput
 from ..storage.files import write_json, write_text
+from .finetuning import is_trained
 from .gathering import Gathered, gather
 from .prepared import DATA, carry_out, is_prepared, prepare, prepared_settings
 from .recipe import Recipe, read_recipe
@@ -23,11 +24,12 @@ ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
 
 @dataclass(frozen=True)
 class Made:
-    """A training's folder, how many examples it has and what was left out, and the model's validation figures."""
+    """A training's folder, its counts, the model's validation figures, and whether it was there `before`."""
 
     folder: Path
     counts: dict[str, Any]
     figures: dict[str, float] | None = None
+    before: bool = False
 
 
 def train(
@@ -53,7 +55,8 @@ def train(
             _refuse_absent(given)
         _prepare(folder, read, given, origin)
     counts = json.loads((folder / DATA / COUNTS).read_text(encoding="utf-8"))
-    return Made(folder, counts, None if prepare_only else carry_out(folder))
+    before = is_trained(folder)
+    return Made(folder, counts, None if prepare_only else carry_out(folder), before)
 
 
 def _prepare(folder: Path, recipe: Recipe, given: dict[str, Any], origin: dict[str, Any]) -> None:

@@ -1,0 +1,91 @@
+"""Prepared folders and starts that cannot be used, in this process; and what is kept of the teachers' answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from transformers import CanineConfig, CanineModel, CanineTokenizer
+from transformers.utils import logging
+
+from otherwords.errors import BadInput
+from otherwords.training import __main__ as bare
+from otherwords.training.examples import read, write
+from otherwords.training.prepared import carry_out, prepare
+from otherwords.training.settings import Settings
+from otherwords.training.starting import start
+
+from .conftest import LABELS, toy_rows
+
+
+def test_examples_come_back_as_they_were_written(tmp_path):
+    rows = [["Ä „b“", "c\n", "neutral"], ["d", "e", None]]
+    assert write(tmp_path / "x.jsonl", rows) == 2
+    found = read(tmp_path / "x.jsonl", LABELS)
+    assert (found.firsts, found.seconds, found.labels.tolist()) == (["Ä „b“", "d"], ["c\n", "e"], [1, -1])
+    write(tmp_path / "y.jsonl", [["one"], ["two"]])
+    assert read(tmp_path / "y.jsonl", ()).seconds is None
+
+
+def test_examples_that_cannot_be_used(tmp_path):
+    write(tmp_path / "x.jsonl", [["a", "b", "maybe"]])
+    with pytest.raises(BadInput, match=r"x\.jsonl: has the labels maybe; name all in"):
+        read(tmp_path / "x.jsonl", LABELS)
+    write(tmp_path / "x.jsonl", [])
+    with pytest.raises(BadInput, match=r"x\.jsonl: holds no examples"):
+        read(tmp_path / "x.jsonl", LABELS)
+
+
+def test_a_folder_without_a_training(tmp_path, settings):
+    with pytest.raises(BadInput, match="holds no training; prepare one with otherwords train"):
+        carry_out(tmp_path)
+    prepare(tmp_path, settings(), toy_rows(5), [])
+    path = tmp_path / "data" / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "colour": "red"}))
+    with pytest.raises(BadInput, match=r"settings\.json: no setting colour; there are start, objective, "):
+        carry_out(tmp_path)
+
+
+def test_validation_without_labels_is_refused(tmp_path, settings):
+    prepare(tmp_path, settings(epochs=1), toy_rows(20), [[*row[:2], None] for row in toy_rows(5)])
+    with pytest.raises(BadInput, match="valid: there is nothing to be right about; give labelled rows"):
+        carry_out(tmp_path)
+
+
+def test_a_start_without_a_fast_tokenizer(tmp_path):
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    logging.disable_progress_bar()
+    CanineModel(CanineConfig(**sizes, num_hash_buckets=16, max_position_embeddings=32)).save_pretrained(tmp_path)
+    logging.enable_progress_bar()
+    CanineTokenizer().save_pretrained(tmp_path)
+    (tmp_path / "vocab.txt").write_text("")
+    with pytest.raises(BadInput, match=r"has no fast tokenizer; start from a model whose tokenizer\.json"):
+        start(Settings(str(tmp_path)))
+
+
+def test_teachers_are_asked_once(tmp_path, settings):
+    prepare(tmp_path, settings(epochs=1, teachers=(str(tmp_path / "gone"),)), toy_rows(12), [])
+    kept = np.full((12, 3), 1 / 3, np.float32)
+    np.save(tmp_path / "data" / "taught.npy", kept)
+    carry_out(tmp_path)  # the teacher is gone, and not missed
+    assert (np.load(tmp_path / "data" / "taught.npy") == kept).all()
+
+
+def test_several_folders_one_after_the_other(tmp_path, settings, monkeypatch, capsys):
+    for name in ("a", "b"):
+        prepare(tmp_path / name, settings(epochs=1), toy_rows(20), toy_rows(5, 2))
+    folders = [str(tmp_path / "a"), str(tmp_path / "b")]
+    monkeypatch.setattr(sys, "argv", ["training", *folders])
+    assert bare.main() == 0
+    told = capsys.readouterr().out
+    assert told.index(folders[0]) < told.index(folders[1])
+    assert told.count("epoch 1 of 1: 20\n") == 2
+    assert told.endswith((Path(folders[1]) / "log.jsonl").read_text())
+    monkeypatch.setattr(sys, "argv", ["training", str(tmp_path)])
+    assert bare.main() == 2
+    monkeypatch.setattr(sys, "argv", ["training"])
+    assert bare.main() == 2
+    assert "usage: python -m otherwords.training FOLDER..." in capsys.readouterr().err
