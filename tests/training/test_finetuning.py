@@ -289,6 +289,11 @@ def test_a_training_that_runs_away_is_refused(tmp_path, settings):
     assert not (tmp_path / "m" / "model.safetensors").exists()
 
 
+def test_weights_can_be_read_by_whoever_may_read_the_rest(tmp_path, settings):
+    trained(tmp_path / "m", settings(epochs=1), toy_rows(20))
+    assert len({path.stat().st_mode for path in (tmp_path / "m").iterdir() if path.is_file()}) == 1
+
+
 def test_a_finished_training_is_not_begun_again(tmp_path, settings):
     first = trained(tmp_path / "m", settings(epochs=2), toy_rows(40), toy_rows(10, 2))
     before = (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns

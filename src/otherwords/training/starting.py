@@ -61,6 +61,8 @@ class Started:
         with quietly():
             model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
+        for weights in folder.glob("*.safetensors"):  # which safetensors lets nobody else read
+            weights.chmod((folder / "config.json").stat().st_mode)
 
 
 def start(settings: Settings) -> Started:
