@@ -12,8 +12,9 @@ from hypothesis.extra.numpy import arrays
 from onnx import numpy_helper
 
 from otherwords.errors import BadInput
-from otherwords.exporting import building, families
+from otherwords.exporting import building
 from otherwords.exporting.storing import rounded, store
+from otherwords.inference import families
 
 from .conftest import tiny_model
 

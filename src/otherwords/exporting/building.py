@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .families import Encoder, Head, Layer, Linear, Network, Norm
+from ..inference.families import Encoder, Head, Layer, Linear, Network, Norm
 from .graph import FUSED, Graph
 
 ROWS = ("batch", "length")

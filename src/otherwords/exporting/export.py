@@ -11,9 +11,10 @@ from typing import Any
 from .._version import __version__
 from ..datasets.source import Source
 from ..errors import BadInput, GateFailed
+from ..inference import families
 from ..problem import Batch
 from ..storage.files import write_json
-from . import building, families, tracing
+from . import building, tracing
 from .comparing import Comparison, compare_labels
 from .folder import RECORD, refuse_taken, whole
 from .graph import onnx
@@ -130,8 +131,10 @@ def _enforce(made: Export, original: Original) -> None:
     """Refuse an export whose answers are not those of its original, or not the same in every order."""
     found = made.comparison
     what = "masked words have another best word" if original.is_masked_lm else "labels differ from the original's"
-    for count, told in ((found.differing, what), (found.order_changes, "answers change with the order")):
-        if count > made.limit * found.rows:
+    compared = (found.differing, found.rows, what)
+    shuffled = (found.order_changes, found.reordered, "answers change with the order")
+    for count, rows, told in (compared, shuffled):
+        if count > made.limit * rows:
             fix = "; store the weights as fp16 or fp32, or allow more with --limit" if made.weights == "int8" else ""
-            said = f"{count:,} of {found.rows:,} {told} ({count / found.rows:.2%}, allowed {made.limit:.2%})"
+            said = f"{count:,} of {rows:,} {told} ({count / rows:.2%}, allowed {made.limit:.2%})"
             raise GateFailed(f"{original.folder.who}: not exported: {said}{fix}")

@@ -5,12 +5,13 @@ They differ in the names of their weights, in how positions are counted and in t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from .graph import Array
-
-#: Activations that the built graph has; exact GELU, or its tanh approximation under two names.
+#: A tensor of torch, or an array of numpy: `describe` gives the one, `read` the other.
+Array = Any
+#: Activations that a description knows; exact GELU, or its tanh approximation under two names.
 ACTIVATIONS = {
     "gelu": "gelu",
     "gelu_new": "tanh-gelu",
@@ -78,7 +79,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Network:
-    """All that a graph is built from."""
+    """All that a classifier or a masked-LM computes with."""
 
     encoder: Encoder
     head: Head
@@ -118,7 +119,15 @@ for _family in _ROBERTAS:
 
 
 def read(model: Any) -> Network | None:
-    """Describe a model of transformers, or give None where it is not one of these families in their usual form."""
+    """Describe a model of transformers, or give None where it is not one of these families in their usual form.
+
+    Weights are arrays in single precision.
+    """
+    return converted(describe(model), lambda tensor: tensor.cpu().float().numpy())  # type: ignore[no-any-return]
+
+
+def describe(model: Any) -> Network | None:
+    """The same with the model's own tensors, where they are."""
     config, head = model.config, _HEADS.get(type(model).__name__)
     activation = ACTIVATIONS.get(str(getattr(config, "activation", None) or getattr(config, "hidden_act", "")))
     usual = getattr(config, "position_embedding_type", "absolute") == "absolute"
@@ -136,14 +145,23 @@ def read(model: Any) -> Network | None:
     )
 
 
+def converted(part: Any, convert: Callable[[Any], Any]) -> Any:
+    """A description, or a part of one, with all its weights converted."""
+    if isinstance(part, tuple):
+        return tuple(converted(one, convert) for one in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return type(part)(*(converted(getattr(part, field.name), convert) for field in fields(part)))
+    return convert(part) if hasattr(part, "shape") else part
+
+
 def _encoder(model: Any, activation: str) -> Encoder:
     base, tables = model.base_model, model.base_model.embeddings
     types = getattr(tables, "token_type_embeddings", None)
     names = _DISTILBERT if type(model).__name__.startswith("DistilBert") else _BERT
     return Encoder(
-        _array(tables.word_embeddings.weight),
-        _array(tables.position_embeddings.weight),
-        None if types is None else _array(types.weight),
+        tables.word_embeddings.weight.detach(),
+        tables.position_embeddings.weight.detach(),
+        None if types is None else types.weight.detach(),
         _norm(tables, "LayerNorm"),
         _linear(base, "embeddings_project") if hasattr(base, "embeddings_project") else None,
         tuple(_layer(layer, names) for layer in base.get_submodule(names[0])),
@@ -162,13 +180,9 @@ def _layer(layer: Any, names: tuple[str, ...]) -> Layer:
 
 def _linear(module: Any, name: str) -> Linear:
     found = module.get_submodule(name)
-    return Linear(_array(found.weight), _array(found.bias))
+    return Linear(found.weight.detach(), found.bias.detach())
 
 
 def _norm(module: Any, name: str) -> Norm:
     found = module.get_submodule(name)
-    return Norm(_array(found.weight), _array(found.bias), float(found.eps))
-
-
-def _array(tensor: Any) -> Array:
-    return tensor.detach().cpu().float().numpy()  # type: ignore[no-any-return]
+    return Norm(found.weight.detach(), found.bias.detach(), float(found.eps))

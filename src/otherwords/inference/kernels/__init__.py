@@ -1,0 +1,1 @@
+"""Kernels for NVIDIA GPUs, written in Triton, which comes with torch there; imported only where it is."""
