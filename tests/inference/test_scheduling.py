@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otherwords.inference import scheduling
-from otherwords.inference.batching import full_batches, last_batches
+from otherwords.inference.batching import fitting, full_batches, last_batches, packed_batches
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Rows, Tokens, side_by_side
 
@@ -31,7 +32,7 @@ class Device:
     def __init__(self, room: int = 10**9, late: bool = False):
         self.room, self.late, self.seen, self.failed = room, late, [], 0
 
-    def start(self, rows: Rows):
+    def start(self, rows: Rows | Tokens):
         if not self.late:
             self._refuse(rows)
         return rows
@@ -40,6 +41,9 @@ class Device:
         if self.late:
             self._refuse(rows)
         self.seen.append(rows)
+        if isinstance(rows, Tokens):
+            sums = np.add.reduceat(rows.ids, rows.offsets[:-1])
+            return rows.ids[rows.offsets[:-1]], np.stack([rows.lengths, sums], axis=1)
         lengths = np.full(len(rows), rows.ids.shape[1]) if rows.mask is None else rows.mask.sum(axis=1)
         return rows.ids[:, 0], np.stack([lengths, rows.ids.sum(axis=1)], axis=1)
 
@@ -94,6 +98,25 @@ def test_where_memory_ends_batches_shrink(lengths, budget, room, exact, late):
     failed = device.failed
     check(scheduler(texts_of(lengths)), lengths)
     assert device.failed - failed <= failed, "what did not fit once is not tried again and again"
+
+
+@given(LENGTHS.filter(len), st.integers(1, 40), st.integers(9, 60), st.booleans())
+def test_rows_end_to_end_fill_batches_and_shrink_where_memory_ends(lengths, budget, room, late):
+    device = Device(room, late)
+    scheduler = device.scheduler(budget, packed=True, in_flight=3)
+    check(scheduler(texts_of(lengths)), lengths)
+    assert sum(map(len, device.seen)) == len(lengths)
+    assert all(rows.ids.size <= min(room, budget) or len(rows) == 1 for rows in device.seen)
+    if not device.failed and budget >= LIMIT:  # a batch is full when the next row does not fit
+        assert sum(rows.ids.size <= budget - LIMIT for rows in device.seen) <= 1
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_after_a_halving_the_rest_of_the_batch_is_halved_too(packed):
+    device = Device(room=10)
+    device.scheduler(64, packed=packed)(texts_of([4] * 16))
+    assert device.failed == 3  # 64, 32, 16: and never again 64 or 32
+    assert {rows.ids.size for rows in device.seen} == {8}
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -161,6 +184,47 @@ def test_full_batches_are_of_one_length_and_leave_the_rest(lengths, budget):
         assert len(rows) == max(1, budget // width)
     left = Counter(lengths[rest].tolist())
     assert all(count < max(1, budget // width) for width, count in left.items())
+
+
+@given(LENGTHS, st.integers(1, 40), st.sampled_from([0.05, 0.2, 0.5]))
+def test_full_batches_of_near_lengths_are_full_and_little_filled_up(lengths, budget, slack):
+    lengths = np.array(lengths, np.int64)
+    batches, rest = full_batches(lengths, budget, slack)
+    assert sorted([*(row for rows in batches for row in rows.tolist()), *rest.tolist()]) == list(range(len(lengths)))
+    for rows in batches:
+        width = int(lengths[rows].max())
+        assert len(rows) == max(1, budget // width)
+        assert lengths[rows].sum() >= (1 - slack) * len(rows) * width
+
+
+def test_near_lengths_start_early():
+    lengths = np.array([20] * 5 + [21] * 5)
+    assert [len(rows) for rows in full_batches(lengths, 210, slack=0.05)[0]] == [10]
+    assert full_batches(lengths, 210)[0] == []
+
+
+@given(LENGTHS, st.integers(1, 40))
+def test_packed_batches_are_full_and_leave_less_than_one(lengths, budget):
+    lengths = np.array(lengths, np.int64)
+    batches, rest = packed_batches(lengths, budget)
+    in_order = [row for rows in (*batches, rest) for row in rows.tolist()]
+    assert in_order == np.argsort(lengths, kind="stable").tolist()
+    assert lengths[rest].sum() <= budget
+    for rows, after in pairwise([*batches, rest]):
+        assert lengths[rows].sum() <= budget or len(rows) == 1
+        assert not len(after) or lengths[rows].sum() + lengths[after[0]] > budget
+
+
+@given(LENGTHS.filter(len), st.integers(1, 40), st.booleans())
+def test_what_fits_is_as_much_as_can(lengths, budget, packed):
+    lengths = np.array(lengths, np.int64)
+    size = fitting(lengths, budget, packed=packed)
+
+    def held(count: int) -> int:
+        return int(lengths[:count].sum() if packed else count * lengths.max())
+
+    assert size == 1 or held(size) <= budget
+    assert size >= len(lengths) or held(size + 1) > budget
 
 
 @given(LENGTHS, st.integers(1, 40), st.booleans())

@@ -7,10 +7,17 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel, XLNetConfig, XLNetModel
 
-from otherwords.errors import BadInput
+from otherwords.errors import BadInput, WrongAnswer
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Rows, Tokens
-from otherwords.inference.torch_device import TorchDevice, choose_device, choose_dtype, out_of_memory, positions
+from otherwords.inference.torch_device import (
+    TorchDevice,
+    careful,
+    choose_device,
+    choose_dtype,
+    out_of_memory,
+    positions,
+)
 
 CPU = torch.device("cpu")
 
@@ -26,6 +33,25 @@ def test_what_a_batch_has_is_sent_and_results_come_back():
     sums, others = runner.wait(runner.start(Rows(ids, None, np.zeros_like(ids), np.array([0, 1]))))
     assert sums.tolist() == [3, 7]
     assert others.tolist() == [2, 2]  # types and the place asked about
+
+
+def test_rows_end_to_end_come_with_their_ends():
+    def first_tokens(input_ids, offsets, longest, **others):
+        return input_ids[offsets[:-1]], torch.full((len(offsets) - 1,), longest), torch.full((1,), len(others))
+
+    runner = TorchDevice(CPU, first_tokens)
+    tokens = Tokens.of([[5, 6, 7], [8]], [False, False], types=[[0, 0, 1], [0]])
+    firsts, longest, others = runner.wait(runner.start(tokens))
+    assert (firsts.tolist(), longest.tolist(), others.tolist()) == ([5, 8], [3, 3], [1])
+
+
+def test_rows_end_to_end_that_a_model_has_no_places_for_are_told():
+    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8, "vocab_size": 9}
+    start = careful(lambda rows: rows, BertModel(BertConfig(max_position_embeddings=3, **size)), "m", 256)
+    fits = Tokens.of([[5, 6, 7], [8]], [False, False])
+    assert start(fits) is fits
+    with pytest.raises(WrongAnswer, match=r"batch of 2 rows: 4 tokens, but it has 3 positions; a smaller max_length"):
+        start(Tokens.of([[5, 6, 7, 8], [8]], [False, False]))
 
 
 def test_where_memory_ends_batches_are_halved_until_they_fit():

@@ -7,13 +7,23 @@ the first token of each row goes on after attention, since a classifier reads no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .families import Encoder, Layer, Linear, Network
+from .families import Encoder, Layer, Linear, Network, describe
+from .fast_parts import choose_parts
 from .lean_parts import Packed, Parts, packed
 
 if TYPE_CHECKING:
     import torch
+
+
+def lean_classifier(
+    classifier: Any,
+    compile: bool = False,  # noqa: A002 (torch's own name for it)
+) -> LeanClassifier | None:
+    """A lean form of a classifier of transformers, on its device; None where its family is not known."""
+    network = describe(classifier)
+    return None if network is None else LeanClassifier.of(network, choose_parts(network, compile))
 
 
 @dataclass(frozen=True)

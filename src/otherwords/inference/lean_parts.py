@@ -46,7 +46,7 @@ def plain_parts(*, compile: bool = False) -> Parts:  # noqa: A002 (torch's own n
     from torch.nn import functional
 
     def fused(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-        return torch.compile(function, dynamic=True) if compile else function  # type: ignore[no-any-return]
+        return torch.compile(function, dynamic=True) if compile else function
 
     activations = {
         "gelu": fused(functional.gelu),

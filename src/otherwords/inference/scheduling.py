@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .batching import full_batches, last_batches
+from .batching import fitting, full_batches, last_batches, packed_batches
 from .tokens import Ints, Rows, Tokens, side_by_side
 
 Arrays = tuple[npt.NDArray[Any], ...]
-#: How many texts are tokenised at a time, while the device works on those before.
-PIECE = 4096
+#: How many texts are tokenised at a time, while the device works on those before; few at first: it waits.
+PIECE, FIRST = 4096, 512
+#: What share of a batch may be filled up rather than wait for more rows of one length.
+SLACK = 0.03
+Batch = Rows | Tokens
 
 
 @dataclass
@@ -25,15 +28,17 @@ class Scheduler:
 
     `encode` turns texts into tokens. `start` sends a batch to the device and returns at once; `wait` gives the arrays
     it computed, each with one row per row of the batch. A batch holds at most `budget` tokens, filling included;
-    `exact` batches hold rows of one length only, so that nothing is ever filled up. Where the memory of the device
-    does not suffice (`is_full` knows such errors), batches are halved from then on.
+    `exact` batches hold rows of one length only, so that nothing is ever filled up, and `packed` ones hold rows end to
+    end, as Tokens. Where the memory of the device does not suffice (`is_full` knows such errors), batches are halved
+    from then on.
     """
 
     encode: Callable[[Sequence[Any]], Tokens]
-    start: Callable[[Rows], Any]
+    start: Callable[[Any], Any]
     wait: Callable[[Any], Arrays]
     budget: int
     exact: bool = False
+    packed: bool = False
     pad: int = 0
     in_flight: int = 2
     is_full: Callable[[Exception], bool] = lambda error: isinstance(error, MemoryError)
@@ -47,12 +52,12 @@ class Scheduler:
             cut[first : first + len(tokens)] = tokens.cut
             pool = tokens if pool is None else pool.then(tokens)
             places = np.concatenate([places, np.arange(first, first + len(tokens))])
-            batches, rest = full_batches(pool.lengths, self.budget)
+            batches, rest = self._full(pool.lengths)
             for rows in batches:
                 flight.send(pool, rows, places[rows])
             pool, places = pool.take(rest), places[rest]
         if pool is not None:
-            for rows in last_batches(pool.lengths, self.budget, exact=self.exact):
+            for rows in self._last(pool.lengths):
                 flight.send(pool, rows, places[rows])
         flight.land()
         return flight.arrays, cut
@@ -60,13 +65,30 @@ class Scheduler:
     def _tokenised(self, texts: Sequence[Any]) -> Iterator[tuple[int, Tokens]]:
         """Piece by piece, each in another thread while the one before is computed (tokenizers leave the GIL)."""
         with ThreadPoolExecutor(1) as ahead:
-            starts = range(0, len(texts), PIECE)
-            coming = deque((start, ahead.submit(self.encode, texts[start : start + PIECE])) for start in starts[:1])
-            for start in starts[1:]:
-                coming.append((start, ahead.submit(self.encode, texts[start : start + PIECE])))
-                first, piece = coming.popleft()
-                yield first, piece.result()
+            coming: deque[tuple[int, Any]] = deque()
+            start, size = 0, min(FIRST, PIECE)
+            while start < len(texts):
+                coming.append((start, ahead.submit(self.encode, texts[start : start + size])))
+                start, size = start + size, min(2 * size, PIECE)
+                if len(coming) > 1:
+                    first, piece = coming.popleft()
+                    yield first, piece.result()
             yield from ((first, piece.result()) for first, piece in coming)
+
+    def _full(self, lengths: Ints) -> tuple[list[Ints], Ints]:
+        if self.packed:
+            return packed_batches(lengths, self.budget)
+        return full_batches(lengths, self.budget, 0.0 if self.exact else SLACK)
+
+    def _last(self, lengths: Ints) -> list[Ints]:
+        if self.packed:
+            batches, rest = packed_batches(lengths, self.budget)
+            return [*batches, rest] if len(rest) else batches
+        return last_batches(lengths, self.budget, exact=self.exact)
+
+    def batch(self, tokens: Tokens, rows: Ints) -> Batch:
+        """The chosen rows as `start` takes them."""
+        return tokens.take(rows) if self.packed else side_by_side(tokens, rows, self.pad)
 
 
 @dataclass
@@ -80,13 +102,13 @@ class _Flight:
 
     def send(self, tokens: Tokens, rows: Ints, places: Ints) -> None:
         """Start a batch, after the oldest has landed if enough are under way."""
-        size = max(1, self.plan.budget // int(tokens.lengths[rows].max()))
-        for start in range(0, len(rows), size):  # one batch, unless the budget has shrunk since it was planned
-            some, theirs = rows[start : start + size], places[start : start + size]
+        while len(rows):  # once, unless the budget has shrunk since the batch was planned
+            size = fitting(tokens.lengths[rows], self.plan.budget, packed=self.plan.packed)
+            some, theirs, rows, places = rows[:size], places[:size], rows[size:], places[size:]
             while len(self._flying) >= self.plan.in_flight:
                 self._land_one()
             try:
-                started = self.plan.start(side_by_side(tokens, some, self.plan.pad))
+                started = self.plan.start(self.plan.batch(tokens, some))
             except Exception as error:
                 self._halve(error, tokens, some, theirs)
             else:
@@ -114,5 +136,7 @@ class _Flight:
         if len(rows) == 1 or not self.plan.is_full(error):
             raise error
         self.land()
-        self.plan.budget = min(self.plan.budget, len(rows) * int(tokens.lengths[rows].max()) // 2)
+        lengths = tokens.lengths[rows]
+        held = int(lengths.sum() if self.plan.packed else len(rows) * lengths.max())
+        self.plan.budget = min(self.plan.budget, held // 2)
         self.send(tokens, rows, places)

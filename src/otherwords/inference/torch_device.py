@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import BadInput, WrongAnswer
-from .tokens import Rows
+from .tokens import Rows, Tokens
 
 if TYPE_CHECKING:
     import torch
@@ -23,7 +24,8 @@ class TorchDevice:
     """Starts batches on a device and waits for their results; the `start` and `wait` of a Scheduler.
 
     `forward` gets tensors on the device (input_ids, attention_mask, token_type_ids, at, own: those that a batch has;
-    no mask where nothing is filled up) and gives tensors with one row per row of the batch.
+    no mask where nothing is filled up) and gives tensors with one row per row of the batch. For rows end to end it gets
+    `offsets` and the number `longest` instead of a mask.
     """
 
     device: torch.device
@@ -34,12 +36,12 @@ class TorchDevice:
         """How many batches to queue: enough for a GPU to go on while Python is busy with the next texts."""
         return 4 if self.device.type == "cuda" else 1
 
-    def start(self, rows: Rows) -> Any:
+    def start(self, rows: Rows | Tokens) -> Any:
         """Queue copies and work, and return before they are done, unless the device is this processor."""
         import torch
 
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), self._chosen():
                 return self._fetch(self.forward(**self._send(rows)))
         except Exception as error:
             if not out_of_memory(error):
@@ -57,18 +59,21 @@ class TorchDevice:
             done.synchronize()
         return tuple(tensor.numpy() for tensor in tensors)
 
-    def _send(self, rows: Rows) -> dict[str, torch.Tensor]:
+    def _chosen(self) -> AbstractContextManager[Any]:
+        """Triton's kernels run on the current device, wherever their tensors are."""
         import torch
 
-        named = {"input_ids": rows.ids, "attention_mask": rows.mask, "token_type_ids": rows.types}
-        given = {
-            name: array for name, array in (*named.items(), ("at", rows.at), ("own", rows.own)) if array is not None
-        }
-        here = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in given.items()}
+        return torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
+
+    def _send(self, rows: Rows | Tokens) -> dict[str, Any]:
+        import torch
+
+        known = {"longest": _longest(rows)} if isinstance(rows, Tokens) else {}
+        here = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in _arrays(rows).items()}
         if self.device.type != "cuda":
-            return {name: tensor.to(self.device) for name, tensor in here.items()}
+            return {name: tensor.to(self.device) for name, tensor in here.items()} | known
         # Pinned memory comes from torch's own pool, which reuses it only after the copy is done.
-        return {name: tensor.pin_memory().to(self.device, non_blocking=True) for name, tensor in here.items()}
+        return {name: one.pin_memory().to(self.device, non_blocking=True) for name, one in here.items()} | known
 
     def _fetch(self, results: tuple[torch.Tensor, ...]) -> Any:
         import torch
@@ -79,6 +84,17 @@ class TorchDevice:
         for copy, tensor in zip(copies, results, strict=True):
             copy.copy_(tensor, non_blocking=True)
         return copies, torch.cuda.current_stream(self.device).record_event()
+
+
+def _arrays(rows: Rows | Tokens) -> dict[str, Any]:
+    """What a batch has, by the names that models have for it."""
+    ends = ("offsets", rows.offsets) if isinstance(rows, Tokens) else ("attention_mask", rows.mask)
+    named = (("input_ids", rows.ids), ends, ("token_type_ids", rows.types), ("at", rows.at), ("own", rows.own))
+    return {name: array for name, array in named if array is not None}
+
+
+def _longest(rows: Rows | Tokens) -> int:
+    return int(rows.lengths.max()) if isinstance(rows, Tokens) else int(rows.ids.shape[1])
 
 
 def out_of_memory(error: Exception) -> bool:
@@ -141,17 +157,17 @@ def may_be_filled_up(tokenizer: Any) -> bool:
     return tokenizer.padding_side == "right" and "attention_mask" in tokenizer.model_input_names
 
 
-def careful(start: Callable[[Rows], Any], model: Any, who: str, max_length: int) -> Callable[[Rows], Any]:
+def careful(start: Callable[[Any], Any], model: Any, who: str, max_length: int) -> Callable[[Any], Any]:
     """Look at a batch before it is started; where it fails, say what may help.
 
     On a GPU, a place or a token that a model has no row for is an error after which the process cannot use it again.
     """
     room, words = positions(model), model.get_input_embeddings().num_embeddings
 
-    def checked(rows: Rows) -> Any:
+    def checked(rows: Rows | Tokens) -> Any:
         try:
-            if 0 < room < rows.ids.shape[1]:
-                raise IndexError(f"{rows.ids.shape[1]} tokens, but it has {room} positions")
+            if 0 < room < _longest(rows):
+                raise IndexError(f"{_longest(rows)} tokens, but it has {room} positions")
             if rows.ids.max() >= words:
                 raise IndexError(f"the tokenizer gave the number {rows.ids.max()}, but it knows {words} tokens")
             return start(rows)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..inference.hf_folders import find, load, load_tokenizer
+from ..inference.lean_encoder import lean_classifier
 from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import Pairs, clean_pair, pair_encoder
 from ..inference.tokens import Tokens
@@ -24,8 +25,11 @@ from ..registry import models
 from .model import Model, Reply
 from .sequence_pairs import label_names, pairs, probabilities, refuse_sizes
 
-#: How many pairs are asked at a time: a second's worth, so that the device seldom waits for a beginning or an end.
-PAIRS = {"cuda": 32_768, "cpu": 512}
+if TYPE_CHECKING:
+    import torch
+
+#: How many pairs are asked at a time: seconds' worth, so that the device seldom waits for a beginning or an end.
+PAIRS = {"cuda": 131_072, "cpu": 512}
 
 
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
@@ -47,6 +51,9 @@ def hf(
     is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch holds up to `tokens` tokens (0: as
     suits the device). `compile` lets torch fuse what it can: a minute at first, then faster. `revision` is a branch,
     tag or commit on the hub. Code that comes with a model is never run.
+
+    On a GPU, the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) are computed by a forward pass of our
+    own that never pads; in half precision, twice as fast.
     """
     folder = find(name, revision)
     refuse_sizes(folder.who, max_length)
@@ -56,15 +63,15 @@ def hf(
     place = choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     classifier = classifier.to(device=place, dtype=arithmetic).eval()
-    if compile:
-        compile_layers(classifier)
-    runner = TorchDevice(place, lambda **inputs: (classifier(**inputs).logits.float(),))
+    forward, packed = _forward(classifier, place, compile)
+    runner = TorchDevice(place, forward)
     scheduler = Scheduler(
         encode=_encoder(tokenizer, max_length),
         start=careful(runner.start, classifier, folder.who, max_length),
         wait=runner.wait,
         budget=tokens or budget(place),
         exact=not may_be_filled_up(tokenizer),
+        packed=packed,
         pad=tokenizer.pad_token_id or 0,
         in_flight=runner.in_flight,
     )
@@ -83,6 +90,16 @@ def hf(
         batch_size=PAIRS.get(place.type, PAIRS["cpu"]),
         max_length=max_length,
     )
+
+
+def _forward(classifier: Any, place: torch.device, compiled: bool) -> tuple[Callable[..., Any], bool]:
+    """What computes logits, and whether it takes rows end to end."""
+    lean = lean_classifier(classifier, compiled) if place.type == "cuda" else None
+    if lean is not None:
+        return lambda **inputs: (lean(**inputs).float(),), True
+    if compiled:
+        compile_layers(classifier)
+    return lambda **inputs: (classifier(**inputs).logits.float(),), False
 
 
 def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:

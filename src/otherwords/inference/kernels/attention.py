@@ -5,43 +5,50 @@ The attention of torch works in tiles of 64 or 128 places, which a pair of 27 to
 # mypy: ignore-errors
 # Triton reads the source of its functions: annotations must be objects, so there is no `from __future__` here.
 
-import torch
-import triton
-import triton.language as tl
+from typing import Any
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:  # it comes with torch for NVIDIA GPUs, and with no other
+    triton = None
 
 #: Longer rows have more scores than fit into registers.
 LONGEST = 128
+AVAILABLE = triton is not None
 SIZES = (16, 32, 64, 128)
 
 
-def attend(joint: torch.Tensor, offsets: torch.Tensor, longest: int, heads: int) -> torch.Tensor:
+def attend(joint: Any, offsets: Any, longest: int, heads: int) -> Any:
     """Mix the values of each row; `joint` has queries, keys and values side by side, a token to a line."""
     tokens, width = joint.shape[0], joint.shape[1] // 3
-    out = torch.empty((tokens, width), dtype=joint.dtype, device=joint.device)
+    out = joint.new_empty((tokens, width))
     size, block = width // heads, max(16, 1 << (longest - 1).bit_length())
     grid = ((len(offsets) - 1) * heads,)
     _attend[grid](joint, offsets, out, heads, size**-0.5, block=block, size=size, num_warps=max(1, block // 32))
     return out
 
 
-@triton.jit
-def _attend(joint, offsets, out, heads, scale, block: tl.constexpr, size: tl.constexpr):
-    row = tl.program_id(0) // heads
-    head = tl.program_id(0) % heads
-    first = tl.load(offsets + row)
-    length = tl.load(offsets + row + 1) - first
-    place = tl.arange(0, block)
-    part = tl.arange(0, size)
-    width = heads * size
-    inside = place[:, None] < length
-    line = (first + place)[:, None].to(tl.int64)
-    at = joint + line * (3 * width) + head * size + part[None, :]
-    query = tl.load(at, mask=inside, other=0.0)
-    key = tl.load(at + width, mask=inside, other=0.0)
-    value = tl.load(at + 2 * width, mask=inside, other=0.0)
-    scores = tl.dot(query, tl.trans(key)) * scale
-    scores = tl.where(place[None, :] < length, scores, float("-inf"))
-    powers = tl.exp(scores - tl.max(scores, axis=1)[:, None])
-    shares = powers / tl.sum(powers, axis=1)[:, None]
-    mixed = tl.dot(shares.to(value.dtype), value)
-    tl.store(out + line * width + head * size + part[None, :], mixed.to(value.dtype), mask=inside)
+if triton is not None:
+
+    @triton.jit
+    def _attend(joint, offsets, out, heads, scale, block: tl.constexpr, size: tl.constexpr):
+        row = tl.program_id(0) // heads
+        head = tl.program_id(0) % heads
+        first = tl.load(offsets + row)
+        length = tl.load(offsets + row + 1) - first
+        place = tl.arange(0, block)
+        part = tl.arange(0, size)
+        width = heads * size
+        inside = place[:, None] < length
+        line = (first + place)[:, None].to(tl.int64)
+        at = joint + line * (3 * width) + head * size + part[None, :]
+        query = tl.load(at, mask=inside, other=0.0)
+        key = tl.load(at + width, mask=inside, other=0.0)
+        value = tl.load(at + 2 * width, mask=inside, other=0.0)
+        scores = tl.dot(query, tl.trans(key)) * scale
+        scores = tl.where(place[None, :] < length, scores, float("-inf"))
+        powers = tl.exp(scores - tl.max(scores, axis=1)[:, None])
+        shares = powers / tl.sum(powers, axis=1)[:, None]
+        mixed = tl.dot(shares.to(value.dtype), value)
+        tl.store(out + line * width + head * size + part[None, :], mixed.to(value.dtype), mask=inside)
