@@ -19,11 +19,12 @@ lint: $(VENV)/.test
 bench: $(VENV)/.test
 	@$(BIN)/python -m benchmarks
 
+# Bytecode is left to first use: of what pip would compile ahead (90 MB), most is never imported.
 $(VENV)/.core: pyproject.toml requirements/core.txt
 	@echo "Installing otherwords into $(VENV) (no torch) ..."
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) --require-hashes -r requirements/core.txt
+	@$(PIP) --no-compile --require-hashes -r requirements/core.txt
 	@$(PIP) --no-deps --editable .
 	@touch $@
 

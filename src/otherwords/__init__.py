@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .datasets.source import load
     from .differences import Difference
     from .errors import OtherwordsError
+    from .exporting.export import export
     from .metrics.metric import Metric
     from .models.cache import Cache
     from .models.model import Model
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .profiling.profile import profile
     from .runner import run
     from .study import Study
+    from .training.making import train
 
 _HOME = {
     "compare_groups": "between",
@@ -33,6 +35,7 @@ _HOME = {
     "Difference": "differences",
     "load": "datasets.source",
     "OtherwordsError": "errors",
+    "export": "exporting.export",
     "Metric": "metrics.metric",
     "Cache": "models.cache",
     "Model": "models.model",
@@ -43,6 +46,7 @@ _HOME = {
     "profile": "profiling.profile",
     "run": "runner",
     "Study": "study",
+    "train": "training.making",
 }
 
 __all__ = [
@@ -66,11 +70,13 @@ __all__ = [
     "check",
     "compare",
     "compare_groups",
+    "export",
     "load",
     "profile",
     "reproduce",
     "run",
     "score",
+    "train",
     "vary",
 ]
 

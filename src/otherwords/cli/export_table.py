@@ -20,7 +20,7 @@ def export_table(made: Export) -> Table:
     table.add_column("", justify="right", no_wrap=True)
     of = "log-probability of the masked word" if words else "probability"
     table.add_row(f"other {'best words' if words else 'labels'}", _share(found.differing, found.rows))
-    table.add_row(f"changed in {found.shuffles} other orders", _share(found.order_changes, found.rows))
+    table.add_row(f"changed in {found.shuffles} other orders", _share(found.order_changes, found.reordered))
     table.add_row(f"largest difference of {of}", f"{found.max_difference:.2g}")
     table.add_row("mean difference", f"{found.mean_difference:.2g}")
     for name, right in (("original", found.original_right), ("exported", found.right)):

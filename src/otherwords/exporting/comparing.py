@@ -20,8 +20,9 @@ from ..problem import Batch, Task
 from ..progress import current
 from .original import Original
 
-#: So often all is asked again, each time in another order and in pieces of another size.
+#: So often so many of the rows are asked again, each time in another order and in pieces of another size.
 PIECES = (7, 64, 31, 200, 2)
+REORDERED = 1000
 _BUDGET = 2048
 
 
@@ -41,6 +42,7 @@ class Comparison:
     right: int | None
     original_right: int | None
     order_changes: int
+    reordered: int
     shuffles: int = len(PIECES)
 
     @property
@@ -61,7 +63,6 @@ def compare_labels(original: Original, exported: Model, batch: Batch, gold: Sequ
     mine, reference_labels = ours.argmax(axis=1), theirs.argmax(axis=1)
     names = _meanings(original, exported, batch.task)
     gaps = np.abs(ours - theirs)
-    changes = order_changes(lambda rows: ask(rows).argmax(axis=1), mine)
     return Comparison(
         len(batch),
         int((mine != reference_labels).sum()),
@@ -69,7 +70,7 @@ def compare_labels(original: Original, exported: Model, batch: Batch, gold: Sequ
         float(gaps.mean()),
         _right(mine, names, gold),
         _right(reference_labels, names, gold),
-        changes,
+        *order_changes(lambda rows: ask(rows).argmax(axis=1), mine),
     )
 
 
@@ -85,18 +86,19 @@ def in_pieces(ask: Callable[[list[int]], Any], count: int, stage: str, size: int
     return np.concatenate(found)
 
 
-def order_changes(ask: Callable[[list[int]], Any], first: npt.NDArray[Any]) -> int:
-    """How many rows get another answer than at first in any of several orders."""
+def order_changes(ask: Callable[[list[int]], Any], first: npt.NDArray[Any]) -> tuple[int, int]:
+    """How many rows get another answer than at first in any of several orders, and how many were asked again."""
+    chosen = random.Random(0).sample(range(len(first)), min(len(first), REORDERED))
     changed = np.zeros(len(first), np.bool_)
-    current().start("reordered", len(first) * len(PIECES))
+    current().start("reordered", len(chosen) * len(PIECES))
     for seed, size in enumerate(PIECES):
-        order = random.Random(seed).sample(range(len(first)), len(first))
+        order = random.Random(seed).sample(chosen, len(chosen))
         for start in range(0, len(order), size):
             some = order[start : start + size]
             changed[some] |= np.asarray(ask(some)) != first[some]
             current().advance(len(some))
     current().done()
-    return int(changed.sum())
+    return int(changed.sum()), len(chosen)
 
 
 def reference(

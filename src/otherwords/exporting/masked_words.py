@@ -40,8 +40,9 @@ def compare_words(original: Original, graph: Path, texts: Sequence[str]) -> Comp
     gaps = np.abs(ours[:, 1] - theirs[:, 1])
     differing = int((ours[:, 0] != theirs[:, 0]).sum())
     right, original_right = (int((best[:, 0] == own).sum()) for best in (ours, theirs))
-    changes = order_changes(lambda some: ask(some)[:, 0], ours[:, 0])
-    return Comparison(len(places), differing, float(gaps.max()), float(gaps.mean()), right, original_right, changes)
+    reordered = order_changes(lambda some: ask(some)[:, 0], ours[:, 0])
+    far = float(gaps.max()), float(gaps.mean())
+    return Comparison(len(places), differing, *far, right, original_right, *reordered)
 
 
 def masked_places(original: Original, texts: Sequence[str]) -> list[Place]:
