@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 TOLERANCE = 0.1
 
 
-def choose_parts(
-    network: Network,
-    compile: bool = False,  # noqa: A002 (torch's own name for it)
-) -> Parts:
-    """The fastest parts for the device and the arithmetic of a network's weights that compute the same as plain ones.
+def choose_parts(network: Network) -> Parts | None:
+    """The parts with which a network is computed faster than by transformers; None where there are none.
 
-    Kernels of our own need Triton, which needs a C compiler where it runs. They are tried out here, once.
+    On a processor these are torch's own. On a GPU they are kernels of ours, which need half precision, and Triton with
+    its C compiler; they are tried out here, once. Without them, filling up for torch's attention costs all the gain:
+    RoBERTa-large on an H200 computes 31,400 pairs a second of SNLI's lengths with them, and 14,900 without.
     """
-    plain = plain_parts(compile=compile)
-    fast = replace(plain, attention=_short_attention, add_norm=_kernel_norm)
-    return checked(network, fast, plain) if _for_kernels(network) else plain
+    place, plain = network.encoder.words.device.type, plain_parts()
+    if place == "cuda" and _for_kernels(network):
+        return checked(network, replace(plain, attention=_short_attention, add_norm=_kernel_norm), plain)
+    return plain if place == "cpu" else None
 
 
-def checked(network: Network, fast: Parts, plain: Parts) -> Parts:
-    """The fast parts, or the plain ones and a warning where the fast ones fail or compute something else."""
+def checked(network: Network, fast: Parts, plain: Parts) -> Parts | None:
+    """The fast parts; None, and a warning, where they fail or compute something else than the plain ones."""
     try:
         differences = try_out(network, fast, plain)
     except Exception as error:  # what a compiler may raise has no common root
@@ -40,7 +40,7 @@ def checked(network: Network, fast: Parts, plain: Parts) -> Parts:
             return fast
         trouble = f"differ by {', '.join(f'{one:.3g}' for one in differences)} from torch's own"
     warnings.warn(f"kernels for short texts {trouble}: going on without, at about half the speed", stacklevel=2)
-    return plain
+    return None
 
 
 def try_out(network: Network, parts: Parts, expected: Parts) -> tuple[float, float]:
@@ -65,12 +65,12 @@ def try_out(network: Network, parts: Parts, expected: Parts) -> tuple[float, flo
 
 
 def _for_kernels(network: Network) -> bool:
-    """On a GPU with Triton, in half precision, with heads of a usual size: in single precision nothing is gained."""
+    """Whether there is Triton, and the network is in half precision and has heads of a usual size."""
     from .kernels import attention
 
     weight, heads = network.encoder.layers[0].query.weight, network.encoder.heads
     half = weight.element_size() == 2 and weight.is_floating_point()
-    return bool(weight.is_cuda and half and attention.AVAILABLE and len(weight) // heads in attention.SIZES)
+    return bool(half and attention.AVAILABLE and len(weight) // heads in attention.SIZES)
 
 
 def _short_attention(joint: torch.Tensor, rows: Packed, heads: int) -> torch.Tensor:  # gpu only

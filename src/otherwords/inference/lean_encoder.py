@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     import torch
 
 
-def lean_classifier(
-    classifier: Any,
-    compile: bool = False,  # noqa: A002 (torch's own name for it)
-) -> LeanClassifier | None:
-    """A lean form of a classifier of transformers, on its device; None where its family is not known."""
+def lean_classifier(classifier: Any) -> LeanClassifier | None:
+    """A lean form of a classifier of transformers, where it is; None where that is not known, or would be slower."""
     network = describe(classifier)
-    return None if network is None else LeanClassifier.of(network, choose_parts(network, compile))
+    parts = None if network is None else choose_parts(network)
+    return None if network is None or parts is None else LeanClassifier.of(network, parts)
 
 
 @dataclass(frozen=True)

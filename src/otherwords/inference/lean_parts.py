@@ -40,21 +40,15 @@ def packed(offsets: torch.Tensor, longest: int, tokens: int) -> Packed:
     return Packed(offsets, row, place, longest)
 
 
-def plain_parts(*, compile: bool = False) -> Parts:  # noqa: A002 (torch's own name for it)
-    """Parts made of torch's own operations, for any device and arithmetic; perhaps fused by torch's compiler."""
+def plain_parts() -> Parts:
+    """Parts made of torch's own operations, for any device and arithmetic. Compiling them gained nothing on a GPU."""
     import torch
-    from torch.nn import functional
+    from torch.nn.functional import gelu
 
-    def fused(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-        return torch.compile(function, dynamic=True) if compile else function
-
-    activations = {
-        "gelu": fused(functional.gelu),
-        "tanh-gelu": fused(partial(functional.gelu, approximate="tanh")),
-        "relu": torch.relu,
-        "tanh": torch.tanh,
-    }
-    return Parts(padded_attention, fused(_add_norm), activations)
+    tanh_gelu = partial(gelu, approximate="tanh")
+    return Parts(
+        padded_attention, _add_norm, {"gelu": gelu, "tanh-gelu": tanh_gelu, "relu": torch.relu, "tanh": torch.tanh}
+    )
 
 
 def padded_attention(joint: torch.Tensor, rows: Packed, heads: int) -> torch.Tensor:

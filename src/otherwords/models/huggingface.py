@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..inference.hf_folders import find, load, load_tokenizer
 from ..inference.lean_encoder import lean_classifier
@@ -24,9 +24,6 @@ from ..problem import Batch
 from ..registry import models
 from .model import Model, Reply
 from .sequence_pairs import label_names, pairs, probabilities, refuse_sizes
-
-if TYPE_CHECKING:
-    import torch
 
 #: How many pairs are asked at a time: seconds' worth, so that the device seldom waits for a beginning or an end.
 PAIRS = {"cuda": 131_072, "cpu": 512}
@@ -49,11 +46,11 @@ def hf(
 
     Pairs of more than `max_length` tokens are cut. `device` is auto (cuda where there is one), cpu or cuda:N; `dtype`
     is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch holds up to `tokens` tokens (0: as
-    suits the device). `compile` lets torch fuse what it can: a minute at first, then faster. `revision` is a branch,
-    tag or commit on the hub. Code that comes with a model is never run.
+    suits the device). `revision` is a branch, tag or commit on the hub. Code that comes with a model is never run.
 
-    On a GPU, the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) are computed by a forward pass of our
-    own that never pads; in half precision, twice as fast.
+    The common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) are computed by a forward pass of our own that
+    never pads, on a GPU in half precision only. `compile` lets torch compile the layers of transformers' instead: a
+    minute at first, then faster than they are, for families that have no other.
     """
     folder = find(name, revision)
     refuse_sizes(folder.who, max_length)
@@ -63,7 +60,7 @@ def hf(
     place = choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     classifier = classifier.to(device=place, dtype=arithmetic).eval()
-    forward, packed = _forward(classifier, place, compile)
+    forward, packed = _forward(classifier, compile)
     runner = TorchDevice(place, forward)
     scheduler = Scheduler(
         encode=_encoder(tokenizer, max_length),
@@ -92,13 +89,12 @@ def hf(
     )
 
 
-def _forward(classifier: Any, place: torch.device, compiled: bool) -> tuple[Callable[..., Any], bool]:
+def _forward(classifier: Any, compiled: bool) -> tuple[Callable[..., Any], bool]:
     """What computes logits, and whether it takes rows end to end."""
-    lean = lean_classifier(classifier, compiled) if place.type == "cuda" else None
-    if lean is not None:
-        return lambda **inputs: (lean(**inputs).float(),), True
     if compiled:
         compile_layers(classifier)
+    elif (lean := lean_classifier(classifier)) is not None:
+        return lambda **inputs: (lean(**inputs).float(),), True
     return lambda **inputs: (classifier(**inputs).logits.float(),), False
 
 
