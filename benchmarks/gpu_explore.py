@@ -17,17 +17,15 @@ from typing import Any
 
 import torch
 from torch.nn import functional
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from otherwords.inference.families import Encoder, Head, Layer, Linear, Network, Norm
 from otherwords.inference.lean_encoder import LeanClassifier
-from otherwords.inference.lean_parts import Parts, padded_attention, plain_parts
+from otherwords.inference.lean_parts import Parts, plain_parts
 
 GPU = torch.cuda.is_available()
 PLACE = torch.device("cuda" if GPU else "cpu")
 START = time.perf_counter()
 TIMES = 20 if GPU else 1
-FIRST = ("sdpa", "triton", "triton, triton norm", "varlen")
 
 
 def main() -> None:
@@ -35,7 +33,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=80, help="begin nothing after so many")
     parser.add_argument("--small", action="store_true", help="a tiny model, to try the script")
     options = parser.parse_args()
-    width, layers, heads, tokens = (64, 2, 2, 104) if options.small else (1024, 24, 16, 32_768)
+    width, layers, heads, tokens = (64, 2, 2, 208) if options.small else (1024, 24, 16, 32_768)
     with torch.inference_mode():
         network = _network(width, layers, heads)
         log = _Log(options.seconds)
@@ -44,7 +42,7 @@ def main() -> None:
         log("parts", lambda: _pieces(width, heads, tokens))
         found: dict[str, Any] = {}
         ways = _candidates()
-        for name in [name for name in FIRST if name in ways]:
+        for name in ways:
             log(f"{name}, even", lambda p=ways[name]: _forward(network, p, even, found))
             log(f"{name}, mixed", lambda p=ways[name]: _forward(network, p, mixed, found))
         if (best := ways.get("triton, triton norm")) is not None:
@@ -55,11 +53,6 @@ def main() -> None:
             log("triton, triton norm, 8 to 69 tokens", lambda: _forward(network, best, wide, found))
             log("profile: triton, triton norm", lambda: _profile(network, best, mixed))
             log("profile: sdpa", lambda: _profile(network, ways["sdpa"], even))
-        for name in [name for name in ways if name not in FIRST]:
-            log(f"{name}, even", lambda p=ways[name]: _forward(network, p, even, found))
-        for name, parts in _compiled(ways).items():
-            log(f"{name}, mixed", lambda p=parts: _forward(network, p, mixed, found))
-        log("compiled parts", lambda: _compiled_pieces(width, tokens))
 
 
 class _Log:
@@ -81,9 +74,6 @@ def _candidates() -> dict[str, Parts]:
     """Attention by name; products and activations are torch's own."""
     plain = plain_parts()
     made = {"sdpa": plain}
-    for name in ("FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION", "MATH"):
-        made[f"sdpa {name.lower()}"] = replace(plain, attention=_forced(name))
-    made["bmm"] = replace(plain, attention=_bmm)
     made["varlen"] = replace(plain, attention=_varlen)
     try:
         from otherwords.inference.kernels.add_norm import add_norm
@@ -95,35 +85,7 @@ def _candidates() -> dict[str, Parts]:
         plain, attention=lambda joint, rows, heads: attend(joint, rows.offsets, rows.longest, heads)
     )
     made["triton, triton norm"] = replace(made["triton"], add_norm=add_norm)
-    made["sdpa, triton norm"] = replace(plain, add_norm=add_norm)
-    epilogue = {**plain.activations, "gelu": plain.activations["tanh-gelu"]}
-    made["triton, triton norm, tanh gelu"] = replace(made["triton, triton norm"], activations=epilogue)
     return made
-
-
-def _compiled(ways: dict[str, Parts]) -> dict[str, Parts]:
-    if "triton" not in ways:
-        return {}
-    fused, norm = plain_parts(compile=True), ways["triton, triton norm"]
-    return {
-        "triton, compiled norm and gelu": replace(fused, attention=norm.attention),
-        "triton, triton norm, compiled gelu": replace(norm, activations=fused.activations),
-    }
-
-
-def _forced(name: str) -> Callable[..., Any]:
-    def attention(joint: Any, rows: Any, heads: int) -> Any:
-        with sdpa_kernel(getattr(SDPBackend, name)):
-            return padded_attention(joint, rows, heads)
-
-    return attention
-
-
-def _bmm(joint: Any, rows: Any, heads: int) -> Any:
-    count = len(rows.offsets) - 1
-    q, k, v = joint.view(count, rows.longest, 3, heads, -1).permute(2, 0, 3, 1, 4)
-    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
-    return (scores.softmax(dim=-1) @ v).transpose(1, 2).reshape(len(joint), -1)
 
 
 def _varlen(joint: Any, rows: Any, heads: int) -> Any:
@@ -194,16 +156,6 @@ def _pieces(width: int, heads: int, tokens: int) -> dict[str, int]:
     for name, work in ways.items():
         made[name] = round(_seconds(work, TIMES)[0] * 1e6)
     return made
-
-
-def _compiled_pieces(width: int, tokens: int) -> dict[str, int]:
-    x, y, wide = _random(tokens, width, scale=1), _random(tokens, width, scale=1), _random(tokens, 4 * width, scale=1)
-    weight, bias, fused = _random(width), _random(width), plain_parts(compile=True)
-    gelu, norm = fused.activations["gelu"], fused.add_norm
-    return {
-        "gelu": round(_seconds(lambda: gelu(wide), TIMES)[0] * 1e6),
-        "add, norm": round(_seconds(lambda: norm(x, y, weight, bias, 1e-5), TIMES)[0] * 1e6),
-    }
 
 
 def _profile(network: Network, parts: Parts, lengths: torch.Tensor) -> dict[str, Any]:

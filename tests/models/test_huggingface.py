@@ -145,6 +145,9 @@ def test_a_negative_budget_is_refused(saved):
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
 FAMILIES = {
     "roberta": {**SHAPE, "max_position_embeddings": 40},
+    "xlm-roberta": {**SHAPE, "max_position_embeddings": 40},
+    "camembert": {**SHAPE, "max_position_embeddings": 40},
+    "electra": {**SHAPE, "embedding_size": 8},
     "deberta-v2": {**SHAPE, "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False},
     "mpnet": {**SHAPE, "max_position_embeddings": 40},
     "modernbert": {**SHAPE, "global_attn_every_n_layers": 2},

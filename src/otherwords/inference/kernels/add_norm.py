@@ -11,7 +11,7 @@ except ImportError:  # it comes with torch for NVIDIA GPUs, and with no other
     triton = None
 
 
-def add_norm(x: Any, y: Any, weight: Any, bias: Any, epsilon: float) -> Any:
+def add_norm(x: Any, y: Any, weight: Any, bias: Any, epsilon: float) -> Any:  # gpu only
     """Normalise the lines of `x + y`."""
     out = x.new_empty(x.shape)
     lines, width = x.shape
@@ -20,16 +20,15 @@ def add_norm(x: Any, y: Any, weight: Any, bias: Any, epsilon: float) -> Any:
     return out
 
 
-if triton is not None:
+if triton is not None:  # gpu only
 
     @triton.jit
     def _add_norm(x, y, weight, bias, out, width, epsilon, block: tl.constexpr):
         part = tl.arange(0, block)
         inside = part < width
         at = tl.program_id(0).to(tl.int64) * width + part
-        total = tl.load(x + at, mask=inside, other=0.0).to(tl.float32) + tl.load(y + at, mask=inside, other=0.0).to(
-            tl.float32
-        )
+        total = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
+        total += tl.load(y + at, mask=inside, other=0.0).to(tl.float32)
         mean = tl.sum(total, axis=0) / width
         apart = tl.where(inside, total - mean, 0.0)
         spread = tl.sqrt(tl.sum(apart * apart, axis=0) / width + epsilon)

@@ -19,7 +19,7 @@ AVAILABLE = triton is not None
 SIZES = (16, 32, 64, 128)
 
 
-def attend(joint: Any, offsets: Any, longest: int, heads: int) -> Any:
+def attend(joint: Any, offsets: Any, longest: int, heads: int) -> Any:  # gpu only
     """Mix the values of each row; `joint` has queries, keys and values side by side, a token to a line."""
     tokens, width = joint.shape[0], joint.shape[1] // 3
     out = joint.new_empty((tokens, width))
@@ -29,7 +29,7 @@ def attend(joint: Any, offsets: Any, longest: int, heads: int) -> Any:
     return out
 
 
-if triton is not None:
+if triton is not None:  # gpu only
 
     @triton.jit
     def _attend(joint, offsets, out, heads, scale, block: tl.constexpr, size: tl.constexpr):

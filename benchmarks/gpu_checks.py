@@ -1,0 +1,84 @@
+"""What must hold beside speed: memory that ends, half precision against single, and masked words."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from otherwords.inference import torch_device
+from otherwords.models import huggingface
+from otherwords.problem import TASKS, Batch
+
+from .gpu_busy import GPU, busy
+from .gpu_models import Given, build_masked_lm
+
+Texts = list[tuple[str, str]]
+
+
+def batch(texts: Texts) -> Batch:
+    return Batch(TASKS["nli"], {"premise": [a for a, _ in texts], "hypothesis": [b for _, b in texts]})
+
+
+def full(folder: str, texts: Texts, gigabytes: float) -> dict[str, Any]:
+    """With far too many tokens a batch for the memory allowed: the same labels, after some halving."""
+    reference = huggingface.hf(folder)(batch(texts)).answers
+    counted, real = [], torch_device.out_of_memory
+
+    def count(error: Exception) -> bool:
+        counted.append(type(error).__name__) if real(error) else None
+        return real(error)
+
+    if GPU:
+        torch.cuda.empty_cache()
+        total = torch.cuda.get_device_properties(0).total_memory
+        torch.cuda.set_per_process_memory_fraction(min(1.0, gigabytes * 1e9 / total))
+    torch_device.out_of_memory = count
+    try:
+        with busy() as seen:
+            answers = huggingface.hf(folder, tokens=4_000_000)(batch(texts)).answers
+    finally:
+        torch_device.out_of_memory = real
+        if GPU:
+            torch.cuda.set_per_process_memory_fraction(1.0)
+    return {
+        "errors": counted,
+        "tokens_of_batches": seen.places[:40],
+        "other_labels": float((answers.argmax(axis=1) != reference.argmax(axis=1)).mean()),
+        "largest_difference": float(np.abs(answers - reference).max()),
+    }
+
+
+def precision(folder: str, given: Given) -> dict[str, Any]:
+    """Labels in half precision against those in single, which transformers' own forward pass computes on a GPU."""
+    texts = [(row["premise"] or "", row["hypothesis"] or "") for row in given]
+    found = {name: huggingface.hf(folder, dtype=name) for name in ("float32", "bfloat16", "float16")}
+    p = {name: model(batch(texts)).answers for name, model in found.items()}
+    names = found["float32"].labels
+    told = [(names[best], row.get("label")) for best, row in zip(p["float32"].argmax(axis=1), given, strict=True)]
+    right = [mine == gold for mine, gold in told if gold in names]
+    report: dict[str, Any] = {"pairs": len(texts), "accuracy_float32": float(np.mean(right)) if right else None}
+    for name in ("bfloat16", "float16"):
+        differ = p[name].argmax(axis=1) != p["float32"].argmax(axis=1)
+        gap = float(np.abs(p[name] - p["float32"]).max())
+        report[name] = {"other_labels": float(differ.mean()), "largest_difference": gap}
+    return report
+
+
+def masked_words(shape: dict[str, int], given: Given, tokenizer_file: str) -> dict[str, float]:
+    """The first word of each premise, masked: the best 200 words for it."""
+    from otherwords.masked_lms.huggingface import hf
+
+    with tempfile.TemporaryDirectory() as folder:
+        build_masked_lm(Path(folder), shape, given, tokenizer_file)
+        model = hf(folder)
+    texts = [row["premise"].strip() for row in given if (row["premise"] or "").split()]
+    items = [(text, 0, len(text.split()[0])) for text in texts] * (4 if GPU else 1)
+    model.fill(items[:4096], 200)
+    start = time.perf_counter()
+    model.fill(items, 200)
+    return {"masks_per_s": len(items) / (time.perf_counter() - start), "masks": len(items), "top": 200}
