@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench pins requirements-test clean
+.PHONY: demo test lint bench pins clean
 
 demo: $(VENV)/.core
 	@$(BIN)/otherwords run quickstart.toml
@@ -16,7 +16,7 @@ test: $(VENV)/.test lint
 lint: $(VENV)/.test
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy
 
-bench: $(VENV)/.test
+bench: $(VENV)/.bench
 	@$(BIN)/python -m benchmarks
 
 # Bytecode is left to first use: of what pip would compile ahead (90 MB), most is never imported.
@@ -35,16 +35,20 @@ $(VENV)/.test: $(VENV)/.core requirements/test.txt
 	@$(PIP) torch==2.13.0
 	@touch $@
 
+$(VENV)/.bench: $(VENV)/.test requirements/bench.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt  # torch is there, without a hash
+	@touch $@
+
 # Renew the pins (needs uv) after a change of dependencies.
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 CUDA    := $(shell sed -n 's/^\(nvidia-[a-z0-9-]*\|cuda-[a-z]*\|triton\)==.*/\1/p' .pins 2>/dev/null)
 pins:
 	@$(COMPILE) pyproject.toml --output-file requirements/core.txt
 	@$(COMPILE) pyproject.toml --extra test --output-file .pins
-	@$(MAKE) --no-print-directory requirements-test && rm .pins
-requirements-test:
-	@$(COMPILE) pyproject.toml --extra test --no-emit-package torch $(CUDA:%=--no-emit-package %) \
-	    --output-file requirements/test.txt
+	@$(MAKE) --no-print-directory requirements-test requirements-bench && rm .pins
+requirements-%:
+	@$(COMPILE) pyproject.toml --extra $* --no-emit-package torch $(CUDA:%=--no-emit-package %) \
+	    --output-file requirements/$*.txt
 
 clean:
 	rm -rf $(VENV) runs
