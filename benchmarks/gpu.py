@@ -18,8 +18,7 @@ import platform
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,8 @@ from .gpu_busy import GPU, busy
 from .gpu_checks import Texts, batch, full, masked_words, precision
 from .gpu_models import LARGE, PLACE, SMALL, build, recombined
 
-#: What is timed from strings to probabilities: options of `hf`, and whether our own forward pass may be used.
-RUNS: list[tuple[str, dict[str, Any], bool]] = [
-    ("default", {}, True),
-    ("transformers' forward pass", {}, False),
-    ("compile=true", {"compile": True}, True),
-]
+#: Forward passes of `hf` that are timed from strings to probabilities.
+RUNS = ("transformers", "compiled", "lean")
 
 
 class Log:
@@ -76,9 +71,9 @@ def main() -> None:
         peak = log("matmul peak", _matmul_peak).get("tflops", 0)
         log("tokenizer", lambda: _tokenizer_rate(folder, texts[::4]))
         reference: list[Any] = []
-        for name, choice, lean in RUNS:
-            with _forward(lean):
-                log(f"end to end: {name}", lambda c=choice: _end_to_end(folder, texts, c, peak, shape, reference))
+        for name in RUNS:
+            choice = {"forward": name}
+            log(f"end to end: {name}", lambda c=choice: _end_to_end(folder, texts, c, peak, shape, reference))
         log("peer: pipeline, fp32, 32", lambda: _pipeline(folder, texts, torch.float32, 32, options.peer))
         log("peer: pipeline, bf16, 128", lambda: _pipeline(folder, texts, torch.bfloat16, 128, 2 * options.peer))
         log("memory ends at 8 GB", lambda: full(folder, texts[::10], 8))
@@ -129,18 +124,6 @@ def _end_to_end(
         "other_labels_than_default": float((answers.argmax(axis=1) != reference[0].argmax(axis=1)).mean()),
         "largest_difference_from_default": float(np.abs(answers - reference[0]).max()),
     }
-
-
-@contextmanager
-def _forward(lean: bool) -> Iterator[None]:
-    """Let `hf` choose its forward pass, or leave it that of transformers. The default goes through the real door."""
-    real = huggingface.lean_classifier
-    if not lean:
-        huggingface.lean_classifier = lambda classifier: None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        huggingface.lean_classifier = real
 
 
 def _pipeline(folder: str, texts: Texts, dtype: Any, size: int, count: int) -> dict[str, float]:

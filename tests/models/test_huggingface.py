@@ -130,10 +130,16 @@ def test_arithmetic_that_does_not_exist_is_refused(saved):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, while the compiler is imported
-def test_compiled_layers_compute_the_same(bert, saved):
-    bound = registry.make(f"hf:{saved}(compile=true, device=cpu)")
-    assert bound.signature.endswith(":float32:compiled")
+@pytest.mark.parametrize("forward", ["transformers", "compiled", "lean"])
+def test_every_forward_pass_computes_the_same(bert, saved, forward):
+    bound = registry.make(f"hf:{saved}(forward={forward}, device=cpu)")
+    assert bound.signature.endswith(f":float32:{forward}")
     np.testing.assert_allclose(bound.function(batch(some_texts())).answers, by_hand(bert, some_texts()), rtol=1e-4)
+
+
+def test_forward_passes_that_do_not_exist_are_refused(saved, tmp_path):
+    with pytest.raises(BadInput, match=r"forward: found 'fast'; give one of auto, transformers, compiled, lean"):
+        registry.make(f"hf:{saved}(forward=fast)")
 
 
 def test_a_negative_budget_is_refused(saved):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import BadInput
 from ..inference.hf_folders import find, load, load_tokenizer
 from ..inference.lean_encoder import lean_classifier
 from ..inference.scheduling import Scheduler
@@ -27,19 +28,20 @@ from .sequence_pairs import label_names, pairs, probabilities, refuse_sizes
 
 #: How many pairs are asked at a time: seconds' worth, so that the device seldom waits for a beginning or an end.
 PAIRS = {"cuda": 131_072, "cpu": 512}
+FORWARDS = ("auto", "transformers", "compiled", "lean")
 
 
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
-# commit or content. It also has the arithmetic that was chosen, which `auto` leaves to the device. The device itself,
-# like the batch, changes last bits only, which `batch_invariant` owns up to.
-@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "compile", "revision"))
+# commit or content. It also has the arithmetic that was chosen, which `auto` leaves to the device, and the forward pass
+# that was asked for. The device itself, like the batch, changes last bits only, which `batch_invariant` owns up to.
+@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision"))
 def hf(
     name: str,
     max_length: int = 256,
     device: str = "auto",
     dtype: str = "auto",
     tokens: int = 0,
-    compile: bool = False,  # noqa: A002 (torch's own name for it)
+    forward: str = "auto",
     revision: str = "",
 ) -> Model:
     """Ask a sequence-pair classifier of the Hugging Face hub, or of a local folder (safetensors only).
@@ -48,9 +50,9 @@ def hf(
     is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch holds up to `tokens` tokens (0: as
     suits the device). `revision` is a branch, tag or commit on the hub. Code that comes with a model is never run.
 
-    The common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) are computed by a forward pass of our own that
-    never pads, on a GPU in half precision only. `compile` lets torch compile the layers of transformers' instead: a
-    minute at first, then faster than they are, for families that have no other.
+    `forward` says by whom the model is computed: transformers, its layers `compiled` by torch (seconds at first, then a
+    third faster on a GPU), or a `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and
+    kin) that never pads. By itself it is lean on the CPU, and transformers on a GPU until lean is measured there.
     """
     folder = find(name, revision)
     refuse_sizes(folder.who, max_length)
@@ -60,15 +62,15 @@ def hf(
     place = choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     classifier = classifier.to(device=place, dtype=arithmetic).eval()
-    forward, packed = _forward(classifier, compile)
-    runner = TorchDevice(place, forward)
+    chosen, compute = _forward(classifier, forward, place.type, folder.who)
+    runner = TorchDevice(place, compute)
     scheduler = Scheduler(
         encode=_encoder(tokenizer, max_length),
         start=careful(runner.start, classifier, folder.who, max_length),
         wait=runner.wait,
         budget=tokens or budget(place),
         exact=not may_be_filled_up(tokenizer),
-        packed=packed,
+        packed=chosen == "lean",
         pad=tokenizer.pad_token_id or 0,
         in_flight=runner.in_flight,
     )
@@ -77,7 +79,8 @@ def hf(
         (logits,), cut = scheduler(pairs(batch))
         return Reply(probabilities(logits, labels, folder.who), cut)
 
-    identity = f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}{':compiled' if compile else ''}"
+    how = "" if forward == "auto" else f":{forward}"
+    identity = f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}{how}"
     # The choice of kernels differs with the batch, and with it the last bits.
     return Model(
         answer,
@@ -89,13 +92,20 @@ def hf(
     )
 
 
-def _forward(classifier: Any, compiled: bool) -> tuple[Callable[..., Any], bool]:
-    """What computes logits, and whether it takes rows end to end."""
-    if compiled:
+def _forward(classifier: Any, wanted: str, device: str, who: str) -> tuple[str, Callable[..., Any]]:
+    """How logits are computed, and what computes them; the lean pass takes rows end to end."""
+    if wanted not in FORWARDS:
+        raise BadInput(f"found {wanted!r}", where=who, field="forward", fix=f"give one of {', '.join(FORWARDS)}")
+    lean = lean_classifier(classifier) if wanted == "lean" or (wanted == "auto" and device == "cpu") else None
+    if lean is not None:
+        return "lean", lambda **inputs: (lean(**inputs).float(),)
+    if wanted == "lean":
+        fix = "give auto; the lean pass is for BERT, RoBERTa and kin, and on a GPU needs Triton and half precision"
+        raise BadInput(f"{type(classifier).__name__} has none here", where=who, field="forward=lean", fix=fix)
+    if wanted == "compiled":
         compile_layers(classifier)
-    elif (lean := lean_classifier(classifier)) is not None:
-        return lambda **inputs: (lean(**inputs).float(),), True
-    return lambda **inputs: (classifier(**inputs).logits.float(),), False
+    chosen = "compiled" if wanted == "compiled" else "transformers"
+    return chosen, lambda **inputs: (classifier(**inputs).logits.float(),)
 
 
 def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:
