@@ -160,10 +160,7 @@ def test_interrupted(place, undisturbed, number, code):
     out, error = process.communicate(timeout=30)
     assert (process.returncode, out) == (code, "")
     if number == signal.SIGINT:
-        assert (
-            error
-            == "error: interrupted; what models answered is kept, and nothing is half-written: run again to go on\n"
-        )
+        assert error == "error: interrupted; what was done is kept, and nothing is half-written: run again to go on\n"
     assert not (place.run / "scores.json").exists()
     before = place.asked()
     assert 0 < len(before) < 3 * PROBLEMS

@@ -88,9 +88,6 @@ def test_a_stopped_command_leaves_no_temporary_files(problems, place, leftovers,
     _, error = process.communicate(timeout=20)
     assert process.returncode == 128 + number
     if number == signal.SIGINT:
-        assert (
-            error
-            == "error: interrupted; what models answered is kept, and nothing is half-written: run again to go on\n"
-        )
+        assert error == "error: interrupted; what was done is kept, and nothing is half-written: run again to go on\n"
     assert not (place / "out.jsonl").exists()
     assert leftovers() == []

@@ -299,3 +299,32 @@ def test_a_finished_training_is_not_begun_again(tmp_path, settings):
     before = (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns
     assert carry_out(tmp_path / "m") == first
     assert (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns == before
+
+
+def test_an_interrupted_training_puts_down_what_it_learnt(tmp_path, settings, monkeypatch):
+    """Ctrl-C amid a step waits for its end; then it goes on to the same bits."""
+    chosen, rows, valid = settings(epochs=2), toy_rows(60), toy_rows(20, 2)
+    trained(tmp_path / "whole", chosen, rows, valid)
+    step, steps = finetuning._Training._step, []
+
+    def interrupted(self, some):
+        steps.append(len(some))
+        if len(steps) == 3:
+            signal.raise_signal(signal.SIGINT)
+        step(self, some)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(finetuning._Training, "_step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            trained(tmp_path / "parts", chosen, rows, valid)
+    assert len(steps) == 3
+    assert checkpoints.exists(tmp_path / "parts")
+    carry_out(tmp_path / "parts")
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
+
+
+def test_texts_longer_than_the_encoder_reads_are_cut(tmp_path, settings):
+    """It has 32 positions, whatever max_length says."""
+    rows = [*toy_rows(20), ["a dog runs " * 40, "a cat sleeps", "neutral"]]
+    with pytest.warns(UserWarning, match="1 of 21 examples have more than 32 tokens: cut"):
+        trained(tmp_path / "m", settings(epochs=1, max_length=1000), rows)

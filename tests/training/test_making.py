@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import BertForSequenceClassification
 
 from otherwords.errors import BadInput, Busy
 from otherwords.models.huggingface import hf
@@ -25,7 +26,7 @@ from otherwords.training import making
 from otherwords.training.curves import describe, draw
 from otherwords.training.examples import read
 from otherwords.training.making import train
-from otherwords.training.prepared import carry_out
+from otherwords.training.prepared import carry_out, prepared_settings
 
 from .conftest import LABELS, problems, save_model, save_tokenizer, toy_rows
 
@@ -96,7 +97,7 @@ def test_what_was_begun_is_gone_on_with_and_what_is_done_is_left(recipe, tmp_pat
     weights = (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns
     assert train(recipe, out=tmp_path / "m") == replace(first, before=True)
     assert (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns == weights
-    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items() if path.name != "settings.json")
 
 
 @pytest.mark.parametrize(
@@ -320,3 +321,26 @@ def test_a_better_figure_stands_higher():
     (x1, y1), (x2, y2) = ((float(one.get("cx")), float(one.get("cy"))) for one in circles)
     assert x1 < x2
     assert y1 > y2
+
+
+def test_device_and_portions_may_change_on_the_way(recipe, tmp_path):
+    train({**recipe, "accumulate": 1}, out=tmp_path / "m", prepare_only=True)
+    made = train({**recipe, "accumulate": 2, "device": "auto"}, out=tmp_path / "m")
+    assert prepared_settings(tmp_path / "m").accumulate == 2
+    assert made.figures
+
+
+def test_a_refused_training_leaves_nothing(recipe, tmp_path, encoder):
+    broken = Path(shutil.copytree(encoder, tmp_path / "broken"))
+    weights = broken / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(BadInput):
+        train({**recipe, "start": str(broken)}, out=tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_teachers_for_other_labels_are_refused(recipe, tmp_path, encoder):
+    two = save_model(tmp_path / "two", BertForSequenceClassification, id2label={0: "yes", 1: "no"})
+    save_tokenizer(two)
+    with pytest.raises(BadInput, match=r"teacher .*two: answers yes, no; the training is for entailment, neutral"):
+        train({**recipe, "teachers": [str(two)]}, out=tmp_path / "m")

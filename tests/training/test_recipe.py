@@ -51,13 +51,13 @@ def test_our_recipes_can_be_read(path):
         ('data = ["x"]', "r.toml: start: is missing; name a Hugging Face model or a folder"),
         ('start = "a"', r'r.toml: no data named; write data = \["\.\.\."\]'),
         ('start = "a"\ndata = []', "r.toml: no data named"),
-        ('start = "a"\ndata = "x"', "r.toml: data: found 'x'; Input should be a valid list"),
+        ('start = "a"\ndata = "x"', r"r.toml: data: found 'x'; write a list: \[\"...\"\]"),
         ('start = "a"\ndata = ["-"]', "data: standard input cannot be read again; name a file"),
         ('start = "a"\ndata = ["x"]\nvalid = 1.0', "valid: found 1; give a share below 1"),
         ('start = "a"\ndata = ["x"]\nvalid = "y"', "valid: found 'y'"),
         ('start = "a"\ndata = ["x"]\nrecombine = 5', "recombine: found 5 without teachers; name teachers"),
         ('start = "a"\ndata = ["x"]\nvalid_fields = ["hypothesis"]', "valid_fields: has nothing to choose from"),
-        ('start = "a"\ndata = ["x"]\nlabels = ["a", "b"]', "labels: found .*valid dictionary"),
+        ('start = "a"\ndata = ["x"]\nlabels = ["a", "b"]', "labels: found .*; write a table"),
     ],
 )
 def test_wrong_recipes(tmp_path, text, said):

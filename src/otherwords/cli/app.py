@@ -54,7 +54,7 @@ class Commands(TyperGroup):
                 _complain(f"the answer cache cannot be used: {error}; name another with --cache, or delete it")
                 raise typer.Exit(2) from error
             except KeyboardInterrupt:
-                _complain("interrupted; what models answered is kept, and nothing is half-written: run again to go on")
+                _complain("interrupted; what was done is kept, and nothing is half-written: run again to go on")
                 raise typer.Exit(130) from None
 
 

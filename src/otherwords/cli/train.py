@@ -89,14 +89,7 @@ def nli(
 
     From a recipe, from options, or from both. The folder then loads as hf:FOLDER.
     """
-    given = {
-        "data": data, "valid": _share(valid), "without": without, "start": start, "teachers": teachers,
-        "recombine": recombine, "seed": seed, "epochs": epochs, "learning_rate": learning_rate, "batch": batch,
-        "accumulate": accumulate, "max_length": max_length, "patience": patience, "precision": precision,
-        "device": device, "task": task, "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
-        "skip_bad": skip_bad,
-    }  # fmt: skip
-    _train("nli", recipe, out, given, prepare=prepare, json=json, quiet=quiet)
+    _train("nli", **locals())
 
 
 @app.command("masked-lm")
@@ -135,24 +128,18 @@ def masked_lm(
 
     From a recipe, from options, or from both.
     """
-    given = {
-        "data": data, "valid": _share(valid), "valid_fields": valid_fields, "without": without, "start": start,
-        "masked": masked, "seed": seed, "epochs": epochs, "learning_rate": learning_rate, "batch": batch,
-        "accumulate": accumulate, "max_length": max_length, "patience": patience, "precision": precision,
-        "device": device, "task": task, "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
-        "skip_bad": skip_bad,
-    }  # fmt: skip
-    _train("masked-lm", recipe, out, given, prepare=prepare, json=json, quiet=quiet)
+    _train("masked-lm", **locals())
 
 
-def _train(
-    objective: str, recipe: str, out: str, given: dict[str, Any], *, prepare: bool, json: bool, quiet: bool
-) -> None:
+def _train(objective: str, recipe: str, out: str, prepare: bool, json: bool, quiet: bool, **given: Any) -> None:
+    """What was given by name comes on top of the recipe."""
     from ..errors import BadInput
     from ..training.making import train
 
     if not out:
         raise BadInput("no folder named", fix="say where the model goes with -o FOLDER")
+    columns, labels = opt.pairs(given.pop("field"), "--field"), opt.pairs(given.pop("label"), "--label")
+    given |= {"valid": _share(given["valid"]), "columns": columns, "labels": labels}
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     with bars(quiet):
         made = train(recipe or {}, objective, out=out, prepare_only=prepare, **chosen)

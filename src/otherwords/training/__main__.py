@@ -27,6 +27,9 @@ def main() -> int:
         try:
             with heard_by(_Lines()):
                 print(folder, carry_out(folder), flush=True)
+        except KeyboardInterrupt:
+            print("interrupted; run again to go on from the last checkpoint", file=sys.stderr)
+            return 130
         except OtherwordsError as error:
             print(error, file=sys.stderr)
             return error.exit_code

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from ..storage.files import disk_errors
+
 FOLDER = "checkpoint"
 
 
@@ -18,13 +20,14 @@ def save(folder: Path, model: Any, optimizer: Any, progress: dict[str, Any]) -> 
     new, old, kept = (folder / name for name in (f"{FOLDER}.new", f"{FOLDER}.old", FOLDER))
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    save_file(_weights(model), new / "model.safetensors")
-    save_file(_moments(model, optimizer), new / "optimizer.safetensors")
     numbers = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         numbers["cuda"] = torch.cuda.get_rng_state()  # gpu only
-    save_file(numbers, new / "random.safetensors")
-    (new / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
+    with disk_errors(new):
+        save_file(_weights(model), new / "model.safetensors")
+        save_file(_moments(model, optimizer), new / "optimizer.safetensors")
+        save_file(numbers, new / "random.safetensors")
+        (new / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
     if kept.exists():  # otherwise a killed process left the old one only
         shutil.rmtree(old, ignore_errors=True)
         kept.rename(old)
@@ -37,9 +40,9 @@ def load(folder: Path, model: Any, optimizer: Any) -> dict[str, Any] | None:
     import torch
     from safetensors.torch import load_file
 
-    kept = folder / FOLDER if (folder / FOLDER).exists() else folder / f"{FOLDER}.old"  # killed between two renames
-    if not (kept / "progress.json").is_file():
+    if not exists(folder):
         return None
+    kept = folder / FOLDER if (folder / FOLDER).exists() else folder / f"{FOLDER}.old"  # killed between two renames
     found = load_file(kept / "model.safetensors")
     with torch.no_grad():
         for name, weight in _weights(model).items():
@@ -51,6 +54,16 @@ def load(folder: Path, model: Any, optimizer: Any) -> dict[str, Any] | None:
         torch.cuda.set_rng_state(numbers["cuda"])  # gpu only
     progress: dict[str, Any] = json.loads((kept / "progress.json").read_text(encoding="utf-8"))
     return progress
+
+
+def exists(folder: Path) -> bool:
+    """Whether a training can go on."""
+    return any((folder / name / "progress.json").is_file() for name in (FOLDER, f"{FOLDER}.old"))
+
+
+def is_trained(folder: Path) -> bool:
+    """Whether a training was finished: its weights come last."""
+    return (folder / "model.safetensors").is_file()
 
 
 def forget(folder: Path) -> None:

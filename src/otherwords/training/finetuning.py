@@ -9,6 +9,7 @@ import math
 import shutil
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from .history import History
 from .order import batches, slope
 from .settings import Settings
 from .starting import start
+from .stopping import between_steps
 from .updating import optimizer, portions
 
 #: A checkpoint is written at every validation, and in between after so many seconds.
@@ -57,16 +59,11 @@ def finetune(settings: Settings, train: Examples, valid: Examples | None, folder
 
     What is in the folder from an earlier, interrupted call is gone on with; a finished one is not begun again.
     """
-    if is_trained(folder):
+    if checkpoints.is_trained(folder):
         _sweep(folder)
         return History(folder).best()
     folder.mkdir(parents=True, exist_ok=True)
     return _Training(settings, train, valid, folder).run()
-
-
-def is_trained(folder: Path) -> bool:
-    """Whether a training was finished: its weights come last."""
-    return (folder / "model.safetensors").is_file()
 
 
 class _Training:
@@ -80,9 +77,8 @@ class _Training:
         self.train = self.started.objective(train, settings)
         self.valid = self.started.objective(valid, settings) if valid is not None and len(valid) else None
         if cut := int(self.train.tokens.cut.sum()):
-            warnings.warn(
-                f"{cut} of {len(train)} examples have more than {settings.max_length} tokens: cut", stacklevel=3
-            )
+            longest = int(self.train.tokens.lengths.max())
+            warnings.warn(f"{cut} of {len(train)} examples have more than {longest} tokens: cut", stacklevel=3)
         self.model = self.started.model.to(self.device)
         self.batches = math.ceil(len(train) / settings.batch)
         self.optimizer = optimizer(self.model, settings, fused=self.device.startswith("cuda"))
@@ -94,17 +90,18 @@ class _Training:
             self.history.hear_again(found.pop("heard"), self.device)
             vars(state).update(found)
         self.history.cut_to(state.updates)
-        while state.epoch < self.settings.epochs and not state.stopped:
-            current().start(f"epoch {state.epoch + 1} of {self.settings.epochs}", len(self.train.tokens))
-            current().advance(min(state.batch * self.settings.batch, len(self.train.tokens)))
-            self._epoch()
-            current().done()
-            state.epoch, state.batch = state.epoch + 1, 0
+        with between_steps() as interrupted:
+            while state.epoch < self.settings.epochs and not state.stopped:
+                self._epoch(interrupted)
+                current().done()
+                state.epoch, state.batch = state.epoch + 1, 0
         return self._finish()
 
-    def _epoch(self) -> None:
+    def _epoch(self, interrupted: Callable[[], bool]) -> None:
         state, settings = self.state, self.settings
         plan = list(batches(self.train.tokens.lengths, settings.batch, settings.seed, state.epoch))
+        current().start(f"epoch {state.epoch + 1} of {settings.epochs}", len(self.train.tokens))
+        current().advance(sum(len(rows) for rows in plan[: state.batch]))
         validate_at = {round(len(plan) * (i + 1) / settings.evaluations) for i in range(settings.evaluations)}
         for rows in plan[state.batch :]:
             self._step(rows)
@@ -113,8 +110,10 @@ class _Training:
                 self._validate()
                 if state.stopped:
                     return
-            elif time.monotonic() - state._since > _CHECKPOINT_SECONDS:
+            elif interrupted() or time.monotonic() - state._since > _CHECKPOINT_SECONDS:
                 self._checkpoint()
+            if interrupted():
+                raise KeyboardInterrupt
 
     def _step(self, rows: Ints) -> None:
         """One update. The losses of all portions are added up before they are divided: portions may be unequal."""

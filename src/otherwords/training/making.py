@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..datasets.source import Source
-from ..errors import BadInput
+from ..errors import BadInput, OtherwordsError
 from ..storage.files import write_json, write_text
-from .finetuning import is_trained
+from .checkpoints import exists, is_trained
 from .gathering import Gathered, gather
-from .prepared import DATA, carry_out, is_prepared, prepare, prepared_settings
+from .prepared import DATA, carry_out, change, is_prepared, prepare, prepared_settings
 from .recipe import Recipe, read_recipe
 from .recombining import recombine
 from .settings import Settings
+from .starting import refuse_bare
 
 #: Beside the examples: what they were made of, how many there are, and what was left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
+#: Settings of where and in which portions; a training may go on with others.
+_WHERE = ("device", "accumulate")
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,11 @@ def train(
     """
     read, given = read_recipe(recipe, objective, **overrides)
     folder, origin = Path(out), _origin(read, given)
-    if is_prepared(folder):
+    fresh = not is_prepared(folder)
+    if not fresh:
         _refuse_other(folder, origin)
+        settings = Settings.of(given)
+        change(folder, **{name: getattr(settings, name) for name in _WHERE})
     else:
         _refuse_occupied(folder)
         if not prepare_only:
@@ -56,7 +63,12 @@ def train(
         _prepare(folder, read, given, origin)
     counts = json.loads((folder / DATA / COUNTS).read_text(encoding="utf-8"))
     before = is_trained(folder)
-    return Made(folder, counts, None if prepare_only else carry_out(folder), before)
+    try:
+        return Made(folder, counts, None if prepare_only else carry_out(folder), before)
+    except OtherwordsError:
+        if fresh and not (exists(folder) or is_trained(folder)):  # refused: what was prepared for it is in the way
+            shutil.rmtree(folder)
+        raise
 
 
 def _prepare(folder: Path, recipe: Recipe, given: dict[str, Any], origin: dict[str, Any]) -> None:
@@ -108,7 +120,8 @@ def _origin(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(names, list) and names
     }
     settings = Settings.of(given).as_dict()
-    del settings["labels"]
+    for name in ("labels", *_WHERE):
+        del settings[name]
     told: dict[str, Any] = json.loads(json.dumps({**recipe.model_dump(), **settings, **content}))
     return told
 
@@ -141,6 +154,9 @@ def _shown(value: Any) -> str:
 def _refuse_absent(given: Mapping[str, Any]) -> None:
     """What cannot be loaded is told before minutes of preparing."""
     from ..inference.hf_folders import find
+    from ..inference.torch_device import choose_device
 
+    refuse_bare()
     for name in (given["start"], *given.get("teachers", ())):
         find(name)
+    choose_device(given.get("device", "auto"), given["start"])

@@ -6,7 +6,9 @@ import fcntl
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..errors import BadInput, Busy
 from ..storage.files import write_json
@@ -39,6 +41,11 @@ def prepared_settings(folder: Path) -> Settings:
     if not path.is_file():
         raise BadInput("holds no training", where=str(folder), fix="prepare one with otherwords train ... --prepare")
     return Settings.of(json.loads(path.read_text(encoding="utf-8")), str(path))
+
+
+def change(folder: Path, **values: Any) -> None:
+    """Change settings that decide where and in which portions a training is computed, not what is learnt."""
+    write_json(folder / DATA / _SETTINGS, replace(prepared_settings(folder), **values).as_dict())
 
 
 def carry_out(folder: Path) -> dict[str, float]:

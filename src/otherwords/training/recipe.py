@@ -16,6 +16,12 @@ from .settings import Settings
 
 #: What a recipe does not say itself: the command names the objective, the task the labels.
 _IMPLIED = ("objective", "labels")
+#: What would work, by the kind of field.
+_FORMS = {
+    "list": 'write a list: ["..."]',
+    "float | list": 'write a share, 0.05, or a list of data sets: ["..."]',
+    "dict": 'write a table: {found = "meant"}',
+}
 
 
 class Recipe(BaseModel):
@@ -90,6 +96,8 @@ def _refuse_nonsense(recipe: Recipe, settings: Mapping[str, Any], where: str) ->
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    if path.is_dir():
+        raise BadInput("is a folder", where=str(path), fix="a recipe is a TOML file; a training's folder goes to -o")
     if not path.is_file():
         fix = "name a TOML file, or say what to do with --start and --data"
         raise BadInput("there is no such recipe", where=str(path), fix=fix)
@@ -106,4 +114,5 @@ def _translated(error: ValidationError, where: str) -> BadInput:
     if first["type"] in ("missing", "too_short") and field == "data":
         fix = 'write data = ["..."]' if where else "give --data, or a recipe"
         return BadInput("no data named", where=where, fix=fix)
-    return BadInput(f"found {first['input']!r}", where=where, field=field, fix=first["msg"])
+    fix = _FORMS.get(str(Recipe.model_fields[field].annotation).partition("[")[0], first["msg"])
+    return BadInput(f"found {first['input']!r}", where=where, field=field, fix=fix)

@@ -51,6 +51,8 @@ class Settings:
         for name in ("epochs", "batch", "accumulate", "evaluations"):
             self._between(name, 1)
         self._between("max_length", 8)
+        if self.seed >= 2**63:
+            raise BadInput(f"found {self.seed}", field="seed", fix="give a number below 2**63")
         for name in ("patience", "seed"):
             self._between(name, 0)
         for name in ("warmup", "taught"):
@@ -75,7 +77,10 @@ class Settings:
             raise BadInput("is missing", where=where, field="start", fix="name a Hugging Face model or a folder")
         for name, value in given.items():
             _refuse_type(name, value, getattr(cls, name, ""), where)
-        return cls(**given)
+        try:
+            return cls(**given)
+        except BadInput as error:
+            raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from None
 
     def as_dict(self) -> dict[str, Any]:
         """All settings, defaults too, as plain values."""

@@ -6,15 +6,17 @@ import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import BadInput
+from ..errors import BadInput, MissingExtra
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load_start, load_tokenizer, quietly
 from ..inference.tokenizing import pair_encoder, text_encoder
-from ..inference.torch_device import choose_device
+from ..inference.torch_device import choose_device, positions
+from ..storage.files import disk_errors
 from .examples import Examples
 from .objectives import MaskedWords, PairLabels
 from .settings import Settings
@@ -39,11 +41,12 @@ class Started:
         own = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())  # a length limit set here is not saved
         pad = self.tokenizer.pad_token_id or 0
         types = "token_type_ids" in self.tokenizer.model_input_names
+        length = min(settings.max_length, positions(self.model) or settings.max_length)
         if settings.objective == "nli":
-            encode = pair_encoder(own, settings.max_length, types=types)
+            encode = pair_encoder(own, length, types=types)
             tokens = encode(list(zip(examples.firsts, examples.seconds or (), strict=True)))
             return PairLabels(tokens, examples, pad, settings.taught)
-        tokens = text_encoder(own, settings.max_length, types=types)(examples.firsts)
+        tokens = text_encoder(own, length, types=types)(examples.firsts)
         special, words = tuple(self.tokenizer.all_special_ids), len(self.tokenizer)
         return MaskedWords(tokens, pad, self.tokenizer.mask_token_id, special, words, settings.masked)
 
@@ -58,15 +61,22 @@ class Started:
 
     def save(self, model: Any, folder: Path) -> None:
         """Save model and tokenizer as transformers does."""
-        with quietly():
+        with quietly(), disk_errors(folder):
             model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
         for weights in folder.glob("*.safetensors"):  # which safetensors lets nobody else read
             weights.chmod((folder / "config.json").stat().st_mode)
 
 
+def refuse_bare() -> None:
+    """Raise where there is nothing to train with."""
+    if any(find_spec(name) is None for name in ("torch", "transformers")):
+        raise MissingExtra("training", "train")
+
+
 def start(settings: Settings) -> Started:
     """Load the start of a training: an encoder, with a new head where it has none for the purpose."""
+    refuse_bare()
     folder = find(settings.start)
     tokenizer = load_tokenizer(folder)
     if getattr(tokenizer, "backend_tokenizer", None) is None:

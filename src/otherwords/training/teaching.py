@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import BadInput
 from ..models.huggingface import hf
 from ..models.model import Answerer
-from ..problem import Batch, Task
+from ..problem import Batch, Task, plain
 from ..progress import current
 from .examples import Examples
 from .settings import Settings
@@ -34,6 +35,9 @@ def taught(settings: Settings, examples: Examples, kept: Path) -> Examples:
 def _answers(name: str, settings: Settings, examples: Examples) -> npt.NDArray[np.float64]:
     task = Task("pairs", fields=("first", "second"), labels=settings.labels)
     model = hf(name, max_length=settings.max_length, device=settings.device)
+    if {plain(label) for label in model.labels} != {plain(label) for label in settings.labels}:
+        message = f"answers {', '.join(model.labels)}; the training is for {', '.join(settings.labels)}"
+        raise BadInput(message, where=f"teacher {name}", fix="name teachers for the same labels (id2label)")
     teacher = Answerer(name, name, model, task)
     assert examples.seconds is not None
     # By length, so that every portion fills its batches with rows alike.
