@@ -42,6 +42,7 @@ FLOW = [
         "pipes",
         "gates",
         "cli",
+        "__main__",
     ),
 ]
 HEAVY = ("numpy", "polars", "torch")

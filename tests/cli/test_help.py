@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,7 +112,7 @@ def test_nothing_at_all_shows_the_help(cli):
         (("--task", "absent.toml"), "absent.toml: cannot be read as a task"),
         (("-w", "idntity"), "no generators named 'idntity'; there are: contractions.v1"),
         (("-w", "identity("), "cannot read 'identity('"),
-        (("-w", "identity(x=1)"), "identity.v1 has no option ['x']; it has: none"),
+        (("-w", "identity(x=1)"), "identity.v1 has no option x; it has none"),
         (("-o", "out.txt"), "cannot write 'out.txt'; end the name in .jsonl"),
         (("-o", "."), ".: is a folder; name a file"),
         (("-o", "problems.jsonl/x.jsonl"), "problems.jsonl is not a folder"),
@@ -121,3 +123,8 @@ def test_wrong_values_are_told_before_any_work(cli, problems, option, said):
     assert error.startswith("error: ")
     assert error.count("\n") == 1  # no bar, no empty line: nothing was begun
     assert said in error
+
+
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "otherwords", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"otherwords {__version__}\n"
