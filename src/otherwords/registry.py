@@ -123,10 +123,7 @@ class Registry:
         """Find a plug-in by its versioned name, or the newest version by its plain name."""
         found = [p for p in self if name in (p.full_name, p.name)]
         if not found:
-            names = ", ".join(plugin.full_name for plugin in self) or "none"
-            near = get_close_matches(name.partition(".")[0], [plugin.name for plugin in self], n=1, cutoff=0.5)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise UnknownName(f"no {self.kind} named {name!r}; there are: {names}.{hint}")
+            raise UnknownName(self._missed(name))
         return found[-1]
 
     def has(self, spec: str) -> bool:
@@ -170,6 +167,17 @@ class Registry:
         """Complain of a name or an option that does not exist, without making anything."""
         plugin, given = self._read(spec)
         _bind(plugin, given, spec)
+
+    def _missed(self, name: str) -> str:
+        """What to say of a name that is not here: of which kind it is, what there is, and what is written alike."""
+        names = ", ".join(plugin.full_name for plugin in self) or "none"
+        for kind, registry in KINDS.items():
+            if kind != self.kind and _holds(registry, name):
+                told = f"{name} is one of the {kind}, not of the {self.kind} (otherwords list {kind})"
+                return f"no {self.kind} named {name!r}: {told}; the {self.kind} are: {names}."
+        near = _nearest(name.partition(".")[0], [plugin.name for plugin in self])
+        hint = f" Did you mean {near}?" if near else ""
+        return f"no {self.kind} named {name!r}; there are: {names}.{hint}"
 
     def _read(self, spec: str) -> tuple[Plugin, dict[str, str]]:
         match = _SPEC.fullmatch(spec.strip())
@@ -216,6 +224,23 @@ def _alias(spec: str) -> tuple[str, str]:
     return ("", spec) if name == spec else (name, rest)
 
 
+def _holds(registry: Registry, name: str) -> bool:
+    """Whether a name is registered there; where a kind cannot be imported (a bare GPU machine), it is not."""
+    try:
+        return any(name in (plugin.full_name, plugin.name) for plugin in registry)
+    except ImportError:
+        return False
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """The one of `names` that was perhaps meant, or nothing.
+
+    >>> _nearest("max_lenght", ["name", "max_length"]), _nearest("x", ["name"])
+    ('max_length', '')
+    """
+    return next(iter(get_close_matches(name, names, n=1, cutoff=0.5)), "")
+
+
 def _same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
     """Whether two factories are one, perhaps decorated twice."""
     return one is other or getattr(one, "__code__", one) is getattr(other, "__code__", other)
@@ -251,10 +276,10 @@ def _end_of_value(text: str, start: int) -> int | None:
 def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:
     """Bind given options, as written, over defaults, each of the type that the factory's annotation asks for."""
     options = plugin.options()
-    if strangers := set(given) - set(options):
-        raise UnknownName(
-            f"{plugin.full_name} has no option {sorted(strangers)}; it has: {', '.join(options) or 'none'}"
-        )
+    if strangers := [name for name in given if name not in options]:
+        near = _nearest(strangers[0], list(options))
+        told = f"{plugin.full_name} has no option {', '.join(strangers)}; it has {', '.join(options) or 'none'}"
+        raise UnknownName(f"{told}; did you mean {near}?" if near else told)
     if missing := [name for name, value in options.items() if value is ... and name not in given]:
         raise BadInput(
             f"{plugin.full_name} needs {', '.join(missing)}",

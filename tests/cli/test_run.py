@@ -213,7 +213,7 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
         ),
         (STUDY.replace("contractions", "contraction"), "no generators named 'contraction'; there are: contractions.v1"),
         (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; there are: bag_of_words.v1"),
-        (STUDY.replace("scripted", "scripted(sed=3)"), "scripted.v1 has no option ['sed']; it has: script"),
+        (STUDY.replace("scripted", "scripted(sed=3)"), "scripted.v1 has no option sed; it has script"),
         (STUDY.replace('"scripted"', '"m=scripted", "m=bag_of_words"'), "two models have the same name"),
         (STUDY.replace("problems.jsonl", "problem.jsonl"), "problem.jsonl: there is no such file"),
         (STUDY.replace("problems.jsonl", "snlii:x"), "no file and no data set 'snlii:x'; data sets: alpha_nli"),
