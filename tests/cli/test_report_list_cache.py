@@ -61,6 +61,13 @@ def test_list_shows_all_kinds(cli):
         assert name in table
 
 
+def test_list_takes_a_kind_with_a_hyphen_and_names_all_kinds(cli):
+    assert cli("list", "masked-lms").stdout == cli("list", "masked_lms").stdout
+    shown = cli("list", "-h").stdout
+    for kind in KINDS:
+        assert kind in shown
+
+
 def test_list_of_what_does_not_exist(cli):
     assert cli("list", "model", rc=2).stderr == (
         "error: no kind 'model'; there are: datasets, generators, checks, masked_lms, models, metrics\n"

@@ -12,12 +12,15 @@ from .display import console
 
 
 def list_plugins(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="models, generators, checks, metrics or datasets.")] = "",
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="KIND", help="datasets, generators, checks, masked_lms, models or metrics."),
+    ] = "",
     json: opt.Json = False,
 ) -> None:
     """Show what models, metrics and so on there are.
 
-    Every model, generator, check, metric and data set, with its options.
+    Every data set, generator, check, masked-LM, model and metric, with its options.
     """
     from rich.table import Table
     from rich.text import Text
@@ -25,6 +28,7 @@ def list_plugins(
     from ..errors import UnknownName
     from ..registry import KINDS
 
+    kind = kind.replace("-", "_")  # masked-lms, as one writes it elsewhere
     if kind and kind not in KINDS:
         raise UnknownName(f"no kind {kind!r}; there are: {', '.join(KINDS)}")
     rows = [
