@@ -11,6 +11,7 @@ import polars as pl
 
 from .errors import BadInput, shorten
 from .problem import Bucket, Problem, Task, Variant
+from .storage.files import digest
 
 #: Columns that a later stage writes: one that comes along under such a name is kept as `input_<name>`.
 _TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
@@ -51,6 +52,24 @@ def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
         make = _verdicts if re.fullmatch("check:[^:]+", name) else _column
         columns[name] = make(name, [row.get(name) for row in rows])
     return pl.DataFrame(columns)
+
+
+def completed(frame: pl.DataFrame, task: Task) -> pl.DataFrame:
+    """A table made by hand, with the columns that `load` would have given it.
+
+    >>> task = Task("nli", fields=("premise", "hypothesis"), labels=("yes", "no"))
+    >>> completed(pl.DataFrame({"id": ["1"], "premise": ["It rains."], "hypothesis": ["It is wet."]}), task).columns
+    ['id', 'premise', 'hypothesis', 'of', 'how', 'label', 'cluster']
+    """
+    if lost := [name for name in ("id", *task.fields) if name not in frame.columns]:
+        fix = f"give id, {', '.join(task.fields)}, label; ow.load(FILE, columns=...) maps other names"
+        raise BadInput(f"the table has no column {', '.join(lost)}", fix=fix)
+    empty = [name for name in ("of", "how", "label") if name not in frame.columns]
+    whole = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in empty)
+    if "cluster" in frame.columns:
+        return whole
+    names = [digest(*map(str, texts))[:16] for texts in whole.select(task.cluster).iter_rows()]
+    return whole.with_columns(pl.Series("cluster", names, dtype=pl.String))
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:

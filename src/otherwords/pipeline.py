@@ -12,7 +12,7 @@ import polars as pl
 
 from .choices import Settings, about_originals, choose, deal
 from .errors import BadInput
-from .frames import kept, problems, reworded, to_frame, variant_rows
+from .frames import completed, kept, problems, reworded, to_frame, variant_rows
 from .metrics.coding import Place
 from .metrics.controls import tell_unsteady
 from .metrics.metric import as_metric
@@ -38,6 +38,7 @@ from .variants.unused import tell_unused
 def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli", seed: int = 1) -> pl.DataFrame:
     """Put the originals of a table in other words with each generator; give the variants alone."""
     task = get_task(task)
+    frame = completed(frame, task)
     originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
     clusters = dict(frame.select("id", "cluster").iter_rows())
     if len({one.id for one in originals}) < len(originals):
@@ -72,6 +73,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
     not judged.
     """
     task = get_task(task)
+    suite = completed(suite, task)
     judges = [_bind(checks, one) for one in using]
     refuse_namesakes(judges)
     mine = [bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)]
@@ -122,7 +124,7 @@ def answer(
         model = load_model(model, get_task(task), label_map)
         if canary:
             sing(model, cache)
-    table = answer_shard(suite, model, cache, batch_size)
+    table = answer_shard(completed(suite, model.task), model, cache, batch_size)
     tell_cut(model, int(table[TRUNCATED].sum()) if TRUNCATED in table.columns else 0, len(table))
     return table
 

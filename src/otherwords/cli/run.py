@@ -81,7 +81,7 @@ def run(
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
         "interval": interval, "batch_size": batch_size,
     }  # fmt: skip
-    chosen = {name: value for name, value in given.items() if value not in ("", None, False, [], {})}
+    chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     if no_cache:
         chosen["cache"] = None
     if no_canary:
