@@ -384,10 +384,10 @@ def test_a_table_made_by_hand_goes_all_the_way():
     """A problem is id, premise, hypothesis, label: nobody need know of the columns that `load` adds."""
     rows = {"id": ["1", "2"], "premise": ["It isn't wet."] * 2, "hypothesis": ["It's dry.", "It rains."]}
     frame = pl.DataFrame({**rows, "label": ["entailment", "contradiction"]})
-    suite = pl.concat([frame, vary(frame, ["contractions"])], how="diagonal")
-    answers = answer(check(suite, ["surface"]), "bag_of_words", canary=False, cache=None)
+    suite = pl.concat([frame, pipeline.vary(frame, ["contractions"])], how="diagonal")
+    answers = pipeline.answer(pipeline.check(suite, ["surface"]), "bag_of_words", canary=False, cache=None)
     assert answers["bucket"].n_unique() == 2
     assert len(answers) == len(suite)
-    assert answer(frame, "bag_of_words", canary=False, cache=None)["cluster"].n_unique() == 1
+    assert pipeline.answer(frame, "bag_of_words", canary=False, cache=None)["cluster"].n_unique() == 1
     with pytest.raises(BadInput, match=r"no column hypothesis; give id, premise, hypothesis, label; ow\.load"):
-        answer(frame.drop("hypothesis"), "bag_of_words", canary=False, cache=None)
+        pipeline.answer(frame.drop("hypothesis"), "bag_of_words", canary=False, cache=None)
