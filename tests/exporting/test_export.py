@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from otherwords.errors import BadInput, GateFailed, MissingExtra
+from otherwords.exporting.comparing import in_pieces
 from otherwords.exporting.export import export
 from otherwords.exporting.folder import whole
 from otherwords.models.model import Reply
@@ -141,9 +142,19 @@ def test_too_many_changed_labels_leave_nothing(problems, tmp_path):
 def test_an_earlier_export_is_replaced_and_nothing_else_is(saved, problems, tmp_path):
     out = tmp_path / "place" / "out"
     export(str(saved), out, weights="fp32", on=[str(problems)])
-    (out / "old.txt").write_text("x")
+    (out / "README.md").write_text("my card")
+    (out / "licences").mkdir()
+    (out / "licences" / "data.txt").write_text("CC BY 4.0")
+    (out / "latest").symlink_to("nowhere")
+    before = (out / "model.onnx").read_bytes()
     export(str(saved), out, on=[str(problems)], limit=1)
-    assert files(out) == ["config.json", "export.json", "model.onnx", "tokenizer.json"]
+    ours = ["README.md", "config.json", "export.json", "latest", "licences", "model.onnx", "tokenizer.json"]
+    assert files(out) == ours
+    assert (out / "README.md").read_text() == "my card"
+    assert (out / "licences" / "data.txt").read_text() == "CC BY 4.0"
+    assert (out / "latest").readlink() == Path("nowhere")
+    assert (out / "model.onnx").read_bytes() != before
+    assert json.loads((out / "export.json").read_text())["weights"] == "int8"
     assert files(out.parent) == ["out"]
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -163,6 +174,39 @@ def test_a_folder_is_whole_or_as_it_was(tmp_path):
         (draft / "absent" / "two").write_text("2")
     assert files(out) == ["one"]
     assert files(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", ["SequenceClassification", "MaskedLM"])
+def test_a_model_that_gives_no_numbers_is_refused(problems, tmp_path, kind, value):
+    model = tiny_model("Bert", kind)
+    with torch.no_grad():
+        head = model.classifier if kind == "SequenceClassification" else model.cls.predictions.decoder
+        head.bias[1] = value
+    folder = save(model, tmp_path / "broken")
+    with pytest.raises(BadInput, match=r"broken: not exported: the original answers (\d+) of \1 rows with NaN or inf"):
+        export(str(folder), tmp_path / "place" / "out", weights="fp32", on=[str(problems)])
+    assert files(tmp_path / "place") == []
+
+
+@pytest.mark.parametrize("weights", ["int8", "fp16"])
+def test_weights_that_are_no_numbers_are_refused(problems, tmp_path, weights):
+    model = tiny_model("Bert")
+    with torch.no_grad():
+        model.bert.encoder.layer[0].intermediate.dense.weight[7, 3] = float("nan")
+    folder = save(model, tmp_path / "broken")
+    with pytest.raises(BadInput, match=r"weights: the weights hold NaN or infinity; train or save the model again"):
+        export(str(folder), tmp_path / "place" / "out", weights=weights, on=[str(problems)])
+    assert files(tmp_path / "place") == []
+
+
+def test_which_side_gives_no_numbers_is_told():
+    def ask(rows: list[int]) -> np.ndarray:
+        return np.array([[0.5, np.nan if row == 4 else 0.5] for row in rows])
+
+    with pytest.raises(BadInput, match=r"tiny: .* the exported file answers 1 of 6 rows .*; store the weights as fp32"):
+        in_pieces(ask, 6, "exported", "tiny", size=2)
+    np.testing.assert_array_equal(in_pieces(ask, 4, "exported", "tiny", size=3), np.full((4, 2), 0.5))
 
 
 def edit(folder: Path, **changes: object) -> None:

@@ -58,8 +58,9 @@ def compare_labels(original: Original, exported: Model, batch: Batch, gold: Sequ
         raw = exported(_taken(batch, rows))
         return np.asarray(raw.answers if isinstance(raw, Reply) else raw)
 
-    ours = in_pieces(ask, len(batch), "exported")
-    theirs = in_pieces(_asking(original, pairs(batch)), len(batch), "original")
+    who = original.folder.who
+    theirs = in_pieces(_asking(original, pairs(batch)), len(batch), "original", who)
+    ours = in_pieces(ask, len(batch), "exported", who)
     mine, reference_labels = ours.argmax(axis=1), theirs.argmax(axis=1)
     names = _meanings(original, exported, batch.task)
     gaps = np.abs(ours - theirs)
@@ -74,16 +75,19 @@ def compare_labels(original: Original, exported: Model, batch: Batch, gold: Sequ
     )
 
 
-def in_pieces(ask: Callable[[list[int]], Any], count: int, stage: str, size: int = 256) -> npt.NDArray[Any]:
-    """Ask about rows by number, piece by piece, and tell of the progress."""
+def in_pieces(ask: Callable[[list[int]], Any], count: int, stage: str, who: str, size: int = 256) -> npt.NDArray[Any]:
+    """Ask "original" or "exported" about rows by number, piece by piece; what is no finite number is refused."""
     current().start(stage, count)
     found = []
     for start in range(0, count, size):
         some = list(range(start, min(start + size, count)))
-        found.append(np.asarray(ask(some)))
+        with np.errstate(invalid="ignore"):  # infinity less infinity; told below
+            found.append(np.asarray(ask(some)))
         current().advance(len(some))
     current().done()
-    return np.concatenate(found)
+    made = np.concatenate(found)
+    _refuse_no_numbers(made, stage, who)
+    return made
 
 
 def order_changes(ask: Callable[[list[int]], Any], first: npt.NDArray[Any]) -> tuple[int, int]:
@@ -114,6 +118,21 @@ def reference(
             return read(original.model(**tensors).logits.double(), rows)
 
     return Scheduler(encode, start, lambda made: made, _BUDGET, exact=True, in_flight=1)
+
+
+#: What may help where a side gives no numbers.
+_REMEDIES = {
+    "original": "train or save it again: its weights or its arithmetic are broken",
+    "exported": "store the weights as fp32",
+}
+
+
+def _refuse_no_numbers(found: npt.NDArray[Any], stage: str, who: str) -> None:
+    wrong = int((~np.isfinite(found)).any(axis=1).sum())
+    if wrong:
+        side = "the original" if stage == "original" else "the exported file"
+        message = f"not exported: {side} answers {wrong:,} of {len(found):,} rows with NaN or infinity"
+        raise BadInput(message, where=who, fix=_REMEDIES[stage])
 
 
 def _asking(original: Original, texts: list[tuple[str, str]]) -> Callable[[list[int]], Floats]:

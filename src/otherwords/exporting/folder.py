@@ -27,13 +27,17 @@ def refuse_taken(out: Path) -> None:
 
 @contextmanager
 def whole(out: Path) -> Iterator[Path]:
-    """Give an empty folder; move it to `out` when the block ends well, remove it when it does not."""
+    """Give an empty folder; move it to `out` when the block ends well, remove it when it does not.
+
+    What else was in `out` (a card, a licence) is in the new folder too.
+    """
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=out.parent))
     try:
         with disk_errors(out):
             yield draft
-        for file in draft.iterdir():
+            _carry_over(out, draft)
+        for file in draft.rglob("*"):
             _settle(file)
         draft.chmod(0o755)
         _swap(draft, out)
@@ -41,7 +45,22 @@ def whole(out: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
+def _carry_over(out: Path, draft: Path) -> None:
+    """Copy what is in `out` and was not written anew. Copied, not moved: until all is well, nothing there changes."""
+    if not out.exists():
+        return
+    for kept in out.iterdir():
+        if (draft / kept.name).exists():
+            continue
+        if kept.is_dir() and not kept.is_symlink():
+            shutil.copytree(kept, draft / kept.name, symlinks=True)
+        else:
+            shutil.copy2(kept, draft / kept.name, follow_symlinks=False)
+
+
 def _settle(file: Path) -> None:
+    if file.is_symlink() or not file.is_file():
+        return
     with file.open("rb") as written:
         os.fsync(written.fileno())
 

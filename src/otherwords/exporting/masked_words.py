@@ -34,9 +34,10 @@ def compare_words(original: Original, graph: Path, texts: Sequence[str]) -> Comp
     """Mask one token of every text, by its content, and ask both what stood there."""
     places = masked_places(original, texts)
     own = np.array([place.own for place in places])
-    theirs = in_pieces(_of(places, _original(original)), len(places), "original")
+    who = original.folder.who
+    theirs = in_pieces(_of(places, _original(original)), len(places), "original", who)
     ask = _of(places, _exported(graph))
-    ours = in_pieces(ask, len(places), "exported")
+    ours = in_pieces(ask, len(places), "exported", who)
     gaps = np.abs(ours[:, 1] - theirs[:, 1])
     differing = int((ours[:, 0] != theirs[:, 0]).sum())
     right, original_right = (int((best[:, 0] == own).sum()) for best in (ours, theirs))

@@ -31,6 +31,9 @@ def store(model: Any, weights: str) -> None:
     graph, ahead = model.graph, []
     tables = {one.name: onnx().numpy_helper.to_array(one) for one in graph.initializer}
     tables = {name: a for name, a in tables.items() if a.dtype == np.float32 and a.ndim > 1 and a.size >= SMALL}
+    if not all(np.isfinite(table).all() for table in tables.values()):
+        fix = "train or save the model again"
+        raise BadInput("the weights hold NaN or infinity", where="export", field="weights", fix=fix)
     for name, table in tables.items():
         users = [node for node in graph.node if name in node.input]
         small = _fp16(name, table) if weights == "fp16" else _int8(name, table, users)
