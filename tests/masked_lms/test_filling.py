@@ -196,4 +196,4 @@ def test_more_logits_than_names(folder, tmp_path):
     path.write_text(json.dumps(tokenizer))
     model = load(f"onnx:{tmp_path}/tiny")
     assert model.vocabulary.special[-1]
-    assert "" in dict(model.fill([("a dog", 2, 5)], top=24).words(0))
+    assert "[token 23]" in dict(model.fill([("a dog", 2, 5)], top=24).words(0))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,33 +28,39 @@ def wordpiece() -> Tokenizer:
     return tokenizer
 
 
-def byte_level() -> Tokenizer:
-    """As RoBERTa's: words carry the blank before them, and so does the mask."""
+def byte_level(mask: str = "swallows") -> Tokenizer:
+    """As RoBERTa's: words carry the blank before them, and so does the mask, unless it is declared otherwise."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    special = ["<s>", "</s>", "<unk>"]
+    special = ["<s>", "</s>", "<unk>", *(["<mask>"] if mask == "word" else [])]
     trainer = trainers.BpeTrainer(
         vocab_size=330, special_tokens=special, initial_alphabet=alphabet, show_progress=False
     )
     tokenizer.train_from_iterator(TEXTS * 5, trainer)
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
-    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
+    if mask == "word":
+        settings = json.loads(tokenizer.to_str())
+        settings["added_tokens"] = [token for token in settings["added_tokens"] if token["content"] != "<mask>"]
+        return Tokenizer.from_str(json.dumps(settings))
+    tokenizer.add_tokens([AddedToken("<mask>", lstrip=mask == "swallows", special=mask != "added")])
     return tokenizer
 
 
-def sentence_piece() -> Tokenizer:
+def sentence_piece(lstrip: bool = True) -> Tokenizer:
     """As ALBERT's and XLM-RoBERTa's."""
     pieces = [("<unk>", 0.0), ("▁a", -1.0), ("▁dog", -1.5), ("s", -2.0), ("▁run", -2.5), ("▁", -3.0), (".", -3.0)]
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
-    tokenizer.add_special_tokens(["<unk>", AddedToken("<mask>", lstrip=True, special=True)])
+    tokenizer.add_special_tokens(["<unk>", AddedToken("<mask>", lstrip=lstrip, special=True)])
     return tokenizer
 
 
 KINDS = {"wordpiece": wordpiece, "byte-level": byte_level, "sentencepiece": sentence_piece}
+KINDS |= {f"byte-level, {form}": partial(byte_level, form) for form in ("special", "added", "word")}
+KINDS |= {"sentencepiece, special": partial(sentence_piece, lstrip=False)}
 
 
 def row(tokenizer: Tokenizer, tokens, number: int = 0) -> list[str]:
@@ -64,7 +73,11 @@ def row(tokenizer: Tokenizer, tokens, number: int = 0) -> list[str]:
     [
         ("wordpiece", ["[CLS]", "a", "[MASK]", "runs", "[SEP]"], "dog"),
         ("byte-level", ["<s>", "a", "<mask>", "Ġruns", "</s>"], "Ġdog"),
+        ("byte-level, special", ["<s>", "a", "<mask>", "Ġruns", "</s>"], "Ġdog"),
+        ("byte-level, added", ["<s>", "a", "<mask>", "Ġruns", "</s>"], "Ġdog"),
+        ("byte-level, word", ["<s>", "a", "<mask>", "Ġruns", "</s>"], "Ġdog"),
         ("sentencepiece", ["▁a", "<mask>", "▁run", "s"], "▁dog"),
+        ("sentencepiece, special", ["▁a", "<mask>", "▁run", "s"], "▁dog"),
     ],
 )
 def test_a_mask_stands_where_the_word_stood_with_its_blank(kind, expected, own):
@@ -73,6 +86,25 @@ def test_a_mask_stands_where_the_word_stood_with_its_blank(kind, expected, own):
     assert row(tokenizer, tokens) == expected
     assert tokens.at.tolist() == [expected.index("[MASK]" if kind == "wordpiece" else "<mask>")]
     assert tokenizer.id_to_token(int(tokens.own[0])) == own
+
+
+@pytest.mark.parametrize("form", ["swallows", "special", "added", "word"])
+@pytest.mark.parametrize(
+    ("text", "first", "last", "expected", "own"),
+    [
+        ("a dog", 2, 5, ["<s>", "a", "<mask>", "</s>"], "Ġdog"),
+        ("a dog", 0, 1, ["<s>", "<mask>", "Ġdog", "</s>"], "a"),
+        ("a dogs", 5, 6, ["<s>", "a", "Ġdog", "<mask>", "</s>"], "s"),
+    ],
+)
+def test_a_mask_of_bytes_stands_alone_however_it_is_declared(form, text, first, last, expected, own):
+    """A mask that leaves the blank before it once gave `a Ġ <mask>`, which no text that the model learnt from has."""
+    for mask in ("", "<mask>"):  # told by the tokenizer, or by the model
+        tokenizer = byte_level(form)
+        tokens = Masker(tokenizer, 32, types=False, mask=mask)([(text, first, last)])
+        assert row(tokenizer, tokens) == expected
+        assert tokenizer.id_to_token(int(tokens.own[0])) == own
+        assert vocabulary(tokenizer).special[tokenizer.token_to_id("<mask>")]
 
 
 @pytest.mark.parametrize(("text", "first", "last"), [("a playing dog", 2, 9), ("a zebra", 2, 7), ("a dog runs", 2, 10)])
@@ -167,3 +199,13 @@ def test_more_or_fewer_tokens_than_names():
     found = vocabulary(tokenizer, 20)
     assert found.special[len(PIECES) :].all()
     assert found.words[-1] == ""
+    assert found.shown(19) == "[token 19]"
+
+
+def test_tokens_that_only_hold_a_place_are_special():
+    names = ["[UNK]", "[unused0]", "[unused993]", "<unused1>", "<extra_id_99>", "madeupword0001", "unused", "dog"]
+    tokenizer = Tokenizer(models.WordPiece({name: i for i, name in enumerate(names)}, unk_token="[UNK]"))
+    found = vocabulary(tokenizer)
+    assert [name for i, name in enumerate(names) if not found.special[i]] == ["unused", "dog"]
+    assert found.whole.tolist() == (~found.special).tolist()
+    assert found.shown(1) == "[unused0]"

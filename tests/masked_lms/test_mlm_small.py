@@ -41,3 +41,11 @@ def test_an_installation_without_it_says_what_would_work(monkeypatch, tmp_path):
     monkeypatch.setattr(mlm_small, "FOLDER", tmp_path)
     with pytest.raises(BadInput, match=r"mlm-small: the embedded model is not in this installation; .*onnx:FOLDER"):
         load("mlm-small")
+
+
+def test_no_place_holder_of_its_vocabulary_counts_as_a_word():
+    found = load("mlm-small").vocabulary
+    holders = [token for token, word in enumerate(found.words) if word.startswith("[unused")]
+    assert len(holders) > 900
+    assert found.special[holders].all()
+    assert not found.whole[holders].any()

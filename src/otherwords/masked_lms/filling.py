@@ -104,7 +104,7 @@ class MaskedLM:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The tokens it chooses from."""
-        return vocabulary(self.tokenizer, self.size)
+        return vocabulary(self.masker.tokenizer, self.size)  # by the masker, its mask is surely special
 
 
 def _owning(plan: Scheduler) -> Scheduler:

@@ -19,8 +19,9 @@ Masked = tuple[str, int, int]
 class Masker:
     """Tokenise texts with one masked span each.
 
-    A text of more than `max_length` tokens loses those far from the mask, so that no mask is ever cut off. The blank
-    before a masked word stays in the text; tokenizers whose words carry it have a mask that swallows it.
+    A text of more than `max_length` tokens loses those far from the mask, so that no mask is ever cut off. Where
+    words carry the blank before them (Ġdog), the mask stands for both: most such tokenizers have a mask that swallows
+    the blank, and for the others it is left out.
     """
 
     def __init__(self, tokenizer: Tokenizer, max_length: int, *, types: bool, mask: str = ""):
@@ -29,6 +30,7 @@ class Masker:
         tokenizer.no_padding()
         tokenizer.no_truncation()  # rows are cut here, around the mask
         self._mask_id = _number(tokenizer, self.mask)
+        self._leaves_blank = _leaves_blank(tokenizer, self.mask)
         self._unknown = _unknown(tokenizer)
         self._before = tokenizer.encode(self.mask).ids.index(self._mask_id)  # [CLS]
         self._behind = len(tokenizer.encode(self.mask).ids) - self._before - 1  # [SEP]
@@ -40,11 +42,16 @@ class Masker:
         texts = [clean(text) for text, _, _ in items]
         distinct = list(dict.fromkeys(texts))  # often one text is masked at many places
         whole = dict(zip(distinct, (one.ids for one in encodings(self.tokenizer, distinct)), strict=True))
-        masked = [text[:a] + self.mask + text[b:] for text, (_, a, b) in zip(texts, items, strict=True)]
+        masked = [
+            self._before_mask(text[:a]) + self.mask + text[b:] for text, (_, a, b) in zip(texts, items, strict=True)
+        ]
         found = zip(encodings(self.tokenizer, masked), texts, items, strict=True)
         rows = [self._row(one, text[:first], whole[text]) for one, text, (_, first, _) in found]
         ids, types, cut, at, own = zip(*rows, strict=True) if rows else ((), (), (), (), ())
         return Tokens.of(ids, cut, types=types if self.types else None, at=at, own=own)
+
+    def _before_mask(self, text: str) -> str:
+        return text.removesuffix(" ") if self._leaves_blank else text
 
     def _row(self, encoding: Any, before: str, whole: list[int]) -> tuple[list[int], list[int], bool, int, int]:
         """Ids and segment numbers of what is read, whether that is not all, the mask's place, and what stood there."""
@@ -82,16 +89,31 @@ def mask_token(tokenizer: Tokenizer) -> str:
     names = [name for name in (*added, "[MASK]", "<mask>") if name.strip("[]<>| ").lower() == "mask"]
     for name in names:
         if tokenizer.token_to_id(name) is not None:
-            tokenizer.add_special_tokens([] if name in added else [name])
+            _make_special(tokenizer, name)
             return name
     raise BadInput("the tokenizer has no mask token ([MASK], <mask>)", fix="use a model that was trained with one")
+
+
+def _make_special(tokenizer: Tokenizer, mask: str) -> None:
+    """Let a mask token that is merely in the vocabulary be found in texts: otherwise it is read as `<`, `m`, `a` ..."""
+    from tokenizers import AddedToken
+
+    added = {token.content: token for token in tokenizer.get_added_tokens_decoder().values()}
+    if mask not in added or not added[mask].special:
+        tokenizer.add_special_tokens([AddedToken(mask, lstrip=mask in added and added[mask].lstrip, special=True)])
 
 
 def _number(tokenizer: Tokenizer, mask: str) -> int:
     number = tokenizer.token_to_id(mask)
     if number is None:
         raise BadInput(f"the tokenizer does not know the mask token {mask!r}", fix="use the tokenizer of the model")
+    _make_special(tokenizer, mask)
     return number
+
+
+def _leaves_blank(tokenizer: Tokenizer, mask: str) -> bool:
+    """Whether a blank before the mask becomes a token of its own (a Ġ <mask>), as it does before no word."""
+    return len(tokenizer.encode(f"a {mask}").ids) > len(tokenizer.encode(f"a{mask}").ids)
 
 
 def _unknown(tokenizer: Tokenizer) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,9 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+#: Tokens that hold a place in vocabularies of BERT, Gemma, T5 and fairseq, and were never learnt.
+_UNUSED = re.compile(r"\[unused\d+\]|<unused_?\d+>|<extra_id_\d+>|<?madeupword\d+>?", re.I)
 
 Bools = npt.NDArray[np.bool_]
 
@@ -20,7 +24,8 @@ class Vocabulary:
 
     `whole`: it begins a word where a blank stands before it; `opening`: where none does, as at the start of a text
     (byte-level tokenizers have other tokens there, all others the same). A piece of a word is neither. `special`
-    tokens are no text; `punctuation` has neither letter nor digit. `mask` and the like are special.
+    tokens are no text: [MASK] and the like, [unused7], and what the model scores but the tokenizer has no name for,
+    whose word is empty. `punctuation` has neither letter nor digit.
     """
 
     words: npt.NDArray[np.object_]
@@ -33,8 +38,10 @@ class Vocabulary:
         return len(self.words)
 
     def shown(self, token: int) -> str:
-        """A token as people read it; a piece of a word begins with a hyphen."""
+        """A token as people read it; a piece of a word begins with a hyphen, and what has no name is [token 30525]."""
         word = str(self.words[token])
+        if self.special[token] and not word:
+            return f"[token {token}]"
         return word if self.whole[token] or self.special[token] or self.punctuation[token] else f"-{word}"
 
 
@@ -64,7 +71,7 @@ def vocabulary(tokenizer: Tokenizer, size: int = 0) -> Vocabulary:
 def _specials(tokenizer: Tokenizer, names: list[str | None]) -> Bools:
     """Tokens that stand for no text, or have no name at all."""
     added = tokenizer.get_added_tokens_decoder()
-    special = np.array([name is None for name in names], np.bool_)
+    special = np.array([name is None or bool(_UNUSED.fullmatch(name)) for name in names], np.bool_)
     told = [number for number, token in added.items() if token.special and number < len(names)]
     unknown = getattr(tokenizer.model, "unk_token", None)
     special[[*told, *(number for number, name in enumerate(names) if name and name == unknown)]] = True
