@@ -61,6 +61,19 @@ def test_json_is_the_record(cli, classifier, problems):
     assert told["weights"] == "fp16"
 
 
+@pytest.mark.filterwarnings("default:accuracy is not measured")
+def test_a_model_whose_labels_nobody_named_says_how_it_is_asked(cli, classifier, problems):
+    config = json.loads((classifier / "config.json").read_text())
+    (classifier / "config.json").write_text(json.dumps({**config, "id2label": None, "num_labels": 3}))
+    done = cli("export", classifier, "-o", "out", "--on", problems)
+    assert "warning: accuracy is not measured" in done.stderr
+    assert "ask it as -m onnx:out --label-map LABEL_0=...,LABEL_1=...,LABEL_2=..." in done.stderr.replace("\n", " ")
+    meant = "LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"
+    told = cli("export", classifier, "-o", "out", "--on", problems, "--label-map", meant).stderr
+    assert told.endswith("ask it as onnx:out\n")
+    assert "warning" not in told
+
+
 def test_quiet_says_nothing(cli, classifier, problems):
     done = cli("export", classifier, "-o", "out", "--on", problems, "--quiet")
     assert done.stdout == done.stderr == ""

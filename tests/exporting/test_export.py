@@ -217,11 +217,73 @@ def edit(folder: Path, **changes: object) -> None:
 
 def test_generic_label_names_are_told(tiny, problems, tmp_path):
     edit(tiny, id2label=None, label2id=None, num_labels=3)
-    with pytest.warns(UserWarning, match=r"accuracy is not measured: .* answers 'LABEL_0' .*\(id2label\)"):
+    said = r"accuracy is not measured: .* answers 'LABEL_0' .*; say what each means: --label-map LABEL_0=.* \(otherwise"
+    with pytest.warns(UserWarning, match=said):
         made = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1)
     assert made.comparison.right is made.comparison.original_right is None
+    assert made.nameless
     names = json.loads((tmp_path / "out" / "config.json").read_text())["id2label"]
     assert names == {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}
+
+
+def test_labels_that_nobody_named_are_called_what_they_are_said_to_mean(tiny, saved, problems, tmp_path):
+    named = export(str(saved), tmp_path / "named", on=[str(problems)], limit=1)
+    edit(tiny, id2label=None, label2id=None, num_labels=3)
+    meant = {f"label_{i}": name for i, name in enumerate(LABELS)}
+    made = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1, label_map=meant)
+    assert made.comparison == named.comparison
+    assert made.labels == LABELS
+    assert not made.nameless
+    assert registry.make(f"onnx:{tmp_path}/out(max_length=40)").function.labels == LABELS
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["label2id"] == {name: i for i, name in enumerate(LABELS)}
+
+
+def test_names_of_labels_stay_whatever_they_mean_in_the_data(tiny, saved, problems, tmp_path):
+    named = export(str(saved), tmp_path / "named", on=[str(problems)], limit=1)
+    edit(tiny, id2label={"0": "no", "1": "yes", "2": "maybe"}, label2id={"no": 0, "yes": 1, "maybe": 2})
+    meant = {"no": "contradiction", "yes": "entailment", "maybe": "neutral"}
+    made = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1, label_map=meant)
+    assert made.comparison == named.comparison
+    assert made.labels == ("no", "yes", "maybe")
+
+
+def test_fewer_labels_than_the_data_has(problems, tmp_path):
+    """The advice is followed: with two labels for the data, too, accuracy is measured, here counted by transformers."""
+    names = {0: "entailment", 1: "not_entailment"}
+    model = tiny_model("Bert", id2label=names, label2id={name: i for i, name in names.items()})
+    folder = save(model, tmp_path / "two")
+    said = r"compare it on data with 2 labels, as in --task rte, and say what each means: --label-map entailm"
+    with pytest.warns(UserWarning, match=said):
+        export(str(folder), tmp_path / "out", on=[str(problems)], limit=1)
+    data = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}
+    meant = {"entailment": "entailed", "not_entailment": "not-entailed"}
+    two = {"task": "rte", "labels": data, "label_map": meant}
+    made = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=1, **two)
+    tokenizer = tiny_tokenizer()
+    with torch.inference_mode():
+        best = [int(model(**tokenizer(a, b, return_tensors="pt")).logits.argmax()) for a, b in some_pairs(30)]
+    assert made.comparison.original_right == sum(label == (i % 3 > 0) for i, label in enumerate(best))
+    assert made.labels == ("entailment", "not_entailment")
+
+
+@pytest.mark.parametrize(
+    ("meant", "said"),
+    [
+        ({"LABEL_0": "entailment"}, r"label_map: the model does not answer LABEL_0; it answers contradiction, entailm"),
+        ({"neutral": "perhaps"}, r"answers 'neutral' .*; nli has entailment, neutral, contradiction; say what each"),
+    ],
+)
+def test_a_label_map_that_does_not_fit_is_refused(saved, problems, tmp_path, meant, said):
+    with pytest.raises(BadInput, match=said):
+        export(str(saved), tmp_path / "place" / "out", on=[str(problems)], limit=1, label_map=meant)
+    assert not (tmp_path / "place" / "out").exists()
+
+
+def test_a_masked_lm_has_no_labels_to_map(saved_masked_lm, problems, tmp_path):
+    with pytest.raises(BadInput, match=r"label_map: .*; it is a masked-LM, and has no labels"):
+        export(str(saved_masked_lm), tmp_path / "out", on=[str(problems)], label_map={"yes": "entailment"})
+    assert export(str(saved_masked_lm), tmp_path / "out", on=[str(problems)], limit=1).labels == ()
 
 
 @pytest.mark.parametrize(

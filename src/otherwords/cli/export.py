@@ -17,7 +17,13 @@ def export(
         typer.Argument(metavar="PATH", help="A classifier or masked-LM of transformers: a folder, or a hub name."),
     ],
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FOLDER", help="Where to write; an earlier export is replaced.")
+        str,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FOLDER",
+            help="Where to write; an earlier export is replaced, what lies beside it stays.",
+        ),
     ],
     weights: Annotated[
         str,
@@ -44,6 +50,7 @@ def export(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    label_map: opt.LabelMap = "",
     skip_bad: opt.SkipBad = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -58,12 +65,15 @@ def export(
     from ..exporting.export import record
     from .export_table import export_table
 
-    columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
-    data = {"task": task, "columns": columns, "labels": labels, "skip_bad": skip_bad}
+    columns, labels, meant = opt.pairs(field, "--field"), opt.pairs(label, "--label"), opt.label_map(label_map)
+    data = {"task": task, "columns": columns, "labels": labels, "skip_bad": skip_bad, "label_map": meant}
     with bars(quiet or json):
         made = write(path, out, weights=weights, on=on, limit=limit, revision=revision, **data)  # type: ignore[arg-type]
     if json:
         typer.echo(json_library.dumps({"path": made.path, **record(made)}, indent=2, ensure_ascii=False))
     elif not quiet:
         console().print(export_table(made))
-        say(f"{made.size / 1e6:,.1f} MB of {made.weights} written to {made.path}: ask it as onnx:{made.path}")
+        used = (
+            f"-m onnx:{made.path} --label-map {'=...,'.join(made.labels)}=..." if made.nameless else f"onnx:{made.path}"
+        )
+        say(f"{made.size / 1e6:,.1f} MB of {made.weights} written to {made.path}: ask it as {used}")

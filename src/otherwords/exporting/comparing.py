@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,9 @@ from ..inference.scheduling import Scheduler
 from ..inference.tokens import Rows, Tokens
 from ..models.model import Answerer, Floats, Model, Reply
 from ..models.sequence_pairs import pairs, probabilities
-from ..problem import Batch, Task
+from ..problem import TASKS, Batch
 from ..progress import current
-from .original import Original
+from .original import NAMELESS, Original
 
 #: So often so many of the rows are asked again, each time in another order and in pieces of another size.
 PIECES = (7, 64, 31, 200, 2)
@@ -51,8 +51,10 @@ class Comparison:
         return self.differing / self.rows
 
 
-def compare_labels(original: Original, exported: Model, batch: Batch, gold: Sequence[str]) -> Comparison:
-    """Ask both the same pairs."""
+def compare_labels(
+    original: Original, exported: Model, batch: Batch, gold: Sequence[str], label_map: Mapping[str, str]
+) -> Comparison:
+    """Ask both the same pairs; `label_map` says what the model's labels mean in the data."""
 
     def ask(rows: list[int]) -> Floats:
         raw = exported(_taken(batch, rows))
@@ -62,7 +64,7 @@ def compare_labels(original: Original, exported: Model, batch: Batch, gold: Sequ
     theirs = in_pieces(_asking(original, pairs(batch)), len(batch), "original", who)
     ours = in_pieces(ask, len(batch), "exported", who)
     mine, reference_labels = ours.argmax(axis=1), theirs.argmax(axis=1)
-    names = _meanings(original, exported, batch.task)
+    names = _meanings(Answerer(who, "", exported, batch.task, label_map))
     gaps = np.abs(ours - theirs)
     return Comparison(
         len(batch),
@@ -147,14 +149,27 @@ def _asking(original: Original, texts: list[tuple[str, str]]) -> Callable[[list[
     return lambda some: probabilities(ask([texts[row] for row in some])[0][0], original.labels, original.folder.who)
 
 
-def _meanings(original: Original, exported: Model, task: Task) -> tuple[str, ...] | None:
-    """What each label stands for in the data, or None, with a word about it."""
+def _meanings(asked: Answerer) -> tuple[str, ...] | None:
+    """What each label stands for in the data, or None, with a word about it; a map that does not fit is an error."""
     try:
-        return Answerer(original.folder.who, "", exported, task).targets
+        return asked.targets
     except BadInput as error:
-        message = f"accuracy is not measured: {error.message}; name the labels in config.json (id2label)"
+        if asked.label_map:
+            raise
+        message = f"accuracy is not measured: {error.message}; {_advice(asked, error.fix)}"
         warnings.warn(message, UserWarning, stacklevel=2)
         return None
+
+
+def _advice(asked: Answerer, fix: str) -> str:
+    """What would let accuracy be measured; with fewer labels than the data has, no map of them does."""
+    if any(map(NAMELESS.fullmatch, asked.model.labels)):
+        return f"{fix} (otherwise the exported file, too, is only used with --label-map)"
+    count, task = len(asked.model.labels), asked.task
+    fitting = [one.name for one in TASKS.values() if (one.fields, len(one.labels)) == (task.fields, count)]
+    if count < len(task.labels) and fitting:
+        return f"compare it on data with {count} labels, as in --task {fitting[0]}, and {fix}"
+    return fix
 
 
 def _right(labels: npt.NDArray[Any], names: tuple[str, ...] | None, gold: Sequence[str]) -> int | None:

@@ -12,14 +12,14 @@ from .._version import __version__
 from ..datasets.source import Source
 from ..errors import BadInput, GateFailed
 from ..inference import families
-from ..problem import Batch
+from ..problem import Batch, plain
 from ..storage.files import write_json
 from . import building, tracing
 from .comparing import Comparison, compare_labels
 from .folder import RECORD, refuse_taken, whole
 from .graph import onnx
 from .masked_words import compare_words
-from .original import Original, open_original, write_beside
+from .original import NAMELESS, Original, open_original, write_beside
 from .storing import WEIGHTS, store
 
 #: Above this share of changed labels, or best words, an export is refused, unless told otherwise. The best words of a
@@ -31,7 +31,10 @@ LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Export:
-    """What was exported, how, and how far it is from its original. `graph` is "built" (by hand) or "traced"."""
+    """What was exported, how, and how far it is from its original. `graph` is "built" (by hand) or "traced".
+
+    `labels` are what a classifier answers, in the order of its outputs.
+    """
 
     path: str
     source: str
@@ -41,7 +44,13 @@ class Export:
     size: int
     on: tuple[str, ...]
     limit: float
+    labels: tuple[str, ...]
     comparison: Comparison
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it answers LABEL_0 and the like, so that whoever asks it must say what that means: --label-map."""
+        return any(map(NAMELESS.fullmatch, self.labels))
 
 
 def export(
@@ -56,12 +65,14 @@ def export(
     columns: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     skip_bad: bool = False,
+    label_map: Mapping[str, str] | None = None,
 ) -> Export:
     """Write a classifier or masked-LM of transformers as a folder that `onnx:FOLDER` loads, or nothing at all.
 
     `path` is a folder or a hub name (of a certain `revision`). `weights` says how tables are stored: int8, fp16 or
     fp32; computed with is always fp32. Both models are asked about the data `on`, and where more than `limit` of the
-    labels differ (0.01 unless told), or of a masked-LM's best words (0.05), the export is refused.
+    labels differ (0.01 unless told), or of a masked-LM's best words (0.05), the export is refused. `label_map` says
+    what the model's labels mean in the data; labels that nobody named (LABEL_0) are called that from now on.
     """
     out = Path(out)
     _refuse_settings(weights, limit)
@@ -72,14 +83,15 @@ def export(
     if rejected := source.intake.rejected:
         warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)
     original = open_original(path, revision)
+    named = _names(original, label_map or {})
     allowed = (WORDS_LIMIT if original.is_masked_lm else LABELS_LIMIT) if limit is None else limit
     with whole(out) as draft:
-        graph = _write(original, draft, weights)
-        found = _compare(original, draft, source, rows)
+        graph = _write(original, draft, weights, named)
+        found = _compare(original, draft, source, rows, label_map or {})
         size = (draft / "model.onnx").stat().st_size
         signatures = tuple(bound.signature for bound in source.bound)
-        named = (original.folder.identity, original.architecture, weights, graph, size, signatures, allowed)
-        made = Export(str(out), *named, found)
+        how = (original.folder.identity, original.architecture, weights, graph, size, signatures, allowed, named)
+        made = Export(str(out), *how, found)
         _enforce(made, original)
         write_json(draft / RECORD, record(made))
     return made
@@ -99,7 +111,17 @@ def _refuse_settings(weights: str, limit: float | None) -> None:
         raise BadInput(f"found {limit}", where="export", field="limit", fix="give a share from 0 to 1, as in 0.01")
 
 
-def _write(original: Original, draft: Path, weights: str) -> str:
+def _names(original: Original, label_map: Mapping[str, str]) -> tuple[str, ...]:
+    """The labels as they will be called, after a look at whose meanings are told."""
+    known = {} if original.is_masked_lm else {plain(name) for name in original.labels}
+    if strangers := [name for name in label_map if plain(name) not in known]:
+        has = f"it answers {', '.join(original.labels)}" if known else "it is a masked-LM, and has no labels"
+        message = f"the model does not answer {', '.join(strangers)}"
+        raise BadInput(message, where=original.folder.who, field="label_map", fix=has)
+    return original.named(label_map)
+
+
+def _write(original: Original, draft: Path, weights: str, labels: tuple[str, ...]) -> str:
     """Write the graph and what belongs to it, and say how the graph was made."""
     network, which = families.read(original.model), "masked_lm" if original.is_masked_lm else "classifier"
     if network is not None:
@@ -111,11 +133,13 @@ def _write(original: Original, draft: Path, weights: str) -> str:
         message = f"would take {model.ByteSize() / 1e9:.1f} GB as {weights}, and an ONNX file holds 2"
         raise BadInput(message, where=original.folder.who, field="weights", fix="store them as fp16 or int8")
     (draft / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
-    write_beside(original, draft)
+    write_beside(original, draft, labels)
     return "traced" if network is None else "built"
 
 
-def _compare(original: Original, draft: Path, source: Source, rows: list[dict[str, Any]]) -> Comparison:
+def _compare(
+    original: Original, draft: Path, source: Source, rows: list[dict[str, Any]], label_map: Mapping[str, str]
+) -> Comparison:
     fields = source.chosen.fields
     if original.is_masked_lm:
         texts = list(dict.fromkeys(row[name] for row in rows for name in fields if row[name]))
@@ -124,7 +148,7 @@ def _compare(original: Original, draft: Path, source: Source, rows: list[dict[st
 
     batch = Batch(source.chosen, {name: [row[name] for row in rows] for name in fields})
     exported = load(draft, max_length=original.max_length)
-    return compare_labels(original, exported, batch, [row["label"] for row in rows])
+    return compare_labels(original, exported, batch, [row["label"] for row in rows], label_map)
 
 
 def _enforce(made: Export, original: Original) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +13,13 @@ from typing import Any
 from ..errors import BadInput
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_tokenizer
 from ..models.sequence_pairs import SHORTEST, label_names
+from ..problem import plain
 
 KINDS = {"ForSequenceClassification": CLASSIFIER, "ForMaskedLM": MASKED_LM}
 #: How many tokens a local model reads, unless told otherwise.
 USUAL_LENGTH = 256
+#: What transformers calls labels that nobody named.
+NAMELESS = re.compile(r"LABEL_\d+")
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,13 @@ class Original:
     def labels(self) -> tuple[str, ...]:
         """What a classifier answers, in the order of its outputs."""
         return label_names(self.model.config.id2label, f"{self.folder.who}: config.json")
+
+    def named(self, label_map: Mapping[str, str]) -> tuple[str, ...]:
+        """Its labels; those that nobody named are called what they mean, where that is told. A masked-LM has none."""
+        if self.is_masked_lm:
+            return ()
+        meant = {plain(mine): theirs for mine, theirs in label_map.items()}
+        return tuple(meant.get(plain(name), name) if NAMELESS.fullmatch(name) else name for name in self.labels)
 
     @property
     def types(self) -> bool:
@@ -99,9 +111,11 @@ def _refuse_unusable(found: Original) -> None:
         raise BadInput(message, where=who, fix=f"a pair of texts needs {SHORTEST} or more")
 
 
-def write_beside(found: Original, folder: Path) -> None:
-    """Write the tokenizer and the configuration, with every label's name, as the model's readers want them."""
+def write_beside(found: Original, folder: Path, labels: tuple[str, ...]) -> None:
+    """Write the tokenizer and the configuration, with the labels of a classifier, as the model's readers want them."""
     found.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
-    names = {} if found.is_masked_lm else {"id2label": {str(i): name for i, name in enumerate(found.labels)}}
+    names: dict[str, Any] = {"id2label": {str(i): name for i, name in enumerate(labels)}} if labels else {}
+    if labels and labels != found.labels:
+        names["label2id"] = {name: i for i, name in enumerate(labels)}
     text = json.dumps({**found.config, **names}, indent=2, ensure_ascii=False)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
