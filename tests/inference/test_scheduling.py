@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from otherwords.errors import WrongAnswer
 from otherwords.inference import scheduling
 from otherwords.inference.batching import fitting, full_batches, last_batches, packed_batches
 from otherwords.inference.scheduling import Scheduler
@@ -147,6 +148,13 @@ def test_an_error_in_a_later_piece_surfaces_too():
     device = Device()
     with pytest.raises(ValueError, match="the second piece"):
         Scheduler(sometimes, device.start, device.wait, 10)(texts_of([3] * 20))
+
+
+@pytest.mark.parametrize("way", [{"packed": True}, {"exact": True}, {}])
+@pytest.mark.parametrize("lengths", [[0], [3, 0, 2], [3] * 9 + [0]])
+def test_a_text_of_no_tokens_is_named(way, lengths):
+    with pytest.raises(WrongAnswer, match=rf"makes no tokens of \({lengths.index(0) + 1}, 0\); leave out"):
+        Device().scheduler(10, **way)(texts_of(lengths))
 
 
 def test_no_texts_no_rows():

@@ -8,15 +8,14 @@ import torch
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel, XLNetConfig, XLNetModel
 
 from otherwords.errors import BadInput, WrongAnswer
+from otherwords.inference.limits import careful, positions
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Rows, Tokens
 from otherwords.inference.torch_device import (
     TorchDevice,
-    careful,
     choose_device,
     choose_dtype,
     out_of_memory,
-    positions,
 )
 
 CPU = torch.device("cpu")

@@ -274,9 +274,22 @@ def test_cut_pairs_are_flagged(saved):
     np.testing.assert_allclose(answers.p[0], answers.p[1], atol=1e-6)  # the longer text is cut
 
 
-def test_texts_beyond_the_models_positions_say_what_may_help(saved):
-    with pytest.raises(WrongAnswer, match=r"failed on a batch of 1 rows.*a smaller max_length \(now 256\)"):
-        load(f"hf:{saved}")(batch([("a dog " * 30, "it rains")]))
+@pytest.mark.parametrize("forward", ["lean", "transformers"])
+def test_pairs_beyond_the_models_positions_are_cut(bert, saved, forward):
+    """It has 32, of which three go to special tokens and two to the shorter text."""
+    model = load(f"hf:{saved}(forward={forward}, device=cpu)")
+    assert (model.model.max_length, model.model.positions) == (32, 32)
+    assert load(f"hf:{saved}(max_length=20)").model.max_length == 20
+    reply = model.model(batch([("a dog " * 30, "it rains"), ("a dog", "it rains")]))
+    assert reply.cut.tolist() == [True, False]
+    read = [(" ".join(["a dog"] * 13 + ["a"]), "it rains"), ("a dog", "it rains")]
+    np.testing.assert_allclose(reply.answers, by_hand(bert, read), rtol=1e-4)
+
+
+def test_no_problems_no_answers(saved):
+    found = registry.make(f"hf:{saved}").function(batch([]))
+    assert (found.answers.shape, found.cut.shape) == ((0, 3), (0,))
+    assert len(load(f"hf:{saved}")(batch([]))) == 0
 
 
 def test_multiple_choice_is_refused(saved):
@@ -303,14 +316,16 @@ def test_an_incomplete_folder_is_refused(tiny, missing, message):
 def test_pickled_weights_are_refused(bert, tiny):
     (tiny / "model.safetensors").unlink()
     torch.save(bert.state_dict(), tiny / "pytorch_model.bin")
-    with pytest.raises(BadInput, match=r"pickled ones \(\.bin\) are refused.*; convert it .*save_pretrained\(FOLDER\)"):
+    with pytest.raises(
+        BadInput, match=r"pickled ones \(\.bin\) are refused.*; convert it, .*save_pretrained\(FOLDER\)"
+    ):
         registry.make(f"hf:{tiny}")
 
 
 def test_weights_cut_short_are_refused(tiny):
     content = (tiny / "model.safetensors").read_bytes()
     (tiny / "model.safetensors").write_bytes(content[: len(content) // 2])
-    with pytest.raises(BadInput, match=r"transformers cannot load it: .*AutoModelForSequenceClassification"):
+    with pytest.raises(BadInput, match=r"model\.safetensors is damaged \(.*\); download or save it again"):
         registry.make(f"hf:{tiny}")
 
 
@@ -376,7 +391,7 @@ def test_loading_leaves_logging_and_terminal_alone(tiny, capfd):
 
 def test_without_the_extra_the_error_is_the_command(monkeypatch, saved):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[hf\]'"):
+    with pytest.raises(MissingExtra, match=r"^an hf: model needs an optional part: pip install 'otherwords\[hf\]'"):
         registry.make(f"hf:{saved}")
 
 

@@ -153,6 +153,16 @@ def test_labels_that_fit_no_task_are_refused_when_loaded(tmp_path):
         load(f"python:{path}:f", RTE, {"LABEL_0": "entailed", "LABEL_1": "yes"})
 
 
+def test_labels_of_a_map_that_the_model_does_not_have_are_told(tmp_path):
+    """A warning and no more: a study has one map for all its models."""
+    path = tmp_path / "m.py"
+    path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['not-entailed', 'ENTAILED']\n")
+    message = r"mine: the label map speaks of entails, LABEL_0, but the model answers not-entailed, ENTAILED$"
+    with pytest.warns(UserWarning, match=message):
+        load(f"mine=python:{path}:f", RTE, {"entails": "entailed", "entailed": "entailed", "LABEL_0": "entailed"})
+    load(f"mine=python:{path}:f", RTE, {"entailed": "not-entailed"})  # warnings are errors here
+
+
 def test_nothing_wrong_reaches_the_cache():
     model = answerer(lambda given: THREE[: len(given)] if len(given) < 3 else [[math.nan] * 3] * len(given))
     with Cache() as cache:
@@ -186,9 +196,22 @@ def test_a_reply_says_what_was_cut(answers):
 
 def test_a_reply_is_checked_like_any_answer():
     with pytest.raises(WrongAnswer, match=r"mine returned 1 answers for 2 problems"):
-        answerer(Reply(THREE, np.array([True])))(batch())
+        answerer(Reply(THREE[:1], np.array([True, False])))(batch())
     with pytest.raises(WrongAnswer, match=r"mine returned nothing"):
         answerer(Reply(None, np.array([True, False])))(batch())
+
+
+def test_a_reply_need_not_tell_what_was_cut():
+    assert answerer(Reply(THREE))(batch()).cut is None
+    assert answerer(Reply(np.empty((0, 3)), []))(batch(0)).cut.tolist() == []
+
+
+@pytest.mark.parametrize("cut", [[True], [[True], [False]], True, ["yes", "no"], [0.0, 1.0], [None, True]])
+def test_cuts_are_a_flag_for_each_problem(cut):
+    with pytest.raises(
+        WrongAnswer, match=r"mine returned flags of .* as cut; use True or False for each of 2 problems"
+    ):
+        answerer(Reply(THREE, cut))(batch())
 
 
 def cutting(seen: list[int], limit: int = 4) -> Answerer:

@@ -64,6 +64,22 @@ def test_company_order_and_budget_change_no_bit(options):
     assert model.signature == load("nli-small", NLI).signature
 
 
+def test_what_is_beyond_its_positions_is_cut_and_no_option_is_offered():
+    texts = {"premise": ["it rains " * 400, "it rains"], "hypothesis": ["the street is wet"] * 2}
+    frame = pl.DataFrame({"id": ["a", "b"], "of": [None, None], "label": ["neutral"] * 2, **texts})
+    frame = frame.with_columns(pl.col("of").cast(pl.String), pl.col("id").alias("cluster"))
+    told = (
+        r"1 of 2 problems have more than 512 tokens and were cut.*; it has positions for no more; the column truncated"
+    )
+    with pytest.warns(UserWarning, match=told):
+        answers = ow.answer(frame, "nli-small(max_length=1000)", cache=None, canary=False)
+    assert answers["truncated"].to_list() == [True, False]
+    with pytest.warns(
+        UserWarning, match=r"more than 256 tokens and were cut.*; the option max_length changes that; the"
+    ):
+        ow.answer(frame, "nli-small", cache=None, canary=False)
+
+
 def test_it_needs_neither_torch_nor_transformers():
     code = "import sys; from otherwords.registry import models; models.make('nli-small'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

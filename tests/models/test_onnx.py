@@ -213,6 +213,23 @@ def test_cut_pairs_are_told_of(tiny):
     assert model.model.max_length == 8
 
 
+@pytest.mark.parametrize(("family", "most"), [("bert", 10), ("roberta", 8)])
+def test_no_more_is_read_than_the_model_has_positions_for(tiny, family, most):
+    config = json.loads((tiny / "config.json").read_text())
+    places = {"model_type": family, "max_position_embeddings": 10, "pad_token_id": 1}
+    (tiny / "config.json").write_text(json.dumps({**config, **places}))
+    long, model = ("a dog runs in the park", "it rains"), load(f"onnx:{tiny}")
+    assert (model.model.max_length, model.model.positions) == (most, most)
+    assert model(batch([long])).cut.tolist() == [True]
+    assert same(model(batch([long])), load(f"onnx:{tiny}(max_length={most})")(batch([long])))
+
+
+def test_no_problems_no_answers(tiny):
+    found = registry.make(f"onnx:{tiny}").function(batch([]))
+    assert (found.answers.shape, found.cut.shape) == ((0, 3), (0,))
+    assert len(load(f"onnx:{tiny}")(batch([]))) == 0
+
+
 def suite(*texts: tuple[str, str]) -> pl.DataFrame:
     rows = [{"id": str(i), "premise": a, "hypothesis": b, "label": "neutral"} for i, (a, b) in enumerate(texts)]
     return pl.DataFrame(rows).with_columns(pl.lit(None, pl.String).alias("of"), pl.col("id").alias("cluster"))

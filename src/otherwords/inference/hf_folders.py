@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import BadInput, MissingExtra
 from ..storage.files import digest, fingerprint
+from .hf_weights import refuse_damaged, refuse_lost, refuse_unused
 
 #: Weights, configuration, tokenizer: other files of a folder are neither fetched nor signed.
 FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
@@ -53,7 +54,7 @@ def load_tokenizer(folder: Folder) -> Any:
 def load(folder: Folder, auto: str = CLASSIFIER) -> Any:
     """A model all of whose weights are in its folder, in single precision; `auto` is transformers' class to load with.
 
-    Weights that do not fit the configuration, and heads that were never trained, are refused.
+    Weights that do not fit the configuration, are not in it or not there, and untrained heads are refused.
     """
     model, missing = _load(folder, auto)
     if missing:
@@ -68,10 +69,6 @@ def load_start(folder: Folder, auto: str = CLASSIFIER, **config: Any) -> tuple[A
     `config` is set in its configuration: `num_labels`, `id2label` ... A head of another size is replaced.
     """
     model, missing = _load(folder, auto, replace_heads=True, **config)
-    inside = f"{model.base_model_prefix}."
-    if lost := [name for name in missing if name.startswith(inside) and "pooler" not in name]:
-        message = f"its weights lack {', '.join(lost[:4])} of the encoder itself"
-        raise BadInput(message, where=folder.who, fix="save it again, with all its weights")
     return model, missing
 
 
@@ -125,8 +122,7 @@ def _refuse_incomplete(folder: Folder) -> None:
         fix = f"save it there with tokenizer.save_pretrained (one of {', '.join(TOKENIZER)})"
         raise BadInput("has no tokenizer", where=folder.who, fix=fix)
     if not any(folder.path.glob("*.safetensors")):
-        convert = f"{CLASSIFIER}.from_pretrained(SOURCE).save_pretrained(FOLDER)"
-        fix = f"convert it with transformers, if you trust its source: {convert}"
+        fix = "convert it, if you trust its source: load it with transformers, then model.save_pretrained(FOLDER)"
         message = "has no weights as .safetensors, and pickled ones (.bin) are refused: loading can run code"
         raise BadInput(message, where=folder.who, fix=fix)
 
@@ -139,6 +135,7 @@ def _load(folder: Folder, auto: str, *, replace_heads: bool = False, **config: A
             loader = getattr(transformers, auto).from_pretrained
             model, info = loader(folder.path, use_safetensors=True, **_SAFE, **lenient, **config)
         except Exception as error:  # OSError, ValueError, KeyError, SafetensorError, ImportError ...
+            refuse_damaged(folder.path, folder.who)
             raise _unloadable(folder, f"AutoTokenizer and {auto}", error) from error
     if (wrong := sorted(str(key) for key in info["mismatched_keys"])) and not replace_heads:
         named = "id2label" in json.loads((folder.path / "config.json").read_text(encoding="utf-8"))
@@ -146,7 +143,9 @@ def _load(folder: Folder, auto: str, *, replace_heads: bool = False, **config: A
         message = f"config.json names {count} labels, which its weights do not fit: {'; '.join(wrong)}"
         fix = 'give it "id2label": {"0": "entailment", "1": "neutral", ...}, a name for each output'
         raise BadInput(message, where=folder.who, fix=fix)
+    refuse_unused(model, info["unexpected_keys"], folder.who)
     new = {*info["missing_keys"], *(_name(key) for key in info["mismatched_keys"])}
+    refuse_lost(model, new, folder.who)
     return model.float(), tuple(sorted(new))
 
 
@@ -169,5 +168,5 @@ def _transformers() -> Any:
         import torch  # noqa: F401 (transformers imports without it, and is then of no use)
         import transformers
     except ImportError as error:
-        raise MissingExtra("hf models", "hf") from error
+        raise MissingExtra("an hf: model", "hf") from error
     return transformers

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import WrongAnswer, shorten
 from .batching import fitting, full_batches, last_batches, packed_batches
 from .tokens import Ints, Rows, Tokens, side_by_side
 
@@ -49,6 +50,7 @@ class Scheduler:
         cut = np.zeros(len(texts), np.bool_)
         pool, places = None, np.empty(0, np.int64)
         for first, tokens in self._tokenised(texts):
+            _refuse_empty(tokens.lengths, texts[first : first + len(tokens)])
             cut[first : first + len(tokens)] = tokens.cut
             pool = tokens if pool is None else pool.then(tokens)
             places = np.concatenate([places, np.arange(first, first + len(tokens))])
@@ -89,6 +91,13 @@ class Scheduler:
     def batch(self, tokens: Tokens, rows: Ints) -> Batch:
         """The chosen rows as `start` takes them."""
         return tokens.take(rows) if self.packed else side_by_side(tokens, rows, self.pad)
+
+
+def _refuse_empty(lengths: Ints, texts: Sequence[Any]) -> None:
+    """A model that is given nothing has nothing to answer from; beside other rows it would answer all the same."""
+    if (empty := np.flatnonzero(lengths == 0)).size:
+        found = shorten(texts[int(empty[0])], 200)
+        raise WrongAnswer(f"the tokenizer makes no tokens of {found}; leave out what has no words, or give it some")
 
 
 @dataclass

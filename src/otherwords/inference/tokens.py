@@ -36,6 +36,11 @@ class Tokens:
         """How many tokens each row has."""
         return np.diff(self.offsets)
 
+    @property
+    def longest(self) -> int:
+        """How many tokens the longest row has."""
+        return int(self.lengths.max())
+
     @classmethod
     def of(cls, ids: Sequence[Sequence[int]], cut: Sequence[bool], **columns: Any) -> Tokens:
         """Lay rows end to end; `columns` are `types`, `at` and `own`, where there are any.
@@ -82,6 +87,11 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def longest(self) -> int:
+        """How many tokens the longest row has."""
+        return int(self.ids.shape[1])
 
 
 def side_by_side(tokens: Tokens, chosen: Ints, pad: int = 0) -> Rows:

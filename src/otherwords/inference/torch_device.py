@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import BadInput, WrongAnswer
+from ..errors import BadInput
+from .limits import positions as positions  # read from here by training
 from .tokens import Rows, Tokens
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class TorchDevice:
     def _send(self, rows: Rows | Tokens) -> dict[str, Any]:
         import torch
 
-        known = {"longest": _longest(rows)} if isinstance(rows, Tokens) else {}
+        known = {"longest": rows.longest} if isinstance(rows, Tokens) else {}
         here = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in _arrays(rows).items()}
         if self.device.type != "cuda":
             return {name: tensor.to(self.device) for name, tensor in here.items()} | known
@@ -91,10 +92,6 @@ def _arrays(rows: Rows | Tokens) -> dict[str, Any]:
     ends = ("offsets", rows.offsets) if isinstance(rows, Tokens) else ("attention_mask", rows.mask)
     named = (("input_ids", rows.ids), ends, ("token_type_ids", rows.types), ("at", rows.at), ("own", rows.own))
     return {name: array for name, array in named if array is not None}
-
-
-def _longest(rows: Rows | Tokens) -> int:
-    return int(rows.lengths.max()) if isinstance(rows, Tokens) else int(rows.ids.shape[1])
 
 
 def out_of_memory(error: Exception) -> bool:
@@ -150,40 +147,3 @@ def refuse_budget(who: str, tokens: int) -> None:
     """Raise where a budget of tokens cannot work."""
     if tokens < 0:
         raise BadInput(f"found {tokens}", where=who, field="tokens", fix="give 1 or more, or 0 to leave it open")
-
-
-def may_be_filled_up(tokenizer: Any) -> bool:
-    """Whether rows may be filled up behind their end: not where a model looks there (XLNet), or at all (FNet)."""
-    return tokenizer.padding_side == "right" and "attention_mask" in tokenizer.model_input_names
-
-
-def careful(start: Callable[[Any], Any], model: Any, who: str, max_length: int) -> Callable[[Any], Any]:
-    """Look at a batch before it is started; where it fails, say what may help.
-
-    On a GPU, a place or a token that a model has no row for is an error after which the process cannot use it again.
-    """
-    room, words = positions(model), model.get_input_embeddings().num_embeddings
-
-    def checked(rows: Rows | Tokens) -> Any:
-        try:
-            if 0 < room < _longest(rows):
-                raise IndexError(f"{_longest(rows)} tokens, but it has {room} positions")
-            if rows.ids.max() >= words:
-                raise IndexError(f"the tokenizer gave the number {rows.ids.max()}, but it knows {words} tokens")
-            return start(rows)
-        except (IndexError, RuntimeError, ValueError) as error:
-            hint = f"a smaller max_length (now {max_length}) may work"
-            raise WrongAnswer(f"{who} failed on a batch of {len(rows)} rows: {error}; {hint}") from error
-
-    return checked
-
-
-def positions(model: Any) -> int:
-    """How many tokens a model has places for; 0 where there is no such limit, or none that we can see."""
-    import torch
-
-    for name, module in model.named_modules():
-        if name.endswith("embeddings.position_embeddings") and isinstance(module, torch.nn.Embedding):
-            # RoBERTa and its kin count from behind the number of their filling token.
-            return int(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
-    return 0

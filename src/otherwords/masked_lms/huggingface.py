@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from ..inference.hf_folders import MASKED_LM, Folder, find, load, load_tokenizer
+from ..inference.limits import SHORTEST, careful, limit, positions
+from ..inference.padding import choose_padding
 from ..inference.scheduling import Scheduler
-from ..inference.torch_device import (
-    TorchDevice,
-    budget,
-    careful,
-    choose_device,
-    choose_dtype,
-    may_be_filled_up,
-    refuse_budget,
-)
+from ..inference.torch_device import TorchDevice, budget, choose_device, choose_dtype, refuse_budget
 from ..registry import masked_lms
 from .filling import Encode, MaskedLM
 
@@ -31,28 +25,25 @@ def hf(
 ) -> MaskedLM:
     """Fill masks with a masked-LM of the Hugging Face hub, or of a local folder (safetensors only).
 
-    Of texts of more than `max_length` tokens, those around the mask are read. `device` is auto (cuda where there is
-    one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch holds
-    up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the hub. Code that comes
-    with a model is never run.
+    Of texts of more than `max_length` tokens, or than it has positions for, those around the mask are read. `device` is
+    auto (cuda where there is one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16 or
+    float16. A batch holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the
+    hub. Code that comes with a model is never run.
     """
     folder = find(name, revision)
     refuse_budget(folder.who, tokens)
-    if max_length < 8:
-        raise BadInput(f"found {max_length}", where=folder.who, field="max_length", fix="give 8 or more")
+    if max_length < SHORTEST:
+        raise BadInput(f"found {max_length}", where=folder.who, field="max_length", fix=f"give {SHORTEST} or more")
     tokenizer, model = _tokenizer(folder), load(folder, MASKED_LM)
+    length, padding = limit(folder.who, max_length, positions(model)), choose_padding(tokenizer, model)
     place = choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     model = model.to(device=place, dtype=arithmetic).eval()
-    plan = {
-        "budget": tokens or budget(place),
-        "exact": not may_be_filled_up(tokenizer),
-        "pad": tokenizer.pad_token_id or 0,
-    }
+    plan = {"budget": tokens or budget(place), "exact": padding.exact, "pad": padding.pad}
     return MaskedLM(
         tokenizer.backend_tokenizer,
-        partial(_scheduler, model, place, folder.who, max_length, plan),
-        max_length,
+        partial(_scheduler, model, place, folder.who, length, plan),
+        length,
         types="token_type_ids" in tokenizer.model_input_names,
         mask=str(tokenizer.mask_token or ""),
         size=int(model.config.vocab_size),

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import WrongAnswer
-from ..problem import Batch, Task
+from ..problem import Batch, Task, plain
 from ..registry import models, split_name
 from ..storage.files import digest
 from . import canary
@@ -29,6 +29,7 @@ def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> A
     model = Answerer(name, bound.signature + map_part, as_model(bound.function), task, label_map or {})
     if model.model.labels:
         _ = model.targets  # a label map that does not fit is refused now, not at the first batch
+        _tell_strange(model)
     return model
 
 
@@ -98,8 +99,9 @@ def tell_cut(model: Answerer, cut: int, count: int) -> None:
         limit = model.model.max_length
         longer = f"more than {limit:,} tokens" if limit else "more words than it reads"
         message = f"{model.name}: {cut:,} of {count:,} problems have {longer} and were cut, the longer text first"
-        hint = "the option max_length changes that; the column truncated says which they are"
-        warnings.warn(f"{message}; {hint}", stacklevel=3)
+        most = limit and limit == model.model.positions
+        hint = "it has positions for no more" if most else "the option max_length changes that"
+        warnings.warn(f"{message}; {hint}; the column truncated says which they are", stacklevel=3)
 
 
 def sing(model: Answerer, cache: Cache) -> None:
@@ -108,6 +110,14 @@ def sing(model: Answerer, cache: Cache) -> None:
     if len(batch):
         answers = ask(batch.columns, model, cache)
         canary.canary(model, [model.task.labels[answer.pred] for answer in answers])
+
+
+def _tell_strange(model: Answerer) -> None:
+    """Warn of a map's labels that the model does not have. A study's map serves all its models, so it may be right."""
+    own = {plain(label) for label in model.model.labels}
+    if strange := [label for label in model.label_map if plain(label) not in own]:
+        found = f"{model.name}: the label map speaks of {', '.join(strange)}"
+        warnings.warn(f"{found}, but the model answers {', '.join(model.model.labels)}", stacklevel=3)
 
 
 def _unclaimed(name: str) -> str:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..errors import BadInput
 from ..inference.hf_folders import find, load, load_tokenizer
 from ..inference.lean_encoder import lean_classifier
+from ..inference.limits import careful, limit, positions
+from ..inference.padding import choose_padding
 from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import Pairs, clean_pair, pair_encoder
 from ..inference.tokens import Tokens
 from ..inference.torch_device import (
     TorchDevice,
     budget,
-    careful,
     choose_device,
     choose_dtype,
     compile_layers,
-    may_be_filled_up,
     refuse_budget,
 )
-from ..problem import Batch
 from ..registry import models
-from .model import Model, Reply
-from .sequence_pairs import label_names, pairs, probabilities, refuse_sizes
+from .model import Model
+from .sequence_pairs import label_names, refuse_sizes, reply
 
 #: How many pairs are asked at a time: seconds' worth, so that the device seldom waits for a beginning or an end.
 PAIRS = {"cuda": 131_072, "cpu": 512}
@@ -46,9 +46,10 @@ def hf(
 ) -> Model:
     """Ask a sequence-pair classifier of the Hugging Face hub, or of a local folder (safetensors only).
 
-    Pairs of more than `max_length` tokens are cut. `device` is auto (cuda where there is one), cpu or cuda:N; `dtype`
-    is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch holds up to `tokens` tokens (0: as
-    suits the device). `revision` is a branch, tag or commit on the hub. Code that comes with a model is never run.
+    Pairs of more than `max_length` tokens are cut, or of more than the model has positions for. `device` is auto (cuda
+    where there is one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A
+    batch holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the hub. Code
+    that comes with a model is never run.
 
     `forward` says by whom the model is computed: transformers, its layers `compiled` by torch (seconds at first, then a
     third faster on a GPU), or a `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and
@@ -59,36 +60,35 @@ def hf(
     refuse_budget(folder.who, tokens)
     tokenizer, classifier = load_tokenizer(folder), load(folder)
     labels = label_names(classifier.config.id2label, f"{folder.who}: config.json")
+    room = positions(classifier)
+    length, padding = limit(folder.who, max_length, room), choose_padding(tokenizer, classifier)
     place = choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     classifier = classifier.to(device=place, dtype=arithmetic).eval()
     chosen, compute = _forward(classifier, forward, place.type, folder.who)
     runner = TorchDevice(place, compute)
     scheduler = Scheduler(
-        encode=_encoder(tokenizer, max_length),
-        start=careful(runner.start, classifier, folder.who, max_length),
+        encode=_encoder(tokenizer, length),
+        start=careful(runner.start, classifier, folder.who, length),
         wait=runner.wait,
         budget=tokens or budget(place),
-        exact=not may_be_filled_up(tokenizer),
+        exact=padding.exact,
         packed=chosen == "lean",
-        pad=tokenizer.pad_token_id or 0,
+        pad=padding.pad,
         in_flight=runner.in_flight,
     )
-
-    def answer(batch: Batch) -> Reply:
-        (logits,), cut = scheduler(pairs(batch))
-        return Reply(probabilities(logits, labels, folder.who), cut)
 
     how = "" if forward == "auto" else f":{forward}"
     identity = f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}{how}"
     # The choice of kernels differs with the batch, and with it the last bits.
     return Model(
-        answer,
+        partial(reply, scheduler, labels, folder.who),
         labels,
         identity,
         batch_invariant=False,
         batch_size=PAIRS.get(place.type, PAIRS["cpu"]),
-        max_length=max_length,
+        max_length=length,
+        positions=room,
     )
 
 

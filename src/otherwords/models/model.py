@@ -18,10 +18,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model's function may return instead of bare labels or probabilities: these, and which texts it `cut`."""
+    """What a model's function may return instead of bare labels or probabilities: these, and which texts it `cut`.
+
+    `cut` has a flag for each problem, or is None where the model does not tell.
+    """
 
     answers: Any
-    cut: npt.NDArray[np.bool_]
+    cut: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,9 @@ class Model:
     `function` takes a Batch and returns one label per problem, or one row of probabilities per problem with a column
     for each of `labels` (the task's own, where it names none). `identity` tells two contents of the same name apart.
     A model that is not `batch_invariant` may answer differently in other company; manifest and report say so.
-    One that reads no more than `max_length` tokens cuts the rest off, and tells of it by a Reply. `batch_size` is how
-    many problems it is given at a time; what is answered then is kept, whatever happens later.
+    One that reads no more than `max_length` tokens cuts the rest off, and tells of it by a Reply; where it cannot read
+    more than so many, these are its `positions`. `batch_size` is how many problems it is given at a time; what is
+    answered then is kept, whatever happens later.
     """
 
     function: Callable[[Batch], Any]
@@ -41,6 +45,7 @@ class Model:
     batch_invariant: bool = True
     batch_size: int = 64
     max_length: int = 0
+    positions: int = 0
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -103,8 +108,7 @@ class Answerer:
         """Answer a batch, and refuse whatever is not one proper answer per problem."""
         raw = self.model(batch)
         if isinstance(raw, Reply):
-            self._count(len(raw.cut), len(batch))
-            return replace(self._checked(raw.answers, batch), cut=np.asarray(raw.cut, np.bool_))
+            return replace(self._checked(raw.answers, batch), cut=self._flags(raw.cut, len(batch)))
         return self._checked(raw, batch)
 
     def _checked(self, raw: Any, batch: Batch) -> Answers:
@@ -146,6 +150,15 @@ class Answerer:
         for column, target in enumerate(place):
             merged[:, target] += given[:, column]
         return Answers(place[given.argmax(axis=1)], merged)  # argmax first, then merge: as the PaRTE paper does
+
+    def _flags(self, raw: Any, count: int) -> npt.NDArray[np.bool_] | None:
+        if raw is None:
+            return None
+        flags = np.asarray(raw)
+        if flags.shape != (count,) or (count and flags.dtype != np.bool_):
+            found = f"{self.name} returned flags of shape {flags.shape} and type {flags.dtype} as cut"
+            raise WrongAnswer(f"{found}; use True or False for each of {count} problems, or None where it cannot tell")
+        return flags.astype(np.bool_)
 
     def _count(self, found: int, wanted: int) -> None:
         if found != wanted:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..inference.limits import configured_positions, limit
 from ..inference.onnx_files import TOKENS, find_graph, identity, is_full, load_graph, read_config, read_tokenizer
 from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import pair_encoder
-from ..problem import Batch
 from ..registry import models
-from .model import Model, Reply
-from .sequence_pairs import label_names, pairs, probabilities, refuse_sizes
+from .model import Model
+from .sequence_pairs import label_names, probabilities, refuse_sizes, reply
 
 #: Problems asked at a time: a few seconds' worth, which is all that a killed run loses.
 PROBLEMS = 1024
@@ -25,17 +25,21 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
     """Ask a sequence-pair classifier stored as model.onnx, tokenizer.json and config.json, on the CPU.
 
     `path` is the folder that holds them, or an .onnx file with the other two beside it. Pairs of more than
-    `max_length` tokens are cut. `threads` of 0 uses all cores; a batch holds up to `tokens` tokens.
+    `max_length` tokens are cut, or of more than the model has positions for. `threads` of 0 uses all cores; a batch
+    holds up to `tokens` tokens.
     """
     file = find_graph(path)
     where = str(file)
     refuse_sizes(f"onnx:{path}", max_length, tokens=tokens)
-    labels = label_names(read_config(file).get("id2label"), str(file.parent / "config.json"))
+    config = read_config(file)
+    labels = label_names(config.get("id2label"), str(file.parent / "config.json"))
+    room = configured_positions(config)
+    length = limit(where, max_length, room)
     tokenizer = read_tokenizer(file)
     graph = load_graph(file, threads)
     output = _output(graph.session, labels, where)
     scheduler = Scheduler(
-        encode=pair_encoder(tokenizer, max_length, types=graph.types),
+        encode=pair_encoder(tokenizer, length, types=graph.types),
         start=partial(graph.start, [output]),
         wait=graph.wait,
         budget=tokens,
@@ -44,12 +48,8 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
         is_full=is_full,
     )
 
-    def answer(batch: Batch) -> Reply:
-        (logits,), cut = scheduler(pairs(batch))
-        return Reply(probabilities(logits, labels, where), cut)
-
-    signed = identity(path, file)
-    return Model(answer, labels, signed, graph.batch_invariant, batch_size=PROBLEMS, max_length=max_length)
+    sizes = {"batch_size": PROBLEMS, "max_length": length, "positions": room}
+    return Model(partial(reply, scheduler, labels, where), labels, identity(path, file), graph.batch_invariant, **sizes)
 
 
 def _output(session: Any, labels: tuple[str, ...], where: str) -> str:

@@ -8,12 +8,20 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..inference.limits import SHORTEST as SHORTEST
+from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import clean
 from ..problem import Batch, Task
-from .model import Floats
+from .model import Floats, Reply
 
-#: Below this, special tokens leave no room for text (and `tokenizers` then quietly does not truncate at all).
-SHORTEST = 8
+
+def reply(scheduler: Scheduler, labels: tuple[str, ...], where: str, batch: Batch) -> Reply:
+    """Ask a classifier by way of its scheduler: a row of probabilities for each problem, and which were cut."""
+    texts = pairs(batch)
+    if not texts:
+        return Reply(np.empty((0, len(labels))), np.empty(0, np.bool_))
+    (logits,), cut = scheduler(texts)
+    return Reply(probabilities(logits, labels, where), cut)
 
 
 def pairs(batch: Batch) -> list[tuple[str, str]]:

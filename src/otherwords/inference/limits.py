@@ -1,0 +1,89 @@
+"""How long a row may be, and which tokens it may have: seen before a batch is sent, and told where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import BadInput, WrongAnswer
+from .tokens import Rows, Tokens
+
+#: Below this, special tokens leave no room for text (and `tokenizers` then quietly does not truncate at all).
+SHORTEST = 8
+#: Families that count positions from behind the number of their filling token, and that number, as a rule.
+_BEHIND_PAD = {"roberta": 1, "xlm-roberta": 1, "camembert": 1, "ibert": 1, "mpnet": 1}
+#: Names of position tables: BERT's and its kin's, GPT-2's.
+_TABLES = ("embeddings.position_embeddings", "wpe")
+
+
+def limit(who: str, max_length: int, room: int) -> int:
+    """How many tokens are read: `max_length`, but no more than the model has positions for, where that is known.
+
+    >>> limit("m", 1000, room=512), limit("m", 256, room=512), limit("m", 1000, room=0)
+    (512, 256, 1000)
+    """
+    if 0 < room < SHORTEST:
+        raise BadInput(f"has positions for {room} tokens", where=who, fix=f"use a model of {SHORTEST} or more")
+    return min(max_length, room) if room else max_length
+
+
+def positions(model: Any) -> int:
+    """How many tokens a model of transformers has places for; 0 where there is no such limit, or none that we see."""
+    for name, module in model.named_modules():
+        if name.endswith(_TABLES) and hasattr(module, "weight"):
+            pad = getattr(module, "padding_idx", None)
+            return int(module.weight.shape[0] - (0 if pad is None else pad + 1))  # as RoBERTa and its kin count
+    return 0
+
+
+def configured_positions(config: Mapping[str, Any]) -> int:
+    """The same, from what a config.json says.
+
+    >>> configured_positions({"model_type": "bert", "max_position_embeddings": 512, "pad_token_id": 0})
+    512
+    >>> configured_positions({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1})
+    512
+    """
+    most = config.get("max_position_embeddings", config.get("n_positions"))
+    if not isinstance(most, int) or config.get("position_biased_input") is False:  # DeBERTa without a table
+        return 0
+    family = config.get("model_type")
+    pad = config.get("pad_token_id", _BEHIND_PAD[family]) if family in _BEHIND_PAD else None
+    return max(0, most - (pad + 1 if isinstance(pad, int) else 0))
+
+
+def known_tokens(model: Any) -> int:
+    """How many tokens a model of transformers has embeddings for; 0 where it has no table of them (CANINE)."""
+    try:
+        table = model.get_input_embeddings()
+    except NotImplementedError:
+        return 0
+    weight = getattr(table, "weight", None)
+    return 0 if weight is None else int(weight.shape[0])
+
+
+def careful(start: Callable[[Any], Any], model: Any, who: str, max_length: int) -> Callable[[Any], Any]:
+    """Look at a batch before it is started; where it fails, say what may help.
+
+    On a GPU, a place or a token that a model has no row for is an error after which the process cannot use it again.
+    """
+    room, words = positions(model), known_tokens(model)
+    shorter = f"a smaller max_length (now {max_length}) may work"
+
+    def checked(rows: Rows | Tokens) -> Any:
+        long, last = rows.longest, int(rows.ids.max())
+        if 0 < room < long:
+            raise _failed(who, rows, f"{long} tokens, but it has {room} positions", shorter)
+        if 0 < words <= last:
+            found = f"the tokenizer gave the number {last}, but it knows {words} tokens"
+            raise _failed(who, rows, found, "use the tokenizer that it was trained with")
+        try:
+            return start(rows)
+        except (IndexError, RuntimeError, ValueError) as error:
+            raise _failed(who, rows, str(error), shorter) from error
+
+    return checked
+
+
+def _failed(who: str, rows: Rows | Tokens, why: str, hint: str) -> WrongAnswer:
+    return WrongAnswer(f"{who} failed on a batch of {len(rows)} rows: {why}; {hint}")

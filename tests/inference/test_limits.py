@@ -1,0 +1,77 @@
+"""What a model has places and embeddings for: against transformers' own models of many families."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoConfig, AutoModelForSequenceClassification, BertConfig, BertModel
+
+from otherwords.errors import BadInput, WrongAnswer
+from otherwords.inference.limits import SHORTEST, careful, configured_positions, known_tokens, limit, positions
+from otherwords.inference.tokens import Rows
+
+SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 20}
+GPT = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 14, "vocab_size": 20}
+#: How many tokens a family reads where its table has 14 rows.
+FAMILIES = {"bert": 14, "electra": 14, "roberta": 12, "xlm-roberta": 12, "camembert": 12, "ibert": 12, "mpnet": 12}
+
+
+def made(family: str, **more: object):
+    config = AutoConfig.for_model(family, **{**SHAPE, "max_position_embeddings": 14, **more})
+    return AutoModelForSequenceClassification.from_config(config).eval()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_positions_are_as_many_as_the_model_can_compute(family):
+    model, ids = made(family), torch.full((1, FAMILIES[family]), 5)
+    assert positions(model) == configured_positions(model.config.to_dict()) == FAMILIES[family]
+    assert known_tokens(model) == 20
+    model(input_ids=ids)
+    with pytest.raises((IndexError, RuntimeError)):
+        model(input_ids=torch.cat([ids, ids[:, :1]], dim=1))
+
+
+def test_a_pad_of_another_number_moves_the_count():
+    model = made("roberta", pad_token_id=4)
+    assert positions(model) == configured_positions(model.config.to_dict()) == 9
+
+
+def test_gpt_has_names_of_its_own():
+    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model("gpt2", **GPT, pad_token_id=0))
+    assert positions(model) == configured_positions({"model_type": "gpt2", "n_positions": 14}) == 14
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # deberta's, while it is imported
+def test_relative_positions_are_no_limit():
+    model = made("deberta-v2", relative_attention=True, position_biased_input=False)
+    assert positions(model) == configured_positions(model.config.to_dict()) == 0
+
+
+def test_letters_need_no_table_of_tokens():
+    assert known_tokens(made("canine", num_hash_buckets=16)) == 0
+
+
+@pytest.mark.parametrize("config", [{}, {"max_position_embeddings": None}, {"max_position_embeddings": "many"}])
+def test_a_configuration_that_does_not_tell_sets_no_limit(config):
+    assert configured_positions(config) == 0
+
+
+@given(st.integers(SHORTEST, 999), st.one_of(st.just(0), st.integers(SHORTEST, 999)))
+def test_the_limit_is_the_lower_of_both(max_length, room):
+    assert limit("m", max_length, room) == (min(max_length, room) if room else max_length)
+
+
+def test_a_model_without_room_for_a_pair_is_refused():
+    with pytest.raises(BadInput, match=r"m: has positions for 7 tokens; use a model of 8 or more"):
+        limit("m", 256, room=7)
+
+
+def test_only_where_it_can_help_is_a_smaller_length_advised():
+    start = careful(lambda rows: rows, BertModel(BertConfig(**SHAPE, max_position_embeddings=14)), "m", 256)
+    with pytest.raises(WrongAnswer, match=r"15 tokens, but it has 14 positions; a smaller max_length \(now 256\)"):
+        start(Rows(np.full((2, 15), 5), None, None))
+    with pytest.raises(WrongAnswer, match=r"number 20, but it knows 20 tokens; use the tokenizer that .* trained with"):
+        start(Rows(np.full((2, 3), 20), None, None))
