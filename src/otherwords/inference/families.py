@@ -9,16 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from .family_names import ACTIVATIONS, BERT, DISTILBERT, HEADS, ROBERTAS
+
 #: A tensor of torch, or an array of numpy: `describe` gives the one, `read` the other.
 Array = Any
-#: Activations that a description knows; exact GELU, or its tanh approximation under two names.
-ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "tanh-gelu",
-    "gelu_pytorch_tanh": "tanh-gelu",
-    "relu": "relu",
-    "tanh": "tanh",
-}
 
 
 @dataclass(frozen=True)
@@ -85,39 +79,6 @@ class Network:
     head: Head
 
 
-#: Where a layer's parts are: (all layers, query, key, value, output, norm, up, down, norm).
-_BERT = (
-    "encoder.layer",
-    *(f"attention.self.{part}" for part in ("query", "key", "value")),
-    *("attention.output.dense", "attention.output.LayerNorm"),
-    *("intermediate.dense", "output.dense", "output.LayerNorm"),
-)
-_DISTILBERT = (
-    "transformer.layer",
-    *(f"attention.{part}" for part in ("q_lin", "k_lin", "v_lin", "out_lin")),
-    *("sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm"),
-)
-#: A head by class: hidden layer, activation ("" for the encoder's), norm, outputs.
-_HEADS = {
-    "BertForSequenceClassification": ("bert.pooler.dense", "tanh", "", "classifier"),
-    "BertForMaskedLM": (
-        *("cls.predictions.transform.dense", "", "cls.predictions.transform.LayerNorm"),
-        "cls.predictions.decoder",
-    ),
-    "ElectraForSequenceClassification": ("classifier.dense", "gelu", "", "classifier.out_proj"),
-    "ElectraForMaskedLM": (
-        *("generator_predictions.dense", "gelu", "generator_predictions.LayerNorm"),
-        "generator_lm_head",
-    ),
-    "DistilBertForSequenceClassification": ("pre_classifier", "relu", "", "classifier"),
-    "DistilBertForMaskedLM": ("vocab_transform", "", "vocab_layer_norm", "vocab_projector"),
-}
-_ROBERTAS = ("Roberta", "XLMRoberta", "Camembert")
-for _family in _ROBERTAS:
-    _HEADS[f"{_family}ForSequenceClassification"] = ("classifier.dense", "tanh", "", "classifier.out_proj")
-    _HEADS[f"{_family}ForMaskedLM"] = ("lm_head.dense", "gelu", "lm_head.layer_norm", "lm_head.decoder")
-
-
 def read(model: Any) -> Network | None:
     """Describe a model of transformers, or give None where it is not one of these families in their usual form.
 
@@ -128,7 +89,7 @@ def read(model: Any) -> Network | None:
 
 def describe(model: Any) -> Network | None:
     """The same with the model's own tensors, where they are."""
-    config, head = model.config, _HEADS.get(type(model).__name__)
+    config, head = model.config, HEADS.get(type(model).__name__)
     activation = ACTIVATIONS.get(str(getattr(config, "activation", None) or getattr(config, "hidden_act", "")))
     usual = getattr(config, "position_embedding_type", "absolute") == "absolute"
     if head is None or activation is None or not usual or getattr(config, "is_decoder", False):
@@ -157,7 +118,7 @@ def converted(part: Any, convert: Callable[[Any], Any]) -> Any:
 def _encoder(model: Any, activation: str) -> Encoder:
     base, tables = model.base_model, model.base_model.embeddings
     types = getattr(tables, "token_type_embeddings", None)
-    names = _DISTILBERT if type(model).__name__.startswith("DistilBert") else _BERT
+    names = DISTILBERT if type(model).__name__.startswith("DistilBert") else BERT
     return Encoder(
         tables.word_embeddings.weight.detach(),
         tables.position_embeddings.weight.detach(),
@@ -167,7 +128,7 @@ def _encoder(model: Any, activation: str) -> Encoder:
         tuple(_layer(layer, names) for layer in base.get_submodule(names[0])),
         int(model.config.num_attention_heads),
         activation,
-        int(tables.padding_idx) if type(model).__name__.startswith(_ROBERTAS) else None,
+        int(tables.padding_idx) if type(model).__name__.startswith(ROBERTAS) else None,
     )
 
 
