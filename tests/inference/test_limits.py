@@ -16,11 +16,17 @@ from otherwords.inference.tokens import Rows
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 20}
 GPT = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 14, "vocab_size": 20}
 #: How many tokens a family reads where its table has 14 rows.
-FAMILIES = {"bert": 14, "electra": 14, "roberta": 12, "xlm-roberta": 12, "camembert": 12, "ibert": 12, "mpnet": 12}
+FAMILIES = {"bert": 14, "electra": 14, "albert": 14, "distilbert": 14, "nystromformer": 14}
+BEHIND_PAD = ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "data2vec-text", "ibert")
+OWN = {
+    "distilbert": {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 16},
+    "nystromformer": {"segment_means_seq_len": 14, "num_landmarks": 14},
+}
+FAMILIES |= dict.fromkeys((*BEHIND_PAD, "mpnet"), 12)
 
 
 def made(family: str, **more: object):
-    config = AutoConfig.for_model(family, **{**SHAPE, "max_position_embeddings": 14, **more})
+    config = AutoConfig.for_model(family, **{**SHAPE, "max_position_embeddings": 14, **OWN.get(family, {}), **more})
     return AutoModelForSequenceClassification.from_config(config).eval()
 
 

@@ -10,8 +10,11 @@ from .tokens import Rows, Tokens
 
 #: Below this, special tokens leave no room for text (and `tokenizers` then quietly does not truncate at all).
 SHORTEST = 8
-#: Families that count positions from behind the number of their filling token, and that number, as a rule.
-_BEHIND_PAD = {"roberta": 1, "xlm-roberta": 1, "camembert": 1, "ibert": 1, "mpnet": 1}
+#: Families that count positions from behind the number of their filling token; it is 1 where they do not say.
+_BEHIND_PAD = (
+    *("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "data2vec-text"),
+    *("ibert", "longformer", "luke", "mpnet", "xmod"),
+)
 #: Names of position tables: BERT's and its kin's, GPT-2's.
 _TABLES = ("embeddings.position_embeddings", "wpe")
 
@@ -32,7 +35,9 @@ def positions(model: Any) -> int:
     for name, module in model.named_modules():
         if name.endswith(_TABLES) and hasattr(module, "weight"):
             pad = getattr(module, "padding_idx", None)
-            return int(module.weight.shape[0] - (0 if pad is None else pad + 1))  # as RoBERTa and its kin count
+            rows = int(module.weight.shape[0]) - (0 if pad is None else pad + 1)  # as RoBERTa and its kin count
+            told = getattr(model.config, "max_position_embeddings", rows)  # of Nystromformer's table, two stay unused
+            return min(rows, told)
     return 0
 
 
@@ -47,8 +52,7 @@ def configured_positions(config: Mapping[str, Any]) -> int:
     most = config.get("max_position_embeddings", config.get("n_positions"))
     if not isinstance(most, int) or config.get("position_biased_input") is False:  # DeBERTa without a table
         return 0
-    family = config.get("model_type")
-    pad = config.get("pad_token_id", _BEHIND_PAD[family]) if family in _BEHIND_PAD else None
+    pad = config.get("pad_token_id", 1) if config.get("model_type") in _BEHIND_PAD else None
     return max(0, most - (pad + 1 if isinstance(pad, int) else 0))
 
 
