@@ -86,6 +86,11 @@ def test_it_needs_neither_torch_nor_transformers():
     assert not {"torch", "transformers"} & set(done.stdout.split())
 
 
+def test_a_masked_lm_is_told_apart():
+    with pytest.raises(BadInput, match="is a masked-LM: it proposes words, it does not answer problems; name a class"):
+        load(f"onnx:{nli_small.FOLDER.parent / 'mlm-small'}", NLI)
+
+
 def test_an_installation_without_it_says_what_would_work(monkeypatch, tmp_path):
     monkeypatch.setattr(nli_small, "FOLDER", tmp_path)
     with pytest.raises(BadInput, match=r"nli-small: the embedded model is not in this installation; .*onnx:FOLDER"):

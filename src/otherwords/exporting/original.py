@@ -12,7 +12,8 @@ from typing import Any
 
 from ..errors import BadInput
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_tokenizer
-from ..models.sequence_pairs import SHORTEST, label_names
+from ..inference.limits import SHORTEST
+from ..models.sequence_pairs import label_names
 from ..problem import plain
 
 KINDS = {"ForSequenceClassification": CLASSIFIER, "ForMaskedLM": MASKED_LM}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import BadInput
-from .limits import positions as positions  # read from here by training
 from .tokens import Rows, Tokens
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..inference.limits import SHORTEST, configured_positions, limit
 from ..inference.onnx_files import TOKENS, Graph, find_graph, identity, is_full, load_graph, read_config, read_tokenizer
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import Rows
@@ -29,7 +30,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
     tokens.
     """
     file = find_graph(path)
-    for name, value, least in (("max_length", max_length, 8), ("tokens", tokens, 1)):
+    for name, value, least in (("max_length", max_length, SHORTEST), ("tokens", tokens, 1)):
         if value < least:
             raise BadInput(f"found {value}", where=f"onnx:{path}", field=name, fix=f"give {least} or more")
     config, tokenizer = read_config(file), read_tokenizer(file)
@@ -38,7 +39,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
     return MaskedLM(
         tokenizer,
         partial(_scheduler, graph, tokens),
-        max_length,
+        limit(str(file), max_length, configured_positions(config)),
         types=graph.types,
         size=int(config.get("vocab_size") or 0),
         identity=identity(path, file),

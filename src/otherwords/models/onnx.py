@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import BadInput
 from ..inference.limits import configured_positions, limit
 from ..inference.onnx_files import TOKENS, find_graph, identity, is_full, load_graph, read_config, read_tokenizer
 from ..inference.scheduling import Scheduler
@@ -32,6 +33,9 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
     where = str(file)
     refuse_sizes(f"onnx:{path}", max_length, tokens=tokens)
     config = read_config(file)
+    if any(str(name).endswith("ForMaskedLM") for name in config.get("architectures") or ()):
+        message = "is a masked-LM: it proposes words, it does not answer problems"
+        raise BadInput(message, where=f"onnx:{path}", fix="name a classifier")
     labels = label_names(config.get("id2label"), str(file.parent / "config.json"))
     room = configured_positions(config)
     length = limit(where, max_length, room)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..inference.limits import SHORTEST as SHORTEST
+from ..inference.limits import SHORTEST
 from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import clean
 from ..problem import Batch, Task

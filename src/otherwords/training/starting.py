@@ -14,8 +14,9 @@ import numpy as np
 
 from ..errors import BadInput, MissingExtra
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load_start, load_tokenizer, quietly
+from ..inference.limits import positions
 from ..inference.tokenizing import pair_encoder, text_encoder
-from ..inference.torch_device import choose_device, positions
+from ..inference.torch_device import choose_device
 from ..storage.files import disk_errors
 from .examples import Examples
 from .objectives import MaskedWords, PairLabels
