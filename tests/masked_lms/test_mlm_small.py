@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.masked_lms import mlm_small
+from otherwords.inference import embedded
 from otherwords.masked_lms.filling import load
 
 
@@ -38,7 +38,7 @@ def test_it_guesses_held_out_words(shared):
 
 
 def test_an_installation_without_it_says_what_would_work(monkeypatch, tmp_path):
-    monkeypatch.setattr(mlm_small, "FOLDER", tmp_path)
+    monkeypatch.setattr(embedded, "ASSETS", tmp_path)
     with pytest.raises(BadInput, match=r"mlm-small: the embedded model is not in this installation; .*onnx:FOLDER"):
         load("mlm-small")
 

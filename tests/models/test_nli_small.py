@@ -12,7 +12,7 @@ import pytest
 
 import otherwords as ow
 from otherwords.errors import BadInput
-from otherwords.models import nli_small
+from otherwords.inference import embedded
 from otherwords.models.answering import load, sing
 from otherwords.models.cache import Cache
 from otherwords.problem import TASKS, Batch
@@ -88,10 +88,10 @@ def test_it_needs_neither_torch_nor_transformers():
 
 def test_a_masked_lm_is_told_apart():
     with pytest.raises(BadInput, match="is a masked-LM: it proposes words, it does not answer problems; name a class"):
-        load(f"onnx:{nli_small.FOLDER.parent / 'mlm-small'}", NLI)
+        load(f"onnx:{embedded.ASSETS / 'mlm-small'}", NLI)
 
 
 def test_an_installation_without_it_says_what_would_work(monkeypatch, tmp_path):
-    monkeypatch.setattr(nli_small, "FOLDER", tmp_path)
+    monkeypatch.setattr(embedded, "ASSETS", tmp_path)
     with pytest.raises(BadInput, match=r"nli-small: the embedded model is not in this installation; .*onnx:FOLDER"):
         load("nli-small", NLI)

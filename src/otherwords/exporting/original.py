@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_tokenizer
-from ..inference.limits import SHORTEST
+from ..inference.limits import SHORTEST, positions
 from ..models.sequence_pairs import label_names
 from ..problem import plain
 
@@ -59,10 +59,7 @@ class Original:
     @property
     def max_length(self) -> int:
         """The usual length, or as many tokens as it has positions for."""
-        begin = getattr(getattr(self.model.base_model, "embeddings", None), "padding_idx", None)
-        first = 0 if begin is None else begin + 1  # RoBERTa counts from there
-        positions = int(getattr(self.model.config, "max_position_embeddings", 0) or 0) - first
-        return min(USUAL_LENGTH, int(self.tokenizer.model_max_length), positions if positions > 0 else USUAL_LENGTH)
+        return min(USUAL_LENGTH, int(self.tokenizer.model_max_length), positions(self.model) or USUAL_LENGTH)
 
 
 def open_original(name: str, revision: str = "") -> Original:

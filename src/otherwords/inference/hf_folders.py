@@ -68,8 +68,7 @@ def load_start(folder: Folder, auto: str = CLASSIFIER, **config: Any) -> tuple[A
 
     `config` is set in its configuration: `num_labels`, `id2label` ... A head of another size is replaced.
     """
-    model, missing = _load(folder, auto, replace_heads=True, **config)
-    return model, missing
+    return _load(folder, auto, replace_heads=True, **config)
 
 
 @contextmanager

@@ -19,6 +19,13 @@ _BEHIND_PAD = (
 _TABLES = ("embeddings.position_embeddings", "wpe")
 
 
+def refuse_sizes(who: str, max_length: int, tokens: int = 1) -> None:
+    """Raise where a length or a budget of tokens cannot work."""
+    for name, value, least in (("max_length", max_length, SHORTEST), ("tokens", tokens, 1)):
+        if value < least:
+            raise BadInput(f"found {value}", where=who, field=name, fix=f"give {least} or more")
+
+
 def limit(who: str, max_length: int, room: int) -> int:
     """How many tokens are read: `max_length`, but no more than the model has positions for, where that is known.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
 from ..inference.hf_folders import MASKED_LM, Folder, find, load, load_tokenizer
-from ..inference.limits import SHORTEST, careful, limit, positions
+from ..inference.limits import careful, limit, positions, refuse_sizes
 from ..inference.padding import choose_padding
 from ..inference.scheduling import Scheduler
 from ..inference.torch_device import TorchDevice, budget, choose_device, choose_dtype, refuse_budget
@@ -32,8 +32,7 @@ def hf(
     """
     folder = find(name, revision)
     refuse_budget(folder.who, tokens)
-    if max_length < SHORTEST:
-        raise BadInput(f"found {max_length}", where=folder.who, field="max_length", fix=f"give {SHORTEST} or more")
+    refuse_sizes(folder.who, max_length)
     tokenizer, model = _tokenizer(folder), load(folder, MASKED_LM)
     length, padding = limit(folder.who, max_length, positions(model)), choose_padding(tokenizer, model)
     place = choose_device(device, folder.who)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..inference.limits import SHORTEST, configured_positions, limit
+from ..inference.limits import configured_positions, limit, refuse_sizes
 from ..inference.onnx_files import TOKENS, Graph, find_graph, identity, is_full, load_graph, read_config, read_tokenizer
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import Rows
@@ -30,9 +30,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
     tokens.
     """
     file = find_graph(path)
-    for name, value, least in (("max_length", max_length, SHORTEST), ("tokens", tokens, 1)):
-        if value < least:
-            raise BadInput(f"found {value}", where=f"onnx:{path}", field=name, fix=f"give {least} or more")
+    refuse_sizes(f"onnx:{path}", max_length, tokens)
     config, tokenizer = read_config(file), read_tokenizer(file)
     graph = load_graph(file, threads, INPUTS)
     _refuse_other_graphs(graph)

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import BadInput
 from ..inference.hf_folders import find, load, load_tokenizer
 from ..inference.lean_encoder import lean_classifier
-from ..inference.limits import careful, limit, positions
+from ..inference.limits import careful, limit, positions, refuse_sizes
 from ..inference.padding import choose_padding
 from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import Pairs, clean_pair, pair_encoder
@@ -24,7 +24,7 @@ from ..inference.torch_device import (
 )
 from ..registry import models
 from .model import Model
-from .sequence_pairs import label_names, refuse_sizes, reply
+from .sequence_pairs import label_names, reply
 
 #: How many pairs are asked at a time: seconds' worth, so that the device seldom waits for a beginning or an end.
 PAIRS = {"cuda": 131_072, "cpu": 512}

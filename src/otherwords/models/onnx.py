@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..inference.limits import configured_positions, limit
+from ..inference.limits import configured_positions, limit, refuse_sizes
 from ..inference.onnx_files import TOKENS, find_graph, identity, is_full, load_graph, read_config, read_tokenizer
 from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import pair_encoder
 from ..registry import models
 from .model import Model
-from .sequence_pairs import label_names, probabilities, refuse_sizes, reply
+from .sequence_pairs import label_names, probabilities, reply
 
 #: Problems asked at a time: a few seconds' worth, which is all that a killed run loses.
 PROBLEMS = 1024

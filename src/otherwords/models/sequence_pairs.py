@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..inference.limits import SHORTEST
 from ..inference.scheduling import Scheduler
 from ..inference.tokenizing import clean
 from ..problem import Batch, Task
@@ -75,10 +74,3 @@ def probabilities(logits: Any, labels: tuple[str, ...], where: str) -> Floats:
         )
     powers = np.exp(raw - raw.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-def refuse_sizes(who: str, max_length: int, tokens: int = 1) -> None:
-    """Raise where a length or a budget of tokens cannot work."""
-    for name, value, least in (("max_length", max_length, SHORTEST), ("tokens", tokens, 1)):
-        if value < least:
-            raise BadInput(f"found {value}", where=who, field=name, fix=f"give {least} or more")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from ..errors import Busy
 
 
 @contextmanager
@@ -42,6 +45,18 @@ def disk_errors(path: Path) -> Iterator[None]:
         if number is None or getattr(error, "filename", None):
             raise
         raise OSError(number, os.strerror(number), str(path)) from error
+
+
+@contextmanager
+def alone(folder: Path, lock: Path) -> Iterator[None]:
+    """Hold `lock` for the block, so that one process at a time writes to `folder`; the second is refused."""
+    with lock.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            message = f"another process is using {folder}; wait for it, or choose another folder with -o"
+            raise Busy(message) from error
+        yield
 
 
 def write_text(path: Path, text: str) -> None:

@@ -5,7 +5,6 @@ A part whose key still fits is never made again. That one rule makes a run resum
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,8 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput, Busy
-from .files import atomic, sweep, write_json
+from ..errors import BadInput
+from .files import alone, atomic, sweep, write_json
 
 _KEY = "otherwords.key"
 
@@ -34,13 +33,7 @@ class RunFolder:
             raise BadInput("is a file, not a folder", where=str(self.path), fix="choose another place with -o")
         fresh = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise Busy(
-                    f"another process is using {self.path}; wait for it, or choose another folder with -o"
-                ) from error
+        with alone(self.path, self.path / ".lock"):
             sweep(self.path)
             try:
                 yield

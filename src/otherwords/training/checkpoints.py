@@ -87,13 +87,13 @@ def _moments(model: Any, optimizer: Any) -> dict[str, Any]:
 
 
 def _restore(model: Any, optimizer: Any, found: dict[str, Any]) -> None:
-    for name, parameter in model.named_parameters():
-        mine = {key.rpartition(":")[2]: value for key, value in found.items() if key.rpartition(":")[0] == name}
+    parameters = dict(model.named_parameters())
+    for key, value in found.items():
+        name, _, part = key.rpartition(":")
+        parameter = parameters[name]
         # `step` stays where the optimiser put it: on the CPU, or beside the weights where it is fused.
-        optimizer.state[parameter] = {
-            part: value.to(parameter.device) if part != "step" or _fused(optimizer) else value
-            for part, value in mine.items()
-        }
+        moved = part != "step" or _fused(optimizer)
+        optimizer.state[parameter][part] = value.to(parameter.device) if moved else value
 
 
 def _fused(optimizer: Any) -> bool:

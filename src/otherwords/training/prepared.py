@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput, Busy
-from ..storage.files import write_json
+from ..errors import BadInput
+from ..storage.files import alone, write_json
 from .examples import read, write
 from .finetuning import finetune
 from .settings import Settings
@@ -45,26 +43,17 @@ def prepared_settings(folder: Path) -> Settings:
 
 def change(folder: Path, **values: Any) -> None:
     """Change settings that decide where and in which portions a training is computed, not what is learnt."""
-    write_json(folder / DATA / _SETTINGS, replace(prepared_settings(folder), **values).as_dict())
+    before = prepared_settings(folder)
+    if (now := replace(before, **values)) != before:
+        write_json(folder / DATA / _SETTINGS, now.as_dict())
 
 
 def carry_out(folder: Path) -> dict[str, float]:
     """Train what was prepared, or go on with it; return the validation figures of the model that is kept."""
     settings, data = prepared_settings(folder), folder / DATA
-    with _alone(folder):
+    with alone(folder, data / ".lock"):
         train = read(data / _TRAIN, settings.labels)
         valid = read(data / _VALID, settings.labels) if (data / _VALID).stat().st_size else None
         if settings.teachers:
             train = taught(settings, train, data / _TAUGHT)
         return finetune(settings, train, valid, folder)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Two processes would write each other's checkpoints: the second is refused."""
-    with (folder / DATA / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise Busy(f"another process is training {folder}; wait for it, or choose another folder") from error
-        yield
