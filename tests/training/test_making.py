@@ -148,7 +148,7 @@ def test_two_processes_do_not_train_the_same(recipe, tmp_path):
     train(recipe, out=tmp_path / "m", prepare_only=True)
     with (tmp_path / "m" / "data" / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(Busy, match="another process is training"):
+        with pytest.raises(Busy, match="another process is using"):
             train(recipe, out=tmp_path / "m")
     assert train(recipe, out=tmp_path / "m").figures
 

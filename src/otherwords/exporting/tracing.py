@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import io
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import BadInput
 from ..inference.hf_folders import quietly
+from ..masked_lms.huggingface import logits_at
 from .building import ASKED, CHOSEN, ROWS
 from .graph import OPSET, Array, onnx
 
@@ -41,30 +41,11 @@ def masked_lm(model: Any, *, types: bool, who: str) -> Any:
 
     def chosen(*given: Any) -> Any:
         *rest, at, own, k = given
-        with _only(model, at):
-            logits = model(**dict(zip(tokens, rest, strict=True))).logits
-        logp = torch.log_softmax(logits.squeeze(1), dim=-1)
+        logp = torch.log_softmax(logits_at(model, at, **dict(zip(tokens, rest, strict=True))), dim=-1)
         top = torch.topk(logp, k.squeeze() if torch.jit.is_tracing() else int(k))
         return top.indices, top.values, logp.gather(1, own[:, None]).squeeze(1)
 
     return _trace(model, chosen, tokens | asked, {name: shape for name, (_, shape) in CHOSEN.items()}, who)
-
-
-@contextmanager
-def _only(model: Any, at: Any) -> Iterator[None]:
-    """Let the head see one state of each row, whatever the head is called: the encoder's output is cut on its way."""
-
-    def cut(_module: Any, _given: Any, output: Any) -> Any:
-        states = output.last_hidden_state
-        index = at[:, None, None].expand(-1, 1, states.shape[-1])
-        output["last_hidden_state"] = states.gather(1, index)
-        return output
-
-    hook = model.base_model.register_forward_hook(cut)
-    try:
-        yield
-    finally:
-        hook.remove()
 
 
 def _tokens(model: Any, types: bool) -> dict[str, Any]:

@@ -79,13 +79,13 @@ def logits_at(model: Any, at: torch.Tensor, **inputs: torch.Tensor) -> torch.Ten
     Whatever its head is made of, a masked-LM hands it the states that come out of its encoder. So these are thinned
     out to the places asked about on their way. What does not go that way computes all, and is thinned out after.
     """
-    import torch
 
-    rows = torch.arange(len(at), device=at.device)
+    def thinned(states: torch.Tensor) -> torch.Tensor:
+        return states.gather(1, at[:, None, None].expand(-1, 1, states.shape[-1]))
 
-    def thin_out(encoder: Any, given: Any, states: Any) -> Any:
-        states["last_hidden_state"] = states["last_hidden_state"][rows, at][:, None]
-        return states
+    def thin_out(encoder: Any, given: Any, output: Any) -> Any:
+        output["last_hidden_state"] = thinned(output["last_hidden_state"])
+        return output
 
     hook = model.base_model.register_forward_hook(thin_out) if model.base_model is not model else None
     try:
@@ -93,4 +93,4 @@ def logits_at(model: Any, at: torch.Tensor, **inputs: torch.Tensor) -> torch.Ten
     finally:
         if hook is not None:
             hook.remove()
-    return logits[:, 0] if hook is not None else logits[rows, at]
+    return (logits if hook is not None else thinned(logits)).squeeze(1)

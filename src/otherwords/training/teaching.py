@@ -15,8 +15,6 @@ from ..progress import current
 from .examples import Examples
 from .settings import Settings
 
-_PORTION = 16_384
-
 
 def taught(settings: Settings, examples: Examples, kept: Path) -> Examples:
     """Ask all teachers about all examples, unless the answers are in the file `kept`."""
@@ -44,8 +42,8 @@ def _answers(name: str, settings: Settings, examples: Examples) -> npt.NDArray[n
     order = sorted(range(len(examples)), key=lambda i: len(examples.firsts[i]) + len(examples.seconds[i]))  # type: ignore[index]
     found = np.zeros((len(examples), len(settings.labels)))
     current().start(f"teacher {Path(name).name}", len(examples))
-    for start in range(0, len(order), _PORTION):
-        rows = order[start : start + _PORTION]
+    for start in range(0, len(order), model.batch_size):
+        rows = order[start : start + model.batch_size]
         columns = {"first": [examples.firsts[i] for i in rows], "second": [examples.seconds[i] for i in rows]}
         found[rows] = teacher(Batch(task, columns)).p
         current().advance(len(rows))
