@@ -17,10 +17,11 @@ import otherwords
 
 SRC = Path(otherwords.__file__).parent
 FLOW = [
-    *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words", "inference"),
-    *("masked_lms", "datasets", "variants", "validity"),
+    *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words", "grammar"),
+    *("inference", "masked_lms", "writers", "encoders", "datasets", "variants"),
     *(
         "models",
+        "validity",
         "training",
         "exporting",
         "metrics",

@@ -340,7 +340,7 @@ def test_shown_options_and_summary(things):
 
 
 def test_kinds():
-    assert list(KINDS) == ["datasets", "generators", "checks", "masked_lms", "models", "metrics"]
+    assert list(KINDS) == ["datasets", "generators", "checks", "masked_lms", "writers", "encoders", "models", "metrics"]
     assert all(list(registry) for registry in KINDS.values())
 
 

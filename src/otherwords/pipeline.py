@@ -24,7 +24,7 @@ from .models.answering import TRUNCATED, answer_table, ask, sing, tell_cut
 from .models.answering import load as load_model
 from .models.cache import Cache, default_path
 from .models.model import Answerer
-from .problem import Score, Task, Variant, get_task
+from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks
 from .scoring import measure_groups, measure_together
@@ -32,11 +32,33 @@ from .storage import tables
 from .validity.human import tell_unknown
 from .validity.replaced import refuse_namesakes, tell_replaced
 from .variants.generating import generate, numbered, prepared
+from .variants.notes import notes_table
 from .variants.unused import tell_unused
 
 
-def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli", seed: int = 1) -> pl.DataFrame:
-    """Put the originals of a table in other words with each generator; give the variants alone."""
+def vary(
+    frame: pl.DataFrame,
+    using: Sequence[str | Bound],
+    task: str | Task = "nli",
+    seed: int = 1,
+    *,
+    notes: str | Path | None = None,
+) -> pl.DataFrame:
+    """Put the originals of a table in other words with each generator; give the variants alone.
+
+    What generators left out, and why, is written to the table `notes`, if one is named.
+    """
+    tables.refuse_unwritable(notes)
+    variants, said = varied(frame, using, task, seed)
+    if notes:
+        tables.write([said], notes)
+    return variants
+
+
+def varied(
+    frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli", seed: int = 1
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The variants, and the notes of the generators."""
     task = get_task(task)
     frame = completed(frame, task)
     originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
@@ -50,7 +72,11 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
         fix = "give the originals alone, or other options"
         raise BadInput("its variants are there already", where=min(made_before), fix=fix)
     counts = numbered(clusters)
-    made = [v for generator in bound for v in generate(generator, originals, seed, counts)]
+    made: list[Variant] = []
+    said: list[tuple[str, Note]] = []
+    for generator in bound:
+        for one in generate(generator, originals, seed, counts):
+            said.append((generator.signature, one)) if isinstance(one, Note) else made.append(one)
     seen: set[str] = set()
     for variant in made:
         if variant.id in seen or variant.id in clusters:
@@ -62,7 +88,7 @@ def vary(frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "
             )
         seen.add(variant.id)
     tell_unused([one for one, said in zip(bound, using, strict=True) if isinstance(said, str)], len(originals))
-    return to_frame(variant_rows(made, clusters), task)
+    return to_frame(variant_rows(made, clusters), task), notes_table(said)
 
 
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:

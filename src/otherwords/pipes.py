@@ -35,6 +35,7 @@ class Summary:
     rejected: Path | None = None
     funnel: Funnel | None = None
     unvaried: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 def vary_files(
@@ -45,16 +46,18 @@ def vary_files(
     seed: int = 1,
     suite: bool = False,
     unvaried: str = "",
+    notes: str = "",
     save_table: str = "",
     shard: int = stages.SHARD,
 ) -> Summary:
     """Write the variants of all problems; with `suite`, each original before its variants.
 
-    `unvaried` names a file for the problems that a generator made nothing of, `save_table` one for the table of the
-    generator that had to see all texts first.
+    `unvaried` names a file for the problems that a generator made nothing of, `notes` one for what generators left out
+    and why, `save_table` one for the table of the generator that had to see all texts first.
     """
     stages.forget()
-    tables.refuse_unwritable(unvaried)
+    for path in (unvaried, notes):
+        tables.refuse_unwritable(path)
     with _taken_in(source, out, shard, generators=using) as (folder, summary, shards):
         specs = varying.prepare(folder, using, source.chosen, summary.counts["rows"])
         if save_table:
@@ -63,6 +66,9 @@ def vary_files(
         counts = stages.run_stage(InProcess(), "variants", jobs, summary.counts["originals"] * len(specs))
         left = varying.list_unvaried(folder, specs, unvaried)
         summary.counts["unvaried"], summary.unvaried = left.problems, left.by_generator
+        summary.left_out = left.left_out
+        if notes:
+            tables.write([folder.read("notes")], notes)
         stage = "buckets" if suite else "variants"
         if suite:
             stages.run_stage(InProcess(), stage, [stages.Job(str(folder.path), i, source.chosen) for i in shards])

@@ -153,6 +153,22 @@ class Variant(Problem):
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a generator has to say of a problem besides variants: what it left out and why, or what it counted.
+
+    `about` says of what: a model, a field, a word class.
+
+    >>> Note("p1", "left out: repeats itself", 2, {"field": "hypothesis"}).count
+    2
+    """
+
+    of: str
+    what: str
+    count: int = 1
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Bucket:
     """A problem and its variants: the unit over which consistency is measured."""
 

@@ -335,6 +335,11 @@ datasets = Registry("datasets", "otherwords.datasets")
 generators = Registry("generators", "otherwords.variants")
 checks = Registry("checks", "otherwords.validity", named=True)
 masked_lms = Registry("masked_lms", "otherwords.masked_lms")
+writers = Registry("writers", "otherwords.writers")
+encoders = Registry("encoders", "otherwords.encoders")
 models = Registry("models", "otherwords.models")
 metrics = Registry("metrics", "otherwords.metrics")
-KINDS = {registry.kind: registry for registry in (datasets, generators, checks, masked_lms, models, metrics)}
+KINDS = {
+    registry.kind: registry
+    for registry in (datasets, generators, checks, masked_lms, writers, encoders, models, metrics)
+}

@@ -123,7 +123,7 @@ class _Runner:
                     "nothing to compare",
                     fix="name a generator (vary = [...], --with), or data that holds variants",
                 )
-            for stage in ("variants", "tables"):
+            for stage in ("variants", "notes", "tables"):
                 shutil.rmtree(self.folder.path / stage, ignore_errors=True)
             (self.folder.path / "unvaried.jsonl").unlink(missing_ok=True)
             return
@@ -135,7 +135,7 @@ class _Runner:
         if not any(unvaried.by_generator.values()):
             listed.unlink()
         self._note("vary", list(unvaried.by_generator), variants=sum(counts), unvaried=unvaried.problems)
-        self.folder.note(unvaried=unvaried.by_generator)
+        self.folder.note(unvaried=unvaried.by_generator, left_out=unvaried.left_out)
 
     def _check(self, shards: range) -> int:
         judges = [stages.made("checks", name) for name in self.study.check]

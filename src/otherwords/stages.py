@@ -155,7 +155,8 @@ def run_stage(engine: Engine, stage: str, jobs: list[Job], total: int | None = N
     current().start(stage.partition("/")[0], total)
     counts = list(engine.map(FUNCTIONS[stage.partition("/")[0]], jobs))
     if jobs:
-        RunFolder(jobs[0].folder).trim(_stage(stage, jobs[0]), len(jobs))
+        for made in (_stage(stage, jobs[0]), *(("notes",) if stage == "variants" else ())):
+            RunFolder(jobs[0].folder).trim(made, len(jobs))
     current().done()
     return counts
 
@@ -168,7 +169,8 @@ def vary_shard(job: Job) -> int:
 
     def build() -> pl.DataFrame:
         problems = read_part(source)
-        made = pipeline.vary(problems, bound, job.task, job.seed)
+        made, said = pipeline.varied(problems, bound, job.task, job.seed)
+        folder.write("notes", job.number, key, said)  # before the variants, whose key says that both are there
         empty = [name for name, kind in made.schema.items() if kind == pl.Null and name in problems.schema]
         return made.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
 

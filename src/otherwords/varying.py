@@ -6,7 +6,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +17,7 @@ from .progress import current
 from .stages import made
 from .storage import tables
 from .storage.run import RunFolder, key_of
+from .variants.notes import left_out, totals
 from .variants.survey import surveyed
 from .variants.unused import tell_unused
 
@@ -65,11 +66,15 @@ def tables_of(folder: RunFolder) -> list[Path]:
 
 @dataclass
 class Unvaried:
-    """Problems that generators made nothing of: how many of each, and how many nobody made anything of."""
+    """Problems that generators made nothing of: how many of each, and how many nobody made anything of.
+
+    `left_out` are the candidates that generators made and gave up, by generator and reason.
+    """
 
     by_generator: dict[str, int]
     problems: int = 0
     total: int = 0
+    left_out: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "") -> Unvaried:
@@ -89,6 +94,7 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
             listed.append(left.with_columns(pl.lit(one.signature).alias("generator")))
     if out:
         tables.write(listed, out)
+    found.left_out = left_out(totals(pl.scan_parquet(part, glob=False) for part in folder.parts("notes")))
     tell_unused(signed, found.total)
     if signed and not found.total:
         warnings.warn("all problems are contrasts, which are not reworded", stacklevel=2)

@@ -254,6 +254,8 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "hf.v1": lambda folder: tiny_bert(folder, "MaskedLM"),
         "mlm-small.v1": embedded("mlm-small"),
     },
+    "writers": {},
+    "encoders": {},
     "metrics": {
         **{f"{name}.v1": plain(name) for name in METRICS},
         **{f"{name}.v1": testset(name) for name in TESTSET},

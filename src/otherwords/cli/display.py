@@ -93,6 +93,7 @@ def tell(done: Summary, out: str) -> None:
     place = "standard output" if out == "-" else out
     say(f"{sentence(done.counts)}; {done.rows:,} row{'' if done.rows == 1 else 's'} written to {place}")
     tell_unvaried(done.unvaried)
+    tell_left_out(done.left_out)
     if done.rejected:
         say(f"rejected rows and the reasons are in {done.rejected}")
 
@@ -104,6 +105,14 @@ def tell_unvaried(counts: Mapping[str, int]) -> None:
         if count and len(counts) > 1:  # a name that is there twice needs its options
             told = name if names.count(name) == 1 else signature
             say(f"{told} made nothing of {count:,} problem{'' if count == 1 else 's'}")
+
+
+def tell_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Say what generators made and gave up, the commonest reasons first."""
+    for signature, reasons in counts.items():
+        some = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+        told = "; ".join(f"{reason} ({count:,})" for reason, count in some)
+        say(f"{signature.partition('(')[0]} left out: {told}")
 
 
 def tell_funnel(funnel: Funnel | None) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, say, sentence, tell_funnel, tell_unvaried
+from .display import bars, console, say, sentence, tell_funnel, tell_left_out, tell_unvaried
 
 
 def run(
@@ -96,6 +96,7 @@ def run(
     if not quiet:
         say(sentence({**result.manifest["intake"], **result.manifest["counts"]}))
         tell_unvaried(result.manifest.get("unvaried", {}))
+        tell_left_out(result.manifest.get("left_out", {}))
         tell_funnel(funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in result.scores], indent=2, ensure_ascii=False))

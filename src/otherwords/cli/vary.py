@@ -27,6 +27,9 @@ def vary(
     unvaried: Annotated[
         str, typer.Option("--unvaried", metavar="FILE", help="List problems there that a generator made nothing of.")
     ] = "",
+    notes: Annotated[
+        str, typer.Option("--notes", metavar="FILE", help="Write there what generators left out, and why.")
+    ] = "",
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
@@ -45,6 +48,8 @@ def vary(
     with bars(quiet):
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
         specs = registered.with_options(generators, **opt.given(veto=veto, corpus=corpus, table=table))
-        done = vary_files(source, out, specs, seed=seed, suite=suite, unvaried=unvaried, save_table=save_table)
+        done = vary_files(
+            source, out, specs, seed=seed, suite=suite, unvaried=unvaried, notes=notes, save_table=save_table
+        )
     if not quiet:
         tell(done, out)

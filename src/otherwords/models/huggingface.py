@@ -51,9 +51,9 @@ def hf(
     batch holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the hub. Code
     that comes with a model is never run.
 
-    `forward` says by whom the model is computed: transformers, its layers `compiled` by torch (seconds at first, then a
-    third faster on a GPU), or a `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and
-    kin) that never pads. By itself it is lean on the CPU, and transformers on a GPU until lean is measured there.
+    `forward` says by whom the model is computed: transformers, its layers `compiled` by torch (seconds at first), or a
+    `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) that never pads, which
+    is the fastest. By itself it is lean where there is such a pass, on a GPU in half precision only.
     """
     folder = find(name, revision)
     refuse_sizes(folder.who, max_length)
@@ -65,7 +65,7 @@ def hf(
     place = choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     classifier = classifier.to(device=place, dtype=arithmetic).eval()
-    chosen, compute = _forward(classifier, forward, place.type, folder.who)
+    chosen, compute = _forward(classifier, forward, folder.who)
     runner = TorchDevice(place, compute)
     scheduler = Scheduler(
         encode=_encoder(tokenizer, length),
@@ -92,11 +92,11 @@ def hf(
     )
 
 
-def _forward(classifier: Any, wanted: str, device: str, who: str) -> tuple[str, Callable[..., Any]]:
+def _forward(classifier: Any, wanted: str, who: str) -> tuple[str, Callable[..., Any]]:
     """How logits are computed, and what computes them; the lean pass takes rows end to end."""
     if wanted not in FORWARDS:
         raise BadInput(f"found {wanted!r}", where=who, field="forward", fix=f"give one of {', '.join(FORWARDS)}")
-    lean = lean_classifier(classifier) if wanted == "lean" or (wanted == "auto" and device == "cpu") else None
+    lean = lean_classifier(classifier) if wanted in ("lean", "auto") else None
     if lean is not None:
         return "lean", lambda **inputs: (lean(**inputs).float(),)
     if wanted == "lean":

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..errors import BadInput
-from ..problem import Problem, Variant
+from ..problem import Note, Problem, Variant
 from ..progress import current
 from ..registry import Bound, generators
 from ..storage.files import seed_for
@@ -45,8 +45,9 @@ def numbered(names: Iterable[str]) -> Counter[tuple[str, str]]:
 
 def generate(
     generator: Bound, originals: list[Problem], seed: int, counts: Counter[tuple[str, str]]
-) -> Iterator[Variant]:
-    """Variants of one generator. They are numbered together with those of its namesake under other options.
+) -> Iterator[Variant | Note]:
+    """Variants of one generator, and its notes. Variants are numbered together with those of its namesake under other
+    options.
 
     A control marks what it makes with its name, so that nothing counts it among the rewordings.
     """
@@ -59,6 +60,9 @@ def generate(
         for made in generator.function(some, seeds):
             if made.of not in given:
                 raise BadInput(f"{generator.signature} made a variant of {made.of!r}, which it was not given")
+            if isinstance(made, Note):
+                yield made
+                continue
             counts[made.of, name] += 1
             identity = made.id or f"{made.of}~{name}.{counts[made.of, name]}"
             extra = {**made.extra, **mark}

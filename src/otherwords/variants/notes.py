@@ -1,0 +1,50 @@
+"""What generators say besides variants: what they left out, why and how often; a table with a row for each count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from ..problem import Note
+
+#: The columns of every table of notes; what a note is about comes after them, a column each.
+COLUMNS = {"id": pl.String, "generator": pl.String, "what": pl.String, "count": pl.Int64}
+
+
+def notes_table(notes: Iterable[tuple[str, Note]]) -> pl.DataFrame:
+    """Notes of generators, each given with the generator's signature, as a table.
+
+    >>> told = notes_table([("g.v1()", Note("p1", "left out: empty", 2, {"field": "premise"}))])
+    >>> told.row(0, named=True)
+    {'id': 'p1', 'generator': 'g.v1()', 'what': 'left out: empty', 'count': 2, 'field': 'premise'}
+    """
+    rows = [{"id": n.of, "generator": who, "what": n.what, "count": n.count, **n.about} for who, n in notes]
+    about = sorted({name for row in rows for name in row} - set(COLUMNS))
+    return pl.DataFrame(rows, schema={**COLUMNS, **dict.fromkeys(about, pl.String)}, orient="row")
+
+
+def totals(tables: Iterable[pl.DataFrame | pl.LazyFrame]) -> dict[str, dict[str, int]]:
+    """How often each generator said what, over all tables of notes.
+
+    >>> table = notes_table([("g.v1()", Note("p1", "left out: empty", 2)), ("g.v1()", Note("p2", "left out: empty"))])
+    >>> totals([table])
+    {'g.v1()': {'left out: empty': 3}}
+    """
+    found: dict[str, dict[str, int]] = {}
+    for table in tables:
+        counted = table.lazy().group_by("generator", "what").agg(pl.col("count").sum()).sort("generator", "what")
+        for generator, what, count in counted.collect().iter_rows():
+            mine = found.setdefault(generator, {})
+            mine[what] = mine.get(what, 0) + count
+    return found
+
+
+def left_out(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Of the totals, what was left out, by reason; notes that merely count begin otherwise."""
+    mark = "left out: "
+    told = {
+        generator: {what.removeprefix(mark): count for what, count in said.items() if what.startswith(mark)}
+        for generator, said in counts.items()
+    }
+    return {generator: reasons for generator, reasons in told.items() if reasons}

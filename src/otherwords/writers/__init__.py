@@ -1,0 +1,1 @@
+"""Models that write: prompts in, candidate texts out."""
