@@ -1,6 +1,7 @@
 """Draw the problems on which generators are judged, and lay their variants out for blind judgement.
 
-    python scripts/validity_sample.py OUT --veto FILE
+    python scripts/validity_sample.py OUT --veto FILE              the synonyms: the same 200 problems for each
+    python scripts/validity_sample.py OUT --each GENERATOR ...     200 problems of which a generator makes something
 
 Writes OUT/items.jsonl (what a judge sees: no generator is named, the order is random) and OUT/key.jsonl (which item is
 whose). The texts are SNLI's and stay out of the repository; verdicts are kept under docs/validity/ by item.
@@ -21,7 +22,11 @@ import otherwords as ow
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "ie_test" / "nli_data.parquet"
 #: Fixed before any variant of these problems was looked at.
 SEED = 20_261_115
+#: The same for generators that make something of some problems only (`--each`).
+SEED_EACH = 20_261_116
 SIZE = 200
+#: Problems varied at a time, until enough have a variant.
+_SOME = 400
 
 
 def problems() -> tuple[pl.DataFrame, list[str]]:
@@ -37,23 +42,49 @@ def problems() -> tuple[pl.DataFrame, list[str]]:
 
 
 def main() -> None:
-    """Vary the whole set, for its frequencies; keep one variant per drawn problem and generator."""
+    """Lay out one variant per drawn problem and generator, in an order that tells nothing."""
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
-    parser.add_argument("--veto", type=Path, required=True, help="the IE paper's list for SNLI, one word a line")
+    parser.add_argument("--veto", type=Path, help="the IE paper's list for SNLI, one word a line")
     parser.add_argument("--also", nargs="*", default=["wordnet"], help="generators besides wordnet-ie")
+    parser.add_argument("--each", nargs="*", default=[], help="generators that are judged on problems of their own")
     given = parser.parse_args()
     suite, drawn = problems()
-    sample = suite.filter(pl.col("id").is_in(drawn))
-    made = [ow.vary(suite, [f"wordnet-ie(veto={given.veto})"]).filter(pl.col("of").is_in(drawn))]
-    made += [ow.vary(sample, [name], seed=SEED) for name in given.also]
-    texts = {row["id"]: row for row in sample.iter_rows(named=True)}
-    items = [item(texts[row["of"]], row) for part in made for row in part.unique("of", keep="first").to_dicts()]
+    made = synonyms(suite, drawn, given.veto, given.also) if given.veto else []
+    made += [first_varied(suite, name) for name in given.each]
+    texts = {row["id"]: row for row in suite.iter_rows(named=True)}
+    items = [item(texts[row["of"]], row) for part in made for row in part.to_dicts()]
     random.Random(SEED).shuffle(items)
     given.out.mkdir(parents=True, exist_ok=True)
     write(given.out / "items.jsonl", [{k: v for k, v in one.items() if k not in ("problem", "how")} for one in items])
     write(given.out / "key.jsonl", [{k: one[k] for k in ("item", "problem", "how")} for one in items])
-    print(f"{len(items)} items of {SIZE} problems")
+    print(f"{len(items)} items")
+
+
+def synonyms(suite: pl.DataFrame, drawn: list[str], veto: Path, also: list[str]) -> list[pl.DataFrame]:
+    """Variants of the drawn problems; `wordnet-ie` sees the whole set, for its frequencies."""
+    sample = suite.filter(pl.col("id").is_in(drawn))
+    made = [ow.vary(suite, [f"wordnet-ie(veto={veto})"]).filter(pl.col("of").is_in(drawn))]
+    made += [ow.vary(sample, [name], seed=SEED) for name in also]
+    return [part.unique("of", keep="first") for part in made]
+
+
+def first_varied(suite: pl.DataFrame, generator: str) -> pl.DataFrame:
+    """Of all problems in a random order, the first of which the generator makes something; one of its variants each."""
+    order = random.Random(SEED_EACH).sample(sorted(suite["id"]), suite.height)
+    made: list[pl.DataFrame] = []
+    for start in range(0, len(order), _SOME):
+        some = order[start : start + _SOME]
+        found = ow.vary(suite.filter(pl.col("id").is_in(some)), [generator], seed=SEED_EACH)
+        place = pl.col("of").replace_strict(some, range(len(some)), return_dtype=pl.Int64)
+        groups = found.group_by("of").agg(pl.col("id").sort()).iter_rows()
+        chosen = [random.Random(f"{SEED_EACH} {of}").choice(names) for of, names in groups]
+        made.append(found.filter(pl.col("id").is_in(chosen)).sort(place))
+        if sum(part.height for part in made) >= SIZE:
+            break
+    tried = min(start + _SOME, len(order))
+    print(f"{generator}: {sum(part.height for part in made)} of {tried} problems have a variant")
+    return pl.concat(made, how="diagonal_relaxed").head(SIZE)
 
 
 def item(original: dict[str, str], variant: dict[str, str]) -> dict[str, object]:
