@@ -14,6 +14,7 @@ from ..errors import BadInput, WrongAnswer
 from ..inference.scheduling import Arrays, Scheduler
 from ..inference.tokens import Ints, Rows, Tokens
 from ..registry import masked_lms
+from .likelihood import Question, pseudo_logp, word_logp
 from .masking import Masked, Masker
 from .vocabulary import Vocabulary, vocabulary
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Logs = npt.NDArray[np.float32]
-Encode = Callable[[Sequence[Masked]], Tokens]
+Encode = Callable[[Sequence[Any]], Tokens]
 
 
 def load(spec: str) -> MaskedLM:
@@ -95,6 +96,27 @@ class MaskedLM:
             row = int(np.flatnonzero(np.isnan(logp).any(axis=1))[0])
             raise WrongAnswer(f"{self.signature or 'the masked-LM'} gave no numbers for {masked[row]!r}")
         return Fillings(ids.astype(np.int64), logp.astype(np.float32), own, cut, self.vocabulary)
+
+    def pseudo_logp(self, texts: Sequence[str]) -> list[Logs]:
+        """The log-probability of every token of each text where it alone is masked; [CLS] and the like apart.
+
+        Their sum is a text's pseudo-log-likelihood. Of a text that is too long, the tokens around each mask are read.
+        """
+        return pseudo_logp(self.masker, self._ask, texts)
+
+    def word_logp(self, masked: Sequence[Masked]) -> Logs:
+        """The log-probability of the masked-out words, of any number of tokens; of one, it is that of `Fillings.own`.
+
+        As many masks stand there as they have tokens, and are filled from left to right with the right ones. It is not
+        a number where one of the tokens stands for words that are in no vocabulary.
+        """
+        return word_logp(self.masker, self._ask, masked)
+
+    def _ask(self, encode: Encode, asked: Sequence[Question]) -> Logs:
+        (_, _, own), _ = self.scheduler(encode, 1)(asked)
+        if np.isnan(own).any():
+            raise WrongAnswer(f"{self.signature or 'the masked-LM'} gave no numbers for some tokens")
+        return own.astype(np.float32)
 
     @cached_property
     def masker(self) -> Masker:

@@ -29,16 +29,16 @@ class Masker:
         self.mask = mask or mask_token(tokenizer)
         tokenizer.no_padding()
         tokenizer.no_truncation()  # rows are cut here, around the mask
-        self._mask_id = _number(tokenizer, self.mask)
+        self.mask_id = _number(tokenizer, self.mask)
         self._leaves_blank = _leaves_blank(tokenizer, self.mask)
-        self._unknown = _unknown(tokenizer)
-        self._before = tokenizer.encode(self.mask).ids.index(self._mask_id)  # [CLS]
+        self.unknown = _unknown(tokenizer)
+        self._before = tokenizer.encode(self.mask).ids.index(self.mask_id)  # [CLS]
         self._behind = len(tokenizer.encode(self.mask).ids) - self._before - 1  # [SEP]
 
     def __call__(self, items: Sequence[Masked]) -> Tokens:
         """Tokens of the masked texts, with `at` and `own`."""
         for item in items:
-            _refuse_nonsense(item)
+            refuse_nonsense(item)
         texts = [clean(text) for text, _, _ in items]
         distinct = list(dict.fromkeys(texts))  # often one text is masked at many places
         whole = dict(zip(distinct, (one.ids for one in encodings(self.tokenizer, distinct)), strict=True))
@@ -60,22 +60,22 @@ class Masker:
         own = self._own(ids, at, whole)
         if len(ids) <= self.max_length:
             return ids, types, False, at, own
-        kept = self._window(len(ids), at)
+        kept = self.window(len(ids), at)
         return [ids[i] for i in kept], [types[i] for i in kept] if types else [], True, kept.index(at), own
 
     def _place(self, row: list[int], before: str) -> int:
         """Where the mask stands: a text may have masks of its own, so that those before it are counted."""
-        if row.count(self._mask_id) == 1:
-            return row.index(self._mask_id)
-        earlier = self.tokenizer.encode(before).ids.count(self._mask_id)
-        return [place for place, token in enumerate(row) if token == self._mask_id][earlier]
+        if row.count(self.mask_id) == 1:
+            return row.index(self.mask_id)
+        earlier = self.tokenizer.encode(before).ids.count(self.mask_id)
+        return [place for place, token in enumerate(row) if token == self.mask_id][earlier]
 
     def _own(self, row: list[int], at: int, whole: list[int]) -> int:
         """The token that stood at the mask, if one alone did: the row without the mask is the row with it."""
         same = len(row) == len(whole) and row[:at] == whole[:at] and row[at + 1 :] == whole[at + 1 :]
-        return whole[at] if same and whole[at] != self._unknown else -1
+        return whole[at] if same and whole[at] != self.unknown else -1
 
-    def _window(self, length: int, at: int) -> list[int]:
+    def window(self, length: int, at: int) -> list[int]:
         """The places of a long row that the model reads: those around the mask, and the special tokens at the ends."""
         room = self.max_length - self._before - self._behind
         last = length - self._behind - room
@@ -123,7 +123,8 @@ def _unknown(tokenizer: Tokenizer) -> int | None:
     return tokenizer.token_to_id(name) if name else getattr(model, "unk_id", None)
 
 
-def _refuse_nonsense(item: Masked) -> None:
+def refuse_nonsense(item: Masked) -> None:
+    """Raise where an item masks nothing, or something that is not in its text."""
     text, first, last = item
     if not 0 <= first < last <= len(text):
         message = f"nothing to mask from {first} to {last} in {shorten(text)} ({len(text)} characters)"
