@@ -118,9 +118,8 @@ def test_a_word_in_no_vocabulary_has_no_probability(onnx):
 def test_long_texts_are_read_around_each_token(bert, folder):
     """Eleven tokens of which eight are read: the special ones, and six around the mask."""
     model, text = load(f"onnx:{folder}(max_length=8)"), "a dog runs in the park while it rains"
+    found, windows = model.pseudo_logp([text])[0], {1: (1, 7), 6: (3, 9), 9: (4, 10)}
     ids = model.tokenizer.encode(text).ids
-    windows = {1: (1, 7), 6: (3, 9), 9: (4, 10)}
-    found = model.pseudo_logp([text])[0]
     assert len(found) == 9
     for at, (first, last) in windows.items():
         row = [ids[0], *ids[first:last], ids[-1]]
