@@ -1,0 +1,1 @@
+"""Sentence encoders: texts in, vectors of unit length out."""

@@ -1,0 +1,67 @@
+"""A sentence encoder as other parts see it: texts go in, vectors of unit length come out, and cosines of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BadInput, WrongAnswer, shorten
+from ..inference.scheduling import Scheduler
+from ..registry import encoders
+
+Vectors = npt.NDArray[np.float32]
+
+
+def load(spec: str) -> Encoder:
+    """Make an encoder ready: `hf:NAME`."""
+    bound = encoders.make(spec)
+    return replace(bound.function, signature=bound.signature)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """Turns texts into vectors.
+
+    The one array of `scheduler` has a vector for each text, of any length. `batch_invariant` says whether no vector
+    depends on the others' company, to the bit.
+    """
+
+    scheduler: Scheduler
+    identity: str = ""
+    batch_invariant: bool = True
+    signature: str = ""
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        """A row of unit length for each text; the same text is read once."""
+        _refuse_empty(texts)
+        distinct = list(dict.fromkeys(texts))
+        (found,), _ = self.scheduler(distinct)
+        lengths = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
+        if not (np.isfinite(lengths) & (lengths > 0)).all():
+            row = int(np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))[0])
+            raise WrongAnswer(f"{self.signature or 'the encoder'} has no direction for {shorten(distinct[row])}")
+        unit: Vectors = (found / lengths).astype(np.float32)
+        place = {text: row for row, text in enumerate(distinct)}
+        return unit[[place[text] for text in texts]]
+
+    def cosines(self, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
+        """The cosine of both texts of each pair: 1 where they point the same way, 0 where they have nothing in common.
+
+        Each is summed by itself, so that it does not depend on how many there are.
+        """
+        if not pairs:
+            return np.empty(0)
+        vectors = self([text for pair in pairs for text in pair]).astype(np.float64)
+        sums: npt.NDArray[np.float64] = (vectors[::2] * vectors[1::2]).sum(axis=1)
+        return np.clip(sums, -1, 1)
+
+
+def _refuse_empty(texts: Sequence[str]) -> None:
+    if not len(texts):
+        raise BadInput("there is no text to encode", fix="give one or more")
+    for row, text in enumerate(texts):
+        if not text.strip():
+            raise BadInput(f"text {row} is empty", fix="leave out what has no words: it points nowhere")
