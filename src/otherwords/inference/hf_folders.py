@@ -14,11 +14,13 @@ from ..errors import BadInput, MissingExtra
 from ..storage.files import digest, fingerprint
 from .hf_weights import refuse_damaged, refuse_lost, refuse_unused
 
-#: Weights, configuration, tokenizer: other files of a folder are neither fetched nor signed.
-FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
+#: Weights, configuration, tokenizer, template for chats: other files of a folder are neither fetched nor signed.
+FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 CLASSIFIER = "AutoModelForSequenceClassification"
 MASKED_LM = "AutoModelForMaskedLM"
+SEQ2SEQ_LM = "AutoModelForSeq2SeqLM"
+CAUSAL_LM = "AutoModelForCausalLM"
 
 
 @dataclass(frozen=True)

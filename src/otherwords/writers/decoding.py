@@ -1,0 +1,101 @@
+"""How a model that writes chooses its words: greedily, by beams, by diverse groups of beams, or by drawing them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import BadInput
+
+#: What each way of decoding can be told; whatever else is given to it would be without effect, and is refused.
+WAYS: dict[str, tuple[str, ...]] = {
+    "diverse": ("beams", "diversity", "temperature"),
+    "beams": ("beams",),
+    "sample": ("temperature", "top_k", "top_p"),
+    "greedy": (),
+}
+#: What it is where nothing is said. Arakelyan et al. (2024) give a temperature between 0.3 and 0.6 for diverse beams.
+_DEFAULTS = {
+    "diverse": {"beams": 1, "diversity": 1.0, "temperature": 0.45},
+    "beams": {"beams": 4},
+    "sample": {"temperature": 1.0},
+}
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """One way of decoding with all its numbers: `count` candidates of every prompt.
+
+    `beams` are those of each group, and there are `groups` of them: as many as candidates where it is diverse, else one.
+    `diversity` is taken off a token's log-probability for each beam of an earlier group that has it at the same place
+    (Vijayakumar et al. 2016). `top_k` and `top_p` keep the likeliest tokens; 0 and 1.0 keep all.
+    """
+
+    way: str = "greedy"
+    count: int = 1
+    beams: int = 1
+    diversity: float = 0.0
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+    @property
+    def groups(self) -> int:
+        """How many groups of beams there are."""
+        return self.count if self.way == "diverse" else 1
+
+    @property
+    def rows(self) -> int:
+        """How many texts are under way at a time for one prompt."""
+        return {"diverse": self.count * self.beams, "beams": self.beams, "sample": self.count, "greedy": 1}[self.way]
+
+    @property
+    def seeded(self) -> bool:
+        """Whether anything is left to chance."""
+        return self.way == "sample"
+
+
+def choose_decoding(
+    way: str,
+    count: int,
+    where: str,
+    beams: int = 0,
+    diversity: float = 0.0,
+    temperature: float = 0.0,
+    top_k: int = 0,
+    top_p: float = 0.0,
+) -> Decoding:
+    """The decoding that a user describes; 0 leaves a number to the way of decoding.
+
+    >>> choose_decoding("sample", 3, "paraphrase.v1", top_k=120, top_p=0.95)
+    Decoding(way='sample', count=3, beams=1, diversity=0.0, temperature=1.0, top_k=120, top_p=0.95)
+    >>> choose_decoding("diverse", 10, "paraphrase.v1").groups
+    10
+    """
+    if way not in WAYS:
+        raise BadInput(f"found {way!r}", where=where, field="decoding", fix=f"use one of {', '.join(WAYS)}")
+    given = {"beams": beams, "diversity": diversity, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+    _refuse_wrong(way, given, where)
+    told = {name: value for name, value in given.items() if value}
+    numbers = {**_DEFAULTS.get(way, {}), **told}
+    if way == "beams":
+        numbers["beams"] = max(int(numbers["beams"]), count) if not beams else beams
+    _refuse_too_many(way, count, int(numbers.get("beams", 1)), where)
+    return Decoding(way, count, **numbers)  # type: ignore[arg-type]
+
+
+def _refuse_wrong(way: str, given: dict[str, float], where: str) -> None:
+    for name, value in given.items():
+        if value < 0 or (name == "top_p" and value > 1):
+            wanted = "a share up to 1" if name == "top_p" else "a number above 0"
+            raise BadInput(f"found {value}", where=where, field=name, fix=f"give {wanted}, or 0 to leave it open")
+        if value and name not in WAYS[way]:
+            able = ", ".join(one for one, names in WAYS.items() if name in names)
+            fix = f"leave it out; it is for decoding={able}"
+            raise BadInput(f"has no effect with decoding={way}", where=where, field=name, fix=fix)
+
+
+def _refuse_too_many(way: str, count: int, beams: int, where: str) -> None:
+    most = {"beams": beams, "greedy": 1}.get(way, count)
+    if not 1 <= count <= most:
+        fix = {"beams": "give as many beams", "greedy": "there is one greedy text; use another decoding for more"}
+        raise BadInput(f"{count} candidates by {way}", where=where, field="k", fix=fix.get(way, "give 1 or more"))
