@@ -33,6 +33,7 @@ FLOW = [
         "between",
         "engines",
         "pipeline",
+        "judging",
         "papers",
         "stages",
         "varying",

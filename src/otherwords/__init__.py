@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .differences import Difference
     from .errors import OtherwordsError
     from .exporting.export import export
+    from .judging.circularity import circularity
+    from .judging.findings import Circularity
     from .metrics.metric import Metric
     from .models.cache import Cache
     from .models.model import Model
@@ -36,6 +38,8 @@ _HOME = {
     "load": "datasets.source",
     "OtherwordsError": "errors",
     "export": "exporting.export",
+    "circularity": "judging.circularity",
+    "Circularity": "judging.findings",
     "Metric": "metrics.metric",
     "Cache": "models.cache",
     "Model": "models.model",
@@ -54,6 +58,7 @@ __all__ = [
     "Batch",
     "Bucket",
     "Cache",
+    "Circularity",
     "Difference",
     "Metric",
     "Model",
@@ -68,6 +73,7 @@ __all__ = [
     "__version__",
     "answer",
     "check",
+    "circularity",
     "compare",
     "compare_groups",
     "export",

@@ -31,6 +31,7 @@ from .scoring import measure_groups, measure_together
 from .storage import tables
 from .validity.human import tell_unknown
 from .validity.replaced import refuse_namesakes, tell_replaced
+from .validity.self_judged import accepted, count, refuse_unfit, tell_accepted
 from .variants.generating import generate, numbered, prepared
 from .variants.notes import notes_table
 from .variants.unused import tell_unused
@@ -96,12 +97,13 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
 
     The name is the check's, or its own where it has one: `grammar=human:verdicts.csv(column=grammar)`.
     Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are no rewordings, and are
-    not judged.
+    not judged. Where the model under test is to be judge, a fourth column says so, and `answer` carries it out.
     """
     task = get_task(task)
     suite = completed(suite, task)
     judges = [_bind(checks, one) for one in using]
     refuse_namesakes(judges)
+    refuse_unfit(judges, task)
     mine = [bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)]
     tell_replaced(mine, [suite])
     gathered = reworded(suite, task) if judges else []
@@ -119,7 +121,9 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
                 f"{column}:score": pl.Series([v.score for v in verdicts], dtype=pl.Float64),
             }
         )
-        old = [name for name in judged.columns if name != "id" and name in suite.columns]
+        if by := getattr(bound.function, "by", ""):
+            judged = judged.with_columns(pl.lit(by).alias(f"{column}:by"))
+        old = [name for name in {*judged.columns, f"{column}:by"} if name != "id" and name in suite.columns]
         suite = suite.drop(old).join(judged, on="id", how="left", maintain_order="left")
     tell_unknown(mine, _ids(suite))
     return suite
@@ -141,6 +145,7 @@ def answer(
 ) -> pl.DataFrame:
     """Ask a model every problem and every variant that was kept; one row per question.
 
+    Variants that the model itself was to judge, and does not accept, have no row.
     `cache` is an open cache, the path of one, "" for the one all runs share, or None for none.
     """
     if not isinstance(cache, Cache):
@@ -150,14 +155,18 @@ def answer(
         model = load_model(model, get_task(task), label_map)
         if canary:
             sing(model, cache)
-    table = answer_shard(completed(suite, model.task), model, cache, batch_size)
+    suite = completed(suite, model.task)
+    table = answer_shard(suite, model, cache, batch_size)
+    tell_accepted(model.name, count([suite.lazy()], [table.lazy()]))
     tell_cut(model, int(table[TRUNCATED].sum()) if TRUNCATED in table.columns else 0, len(table))
     return table
 
 
 def answer_shard(suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0) -> pl.DataFrame:
     """The same for a part of a suite, without a word of what was cut: that is told once for all parts."""
-    asked = kept(suite.lazy()).collect()
+    left = kept(suite.lazy()).collect()
+    asked = accepted(left, model, cache, batch_size)
+    current().advance(left.height - asked.height)
     columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
     return answer_table(asked, model, ask(columns, model, cache, batch_size, current().advance))
 

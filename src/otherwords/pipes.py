@@ -24,6 +24,7 @@ from .storage.run import RunFolder, read_part
 from .validity.funnel import Funnel, funnel, scans
 from .validity.human import tell_unknown
 from .validity.replaced import refuse_namesakes, tell_replaced
+from .validity.self_judged import Counts, refuse_unfit
 
 
 @dataclass
@@ -36,6 +37,7 @@ class Summary:
     funnel: Funnel | None = None
     unvaried: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, dict[str, int]] = field(default_factory=dict)
+    self_judged: dict[str, Counts] = field(default_factory=dict)
 
 
 def vary_files(
@@ -128,7 +130,9 @@ def answer_files(
                     for i in shards
                 ]
                 stages.run_stage(InProcess(), "answers", jobs, total)
-                stages.tell_cuts(folder, stages.answerer(spec, source.chosen, mapping))
+                model = stages.answerer(spec, source.chosen, mapping)
+                stages.tell_cuts(folder, model)
+                summary.self_judged[model.name] = stages.self_judged(folder, model)
         summary.rows = tables.write(_frames(folder, "answers"), out)
     return summary
 
@@ -142,7 +146,9 @@ def _taken_in(
     for kind, names in using.items():
         for name in names:
             stages.made(kind, name)  # a wrong name is told now, not after a long input
-    refuse_namesakes(stages.made("checks", name) for name in using.get("checks", ()))
+    judges = [stages.made("checks", name) for name in using.get("checks", ())]
+    refuse_namesakes(judges)
+    refuse_unfit(judges, source.chosen)
     beside = Path() if out == "-" else Path(out).parent
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         folder = RunFolder(place)

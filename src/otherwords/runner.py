@@ -31,6 +31,7 @@ from .study import Study, read_study
 from .validity.funnel import scans
 from .validity.human import tell_unknown
 from .validity.replaced import refuse_namesakes, tell_replaced
+from .validity.self_judged import refuse_unfit
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,9 @@ class _Runner:
         ):
             for name in names:
                 stages.made(kind, name)
-        refuse_namesakes(stages.made("checks", name) for name in self.study.check)
+        judges = [stages.made("checks", name) for name in self.study.check]
+        refuse_namesakes(judges)
+        refuse_unfit(judges, self.task)
         stages.refuse_wrong_models(self.study.models)
 
     def run(self, said: list[str]) -> Run:
@@ -161,7 +164,7 @@ class _Runner:
     def _answer(self, shards: range, total: int) -> None:
         private = self.folder.path / ".answers.sqlite"  # without a shared cache: until the run is whole
         shared = default_path() if self.study.cache == "" else self.study.cache
-        signatures, invariant, wanted = {}, {}, set()
+        signatures, invariant, accepted, wanted = {}, {}, {}, set()
         with Cache(shared or private) as cache:
             for spec in self.study.models:
                 jobs = [self._job(i, (spec,), str(cache.path)) for i in shards]
@@ -170,6 +173,7 @@ class _Runner:
                     sing(model, cache)
                 stages.run_stage(self.engine, "answers", jobs, total)
                 stages.tell_cuts(self.folder, model)
+                accepted[model.name] = stages.self_judged(self.folder, model)
                 signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
                 wanted.add(Path(stages.answer_folder(model)).name)
         for leftover in self.folder.path.glob(".answers.sqlite*"):
@@ -177,6 +181,8 @@ class _Runner:
         self._sweep_answers(wanted)
         self._note("models", signatures)
         self.folder.note(batch_invariant=invariant)
+        if any(accepted.values()):
+            self.folder.note(self_judged=accepted)
 
     def _sweep_answers(self, wanted: set[str]) -> None:
         """Remove the answers of models that are no longer in the study; the cache still has them."""

@@ -27,6 +27,8 @@ from .progress import current
 from .registry import KINDS, Bound, split_name
 from .storage.files import digest, fingerprint
 from .storage.run import RunFolder, key_of, read_part
+from .validity.funnel import scans
+from .validity.self_judged import Counts, count, tell_accepted
 from .words import english
 
 #: Rows after which a shard ends, at the next bucket.
@@ -242,6 +244,13 @@ def tell_cuts(folder: RunFolder, model: Answerer) -> None:
     cut = [part.select(pl.col(TRUNCATED).sum()) for part in parts if TRUNCATED in part.collect_schema()]
     rows = [part.select(pl.len()) for part in parts]
     tell_cut(model, *(sum(one.collect().item() for one in some) for some in (cut, rows)))
+
+
+def self_judged(folder: RunFolder, model: Answerer) -> Counts:
+    """How many variants a model was to judge itself, and accepted; warn where it accepted none."""
+    found = count(scans(folder.parts("buckets")), scans(folder.parts(answer_folder(model))))
+    tell_accepted(model.name, found)
+    return found
 
 
 def refuse_wrong_models(specs: Sequence[str]) -> None:

@@ -29,7 +29,8 @@ COMMANDS = dict(_commands())
 
 def test_these_are_the_commands():
     assert [" ".join(name) for name in COMMANDS] == [
-        "run", "vary", "check", "profile", "answer", "score", "compare", "audit", "reproduce", "report",
+        "run", "vary", "check", "profile", "answer", "score", "compare", "circularity", "audit", "reproduce",
+        "report",
         "export",
         "list",
         "train nli", "train masked-lm",

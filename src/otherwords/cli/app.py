@@ -17,6 +17,7 @@ from . import (
     audit,
     cache,
     check,
+    circularity,
     compare,
     export,
     list_plugins,
@@ -77,6 +78,7 @@ app.command("profile")(profile.profile)
 app.command("answer")(answer.answer)
 app.command("score")(score.score)
 app.command("compare")(compare.compare)
+app.command("circularity")(circularity.circularity)
 app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)

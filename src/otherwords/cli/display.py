@@ -94,6 +94,7 @@ def tell(done: Summary, out: str) -> None:
     say(f"{sentence(done.counts)}; {done.rows:,} row{'' if done.rows == 1 else 's'} written to {place}")
     tell_unvaried(done.unvaried)
     tell_left_out(done.left_out)
+    tell_self_judged(done.self_judged)
     if done.rejected:
         say(f"rejected rows and the reasons are in {done.rejected}")
 
@@ -113,6 +114,14 @@ def tell_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
         some = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         told = "; ".join(f"{reason} ({count:,})" for reason, count in some)
         say(f"{signature.partition('(')[0]} left out: {told}")
+
+
+def tell_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:
+    """Say how many variants each model accepted of those that it was to judge itself."""
+    for model, checks in counts.items():
+        for check, one in checks.items():
+            share = one["accepted"] / one["judged"]
+            say(f"{check}: {model} accepts {one['accepted']:,} of {one['judged']:,} variants ({share:.1%})")
 
 
 def tell_funnel(funnel: Funnel | None) -> None:

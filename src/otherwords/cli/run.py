@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, say, sentence, tell_funnel, tell_left_out, tell_unvaried
+from .display import bars, console, say, sentence, tell_funnel, tell_left_out, tell_self_judged, tell_unvaried
 
 
 def run(
@@ -98,6 +98,7 @@ def run(
         tell_unvaried(result.manifest.get("unvaried", {}))
         tell_left_out(result.manifest.get("left_out", {}))
         tell_funnel(funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
+        tell_self_judged(result.manifest.get("self_judged", {}))
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in result.scores], indent=2, ensure_ascii=False))
     elif not quiet:

@@ -1,0 +1,75 @@
+"""otherwords circularity"""
+
+from __future__ import annotations
+
+import json as json_library
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from . import options as opt
+from .display import bars, console
+
+
+def circularity(
+    suite: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SUITE",
+            help="Originals and variants: a run folder, or files and data sets as for other commands; - for standard "
+            "input.",
+        ),
+    ],
+    model: opt.Models,
+    judge: Annotated[
+        list[str],
+        typer.Option(
+            "--judge",
+            metavar="[NAME=]JUDGE",
+            help="self, a model, or mutual-entailment(judge=MODEL, ...). Default: self and nli-small.",
+        ),
+    ] = [],  # noqa: B006
+    metric: Annotated[
+        list[str],
+        typer.Option("--metric", metavar="METRIC", help="A metric, or several. Default: the fooling rates."),
+    ] = [],  # noqa: B006
+    by: opt.By = [],  # noqa: B006
+    task: opt.TaskName = "",
+    label_map: opt.LabelMap = "",
+    no_canary: opt.NoCanary = False,
+    batch_size: opt.BatchSize = 0,
+    cache: opt.CachePath = "",
+    no_cache: opt.NoCache = False,
+    replicates: opt.Replicates = 10_000,
+    confidence: opt.Confidence = 0.95,
+    interval: opt.Interval = "percentile",
+    out: Annotated[
+        str,
+        typer.Option("-o", "--out", metavar="FILE", help="Write the answers there, with the verdict of each judge."),
+    ] = "",
+    seed: opt.Seed = 1,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Show what fooling rates owe to their judge: the model itself, or another one.
+
+    A variant counts only where a judge finds that it and its original entail each other. Rates under each judge, on the
+    same problems; how many variants of each source a judge accepts; how often two judges disagree.
+    """
+    from ..judging.circularity import JUDGES, METRICS
+    from ..judging.circularity import circularity as measure
+    from .circularity_tables import circularity_tables
+
+    with bars(quiet or json):
+        found = measure(
+            suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, label_map=opt.label_map(label_map),
+            canary=not no_canary, cache=None if no_cache else cache, batch_size=batch_size, seed=seed,
+            replicates=replicates, confidence=confidence, interval=interval, out=out or None,
+        )  # fmt: skip
+    if json and out != "-":  # which has the answers as JSON lines
+        typer.echo(json_library.dumps(asdict(found), indent=2, ensure_ascii=False))
+    elif not quiet and out != "-":
+        screen = console()
+        for table in circularity_tables(found, confidence):
+            screen.print(table)

@@ -1,0 +1,1 @@
+"""Who judges whether a variant says the same, and what that does to the rates: the circularity report."""

@@ -1,0 +1,155 @@
+"""The circularity report: fooling rates under the model's own judgement of its variants, and under that of others.
+
+Arakelyan et al. (2024) count a variant only if the model under test finds it to say the same. So each model is asked
+other variants, and those that it could have stumbled over most are perhaps not among them; here is what that changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from .. import pipeline
+from ..choices import Settings, choose
+from ..datasets.source import Source
+from ..errors import BadInput
+from ..frames import completed, is_unmarked, kept, to_frame
+from ..models.answering import load as load_model
+from ..models.answering import sing
+from ..models.cache import Cache, default_path
+from ..problem import Task, get_task
+from ..progress import current
+from ..registry import models as registered
+from ..registry import split_name
+from ..storage import tables
+from ..storage.run import RunFolder
+from ..validity.mutual_entailment import BySelf
+from .findings import EVERY_SELF, NOBODY, Circularity
+from .rates import Measuring
+from .verdicts import Judging, accepted, bind_judges
+
+JUDGES = ("self", "nli-small")
+#: The paper's rates, which grow with the number of variants left, and one that does not: at a single variant.
+METRICS = ("r_r", "r_s", "r_s_without_neutral", "r_r_at(k=1)")
+Suite = pl.DataFrame | str | Path
+
+
+def circularity(
+    suite: Suite | Sequence[str | Path],
+    model: str | Sequence[str],
+    judges: Sequence[str] = JUDGES,
+    task: str | Task | Mapping[str, Any] = "",
+    *,
+    using: Sequence[str] = METRICS,
+    by: Sequence[str] = (),
+    label_map: Mapping[str, str] | None = None,
+    canary: bool = True,
+    cache: Cache | str | Path | None = "",
+    batch_size: int = 0,
+    seed: int = 1,
+    replicates: int = 10_000,
+    confidence: float = 0.95,
+    interval: str = "percentile",
+    out: str | Path | None = None,
+) -> Circularity:
+    """Ask models a suite, and measure them on the variants that each judge finds to say the same as their originals.
+
+    `suite` is a table, a run folder, or files with originals and variants; what a check dropped is left out, and so are
+    contrasts and controls. A judge is "self", for the model under test, or a model (`mutual-entailment(judge=MODEL,
+    label_map=..., threshold=...)` where there is more to say). Under all judges the same problems are counted: all
+    that are answered correctly. `out` names a file for the answers, with a column `accepted:<judge>` for each.
+    """
+    tables.refuse_unwritable(out)
+    models = _named_apart([model] if isinstance(model, str) else list(model))
+    metrics, settings = choose(using)[0], Settings(seed, replicates, confidence, interval)
+    table, chosen = _read(suite, task)
+    bound = bind_judges(judges, chosen)
+    measuring = Measuring(metrics, chosen.labels, settings)
+    with _opened(cache) as store:
+        answers = _answers(table, chosen, Judging(table, chosen, bound), models, label_map, canary, store, batch_size)
+    if out:
+        tables.write(answers, out)
+    names = list(bound)
+    mine = [name for name, one in bound.items() if isinstance(one.function, BySelf)]
+    return Circularity(
+        {name: one.signature for name, one in bound.items()},
+        tuple(row for one in answers for row in measuring.judged(one, [NOBODY, *names], by)),
+        tuple(
+            row
+            for name in names
+            for one in (answers if name in mine else answers[:1])
+            for row in measuring.acceptance(one, name, bound[name], one["model"][0] if name in mine else "")
+        ),
+        tuple(measuring.disagreement(one, *pair) for one in answers for pair in combinations(names, 2)),
+        tuple(row for one in _shared(answers, mine) for row in measuring.judged(one, [EVERY_SELF], by)),
+    )
+
+
+def _named_apart(models: list[str]) -> list[str]:
+    if not models or len({split_name(one)[0] for one in models}) < len(models):
+        raise BadInput("each model needs a name of its own", fix="name one or more, apart: one=SPEC, two=SPEC")
+    for one in models:
+        registered.refuse_wrong(split_name(one)[1])
+    return models
+
+
+def _opened(cache: Cache | str | Path | None) -> AbstractContextManager[Cache]:
+    """A cache to be closed afterwards, unless somebody else has it open."""
+    return nullcontext(cache) if isinstance(cache, Cache) else Cache(None if cache is None else cache or default_path())
+
+
+def _read(suite: Suite | Sequence[str | Path], task: str | Task | Mapping[str, Any]) -> tuple[pl.DataFrame, Task]:
+    """The problems of a suite and their rewordings, less what a check dropped. Other verdicts do not matter here."""
+    if isinstance(suite, pl.DataFrame):
+        chosen = get_task(task or "nli")
+        table = completed(suite, chosen)
+    else:
+        names = [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
+        runs = [name for name in names if (Path(name) / "buckets").is_dir()]
+        told = [RunFolder(name).manifest.get("task", "") for name in runs]
+        source = Source([f"{name}/buckets" if name in runs else name for name in names], task or next(iter(told), ""))
+        table, chosen = to_frame(list(source), source.chosen), source.chosen
+    rewordings = is_unmarked(table.columns, "contrast", "control")
+    left = kept(table.lazy()).filter(rewordings).collect()
+    if not left["of"].count():
+        fix = "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"
+        raise BadInput("there are no variants to judge", fix=fix)
+    return left.drop("^check:.*$"), chosen
+
+
+def _answers(
+    suite: pl.DataFrame,
+    task: Task,
+    judging: Judging,
+    models: Sequence[str],
+    label_map: Mapping[str, str] | None,
+    canary: bool,
+    cache: Cache,
+    batch_size: int,
+) -> list[pl.DataFrame]:
+    """The answers of each model to the whole suite, with a verdict of each judge beside every variant."""
+    found = []
+    for spec in models:
+        model = load_model(spec, task, label_map)
+        if canary:
+            sing(model, cache)
+        current().start("answers", suite.height)
+        answers = pipeline.answer_shard(suite, model, cache, batch_size)
+        verdicts = judging.by(model, cache, batch_size)
+        current().done()
+        found.append(answers.join(verdicts, on="variant", how="left", maintain_order="left"))
+    return found
+
+
+def _shared(answers: Sequence[pl.DataFrame], mine: Sequence[str]) -> list[pl.DataFrame]:
+    """The answers of several models, with a column for what all of them accept for themselves."""
+    if len(answers) < 2 or not mine:
+        return []
+    each = pl.concat([one.select("variant", pl.col(accepted(mine[0])).alias("it")) for one in answers])
+    every = each.drop_nulls("variant").group_by("variant").agg(pl.col("it").all().alias(accepted(EVERY_SELF)))
+    return [one.join(every, on="variant", how="left", maintain_order="left") for one in answers]

@@ -1,0 +1,87 @@
+"""What the circularity report finds, as data: rates under each judge, rates of acceptance, judges beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..problem import Score
+
+#: What stands in the place of a judge where all variants count.
+NOBODY = "(none)"
+#: The judge of variants that every model accepts for itself.
+EVERY_SELF = "self of all"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One model's rates on the variants that one judge accepts, over the whole suite or a group of it.
+
+    `right` are the problems answered correctly, which are the denominator of the rates under every judge; `without`
+    are those of them that the judge left no variant.
+    """
+
+    model: str
+    judge: str
+    group: str | None
+    variants: int
+    accepted: int
+    problems: int
+    right: int
+    without: int
+    scores: tuple[Score, ...]
+
+    def score(self, metric: str) -> Score | None:
+        """The score of one metric, or None where it cannot be measured here."""
+        return next((one for one in self.scores if one.metric == metric), None)
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """How many variants of one source a judge accepts. `model` is empty where the judge is not the model itself."""
+
+    judge: str
+    model: str
+    source: str
+    variants: int
+    accepted: int
+    rate: Score
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Two judges on the same variants: how many both accept, one alone, the other alone, neither.
+
+    `kappa` is Cohen's, None where chance alone would have them always agree; `r_r` is the model's relaxed fooling rate
+    on the variants that both accept.
+    """
+
+    model: str
+    judge: str
+    other: str
+    both: int
+    only_judge: int
+    only_other: int
+    neither: int
+    share: float
+    kappa: float | None
+    r_r: Score
+
+
+@dataclass(frozen=True)
+class Circularity:
+    """The circularity report: `judged` has a row per model, group and judge, the first of each without a judge.
+
+    `shared` has, for several models, each one's rates on the variants that all of them accept for themselves.
+    `judges` explains the judges by their signatures.
+    """
+
+    judges: dict[str, str]
+    judged: tuple[Judged, ...]
+    acceptance: tuple[Acceptance, ...]
+    disagreements: tuple[Disagreement, ...]
+    shared: tuple[Judged, ...]
+
+    def under(self, judge: str, model: str = "", group: str | None = None) -> Judged:
+        """What was found under a judge: of the only model or the one that is named, of the whole or of one group."""
+        rows = (*self.judged, *self.shared)
+        return next(one for one in rows if one.judge == judge and model in ("", one.model) and one.group == group)

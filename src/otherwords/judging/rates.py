@@ -1,0 +1,111 @@
+"""Rates under judges: a model's metrics on the variants that one accepts, how many these are, and where two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from ..choices import Settings
+from ..metrics.coding import Place
+from ..metrics.reading import read
+from ..metrics.splitting import groups, is_original, split
+from ..problem import Score
+from ..registry import Bound, metrics
+from ..scoring import measure
+from .findings import NOBODY, Acceptance, Disagreement, Judged
+from .verdicts import accepted
+
+#: Where a variant has no generator: it came with the data.
+GIVEN = "(given)"
+_SOURCE = "\0source"  # no column of the user's is called so
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What is measured, of which labels, and how intervals are made."""
+
+    using: Sequence[Bound]
+    labels: tuple[str, ...]
+    settings: Settings
+
+    def judged(self, answers: pl.DataFrame, judges: Sequence[str], by: Sequence[str]) -> Iterator[Judged]:
+        """One model's rates without a judge and under each, of the whole and of groups.
+
+        A group has the same problems under every judge: those with any variant in it, accepted or not.
+        """
+        for group, part in groups(answers, by):
+            for judge in judges:
+                yield self._judged(part, judge, group)
+
+    def _judged(self, part: pl.DataFrame, judge: str, group: str | None) -> Judged:
+        left = _left(part, judge)
+        right = part.filter(is_original(), pl.col("gold") == pl.col("pred"))["bucket"]
+        varied = left.filter(~is_original())["bucket"]
+        return Judged(
+            part["model"][0],
+            judge,
+            group,
+            part.filter(~is_original()).height,
+            varied.len(),
+            part.filter(is_original()).height,
+            right.len(),
+            int((~right.is_in(varied.unique().to_list())).sum()),
+            tuple(self._scores(left, self.using, self.labels, group)),
+        )
+
+    def acceptance(self, answers: pl.DataFrame, judge: str, bound: Bound, model: str) -> Iterator[Acceptance]:
+        """Which share of the variants of each source a judge accepts, with an interval that minds clusters."""
+        name = pl.col("how").cast(pl.String).str.replace(r"(?s)\(.*", "").replace("", None).fill_null(GIVEN)
+        told = answers.with_columns(pl.when(~is_original()).then(name).alias(_SOURCE))
+        for source, part in split(told, _SOURCE):
+            verdicts = part.filter(~is_original())[accepted(judge)]
+            rate = self._rate(part, judge, bound, str(source))
+            yield Acceptance(judge, model, str(source), verdicts.len(), int(verdicts.sum()), rate)
+
+    def _rate(self, part: pl.DataFrame, judge: str, bound: Bound, source: str) -> Score:
+        """A verdict is an answer, and acceptance its accuracy on variants: so it has an interval as all shares have."""
+        yes, no = "accepted", "rejected"
+        verdict = pl.when(is_original() | pl.col(accepted(judge))).then(pl.lit(yes)).otherwise(pl.lit(no))
+        table = part.with_columns(verdict.alias("pred"), pl.lit(yes).alias("gold")).drop("^p:.*$")
+        share = metrics.make("accuracy_variants")
+        (score,) = self._scores(table, [share], (yes, no), source)
+        signature = score.signature.replace(share.signature, bound.signature, 1)
+        return replace(score, metric="mutual_entailment", signature=signature)
+
+    def disagreement(self, answers: pl.DataFrame, judge: str, other: str) -> Disagreement:
+        """How two judges differ on one model's variants."""
+        variants = answers.filter(~is_original())
+        one, two = (variants[accepted(name)] for name in (judge, other))
+        a, b, c, d = (int(both.sum()) for both in (one & two, one & ~two, ~one & two, ~one & ~two))
+        (r_r,) = self._scores(_left(_left(answers, judge), other), [metrics.make("r_r")], self.labels, None)
+        share = (b + c) / (a + b + c + d)
+        return Disagreement(answers["model"][0], judge, other, a, b, c, d, share, kappa(a, b, c, d), r_r)
+
+    def _scores(
+        self, table: pl.DataFrame, using: Sequence[Bound], labels: tuple[str, ...], group: str | None
+    ) -> list[Score]:
+        place = Place("the answers", table["model"][0])
+        return measure(using, read(table, labels, place), group, self.settings, lenient=True)
+
+
+def kappa(both: int, only_one: int, only_other: int, neither: int) -> float | None:
+    """Cohen's kappa: agreement beyond what chance would give; None where chance gives all of it.
+
+    >>> kappa(20, 5, 10, 15)
+    0.4
+    """
+    total = both + only_one + only_other + neither
+    one, other = both + only_one, both + only_other
+    chance = one * other + (total - one) * (total - other)
+    if chance == total * total:
+        return None
+    return ((both + neither) * total - chance) / (total * total - chance)
+
+
+def _left(answers: pl.DataFrame, judge: str) -> pl.DataFrame:
+    """All originals, and the variants that a judge accepts."""
+    if judge == NOBODY:
+        return answers
+    return answers.filter(is_original() | pl.col(accepted(judge)))

@@ -1,0 +1,73 @@
+"""Verdicts of several judges on one suite: the model under test and others, each a column of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from ..errors import BadInput
+from ..frames import reworded
+from ..models.cache import Cache
+from ..models.model import Answerer
+from ..problem import Bucket, Task, Verdict
+from ..registry import Bound, checks, split_name
+from ..validity.entailing import mutual
+from ..validity.judges import asking
+from ..validity.mutual_entailment import BySelf
+from ..validity.self_judged import refuse_unfit
+
+_CHECK = "mutual-entailment"
+
+
+def bind_judges(judges: Sequence[str], task: Task) -> dict[str, Bound]:
+    """Make each judge ready under its name: `self`, a model, or the check itself with its options.
+
+    >>> from otherwords.problem import TASKS
+    >>> list(bind_judges(["self", "mutual-entailment(judge=self, threshold=0.9)"], TASKS["nli"]))
+    ['self', 'mutual-entailment(judge=self, threshold=0.9)']
+    """
+    if not judges:
+        raise BadInput("no judge named", fix="name one or more: self, nli-small, hf:NAME_OR_PATH")
+    if twice := [one for one in judges if list(judges).count(one) > 1]:
+        raise BadInput(f"the judge {twice[0]} is named twice", fix="name each once")
+    found = dict(_bind(one) for one in judges)
+    if len(found) < len(judges):
+        raise BadInput("two judges have the same name", fix="name them apart: one=MODEL, two=MODEL")
+    refuse_unfit(found.values(), task)
+    return found
+
+
+class Judging:
+    """The verdicts of some judges on the rewordings of a suite; judges of their own are asked once for all models."""
+
+    def __init__(self, suite: pl.DataFrame, task: Task, judges: dict[str, Bound]):
+        self.judges = judges
+        self.buckets: list[Bucket] = reworded(suite, task)
+        self.names = [variant.id for bucket in self.buckets for variant in bucket.variants]
+        others = {name: one for name, one in judges.items() if not isinstance(one.function, BySelf)}
+        self.others = {name: list(one.function(self.buckets)) for name, one in others.items()}
+
+    def by(self, model: Answerer, cache: Cache, batch_size: int = 0) -> pl.DataFrame:
+        """A row per variant, and for each judge whether it accepts it, where `self` is this model."""
+        columns = {name: self._verdicts(name, model, cache, batch_size) for name in self.judges}
+        told = {accepted(name): [one.keep for one in verdicts] for name, verdicts in columns.items()}
+        return pl.DataFrame({"variant": self.names, **told}, schema_overrides={"variant": pl.String})
+
+    def _verdicts(self, judge: str, model: Answerer, cache: Cache, batch_size: int) -> list[Verdict]:
+        if judge in self.others:
+            return self.others[judge]
+        rule = self.judges[judge].function.rule
+        return mutual(self.buckets, rule, model.task, lambda pairs: asking(model, cache, pairs, batch_size))
+
+
+def accepted(judge: str) -> str:
+    """The column that says whether a judge accepts a variant."""
+    return f"accepted:{judge}"
+
+
+def _bind(judge: str) -> tuple[str, Bound]:
+    name, spec = split_name(judge)
+    if spec.partition("(")[0].partition(":")[0].partition(".")[0] == _CHECK:
+        return name, checks.make(spec)
+    return name, checks.make(checks.respell(_CHECK, judge=spec))

@@ -1,0 +1,121 @@
+"""Mutual entailment: two texts say the same where a judge finds that each entails the other (Arakelyan et al. 2024)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import BadInput
+from ..models.cache import Cached
+from ..problem import Bucket, Problem, Task, Verdict, plain
+
+#: What a label is called that says: the second text follows from the first.
+ENTAILMENT = ("entailment", "entailed")
+Pair = tuple[str, str]
+#: Answers pairs of texts, each once.
+Answering = Callable[[Sequence[Pair]], Mapping[Pair, Cached]]
+_DIRECTIONS = ("original does not entail variant", "variant does not entail original")
+_RULE = re.compile(r"self(?:\((?:threshold=(?P<threshold>[\d.e+-]+))?(?:, )?(?:field=(?P<field>\w+))?\))?")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is asked of a judge: how probable entailment must be besides being its answer, and of which field alone.
+
+    It can be written into a table, for the model under test to be judge later.
+
+    >>> str(Rule(0.9, "hypothesis")), Rule.read("self(threshold=0.9, field=hypothesis)") == Rule(0.9, "hypothesis")
+    ('self(threshold=0.9, field=hypothesis)', True)
+    """
+
+    threshold: float = 0.0
+    field: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            found, fix = f"found {self.threshold!r}", "give a probability from 0 to 1"
+            raise BadInput(found, where="mutual-entailment", field="threshold", fix=fix)
+
+    def __str__(self) -> str:
+        told = [f"threshold={self.threshold:g}"] if self.threshold else []
+        told += [f"field={self.field}"] if self.field else []
+        return f"self({', '.join(told)})" if told else "self"
+
+    @classmethod
+    def read(cls, text: str, column: str = "") -> Rule:
+        """Read what `str` writes. Nothing else: a table from elsewhere names no plug-ins to be run."""
+        match = _RULE.fullmatch(text)
+        try:
+            return cls(float(match["threshold"] or 0), match["field"] or "")  # type: ignore[index]
+        except (TypeError, ValueError):
+            fix = "a variant is judged by self, or not yet by anybody: leave the column out"
+            raise BadInput(f"found {text!r}", field=column, fix=fix) from None
+
+
+def mutual(buckets: Sequence[Bucket], rule: Rule, task: Task, answering: Answering) -> list[Verdict]:
+    """A verdict for each variant, in order: kept where in every changed field old and new text entail each other.
+
+    `task` is what the judge answers. What did not change is not asked: a text entails itself. White space changes
+    nothing. The score is the least probability of entailment, where the judge gives any.
+    """
+    changed = [_changes(bucket.problem, variant, rule.field) for bucket in buckets for variant in bucket.variants]
+    pairs = dict.fromkeys(pair for changes in changed for _, *texts in changes for pair in _both_ways(*texts))
+    told = answering(list(pairs)) if pairs else {}
+    return [_verdict(changes, told, task, rule.threshold) for changes in changed]
+
+
+def entailment_of(task: Task) -> int:
+    """The place of the label that means entailment.
+
+    >>> from otherwords.problem import TASKS
+    >>> entailment_of(TASKS["nli"]), entailment_of(TASKS["rte"])
+    (0, 0)
+    """
+    found = [place for place, label in enumerate(task.labels) if plain(label) in ENTAILMENT]
+    if len(task.fields) != 2 or len(found) != 1:
+        said = f"{task.name} asks for {', '.join(task.labels)} of {', '.join(task.fields)}, not whether a text entails"
+        fix = "name a judge that can tell: mutual-entailment:nli-small, or hf:NAME_OR_PATH"
+        raise BadInput(f"{said} another", where="mutual-entailment", field="judge", fix=fix)
+    return found[0]
+
+
+def _changes(problem: Problem, variant: Problem, field: str) -> list[tuple[str, str, str]]:
+    """Fields whose words changed, with the old text and the new."""
+    if field and field not in variant.task.fields:
+        fix = f"use one of {', '.join(variant.task.fields)}"
+        raise BadInput(f"no field {field!r}", where="mutual-entailment", field="field", fix=fix)
+    names = [field] if field else variant.task.fields
+    texts = [(name, problem.text[name] or "", variant.text[name] or "") for name in names]
+    return [(name, old, new) for name, old, new in texts if old.split() != new.split()]
+
+
+def _both_ways(old: str, new: str) -> Iterator[Pair]:
+    """A text that is not there entails nothing, and no model is asked about it."""
+    if old.strip() and new.strip():
+        yield from ((old, new), (new, old))
+
+
+def _verdict(changes: list[tuple[str, str, str]], told: Mapping[Pair, Cached], task: Task, threshold: float) -> Verdict:
+    found: list[str] = []
+    least: list[float | None] = []
+    for name, old, new in changes:
+        where = f"{name}: " if len(changes) > 1 else ""
+        asked = [told[pair] for pair in _both_ways(old, new)]
+        failed = [_failure(one, task, threshold) for one in asked]
+        found += [f"{where}{said}: {why}" for said, why in zip(_DIRECTIONS, failed, strict=False) if why]
+        found += [] if asked else [f"{where}empty text"]
+        least += [None if one.p is None else one.p[entailment_of(task)] for one in asked]
+    known = [p for p in least if p is not None]
+    return Verdict(not found, "; ".join(found), min(known) if known and len(known) == len(least) else None)
+
+
+def _failure(answer: Cached, task: Task, threshold: float) -> str:
+    """Why an answer is no entailment; empty where it is."""
+    yes = entailment_of(task)
+    if answer.pred != yes:
+        return task.labels[answer.pred]
+    if threshold and answer.p is None:
+        found, fix = "the judge gives no probabilities", "leave threshold out"
+        raise BadInput(found, where="mutual-entailment", field="threshold", fix=fix)
+    return f"probability below {threshold:g}" if answer.p is not None and answer.p[yes] < threshold else ""

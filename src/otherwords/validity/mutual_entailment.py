@@ -1,0 +1,71 @@
+"""Mutual entailment as a check: by a judge of its own, or by the model under test, as Arakelyan et al. (2024) do.
+
+The paper's own way is circular: a model that sees no difference between two hypotheses is asked about them, one that
+sees some is not. So the judge is an option, and `otherwords circularity` sets judges beside each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import BadInput
+from ..models.cache import Cache, Cached
+from ..models.model import Answerer
+from ..problem import Bucket, Task, Verdict
+from ..registry import checks
+from .entailing import Pair, Rule, entailment_of, mutual
+from .judges import asking, load_judge
+
+
+# `judge` is not signed as it is given, since it may hold a path of this machine: the identity is the judge's signature.
+@checks("mutual-entailment.v1", unsigned=("judge", "label_map"))
+def mutual_entailment(judge: str = "self", label_map: str = "", threshold: float = 0.0, field: str = "") -> Any:
+    """Drop variants whose changed fields a judge does not find to entail the original's, and to be entailed by it.
+
+    `judge` is a model that tells entailment, with two labels or three (`label_map` says what odd ones mean), or "self":
+    the model under test, which then judges for itself when it answers. `threshold` is the least probability of
+    entailment, which must be the judge's answer in any case; `field` is the one field that is judged, if not all.
+    """
+    rule = Rule(threshold, field)
+    if judge != "self":
+        return _Judge(load_judge(judge, label_map), rule)
+    if label_map:
+        fix = "the model under test has its own: --label-map, or label_map in a study"
+        raise BadInput("self needs none", where="mutual-entailment", field="label_map", fix=fix)
+    return BySelf(rule)
+
+
+class _Judge:
+    """A judge of its own: asked of each pair once, however often it comes."""
+
+    def __init__(self, model: Answerer, rule: Rule):
+        self.model, self.rule, self.identity = model, rule, model.signature
+        self.known: dict[Pair, Cached] = {}
+
+    def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+        return iter(mutual(buckets, self.rule, self.model.task, self._answers))
+
+    def _answers(self, pairs: Sequence[Pair]) -> Mapping[Pair, Cached]:
+        todo = [pair for pair in pairs if pair not in self.known]
+        if todo:
+            with Cache(None) as store:
+                self.known.update(asking(self.model, store, todo))
+        return self.known
+
+
+class BySelf:
+    """The model under test as judge: nothing is said yet, and `by` says in the table who will (see `self_judged`)."""
+
+    identity = "self"
+
+    def __init__(self, rule: Rule):
+        self.rule, self.by = rule, str(rule)
+
+    def refuse_task(self, task: Task) -> None:
+        """Complain of a task in which no model is asked for entailment."""
+        entailment_of(task)
+
+    def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+        """Say nothing of every variant."""
+        return (Verdict(None) for bucket in buckets for _ in bucket.variants)
