@@ -36,6 +36,11 @@ RTE = '<entailment-corpus><pair id="1" value="TRUE" task="IR"><t>P.</t><h>H.</h>
 #: On the variants of the first buckets in the contract of checks; one of them was found wanting.
 JUDGED = {**{f"a~{i}": "yes" for i in range(6)}, "a~2": "no", "c~0": "yes"}
 VERDICTS = "id,verdict\n" + "".join(f"{name},{verdict}\n" for name, verdict in JUDGED.items())
+#: A judge that minds denials alone.
+JUDGE = """
+def judge(batch):
+    return ["contradiction" if "not" in f"{one.text}".split() else "entailment" for one in batch]
+"""
 CALLABLE = (
     "def short(batch):\n    return [[0.5, 0.25, 0.25] if len(t) < 40 else [0.1, 0.1, 0.8] for t in batch['premise']]\n"
 )
@@ -240,6 +245,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "overlap.v1": plain("overlap"),
         "label-safety.v1": plain("label-safety"),
         "human.v1": file("human verdicts.csv", VERDICTS),
+        "mutual-entailment.v1": file("mutual-entailment mine.py", JUDGE, '{}(judge="python:{}:judge")'),
     },
     "models": {
         "scripted.v1": plain("scripted"),
