@@ -238,6 +238,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "wordnet-ie.v1": file(
             "wordnet-ie table.tsv", "man\tadult male\nsoup\tbroth\nomelette\tomelet\n", "{}(table={})"
         ),
+        "masked-lm.v1": plain("masked-lm(least=1, n=3, subsamples=2)"),
         "tautology.v1": plain("tautology"),
     },
     "checks": {
@@ -256,12 +257,13 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "nli-small.v1": embedded("nli-small"),
     },
     "masked_lms": {
+        "scripted.v1": file("scripted script.json", json.dumps({"vocabulary": list(TINY)}), "{}:{}(otherwise=any)"),
         "onnx.v1": tiny_masked_lm,
         "hf.v1": lambda folder: tiny_bert(folder, "MaskedLM"),
         "mlm-small.v1": embedded("mlm-small"),
     },
     "writers": {},
-    "encoders": {},
+    "encoders": {"hf.v1": tiny_bert},
     "metrics": {
         **{f"{name}.v1": plain(name) for name in METRICS},
         **{f"{name}.v1": testset(name) for name in TESTSET},
