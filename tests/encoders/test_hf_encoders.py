@@ -1,0 +1,216 @@
+"""Sentence encoders against sentence-transformers' definition, by hand with transformers; and wrong folders."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+from transformers.utils import logging
+
+from otherwords.encoders.encoding import load
+from otherwords.errors import BadInput
+
+TEXT = "a dog runs in the park while it rains and no cat sleeps"
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *TEXT.split()]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+MODULES = ["Transformer", "Pooling", "Normalize"]
+
+
+@pytest.fixture(scope="module")
+def bert() -> BertModel:
+    torch.manual_seed(5)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    return BertModel(
+        BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, initializer_range=0.5, **sizes)
+    ).eval()
+
+
+@pytest.fixture(scope="module")
+def saved(bert, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("encoder") / "tiny"
+    logging.disable_progress_bar()
+    bert.save_pretrained(folder)
+    logging.enable_progress_bar()
+    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    special = [("[CLS]", 2), ("[SEP]", 3)]
+    words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=special)
+    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    PreTrainedTokenizerFast(tokenizer_object=words, model_input_names=inputs, **names).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def tiny(saved, tmp_path) -> Path:
+    """A copy to spoil."""
+    return Path(shutil.copytree(saved, tmp_path / "tiny"))
+
+
+def some_texts(count: int = 60) -> list[str]:
+    chance = random.Random(3)
+    return [" ".join(chance.choices(WORDS[4:], k=chance.randrange(1, 12))) for _ in range(count)]
+
+
+def by_hand(bert, texts: list[str], pooling: str = "mean") -> np.ndarray:
+    """Every text by itself: the mean over all its tokens, special ones too, or the first; then the length is one."""
+    rows = []
+    for text in texts:
+        ids = torch.tensor([[2, *(WORDS.index(word) for word in text.split()), 3]])
+        with torch.inference_mode():
+            states = bert(input_ids=ids).last_hidden_state[0].double()
+        vector = states.mean(dim=0) if pooling == "mean" else states[0]
+        rows.append((vector / vector.norm()).numpy())
+    return np.stack(rows)
+
+
+def describe(folder: Path, pooling: dict, modules: list[str] = MODULES) -> None:
+    """What sentence-transformers writes beside a model."""
+    paths = ["" if name == "Transformer" else f"{i}_{name}" for i, name in enumerate(modules)]
+    named = zip(paths, modules, strict=True)
+    parts = [{"path": path, "type": f"sentence_transformers.models.{name}"} for path, name in named]
+    (folder / "modules.json").write_text(json.dumps(parts))
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.parametrize("tokens", [1, 40, 0])
+def test_vectors_are_what_each_text_alone_gets(bert, saved, pooling, tokens):
+    found = load(f"hf:{saved}(device=cpu, pooling={pooling}, tokens={tokens})")(some_texts())
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, by_hand(bert, some_texts(), pooling), atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
+
+
+def test_filled_up_rows_do_not_count():
+    """As on a GPU, where rows of several lengths share a batch."""
+    from otherwords.encoders.pooling import pooled
+
+    states = torch.tensor([[[1.0, 0.0], [3.0, 2.0], [9.0, 9.0]], [[1.0, 1.0], [1.0, 1.0], [4.0, 1.0]]])
+    mask = torch.tensor([[1, 1, 0], [1, 1, 1]])
+    assert pooled(states, mask, "mean").tolist() == [[2.0, 1.0], [2.0, 1.0]]
+    assert pooled(states, mask, "cls").tolist() == [[1.0, 0.0], [1.0, 1.0]]
+
+
+def test_neither_order_nor_company_nor_budget_changes_a_bit(saved):
+    texts = some_texts()
+    whole = load(f"hf:{saved}(device=cpu)")(texts)
+    order = random.Random(1).sample(range(len(texts)), len(texts))
+    for rows, tokens in ((order, 30), (order[:1], 0), (order[3:20], 1)):
+        other = load(f"hf:{saved}(device=cpu, tokens={tokens})")
+        assert other([texts[row] for row in rows]).tobytes() == whole[rows].tobytes()
+        assert other.batch_invariant
+
+
+def test_cosines_of_pairs(bert, saved):
+    texts = some_texts(8)
+    pairs = list(zip(texts[::2], texts[1::2], strict=True))
+    hand = by_hand(bert, texts)
+    found = load(f"hf:{saved}(device=cpu)").cosines([*pairs, (texts[0], texts[0])])
+    np.testing.assert_allclose(found, [*(hand[::2] * hand[1::2]).sum(axis=1), 1], atol=1e-5)
+    assert found.max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False, "include_prompt": True}, "cls"),
+        ({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean"),
+        ({"embedding_dimension": 16, "pooling_mode": "cls"}, "cls"),
+    ],
+)
+def test_a_folder_tells_its_pooling(bert, tiny, told, expected):
+    describe(tiny, told)
+    found = load(f"hf:{tiny}(device=cpu)")
+    assert found.signature.endswith(f":{expected}:float32")
+    np.testing.assert_allclose(found(some_texts(5)), by_hand(bert, some_texts(5), expected), atol=1e-5)
+    assert load(f"hf:{tiny}(device=cpu, pooling=mean)").signature.endswith(":mean:float32")  # the user knows better
+
+
+@pytest.mark.parametrize("told", [{"pooling_mode_max_tokens": True}, {"pooling_mode": "lasttoken"}, {}])
+def test_other_poolings_are_refused(tiny, told):
+    describe(tiny, told)
+    with pytest.raises(BadInput, match=r"1_Pooling/config\.json asks for .*; use a model of mean or cls pooling"):
+        load(f"hf:{tiny}(device=cpu)")
+
+
+def test_what_is_computed_on_top_is_refused(tiny):
+    describe(tiny, {"pooling_mode_mean_tokens": True}, ["Transformer", "Pooling", "Dense"])
+    with pytest.raises(BadInput, match="its vectors are computed on by Dense"):
+        load(f"hf:{tiny}(device=cpu)")
+
+
+def test_a_folder_that_lost_its_pooling_is_refused(tiny):
+    describe(tiny, {})
+    shutil.rmtree(tiny / "1_Pooling")
+    with pytest.raises(BadInput, match=r"has no 1_Pooling/config\.json.*give pooling=mean or pooling=cls"):
+        load(f"hf:{tiny}(device=cpu)")
+    assert load(f"hf:{tiny}(device=cpu, pooling=cls)").signature.endswith(":cls:float32")
+
+
+def test_a_hub_model_is_known_by_its_commit(bert, saved, monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / "hub" / "models--org--tiny"
+    shutil.copytree(saved, kept / "snapshots" / COMMIT)
+    (kept / "refs").mkdir()
+    (kept / "refs" / "main").write_text(COMMIT)
+    found = load("hf:org/tiny(device=cpu)")
+    assert found.signature == "hf.v1(max_length=256)#org/tiny@0123456789ab:mean:float32"
+    np.testing.assert_allclose(found(some_texts(3)), by_hand(bert, some_texts(3)), atol=1e-5)
+
+
+def test_long_texts_are_cut(bert, saved):
+    text = "a dog runs in the park while it rains"
+    np.testing.assert_allclose(
+        load(f"hf:{saved}(device=cpu, max_length=8)")([text]), by_hand(bert, ["a dog runs in the park"]), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("pooling=max", "pooling: found 'max'; give one of mean, cls"),
+        ("tokens=-1", "tokens: found -1"),
+        ("max_length=3", "max_length: found 3"),
+        ("device=abacus", "cannot use 'abacus'"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(saved, option, message):
+    with pytest.raises(BadInput, match=message):
+        load(f"hf:{saved}({option})")
+
+
+def test_texts_without_words_are_refused(saved):
+    model = load(f"hf:{saved}(device=cpu)")
+    with pytest.raises(BadInput, match="there is no text to encode"):
+        model([])
+    with pytest.raises(BadInput, match="text 1 is empty"):
+        model(["a dog", " \n"])
+
+
+def test_an_encoder_without_a_tokenizer_is_refused(tiny):
+    (tiny / "tokenizer.json").unlink()
+    with pytest.raises(BadInput, match="has no tokenizer"):
+        load(f"hf:{tiny}")
+
+
+def test_an_encoder_without_all_its_weights_is_refused(tiny):
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(tiny / "model.safetensors")
+    kept = {name: weight for name, weight in weights.items() if not name.startswith("pooler")}
+    save_file(kept, tiny / "model.safetensors", metadata={"format": "pt"})
+    assert load(f"hf:{tiny}(device=cpu)")(["a dog"]).shape == (1, 16)  # which is not asked for
+    save_file({k: v for k, v in kept.items() if "layer.1" not in k}, tiny / "model.safetensors", {"format": "pt"})
+    with pytest.raises(BadInput, match=r"its weights lack encoder\.layer\.1.*it would encode at random"):
+        load(f"hf:{tiny}(device=cpu)")
