@@ -152,6 +152,16 @@ def tiny_masked_lm(folder: Path) -> str:
     return f"onnx:{_module('tiny_graph', 'masked_lms').save(folder / 'tiny')}"
 
 
+def scripted_merge(folder: Path) -> str:
+    """MERGE with a masked-LM that knows the words of the bundled problems, and proposes any of them."""
+    from otherwords.datasets.source import load
+
+    texts = load("everyday(split=all)").select("premise", "hypothesis").rows()
+    known = sorted({word.strip(".,") for row in texts for text in row for word in text.split()} | {"man", "dog"})
+    (folder / "script.json").write_text(json.dumps({"vocabulary": known}), encoding="utf-8")
+    return f'masked-lm(models="any=scripted:{folder / "script.json"}(otherwise=any)", least=1, n=3, subsamples=2)'
+
+
 def embedded(name: str) -> Recipe:
     """A model that comes with the package."""
 
@@ -238,7 +248,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "wordnet-ie.v1": file(
             "wordnet-ie table.tsv", "man\tadult male\nsoup\tbroth\nomelette\tomelet\n", "{}(table={})"
         ),
-        "masked-lm.v1": plain("masked-lm(least=1, n=3, subsamples=2)"),
+        "masked-lm.v1": scripted_merge,
         "tautology.v1": plain("tautology"),
     },
     "checks": {
