@@ -244,6 +244,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "contractions.v1": plain("contractions"),
         "recorded.v1": repeating,
         "scramble.v1": plain("scramble"),
+        "structural.v1": plain("structural"),
         "wordnet.v1": plain("wordnet(pos=all)"),
         "wordnet-ie.v1": file(
             "wordnet-ie table.tsv", "man\tadult male\nsoup\tbroth\nomelette\tomelet\n", "{}(table={})"

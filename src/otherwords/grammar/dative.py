@@ -1,0 +1,79 @@
+"""Two objects: "gives the dog a bone" and "gives a bone to the dog", "buys him a car" and "a car for him"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .noun_phrases import has_pronoun, has_scope, is_noun_phrase, is_pronoun, is_someone
+from .rewriting import Rewriting, replaced
+from .tree import Tree
+
+_TO = "give hand pass show teach offer send throw toss lend sell feed serve read write bring mail"
+_FOR = "buy make cook bake draw build pour knit"
+_PREPOSITIONS = {**dict.fromkeys(_TO.split(), "to"), **dict.fromkeys(_FOR.split(), "for")}
+_NO_GIFT = """
+    look try break headache hand chance kick push ride idea time way shot thumb thumbs lift five bath hug kiss massage
+    haircut piggyback shove boost finger eye lesson shave pat birth
+"""
+#: What is given and cannot be given to anybody.
+_NOT_GIVEN = frozenset(_NO_GIFT.split())
+
+
+def to_prepositional(tree: Tree) -> Iterator[Rewriting]:
+    """Two objects, the first of them behind "to" or "for" instead.
+
+    >>> from .parsing import parser
+    >>> text = "She gives the old dog a bone."
+    >>> [nodes] = parser()([text])
+    >>> [one.made(text) for one in to_prepositional(Tree(text, nodes))]
+    ['She gives a bone to the old dog.']
+    """
+    for verb, preposition in _verbs(tree):
+        match [one for one in tree.constituents(verb) if one > verb]:
+            case [receiver, thing, *_] if (tree[receiver].dep, tree[thing].dep) == ("dative", "dobj"):
+                if _can_alternate(tree, receiver, thing):
+                    first, last = tree.subtree(receiver)[0], tree.subtree(thing)[-1]
+                    after = f"{tree.phrase(thing)} {preposition} {tree.phrase(receiver)}"
+                    yield replaced(tree, "prepositional object", first, last, after)
+
+
+def to_double_object(tree: Tree) -> Iterator[Rewriting]:
+    """An object and a receiver behind "to" or "for", as two objects.
+
+    >>> from .parsing import parser
+    >>> text = "She buys a ring for him."
+    >>> [nodes] = parser()([text])
+    >>> [one.made(text) for one in to_double_object(Tree(text, nodes))]
+    ['She buys him a ring.']
+    """
+    for verb, preposition in _verbs(tree):
+        match [one for one in tree.constituents(verb) if one > verb]:
+            case [thing, link, *_] if tree[thing].dep == "dobj" and tree[link].text.lower() == preposition:
+                below = tree.children(link)
+                if len(below) == 1 and tree[below[0]].dep == "pobj" and _can_alternate(tree, below[0], thing):
+                    first, last = tree.subtree(thing)[0], tree.subtree(link)[-1]
+                    after = f"{tree.phrase(below[0])} {tree.phrase(thing)}"
+                    yield replaced(tree, "double object", first, last, after)
+
+
+def _verbs(tree: Tree) -> Iterator[tuple[int, str]]:
+    """Verbs that have both constructions, with their preposition."""
+    for at, node in enumerate(tree.nodes):
+        plain = node.pos == "VERB" and node.tag != "VBN" and not tree.children(at, "prt", "neg", "auxpass")
+        if plain and node.lemma.lower() in _PREPOSITIONS:
+            yield at, _PREPOSITIONS[node.lemma.lower()]
+
+
+def _can_alternate(tree: Tree, receiver: int, thing: int) -> bool:
+    """Whether someone receives something, neither phrase refers to the other, and neither is too long to be moved."""
+    if not (is_noun_phrase(tree, receiver) and is_noun_phrase(tree, thing)) or is_pronoun(tree, thing):
+        return False
+    if not (is_someone(tree, receiver) or tree[receiver].named) or tree[thing].lemma.lower() in _NOT_GIVEN:
+        return False
+    if has_pronoun(tree, thing) or has_scope(tree, thing, receiver):
+        return False
+    return not any(_behind(tree, one) for one in (receiver, thing))
+
+
+def _behind(tree: Tree, noun: int) -> list[int]:
+    return [one for one in tree.children(noun) if one > noun and tree[one].text.lower() not in {"of", "'s"}]

@@ -1,0 +1,60 @@
+"""All rewritings by kind, and whether one can be taken back: its text, parsed anew, must give the original again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from .coordination import swap_conjuncts
+from .dative import to_double_object, to_prepositional
+from .definite import swap_definite
+from .relative import exchange, to_adjective, to_clause
+from .rewriting import Rewriting
+from .tree import Tree
+from .voice import to_active, to_passive
+
+Rewriter = Callable[[Tree], Iterable[Rewriting]]
+#: What each kind consists of.
+EQUIVALENCES: dict[str, tuple[Rewriter, ...]] = {
+    "voice": (to_passive, to_active),
+    "definite": (swap_definite,),
+    "relative": (to_clause, to_adjective, exchange),
+    "coordination": (swap_conjuncts,),
+    "dative": (to_prepositional, to_double_object),
+}
+_BACK: dict[str, Rewriter] = {
+    "passive": partial(to_active, sure=False),
+    "active": to_passive,
+    "definite swap": swap_definite,
+    "adjective to clause": to_adjective,
+    "clause to adjective": to_clause,
+    "adjective and clause exchanged": exchange,
+    "coordination swap": swap_conjuncts,
+    "prepositional object": to_double_object,
+    "double object": to_prepositional,
+}
+#: What there and back may change: the number that a verb takes from "a group of men", tense and pronoun of a clause.
+_FREE = {"are": "is", "were": "is", "was": "is", "have": "has", "who": "that", "which": "that"}
+
+
+def rewritings(tree: Tree, kinds: Iterable[str]) -> Iterator[Rewriting]:
+    """All rewritings of a text of some kinds."""
+    return (one for kind in kinds for rewriter in EQUIVALENCES[kind] for one in rewriter(tree))
+
+
+def can_be_taken_back(one: Rewriting, original: str, rewritten: Tree) -> bool:
+    """Whether the new text, as it is parsed, has the structure that was meant: rewritten again, it is the original.
+
+    >>> from .parsing import parser
+    >>> old, new = "A dog chases a cat.", "A cat is chased by a dog."
+    >>> [nodes] = parser()([new])
+    >>> can_be_taken_back(Rewriting("passive", 0, old[:-1], new[:-1]), old, Tree(new, nodes))
+    True
+    """
+    meant = _plain(original)
+    return any(_plain(back.made(rewritten.text)) == meant for back in _BACK[one.how](rewritten))
+
+
+def _plain(text: str) -> list[str]:
+    return [_FREE.get(word, word) for word in re.findall(r"\w+|\S", text.lower())]

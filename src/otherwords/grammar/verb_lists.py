@@ -1,0 +1,50 @@
+"""What grammars list of English verbs: those without a passive, with two objects, and idioms of verb and noun."""
+
+from __future__ import annotations
+
+_NO_PASSIVE = """
+    be become remain stay seem appear look sound feel have get let resemble equal contain comprise involve lack fit suit
+    cost weigh measure last want need wish mean say tell think believe hope expect try begin start stop keep continue
+    finish go come walk run sit stand sleep rest live die dream laugh smile grin wait leave face pose lie point belong
+    join marry meet date escape survive await regard concern spend reach exit help cause like prefer turn undergo gain
+    lose compete exercise jump dance swim skate land feature consist depict represent skateboard surf ski hike camp
+"""
+#: Verbs that have no passive, or one that says something else.
+NO_PASSIVE = frozenset(_NO_PASSIVE.split())
+#: Verbs that stand in the passive with few objects.
+PASSIVE_WITH = {
+    "take": {"picture", "photo", "photograph", "test", "exam"},
+    "do": {"trick", "stunt", "laundry", "homework", "dish", "experiment"},
+}
+_MEASURES = """
+    mile kilometer meter metre foot feet inch yard lap hour minute second day week month year night morning afternoon
+    evening time way lot bit indoors outdoors outside inside downtown home today tomorrow
+    yesterday tonight weekend other
+"""
+#: Nouns that say how far, how long or how often, and no object, whatever the parser says.
+MEASURES = frozenset(_MEASURES.split())
+_IDIOMS = {
+    "hold": "hand breath",
+    "shake": "hand head",
+    "make": "way face noise sense love fun use progress money living friend peace eye",
+    "give": "birth chase",
+    "pay": "attention",
+    "catch": "fire wave air sun breath eye",
+    "play": "catch role tag part",
+    "blow": "kiss nose",
+    "break": "ground",
+    "ride": "wave",
+    "raise": "arm hand",
+    "wear": "makeup clothes clothing",
+    "change": "mind clothes",
+    "bear": "witness",
+    "serve": "time",
+    "shoot": "hoop",
+    "throw": "fit party",
+    "hit": "road",
+}
+#: Verb and noun that say something else together than apart, or of which neither can be moved.
+IDIOMS = {verb: frozenset(nouns.split()) for verb, nouns in _IDIOMS.items()}
+#: Verbs of which things, too, are the agent in a passive.
+ACTING_THINGS = {"surround", "cover", "follow", "hit", "destroy", "block", "hide", "fill", "knock", "crush", "carry",
+                 "pull"}  # fmt: skip

@@ -1,0 +1,137 @@
+"""Active and passive: "a cat chases the dog" and "the dog is chased by a cat" say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import verb_groups
+from .noun_phrases import (
+    OBJECT_CASE,
+    SUBJECT_CASE,
+    has_pronoun,
+    has_scope,
+    is_bare,
+    is_definite,
+    is_noun_phrase,
+    is_plural,
+    is_pronoun,
+    is_someone,
+)
+from .rewriting import Rewriting, in_order, replaced
+from .tree import Tree
+from .verb_lists import ACTING_THINGS, IDIOMS, MEASURES, NO_PASSIVE, PASSIVE_WITH
+
+#: Words between the verb and the agent of a passive; behind more of them nobody looks for one.
+_LONGEST_REST = 7
+_MARKS = {",", ";", ":", "?", '"', "(", ")", "-", "--", "–", "—", "/", "“", "”", "...", "…"}
+
+
+def to_passive(tree: Tree) -> Iterator[Rewriting]:
+    """Sentences in the active that have a plain subject and object, in the passive.
+
+    >>> from .parsing import parser
+    >>> text = "He is chasing two dogs in the park."
+    >>> [nodes] = parser()([text])
+    >>> [one.made(text) for one in to_passive(Tree(text, nodes))]
+    ['Two dogs are being chased in the park by him.']
+    """
+    for verb in tree.roots():
+        left, right = tree.clause(verb)
+        match [tree[one].dep for one in left], [tree[one].dep for one in right]:
+            case ["nsubj", *helpers], ["dobj", *rest] if set(helpers) <= {"aux"} and set(rest) <= {"prep"}:
+                if made := _passive(tree, verb, left[0], right[0], right[1:]):
+                    yield made
+
+
+def to_active(tree: Tree, *, sure: bool = True) -> Iterator[Rewriting]:
+    """Sentences in the passive that name who does it, in the active.
+
+    `sure` leaves alone what a word behind "by" may be the place of. Of a text that was in the active, that is known.
+
+    >>> from .parsing import parser
+    >>> text = "Two dogs are being chased by him."
+    >>> [nodes] = parser()([text])
+    >>> [one.made(text) for one in to_active(Tree(text, nodes))]
+    ['He is chasing two dogs.']
+    """
+    for verb in tree.roots():
+        left, right = tree.clause(verb)
+        deps = [tree[one].dep for one in right]
+        if [tree[one].dep for one in left][:1] != ["nsubjpass"] or deps.count("agent") != 1:
+            continue
+        if {tree[one].dep for one in left[1:]} <= {"aux", "auxpass"} and set(deps) <= {"agent", "prep"}:
+            agent = right[deps.index("agent")]
+            if made := _active(tree, verb, left[0], agent, [one for one in right if one != agent], sure):
+                yield made
+
+
+def _passive(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]) -> Rewriting | None:
+    plural = is_plural(tree, thing)
+    group = None if plural is None else verb_groups.passive_group(tree, verb, plural)
+    if (
+        group is None
+        or not _may_change(tree, verb, subject, thing, rest)
+        or not _has_passive(tree, verb, subject, thing)
+    ):
+        return None
+    first, last = tree.subtree(subject)[0], tree.subtree([thing, *rest][-1])[-1]
+    pieces = [(_cased(tree, thing, SUBJECT_CASE), tree.subtree(thing)[0]), (group, None)]
+    pieces += [(tree.phrase(one), tree.subtree(one)[0]) for one in rest]
+    pieces += [("by", None), (_cased(tree, subject, OBJECT_CASE), first)]
+    return replaced(tree, "passive", first, last, in_order(tree, pieces))
+
+
+def _active(tree: Tree, verb: int, thing: int, agent: int, rest: list[int], sure: bool) -> Rewriting | None:
+    doers = tree.children(agent)
+    plural = is_plural(tree, doers[0]) if len(doers) == 1 else None
+    group = None if plural is None else verb_groups.active_group(tree, verb, plural)
+    if group is None or not _may_change(tree, verb, doers[0], thing, rest):
+        return None
+    if sure and not (is_someone(tree, doers[0]) or tree[doers[0]].named or tree[verb].lemma in ACTING_THINGS):
+        return None  # "is seated by a lake"
+    if not _has_passive(tree, verb, doers[0], thing):
+        return None
+    first, last = tree.subtree(thing)[0], max(tree.subtree(one)[-1] for one in [agent, *rest])
+    pieces = [(_cased(tree, doers[0], SUBJECT_CASE), tree.subtree(doers[0])[0]), (group, None)]
+    pieces += [(_cased(tree, thing, OBJECT_CASE), first)]
+    pieces += [(tree.phrase(one), tree.subtree(one)[0]) for one in rest]
+    return replaced(tree, "active", first, last, in_order(tree, pieces))
+
+
+def _may_change(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]) -> bool:
+    """Whether neither scope nor reference hangs on which of the two phrases comes first."""
+    if not (is_noun_phrase(tree, subject) and is_noun_phrase(tree, thing)) or has_scope(tree, verb):
+        return False
+    referring = (not is_pronoun(tree, thing) and has_pronoun(tree, thing)) or any(
+        has_pronoun(tree, one) for one in rest
+    )
+    counted = [bool(tree.children(one, "nummod")) for one in (subject, thing)]
+    short = sum(len(tree.subtree(one)) for one in rest) <= _LONGEST_REST
+    loose = [one for one in tree.children(thing) if one > thing and tree[one].text.lower() not in {"of", "'s"}]
+    return short and not referring and not all(counted) and not loose and not _marked(tree, verb)
+
+
+def _has_passive(tree: Tree, verb: int, subject: int, thing: int) -> bool:
+    """Whether a verb with this object is one that is used in the passive."""
+    lemma, noun = tree[verb].lemma.lower(), tree[thing].lemma.lower()
+    if lemma in NO_PASSIVE or noun in MEASURES or noun in IDIOMS.get(lemma, ()):
+        return False
+    if noun not in PASSIVE_WITH.get(lemma, (noun,)):
+        return False
+    helpers = [tree[one].text.lower() for one in tree.children(verb, "aux")]
+    definite = all(is_definite(tree, one) or is_pronoun(tree, one) for one in (subject, thing))
+    if not verb_groups.MODALS.isdisjoint(helpers) and not definite:
+        return False  # "a man can lift a car" is not said of one certain car
+    return not (tree[verb].tag in {"VBZ", "VBP"} and is_bare(tree, thing))  # "soccer is played by men" is a habit
+
+
+def _marked(tree: Tree, verb: int) -> bool:
+    """Whether commas, brackets, quotation marks or a question are in the sentence."""
+    below = [tree[one] for one in tree.subtree(verb)]
+    return any(node.text in _MARKS or node.pos in {"SYM", "SPACE", "X"} for node in below)
+
+
+def _cased(tree: Tree, at: int, case: dict[str, str]) -> str:
+    """A phrase; a pronoun in another case."""
+    text = tree.phrase(at)
+    return case.get(text.lower(), text) if is_pronoun(tree, at) else text
