@@ -17,7 +17,7 @@ import polars as pl
 from .. import pipeline
 from ..choices import Settings, choose
 from ..datasets.source import Source
-from ..errors import BadInput
+from ..errors import BadInput, UnknownName
 from ..frames import completed, is_unmarked, kept, to_frame
 from ..models.answering import load as load_model
 from ..models.answering import sing
@@ -68,6 +68,7 @@ def circularity(
     models = _named_apart([model] if isinstance(model, str) else list(model))
     metrics, settings = choose(using)[0], Settings(seed, replicates, confidence, interval)
     table, chosen = _read(suite, task)
+    _refuse_wrong_groups(by, table, chosen)
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
     with _opened(cache) as store:
@@ -96,6 +97,12 @@ def _named_apart(models: list[str]) -> list[str]:
     for one in models:
         registered.refuse_wrong(split_name(one)[1])
     return models
+
+
+def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> None:
+    known = {*table.columns, "label", "original"} - {"id", "of", *task.fields}
+    if wrong := [name for name in by if name not in known]:
+        raise UnknownName(f"no column {wrong[0]!r} to group by; there are: {', '.join(sorted(known))}")
 
 
 def _opened(cache: Cache | str | Path | None) -> AbstractContextManager[Cache]:

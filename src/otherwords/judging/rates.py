@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -87,7 +88,9 @@ class Measuring:
         self, table: pl.DataFrame, using: Sequence[Bound], labels: tuple[str, ...], group: str | None
     ) -> list[Score]:
         place = Place("the answers", table["model"][0])
-        return measure(using, read(table, labels, place), group, self.settings, lenient=True)
+        with warnings.catch_warnings():  # where a judge left nothing to measure, the report has a dash
+            warnings.filterwarnings("ignore", message=".*: nothing to measure")
+            return measure(using, read(table, labels, place), group, self.settings, lenient=True)
 
 
 def kappa(both: int, only_one: int, only_other: int, neither: int) -> float | None:

@@ -11,6 +11,7 @@ from ..frames import reworded
 from ..models.cache import Cache
 from ..models.model import Answerer
 from ..problem import Bucket, Task, Verdict
+from ..progress import current
 from ..registry import Bound, checks, split_name
 from ..validity.entailing import mutual
 from ..validity.judges import asking
@@ -46,7 +47,14 @@ class Judging:
         self.buckets: list[Bucket] = reworded(suite, task)
         self.names = [variant.id for bucket in self.buckets for variant in bucket.variants]
         others = {name: one for name, one in judges.items() if not isinstance(one.function, BySelf)}
-        self.others = {name: list(one.function(self.buckets)) for name, one in others.items()}
+        current().start("judges", len(self.names) * len(others))
+        self.others = {name: self._judged(one) for name, one in others.items()}
+        current().done()
+
+    def _judged(self, judge: Bound) -> list[Verdict]:
+        verdicts = list(judge.function(self.buckets))
+        current().advance(len(verdicts))
+        return verdicts
 
     def by(self, model: Answerer, cache: Cache, batch_size: int = 0) -> pl.DataFrame:
         """A row per variant, and for each judge whether it accepts it, where `self` is this model."""

@@ -1,0 +1,82 @@
+"""otherwords circularity, and the model under test as judge in the commands before it"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def suite(cli, problems):
+    cli("vary", problems, "-w", "contractions", "-w", "identity", "--suite", "-o", "suite.jsonl", "-q")
+    return "suite.jsonl"
+
+
+AGREES = "yes=scripted(otherwise=entailment)"
+DOUBTS = "no=scripted(otherwise=neutral)"
+ASKED = ("--no-canary", "--no-cache", "--replicates", "20")
+
+
+def test_tables(cli, suite):
+    shown = cli("circularity", suite, "-m", AGREES, "--judge", "self", "--judge", DOUBTS, *ASKED, "-q").stdout
+    assert shown == ""
+    shown = cli("circularity", suite, "-m", AGREES, "--judge", "self", "--judge", DOUBTS, *ASKED).stdout
+    for said in ("rates on the variants that a judge accepts", "mutual entailment by source", "contractions.v1"):
+        assert said in shown
+    assert "judges beside each other" in shown
+    assert "5 of 5" in shown  # contractions; identity is a control
+    assert "0 of 5" in shown
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 120
+
+
+def test_several_models_and_groups(cli, suite):
+    asked = ("-m", AGREES, "-m", "any=scripted", "--judge", "self", "--by", "topic", *ASKED)
+    shown = cli("circularity", suite, *asked).stdout
+    assert "topic=weather" in shown
+    assert "self of all" in shown
+    assert "judges beside each other" not in shown  # there is one
+    assert "…" not in shown
+
+
+def test_json_and_answers(cli, suite, lines, place):
+    asked = ("-m", AGREES, "--judge", "self", "--judge", DOUBTS, "--metric", "flip_rate", *ASKED)
+    found = json.loads(cli("circularity", suite, *asked, "--json", "-o", "answers.jsonl").stdout)
+    assert [(row["judge"], row["accepted"]) for row in found["judged"]] == [("(none)", 5), ("self", 5), ("no", 0)]
+    assert found["judged"][1]["scores"][0]["metric"] == "flip_rate"
+    assert found["disagreements"][0]["only_judge"] == 5
+    rows = lines(place / "answers.jsonl")
+    assert [row["accepted:no"] for row in rows if row["variant"]] == [False] * 5
+    assert lines(cli("circularity", suite, *asked, "-o", "-", "--json").stdout) == rows
+
+
+@pytest.mark.filterwarnings("default")
+def test_answer_tells_how_many_a_model_accepts(cli, suite, lines, place):
+    cli("check", suite, "--with", "mutual-entailment", "-o", "checked.jsonl", "-q")
+    told = cli("answer", "checked.jsonl", "-m", AGREES, *ASKED[:2], "-o", "answers.jsonl").stderr
+    assert "mutual-entailment: yes accepts 5 of 5 variants (100.0%)" in told
+    told = cli("answer", "checked.jsonl", "-m", DOUBTS, *ASKED[:2], "-o", "answers.jsonl").stderr
+    assert "warning: no: mutual-entailment: it accepts none of 5 variants" in told
+    assert "mutual-entailment: no accepts 0 of 5 variants (0.0%)" in told
+    left = [row for row in lines(place / "answers.jsonl") if not row["control"]]  # which nobody judges
+    assert [(row["bucket"], row["variant"]) for row in left] == [("a", None), ("b", None), ("c", None)]
+
+
+def test_run_tells_it_too_and_its_folder_is_a_suite(cli, problems, place):
+    asked = ("run", "--data", problems, "-w", "contractions", "--check", "mutual-entailment", "-m", AGREES)
+    told = cli(*asked, *ASKED, "-o", "there").stderr
+    assert "mutual-entailment: yes accepts 5 of 5 variants (100.0%)" in told
+    manifest = json.loads((place / "there" / "manifest.json").read_text())
+    assert manifest["self_judged"] == {"yes": {"mutual-entailment": {"judged": 5, "accepted": 5}}}
+    found = json.loads(cli("circularity", "there", "-m", AGREES, "--judge", "self", *ASKED, "--json").stdout)
+    assert found["judged"][1]["accepted"] == 5
+
+
+def test_complaints(cli, suite, problems, place):
+    asked = ("-m", AGREES, *ASKED, "-q")
+    error = cli("circularity", suite, *asked, "--judge", "nli-smal", rc=2).stderr
+    assert error.startswith("error: no models named 'nli-smal'; there are: ")
+    assert "there are no variants to judge" in cli("circularity", problems, *asked, rc=2).stderr
+    assert "Missing option '--model'" in cli("circularity", suite, rc=2).stderr
+    assert "cannot write 'out.txt'" in cli("circularity", suite, *asked, "-o", "out.txt", rc=2).stderr

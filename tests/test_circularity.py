@@ -1,0 +1,278 @@
+"""The circularity report, worked by hand: one model of known answers, itself and another as judges, six problems."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import otherwords as ow
+from otherwords.errors import BadInput, UnknownName
+from otherwords.judging.rates import kappa
+
+E, N, C = "entailment", "neutral", "contradiction"
+#: A problem: its right answer, and the model's; only the last is answered wrong.
+PROBLEMS = {"p1": (E, E), "p2": (E, E), "p3": (C, C), "p4": (N, N), "p5": (C, C), "p6": (E, N)}
+#: A variant: how it came about, the model's answer, and which judges accept it.
+VARIANTS = {
+    "p1a": ("x.v1()", C, ["other"]),
+    "p1b": ("x.v1()", E, ["self", "other"]),
+    "p2a": ("x.v1()", N, ["self"]),
+    "p3a": ("x.v1()", E, ["other"]),
+    "p3b": ("y.v1(k=1)", N, ["self"]),
+    "p4a": ("y.v1(k=1)", E, ["other"]),
+    "p5a": ("y.v1(k=1)", C, ["self", "other"]),
+    "p6a": (None, E, ["self"]),
+}
+
+
+def suite():
+    rows = [{"id": name, "of": None, "how": None, "label": gold} for name, (gold, _) in PROBLEMS.items()]
+    rows += [
+        {"id": name, "of": name[:2], "how": how, "label": PROBLEMS[name[:2]][0]} for name, (how, *_) in VARIANTS.items()
+    ]
+    texts = [{"premise": "P.", "hypothesis": f"It is {row['id']}.", "cluster": row["id"][:2]} for row in rows]
+    return pl.DataFrame([{**row, **text} for row, text in zip(rows, texts, strict=True)], infer_schema_length=None)
+
+
+def entailing(judge):
+    """Both directions of what a judge accepts; of p3a, which nobody but the other does, the model finds one."""
+    pairs = [(f"It is {name[:2]}.", f"It is {name}.") for name, (*_, by) in VARIANTS.items() if judge in by]
+    rows = [pair for one, two in pairs for pair in ((one, two), (two, one))]
+    rows += [("It is p3.", "It is p3a.")] if judge == "self" else []
+    return [{"premise": one, "hypothesis": two, "pred": E} for one, two in rows]
+
+
+@pytest.fixture
+def model(jsonl):
+    said = {**{name: pred for name, (_, pred) in PROBLEMS.items()}, **{name: one[1] for name, one in VARIANTS.items()}}
+    rows = [{"premise": "P.", "hypothesis": f"It is {name}.", "pred": pred} for name, pred in said.items()]
+    return f"mine=scripted(script={jsonl(*rows, *entailing('self'), name='model.jsonl')}, otherwise=neutral)"
+
+
+@pytest.fixture
+def other(jsonl):
+    return f"other=scripted(script={jsonl(*entailing('other'), name='other.jsonl')}, otherwise=neutral)"
+
+
+def measured(model, judges, table=None, **more):
+    table = suite() if table is None else table
+    return ow.circularity(table, model, judges, canary=False, cache=None, replicates=200, **more)
+
+
+def values(row):
+    return {score.metric: score.value for score in row.scores}
+
+
+def test_rates_under_each_judge(model, other):
+    found = measured(model, ["self", other])
+    rows = {row.judge: row for row in found.judged}
+    assert list(rows) == ["(none)", "self", "other"]
+    # Right of p1 to p5. Fooled: p1 (a), p2 (a), p3 (a, b), p4 (a); strictly not by p2a and p3b, which are neutral.
+    assert values(rows["(none)"]) == {"r_r": 4 / 5, "r_s": 3 / 5, "r_s_without_neutral": 2 / 4, "r_r_at": 3.5 / 5}
+    # By itself it accepts p1b, p2a, p3b, p5a (and p6a, which does not count).
+    assert values(rows["self"]) == {"r_r": 2 / 5, "r_s": 0.0, "r_s_without_neutral": 0.0, "r_r_at": 2 / 4}
+    # The other accepts p1a, p1b, p3a, p4a, p5a.
+    assert values(rows["other"]) == {"r_r": 3 / 5, "r_s": 3 / 5, "r_s_without_neutral": 2 / 4, "r_r_at": 2.5 / 4}
+    for row, accepted, without in ((rows["(none)"], 8, 0), (rows["self"], 5, 1), (rows["other"], 5, 1)):
+        assert (row.variants, row.accepted, row.problems, row.right, row.without) == (8, accepted, 6, 5, without)
+        assert row.score("r_r").n_units == 5  # the same problems under all judges
+        assert 0 <= row.score("r_r").low <= row.score("r_r").value <= row.score("r_r").high <= 1
+    assert found.under("self") is rows["self"]
+    assert rows["self"].score("absent") is None
+    assert found.judges["self"].endswith("#self")
+    assert "#scripted.v1(" in found.judges["other"]
+
+
+def test_acceptance_by_source(model, other):
+    found = measured(model, ["self", other]).acceptance
+    assert [(one.judge, one.model, one.source, one.variants, one.accepted, one.rate.value) for one in found] == [
+        ("self", "mine", "(given)", 1, 1, 1.0),
+        ("self", "mine", "x.v1", 4, 2, 1 / 2),
+        ("self", "mine", "y.v1", 3, 2, 2 / 3),
+        ("other", "", "(given)", 1, 0, 0.0),
+        ("other", "", "x.v1", 4, 3, 3 / 4),
+        ("other", "", "y.v1", 3, 2, 2 / 3),
+    ]
+    rate = found[1].rate
+    assert rate.metric == "mutual_entailment"
+    assert rate.signature.startswith('mutual-entailment.v1(threshold=0.0, field="")#self interval=')
+    assert rate.low < rate.value < rate.high
+    assert (found[0].rate.low, found[0].rate.high) == (None, None)  # one problem
+
+
+def test_where_two_judges_disagree(model, other):
+    (one,) = measured(model, ["self", other]).disagreements
+    # Both accept p1b and p5a; the model alone p2a, p3b, p6a; the other alone p1a, p3a, p4a.
+    assert (one.model, one.judge, one.other) == ("mine", "self", "other")
+    assert (one.both, one.only_judge, one.only_other, one.neither, one.share) == (2, 3, 3, 0, 6 / 8)
+    assert one.kappa == pytest.approx(-0.6)  # (2/8 - 34/64) / (1 - 34/64)
+    assert (one.r_r.value, one.r_r.n_units) == (0.0, 5)
+
+
+def test_a_group_has_the_same_problems_under_every_judge(model, other):
+    with pytest.warns(UserWarning, match="1 variants have no how"):
+        found = measured(model, ["self", other], by=["how"])
+    rows = [row for row in found.judged if row.group == "how=y.v1(k=1)"]
+    # p3b (neutral), p4a (entailment), p5a: p3 and p4 are fooled; each judge accepts one of the two.
+    assert [(row.judge, row.right, row.accepted, row.without) for row in rows] == [
+        ("(none)", 3, 3, 0),
+        ("self", 3, 2, 1),
+        ("other", 3, 2, 1),
+    ]
+    assert [row.score("r_r").value for row in rows] == [2 / 3, 1 / 3, 1 / 3]
+
+
+def test_several_models_share_what_all_accept_themselves(model, other):
+    agreeable = "yes=scripted(otherwise=entailment)"
+    found = measured([model, agreeable], ["self", other])
+    assert [(row.model, row.judge, row.accepted, row.right, row.score("r_r").value) for row in found.judged] == [
+        ("mine", "(none)", 8, 5, 4 / 5),
+        ("mine", "self", 5, 5, 2 / 5),
+        ("mine", "other", 5, 5, 3 / 5),
+        ("yes", "(none)", 8, 3, 0.0),
+        ("yes", "self", 8, 3, 0.0),
+        ("yes", "other", 5, 3, 0.0),
+    ]
+    # All that the first accepts, the second does, too: the two are compared on these five.
+    shared = [(row.model, row.judge, row.accepted, row.without, row.score("r_r").value) for row in found.shared]
+    assert shared == [("mine", "self of all", 5, 1, 2 / 5), ("yes", "self of all", 5, 0, 0.0)]
+    assert [(one.model, one.judge) for one in found.acceptance if one.source == "x.v1"] == [
+        ("mine", "self"),
+        ("yes", "self"),
+        ("", "other"),
+    ]
+    assert measured(model, ["self", other]).shared == ()
+    assert measured([model, agreeable], [other]).shared == ()
+
+
+def test_one_judge_beside_itself(model):
+    found = measured(model, ["self", "again=mutual-entailment(judge=self)"])
+    (one,) = found.disagreements
+    assert (one.other, one.share, one.kappa) == ("again", 0.0, 1.0)
+    strict = measured(model, ["mutual-entailment(judge=self, field=premise)"])
+    assert strict.judged[1].accepted == 8  # the hypothesis is not judged
+
+
+def test_nothing_accepted_at_all(model):
+    never = "no=scripted(otherwise=contradiction)"
+    found = measured(model, ["self", never])
+    row = found.under("no")
+    assert (row.accepted, row.right, row.without) == (0, 5, 5)
+    assert set(values(row).values()) == {None}
+    (one,) = found.disagreements
+    assert (one.both, one.only_judge, one.only_other, one.neither) == (0, 5, 0, 3)
+    assert (one.kappa, one.r_r.value) == (0.0, None)
+    assert measured(model, ["yes=scripted(otherwise=entailment)", never]).disagreements[0].kappa == 0.0
+
+
+def test_controls_contrasts_and_what_was_dropped_are_left_out(model, other):
+    control = {"id": "p1c", "of": "p1", "premise": "P.", "hypothesis": "x", "label": E, "control": "identity"}
+    contrast = [{"id": "s", "premise": "P.", "hypothesis": "s", "label": E, "contrast": "mine"}]
+    contrast += [{**contrast[0], "id": "s1", "of": "s", "label": C}]
+    table = pl.concat([suite(), pl.DataFrame([control, *contrast], infer_schema_length=None)], how="diagonal")
+    assert asdict(measured(model, ["self", other], table)) == asdict(measured(model, ["self", other]))
+    dropped = suite().with_columns((pl.col("id") != "p2a").alias("check:mine"))
+    assert measured(model, ["self", other], dropped).under("self").score("r_r").value == 1 / 5
+
+
+def test_it_is_what_check_and_answer_give(model, other):
+    """The same numbers, stage by stage."""
+    for judge, name in (("self", "self"), (other.removeprefix("other="), "other")):
+        checked = ow.check(suite(), [f"mutual-entailment(judge={json.dumps(judge)})"])
+        answers = ow.answer(checked, model, canary=False, cache=None)
+        (score,) = ow.score(answers, ["r_r"], task="nli", replicates=200)
+        assert score == measured(model, ["self", other]).under(name).score("r_r")
+
+
+@pytest.mark.parametrize("order", ["reversed", "shuffled"])
+def test_the_order_of_rows_does_not_matter(model, other, order):
+    rows = suite()
+    mixed = rows.reverse() if order == "reversed" else rows.sample(fraction=1, shuffle=True, seed=3)
+    assert asdict(measured(model, ["self", other], mixed)) == asdict(measured(model, ["self", other]))
+
+
+def test_answers_go_to_a_file(model, other, tmp_path):
+    measured([model, "yes=scripted(otherwise=entailment)"], ["self", other], out=tmp_path / "answers.parquet")
+    answers = pl.read_parquet(tmp_path / "answers.parquet")
+    assert answers.height == 2 * 14
+    mine = answers.filter(pl.col("model") == "mine", pl.col("accepted:self"))
+    assert mine["variant"].to_list() == ["p1b", "p2a", "p3b", "p5a", "p6a"]
+
+
+def test_a_run_folder_is_a_suite(model, other, tmp_path, jsonl):
+    rows = jsonl(*suite().iter_rows(named=True), name="suite.jsonl")
+    study = {"data": [str(rows)], "check": ["surface", "mutual-entailment"], "models": [model], "metrics": ["r_r"]}
+    ow.run({**study, "canary": False, "cache": None}, out=tmp_path / "run")
+    here = [measured(model, ["self", other], table).judged for table in (tmp_path / "run", str(rows), [rows])]
+    assert here[0] == here[1] == here[2]
+    assert [row.score("r_r").value for row in here[0]] == [4 / 5, 2 / 5, 3 / 5]
+
+
+def test_other_metrics(model, other):
+    found = measured(model, ["self"], using=["flip_rate"])
+    # Flips of all eight: p1a, p2a, p3a, p3b, p4a and p6a; of the five it accepts: p2a, p3b, p6a.
+    assert [values(row) for row in found.judged] == [{"flip_rate": 6 / 8}, {"flip_rate": 3 / 5}]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"judges": []}, "no judge named; name one or more: self"),
+        ({"judges": ["self", "self"]}, "the judge self is named twice"),
+        ({"judges": ["a=scripted", "a=bag_of_words"]}, "two judges have the same name; name them apart"),
+        ({"model": ["scripted", "scripted"]}, "each model needs a name of its own"),
+        ({"model": []}, "each model needs a name of its own"),
+        ({"task": "a-nli", "suite": "story"}, "not whether a text entails another"),
+        ({"suite": "originals"}, "there are no variants to judge; name originals and variants"),
+        ({"confidence": 2.0}, "confidence must lie between 0 and 1"),
+    ],
+)
+def test_wrong_input(more, said):
+    story = {"id": ["a", "a1"], "of": [None, "a"], "obs1": ["x"] * 2, "obs2": ["x"] * 2, "hyp1": ["x", "y"]}
+    named = {"story": pl.DataFrame({**story, "hyp2": ["x"] * 2, "label": ["hyp1"] * 2}), "originals": suite().head(6)}
+    table = named.get(more.get("suite", ""), suite())
+    given = {"model": "scripted", "judges": ["self"], "canary": False, "cache": None, **more, "suite": table}
+    with pytest.raises(BadInput, match=said):
+        ow.circularity(**given)
+
+
+def test_wrong_names_are_told_before_any_work(tmp_path):
+    for model, judges in (("scripte", ["self"]), ("scripted", ["nli-smal"])):
+        with pytest.raises(UnknownName, match="no models named"):
+            ow.circularity(suite(), model, judges, cache=tmp_path / "cache.sqlite")
+    with pytest.raises(UnknownName, match="no metrics named"):
+        ow.circularity(suite(), "scripted", using=["r_x"], cache=tmp_path / "cache.sqlite")
+    with pytest.raises(UnknownName, match="no column 'sid' to group by; there are: cluster, how, label, original"):
+        ow.circularity(suite(), "scripted", ["self"], by=["sid"], cache=tmp_path / "cache.sqlite")
+    assert not (tmp_path / "cache.sqlite").exists()
+
+
+def test_an_open_cache_stays_open(model, other, tmp_path):
+    with ow.Cache(tmp_path / "cache.sqlite") as cache:
+        ow.circularity(suite(), model, ["self", other], canary=False, cache=cache, replicates=10)
+        assert sum(row["answers"] for row in cache.info()) == 14 + 2 * 8  # each question once; a judge keeps its own
+
+
+#: The worked examples of Wikipedia's article on Cohen's kappa: 50 grant proposals, and two tables of equal agreement.
+@pytest.mark.parametrize(
+    ("counts", "value"), [((20, 5, 10, 15), 0.4), ((45, 15, 25, 15), 0.1304), ((25, 35, 5, 35), 0.2593)]
+)
+def test_kappa(counts, value):
+    assert kappa(*counts) == pytest.approx(value, abs=5e-5)
+
+
+@given(st.tuples(*[st.integers(0, 30)] * 4).filter(any))
+def test_laws_of_kappa(counts):
+    both, one, other, neither = counts
+    found = kappa(*counts)
+    assert found == kappa(both, other, one, neither) == kappa(neither, one, other, both)
+    if found is None:
+        assert one == other == 0
+    else:
+        assert -1 <= found <= 1
+        assert (found == 1) is (one == other == 0)
