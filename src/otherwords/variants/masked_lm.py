@@ -73,7 +73,10 @@ def masked_lm(
 
 def _models(specs: Sequence[str]) -> dict[str, MaskedLM]:
     """The masked-LMs by their names: those that the user gives, else the last part of what they are found by."""
-    told = [split_name(str(spec)) for spec in specs]
+    if wrong := [spec for spec in specs if not isinstance(spec, str)]:
+        fix = 'give names, as in ["mlm-small", "bert=hf:google-bert/bert-base-cased"]'
+        raise BadInput(f"found {wrong[0]!r}", where=_WHERE, field="models", fix=fix)
+    told = [split_name(spec) for spec in specs]
     named = [(_short(spec) if name == spec else name, spec) for name, spec in told]
     names = [name for name, _ in named]
     if not names:
@@ -81,7 +84,16 @@ def _models(specs: Sequence[str]) -> dict[str, MaskedLM]:
     if twice := [name for name in names if names.count(name) > 1]:
         fix = 'give each a name of its own, as in ["base=hf:one/bert", "large=hf:two/bert"]'
         raise BadInput(f"two masked-LMs are called {twice[0]!r}", where=_WHERE, field="models", fix=fix)
-    return {name: load(spec) for name, spec in named}
+    return {name: _loaded(spec) for name, spec in named}
+
+
+def _loaded(spec: str) -> MaskedLM:
+    model = load(spec)
+    try:
+        model.masker  # noqa: B018  # which needs a mask token
+    except BadInput as error:
+        raise BadInput(str(error), where=spec) from error
+    return model
 
 
 def _short(spec: str) -> str:

@@ -1,0 +1,116 @@
+"""MERGE's tables about its variants (Zgreaban et al. 2025): what filters remove, which masked-LMs agree, what is left.
+
+The paper's variants are not released, so that nothing is set beside its numbers here. Table 6 counts every filter on
+all suggestions (`counts=all`). How the average of Table 2 for all classes together comes about is not told, and it is
+smaller than that of any class; here it is that of all variants of a seed.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import polars as pl
+
+from ..errors import BadInput
+from ..variants.tallying import FILTERS, KEPT
+
+#: All word classes together.
+ALL = "all"
+_FIX = "give the notes of masked-lm: vary --notes FILE, or notes/ of a run folder"
+
+
+def filter_rates(notes: pl.DataFrame) -> pl.DataFrame:
+    """Table 6: of the suggestions that reached a filter, the share in per cent that it removed.
+
+    By masked-LM, word class, field and filter, in the order in which filters are applied.
+
+    >>> about = {"model": ["bert"], "word_class": ["noun"], "field": ["premise"], "reached": ["200"]}
+    >>> notes = pl.DataFrame({"id": ["p"], "what": [FILTERS[0]], "count": [30], **about})
+    >>> filter_rates(notes).row(0)
+    ('bert', 'noun', 'premise', 'no whole word', 30, 200, 15.0)
+    """
+    found = _of_masked_lm(notes, *FILTERS)
+    keys = ["model", "word_class", "field", "what"]
+    sums = found.group_by(keys).agg(removed=pl.col("count").sum(), reached=pl.col("reached").cast(pl.Int64).sum())
+    order = pl.col("what").replace_strict({name: place for place, name in enumerate(FILTERS)}, return_dtype=pl.Int64)
+    return sums.sort("model", "word_class", "field", order).select(
+        "model",
+        "word_class",
+        "field",
+        pl.col("what").str.strip_prefix("left out: ").alias("filter"),
+        "removed",
+        "reached",
+        percent=100 * pl.col("removed") / pl.col("reached"),
+    )
+
+
+def overlap(notes: pl.DataFrame) -> pl.DataFrame:
+    """Figure 9: how many suggestions of a seed two masked-LMs have in common, and on the diagonal one has alone.
+
+    >>> about = {"word_class": ["noun"] * 3, "origin": ["a", "a+b", "b"]}
+    >>> overlap(pl.DataFrame({"id": ["p", "p", "q"], "what": [KEPT] * 3, "count": [4, 2, 1], **about})).rows()
+    [('a', 2.0, 1.0), ('b', 1.0, 0.5)]
+    """
+    found = _of_masked_lm(notes, KEPT)
+    seeds = found["id"].n_unique()
+    by_origin = found.group_by("origin").agg(pl.col("count").sum()).sort("origin").rows()
+    models = sorted({model for origin, _ in by_origin for model in origin.split("+")})
+    cells = {(one, other): 0 for one in models for other in models}
+    for origin, count in by_origin:
+        names = origin.split("+")
+        for one, other in combinations(names, 2) if len(names) > 1 else [(names[0], names[0])]:
+            cells[one, other] += count
+            cells[other, one] += count if one != other else 0
+    return pl.DataFrame({"model": models, **{one: [cells[other, one] / seeds for other in models] for one in models}})
+
+
+def unique_variants(variants: pl.DataFrame) -> dict[str, float]:
+    """Table 2's Uni: how many variants of a subsample are in no other, on average; by word class, and of all.
+
+    >>> unique_variants(pl.DataFrame({"word_class": ["noun"] * 3, "subsamples": ["1 2", "1", "2"]}))
+    {'all': 1.0, 'noun': 1.0}
+    """
+    told = _with_columns(variants, "word_class", "subsamples")
+    numbers = pl.col("subsamples").str.split(" ")
+    draws = told.select(numbers.list.explode(empty_as_null=True, keep_nulls=True).n_unique()).item()
+    alone = told.filter(numbers.list.len() == 1)
+    counts = {name: alone.filter(word_class=name).height / draws for name in sorted(told["word_class"].unique())}
+    return {ALL: alone.height / draws, **counts}
+
+
+def seed_counts(variants: pl.DataFrame, notes: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Table 2: seeds by word class, how many variants each has on average, and their labels in per cent.
+
+    Where `notes` are given, the average is of all suggestions that passed the filters, drawn or not, as in the paper.
+
+    >>> rows = {"of": ["p", "p", "q"], "word_class": ["noun", "verb", "noun"], "label": ["yes", "yes", "no"]}
+    >>> seed_counts(pl.DataFrame(rows)).rows()
+    [('all', 2, 1.5, 50.0, 50.0), ('noun', 2, 1.0, 50.0, 50.0), ('verb', 1, 1.0, 0.0, 100.0)]
+    """
+    made = _with_columns(variants, "of", "word_class", "label")
+    kept = made.select("word_class", id="of", count=1) if notes is None else _of_masked_lm(notes, KEPT)
+    labels = sorted(made["label"].unique())
+    rows = []
+    for name in (ALL, *sorted(made["word_class"].unique())):
+        mine, theirs = (table if name == ALL else table.filter(word_class=name) for table in (made, kept))
+        seeds = mine.unique("of")
+        shares = {label: 100 * seeds.filter(label=label).height / seeds.height for label in labels}
+        average = theirs["count"].sum() / theirs["id"].n_unique()
+        rows.append({"word_class": name, "seeds": seeds.height, "variants": average, **shares})
+    return pl.DataFrame(rows)
+
+
+def _of_masked_lm(notes: pl.DataFrame, *what: str) -> pl.DataFrame:
+    """The notes that say one of these; where there are none, the table is another one."""
+    if "what" not in notes.columns or not (found := notes.filter(pl.col("what").is_in(what))).height:
+        raise BadInput("the notes tell of no suggestions of masked-LMs", fix=_FIX)
+    return found
+
+
+def _with_columns(variants: pl.DataFrame, *names: str) -> pl.DataFrame:
+    if lost := [name for name in names if name not in variants.columns]:
+        fix = "give the variants of masked-lm; with subsamples=10, they have a column subsamples"
+        raise BadInput(f"the table has no column {', '.join(lost)}", fix=fix)
+    if not (found := variants.drop_nulls(list(names))).height:
+        raise BadInput("there are no variants of masked-lm", fix="give some")
+    return found

@@ -1,0 +1,96 @@
+"""MERGE's tables from notes and variants, by hand, and from a run from beginning to end."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from otherwords.errors import BadInput
+from otherwords.papers.merge import filter_rates, overlap, seed_counts, unique_variants
+from otherwords.pipeline import varied
+from otherwords.variants.tallying import CLASS, KEPT, UNLIKELY
+
+
+def notes(*rows: dict) -> pl.DataFrame:
+    return pl.DataFrame([{"id": "p", "generator": "masked-lm.v1()", **row} for row in rows])
+
+
+def removed(identity: str, model: str, what: str, count: int, reached: int) -> dict:
+    about = {"model": model, "word_class": "noun", "field": "premise", "reached": str(reached)}
+    return {"id": identity, "what": what, "count": count, **about}
+
+
+def test_rates_are_of_all_suggestions_together():
+    """20 of 100 and 5 of 10 are 25 of 110; filters in the order in which they are applied."""
+    table = notes(
+        removed("p", "bert", CLASS, 1, 4),
+        removed("p", "bert", UNLIKELY, 20, 100),
+        removed("q", "bert", UNLIKELY, 5, 10),
+        removed("q", "roberta", UNLIKELY, 0, 10),
+        {"what": "left out: something else", "count": 3},
+    )
+    found = filter_rates(table)
+    assert found.select("model", "filter", "removed", "reached").rows() == [
+        ("bert", "no likelier than the word itself", 25, 110),
+        ("bert", "of another word class", 1, 4),
+        ("roberta", "no likelier than the word itself", 0, 10),
+    ]
+    assert found["percent"].to_list() == pytest.approx([2500 / 110, 25.0, 0.0])
+
+
+def test_overlap_by_hand():
+    """Two seeds. All three share 2, a and b share 3 more, a alone has 4, c alone 1: halves of the sums."""
+    rows = [("p", "a+b+c", 2), ("p", "a", 1), ("q", "a+b", 3), ("q", "a", 3), ("q", "c", 1)]
+    told = [{"id": name, "what": KEPT, "count": count, "word_class": "noun", "origin": o} for name, o, count in rows]
+    found = overlap(notes(*told))
+    assert found.columns == ["model", "a", "b", "c"]
+    assert found.rows() == [("a", 2.0, 2.5, 1.0), ("b", 2.5, 0.0, 1.0), ("c", 1.0, 1.0, 0.5)]
+
+
+def test_unique_variants_by_hand():
+    """Three subsamples; alone in one are two nouns and a verb."""
+    rows = {"word_class": ["noun", "noun", "noun", "verb"], "subsamples": ["1", "1 2 3", "3", "2"]}
+    assert unique_variants(pl.DataFrame(rows)) == {"all": 1.0, "noun": 2 / 3, "verb": 1 / 3}
+
+
+def test_seeds_and_labels_by_hand():
+    """p has two nouns and a verb, q a noun; with notes, averages are of all that could have been drawn."""
+    labels = ["neutral", "neutral", "neutral", "entailment"]
+    rows = {"of": ["p", "p", "p", "q"], "word_class": ["noun", "noun", "verb", "noun"], "label": labels}
+    found = seed_counts(pl.DataFrame(rows))
+    assert found.columns == ["word_class", "seeds", "variants", "entailment", "neutral"]
+    assert found.rows() == [("all", 2, 2.0, 50.0, 50.0), ("noun", 2, 1.5, 50.0, 50.0), ("verb", 1, 1.0, 0.0, 100.0)]
+    kept = [("p", "noun", 30), ("p", "verb", 21), ("q", "noun", 50)]
+    told = [{"id": i, "what": KEPT, "count": n, "word_class": c, "origin": "a"} for i, c, n in kept]
+    assert seed_counts(pl.DataFrame(rows), notes(*told))["variants"].to_list() == [101 / 2, 40.0, 21.0]
+
+
+def test_from_beginning_to_end(tmp_path):
+    """One seed, one masked-LM: cat and cow of three suggestions, the third of which is the word itself."""
+    words = [["cat", 0.5], ["cow", 0.3], ["dog", 0.2]]
+    (tmp_path / "a.json").write_text(json.dumps({"A [MASK] ran.": words, "The [MASK] slept.": words}))
+    rows = {"id": ["p"], "premise": ["A dog ran."], "hypothesis": ["The dog slept."], "label": ["neutral"]}
+    spec = f'masked-lm(models="a=scripted:{tmp_path}/a.json", least=1, n=1, top=3, subsamples=4)'
+    variants, said = varied(pl.DataFrame(rows), [spec])
+    rates = filter_rates(said).filter(pl.col("filter").str.starts_with("no likelier"))
+    assert rates.select("model", "word_class", "field", "percent").rows() == [
+        ("a", "noun", "hypothesis", pytest.approx(100 / 3)),
+        ("a", "noun", "premise", pytest.approx(100 / 3)),
+    ]
+    assert overlap(said).rows() == [("a", 2.0)]
+    assert seed_counts(variants, said).rows() == [("all", 1, 2.0, 100.0), ("noun", 1, 2.0, 100.0)]
+    alone = sum(" " not in one for one in variants["subsamples"])
+    assert unique_variants(variants)["noun"] == alone / 4
+
+
+def test_other_tables_are_refused():
+    with pytest.raises(BadInput, match="tell of no suggestions of masked-LMs; give the notes of masked-lm"):
+        filter_rates(notes({"what": "left out: empty", "count": 1}))
+    with pytest.raises(BadInput, match="tell of no suggestions"):
+        overlap(pl.DataFrame({"id": ["p"]}))
+    with pytest.raises(BadInput, match="no column subsamples; give the variants of masked-lm; with subsamples=10"):
+        unique_variants(pl.DataFrame({"word_class": ["noun"]}))
+    with pytest.raises(BadInput, match="there are no variants of masked-lm"):
+        seed_counts(pl.DataFrame({"of": [None], "word_class": [None], "label": ["neutral"]}))

@@ -1,0 +1,115 @@
+"""What masked-lm cannot use: told before any work, or counted and left alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import polars as pl
+import pytest
+
+from otherwords.errors import BadInput, MissingExtra, UnknownName
+from otherwords.pipeline import varied
+from otherwords.registry import generators
+from otherwords.words import english
+
+
+@pytest.fixture
+def spec(tmp_path):
+    words = [["cat", 0.5], ["dog", 0.2]]
+    (tmp_path / "a.json").write_text(json.dumps({"A [MASK] ran.": words, "The [MASK] slept.": words}))
+    return f"scripted:{tmp_path}/a.json"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("classes=noun+pronoun", r"masked-lm.v1: classes: no word class 'pronoun'; use noun, verb, adjective, adverb"),
+        ("top=0", r"masked-lm.v1: top: found 0; give 1 or more"),
+        ("least=0", r"masked-lm.v1: least: found 0; give 1 or more"),
+        ("n=-1", r"masked-lm.v1: n: found -1; give a number of variants, 0 for all"),
+        ("subsamples=0", r"masked-lm.v1: subsamples: found 0; give 1 or more"),
+        ("n=0, subsamples=10", r"subsamples: all variants are the same in every subsample; give the size .* with n"),
+        ("ablation=all", r"ablation: found 'all'; use one of union, class-only, probability-only, none, scrambled"),
+        ("counts=some", r"counts: found 'some'; use reached or all"),
+        ("models=[]", r"models: no masked-LM is named; name one, as in mlm-small"),
+        ('models=["mlm-small", "mlm-small"]', r"two masked-LMs are called 'mlm-small'; give each a name of its own"),
+        ("models=[1]", r"models: found 1; give names, as in"),
+        ("corpus=nowhere.txt", r"the corpus nowhere.txt: there is no such file; give a data set or a .txt file"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(BadInput, match=message):
+        generators.make(f"masked-lm({options})")
+
+
+def test_what_is_no_masked_lm_is_told_as_such():
+    with pytest.raises(UnknownName, match=r"nli-small is one of the models, not of the masked_lms"):
+        generators.make("masked-lm(models=nli-small)")
+
+
+def test_a_model_without_a_mask_token_is_named(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = ["[UNK]", "[PAD]", "a", "dog"]
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    transformers.utils.logging.disable_progress_bar()
+    transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=4, **sizes)).save_pretrained(tmp_path / "tiny")
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]")
+    fast.save_pretrained(tmp_path / "tiny")
+    with pytest.raises(
+        BadInput, match=r"hf:.*tiny.*: the tokenizer has no mask token .*; use a model that was trained"
+    ):
+        generators.make(f'masked-lm(models="hf:{tmp_path}/tiny(device=cpu)")')
+
+
+def test_without_spacy_it_says_how_to_install_it(monkeypatch, spec):
+    from otherwords.words import tagging
+
+    tagging.tagger.cache_clear()
+    real = importlib.util.find_spec
+    monkeypatch.setattr("otherwords.words.pipelines.find_spec", lambda name: None if name == "spacy" else real(name))
+    with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[spacy\]'"):
+        generators.make(f'masked-lm(models="{spec}")')
+    tagging.tagger.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis"),
+    [("A dog ran.", "It slept."), ("", "A dog ran."), (None, None), ("...", "..."), ("7", "7")],
+)
+def test_nothing_is_shared(spec, premise, hypothesis):
+    rows = {"id": ["p"], "premise": [premise], "hypothesis": [hypothesis], "label": ["neutral"]}
+    frame = pl.DataFrame(rows, schema_overrides={"premise": pl.String, "hypothesis": pl.String})
+    variants, said = varied(frame, [f'masked-lm(models="{spec}", least=1, classes=noun)'])
+    assert (variants.height, said.height) == (0, 0)
+
+
+def test_another_language_is_left_alone_with_a_warning(spec):
+    english.forget()
+    texts = {"premise": ["Le chien est dans la maison."], "hypothesis": ["Le chien est dans le jardin."]}
+    with pytest.warns(UserWarning, match="masked-lm.v1: a text seems not to be in English"):
+        variants, said = varied(
+            pl.DataFrame({"id": ["p"], **texts, "label": ["neutral"]}), [f'masked-lm(models="{spec}")']
+        )
+    assert (variants.height, said.height) == (0, 0)
+
+
+def test_too_few_suggestions_are_no_variants_but_noted(spec):
+    rows = {"id": ["p"], "premise": ["A dog ran."], "hypothesis": ["The dog slept."], "label": ["neutral"]}
+    variants, said = varied(pl.DataFrame(rows), [f'masked-lm(models="{spec}", top=2)'])
+    assert variants.height == 0
+    told = said.filter(pl.col("what").str.contains("fewer"))
+    assert told.select("what", "count", "word_class").rows() == [
+        ("left out: a word class with fewer than 20 suggestions", 1, "noun")
+    ]
+
+
+def test_names_of_masked_lms_are_short_and_signed(spec, tmp_path):
+    bound = generators.make(f'masked-lm(models=["one={spec}", "{spec}"])')
+    assert "+one=scripted.v1(script=a.json#" in bound.signature
+    assert "+a.json=scripted.v1(" in bound.signature
+    assert str(tmp_path) not in bound.signature
