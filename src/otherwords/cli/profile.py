@@ -41,10 +41,12 @@ def profile(
 
     Over all variants and by generator: the share of problems changed, words changed per variant, the most frequent
     substitutions, length before and after by label, and how often words occur that betray a label (Gururangan et al.
-    2018). A problem without a variant counts as it is.
+    2018). A problem without a variant counts as it is. Of a run folder with variants of masked-lm, also what each
+    filter removed, and how far the masked-LMs agree.
     """
     from ..profiling.profile import profile as describe
     from .profile_tables import profile_tables
+    from .suggestion_tables import suggestion_tables
 
     columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
     with bars(quiet or json):
@@ -53,5 +55,5 @@ def profile(
         typer.echo(json_library.dumps(asdict(found.shortened(top)), indent=2, ensure_ascii=False))
     elif not quiet and out != "-":
         screen = console()
-        for table in profile_tables(found, top, words):
+        for table in (*profile_tables(found, top, words), *suggestion_tables(found)):
             screen.print(table)

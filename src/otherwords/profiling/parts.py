@@ -61,12 +61,44 @@ class Part:
 
 
 @dataclass(frozen=True)
+class FilterRate:
+    """How many suggestions of a masked-LM, for words of a class in a field, reached a filter, and what it removed."""
+
+    model: str
+    word_class: str
+    field: str
+    filter: str
+    removed: int
+    reached: int
+    percent: float
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many suggestions of a problem two masked-LMs share on average; one and itself: that it has alone."""
+
+    model: str
+    other: str
+    mean: float
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """What a generator with masked-LMs noted of their suggestions."""
+
+    how: str
+    filters: tuple[FilterRate, ...]
+    overlap: tuple[Overlap, ...]
+
+
+@dataclass(frozen=True)
 class Profile:
-    """The whole suite, and each generator by itself; and what counted it."""
+    """The whole suite, and each generator by itself; what became of suggestions, in a run; and what counted it."""
 
     task: str
     whole: Part
     generators: tuple[Part, ...]
+    suggestions: tuple[Suggestions, ...] = ()
     otherwords: str = __version__
 
     def shortened(self, top: int) -> Profile:

@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from ..progress import current
 from ..storage import tables
 from ..storage.run import RunFolder, read_part
 from .parts import Part, Profile
+from .suggestions import suggestions
 from .tally import Tally
 
 Suite = pl.DataFrame | str | Path
@@ -66,7 +67,7 @@ def profile(
             current().advance(part.height)
     if not tally.variants:
         raise BadInput("there are no variants to profile", where=_name(suite), fix=_advice(left_out))
-    found = tally.profile()
+    found = replace(tally.profile(), suggestions=suggestions(_names(suite)))
     if out:
         tables.write([_listed(part) for part in found.generators], out)
     return found
@@ -91,7 +92,7 @@ def _parts(
         intake = Intake(get_task(task or "nli"), columns, labels, skip_bad)
         yield iter([_checked(suite, intake)]), intake.task
         return
-    named = [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
+    named = _names(suite)
     source = Source([_buckets(name) for name in named], task or _task_of(named), columns, labels, skip_bad)
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         folder = RunFolder(place)
@@ -124,10 +125,15 @@ def _task_of(names: Sequence[str]) -> str | dict[str, Any]:
     return told[0] if told and isinstance(told[0], dict) else ""
 
 
-def _name(suite: Suite | Sequence[str | Path]) -> str:
+def _names(suite: Suite | Sequence[str | Path]) -> list[str]:
+    """What the user named; a table has no name."""
     if isinstance(suite, pl.DataFrame):
-        return "the suite"
-    return str(suite) if isinstance(suite, (str, Path)) else ", ".join(map(str, suite))
+        return []
+    return [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
+
+
+def _name(suite: Suite | Sequence[str | Path]) -> str:
+    return ", ".join(_names(suite)) or "the suite"
 
 
 def _advice(left_out: int) -> str:

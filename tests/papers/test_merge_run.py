@@ -1,0 +1,64 @@
+"""A run with masked-lm: its notes are in the folder, its columns in the answers, its tables in the profile."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import otherwords as ow
+from otherwords.cli.app import app
+
+WORDS = [["cat", 0.4], ["cow", 0.3], ["dog", 0.2], ["##s", 0.1]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("run")
+    told = {"A [MASK] ran.": WORDS, "The [MASK] slept.": WORDS, "Some [MASK] came.": WORDS, "That [MASK] left.": WORDS}
+    (place / "a.json").write_text(json.dumps(told))
+    (place / "b.json").write_text(json.dumps({text: [["cat", 0.6], *WORDS[2:]] for text in told}))
+    texts = [("A dog ran.", "The dog slept."), ("Some dog came.", "That dog left."), ("It rained.", "It was wet.")]
+    rows = [{"id": f"p{i}", "premise": p, "hypothesis": h, "label": "neutral"} for i, (p, h) in enumerate(texts)]
+    (place / "three.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    models = json.dumps([f"{name}=scripted:{place}/{name}.json" for name in "ab"])
+    study = {"data": [str(place / "three.jsonl")], "vary": [f"masked-lm(models={models}, least=1, top=4)"]}
+    ow.run({**study, "models": ["scripted"], "canary": False, "cache": None}, out=place / "run", shard=1)
+    return place / "run"
+
+
+def test_the_profile_tells_of_filters_and_overlap(folder):
+    """Two seeds, in shards of their own; a keeps cat and cow, b cat, so that one is shared and one is a's."""
+    [found] = ow.profile(folder).suggestions
+    rates = {(one.model, one.filter): (one.removed, one.reached) for one in found.filters if one.field == "premise"}
+    assert rates["a", "no whole word"] == (2, 8)
+    assert rates["a", "no likelier than the word itself"] == (2, 6)
+    assert rates["b", "no likelier than the word itself"] == (2, 4)
+    means = {(one.model, one.other): one.mean for one in found.overlap}
+    assert means == {("a", "a"): 1.0, ("a", "b"): 1.0, ("b", "a"): 1.0, ("b", "b"): 0.0}
+
+
+def test_the_command_shows_both_tables(folder):
+    shown = CliRunner().invoke(app, ["profile", str(folder)], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0, shown.output
+    text = " ".join(shown.output.split())  # a title is broken where its table is narrow
+    assert "per cent of the suggestions that reached a filter" in text
+    assert "suggestions per problem that two masked-LMs share" in text
+    told = json.loads(CliRunner().invoke(app, ["profile", str(folder), "--json"]).output)
+    assert {one["model"] for one in told["suggestions"][0]["filters"]} == {"a", "b"}
+
+
+def test_a_suite_without_such_notes_has_none(folder):
+    buckets = ow.load(str(folder / "buckets"))
+    assert ow.profile(buckets).suggestions == ()
+    assert ow.profile(str(folder / "buckets")).suggestions == ()
+
+
+def test_the_answers_can_be_grouped_by_what_a_variant_is(folder):
+    answers = pl.concat(
+        [pl.read_parquet(part) for part in (folder / "answers").rglob("*.parquet")], how="diagonal_relaxed"
+    )
+    scores = ow.score(answers, ["flip_rate"], by=["origin"])
+    assert {one.group for one in scores} >= {"origin=a", "origin=a+b"}
