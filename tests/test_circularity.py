@@ -255,7 +255,13 @@ def test_wrong_names_are_told_before_any_work(tmp_path):
 def test_an_open_cache_stays_open(model, other, tmp_path):
     with ow.Cache(tmp_path / "cache.sqlite") as cache:
         ow.circularity(suite(), model, ["self", other], canary=False, cache=cache, replicates=10)
-        assert sum(row["answers"] for row in cache.info()) == 14 + 2 * 8  # each question once; a judge keeps its own
+        assert [row["answers"] for row in cache.info()] == [14 + 2 * 8, 2 * 8]  # the model's questions, and the judge's
+
+
+def test_a_model_that_answers_and_judges_is_asked_nothing_twice(tmp_path):
+    spec = f"scripted(otherwise=entailment, log={tmp_path / 'log.jsonl'})"
+    measured(spec, ["self", f"other={spec}"])
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 14 + 2 * 8
 
 
 #: The worked examples of Wikipedia's article on Cohen's kappa: 50 grant proposals, and two tables of equal agreement.

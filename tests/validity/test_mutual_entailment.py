@@ -187,6 +187,22 @@ def test_the_signature_is_that_of_judge_and_rule(odd):
     assert mapped.endswith("[yes=entailment]")
 
 
+def test_a_real_judge():
+    pytest.importorskip("onnxruntime")
+    problem = Problem("p", TASKS["nli"], {"premise": "A man is sleeping.", "hypothesis": "x"}, "neutral")
+    texts = [
+        {"premise": "A man is asleep."},
+        {"premise": "A man is sleeping on a red sofa."},
+        {"premise": "A man eats."},
+    ]
+    same, more, other = judged("mutual-entailment:nli-small", *texts, problem=problem)
+    assert (same.keep, more.keep, other.keep) == (True, False, False)
+    assert more.reason == f"{FORTH}: neutral"  # the longer text says more
+    assert same.score > 0.5 > more.score
+    (strict,) = judged("mutual-entailment:nli-small(threshold=1)", texts[0], problem=problem)
+    assert strict.reason.startswith(f"{FORTH}: probability below 1")
+
+
 def test_which_label_means_entailment():
     assert entailment_of(Task("mine", ("text", "claim"), ("refuted", "Entailment"))) == 1
     for task in (TASKS["a-nli"], TASKS["d-nli"], Task("mine", ("text", "claim"), ("supported", "refuted"))):

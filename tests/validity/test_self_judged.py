@@ -16,7 +16,8 @@ from otherwords.storage import tables
 
 
 def row(name, hypothesis, of=None, label="entailment", **more):
-    return {"id": name, "of": of, "premise": "P.", "hypothesis": hypothesis, "label": label, **more}
+    texts = {"premise": "P.", "hypothesis": hypothesis}
+    return {"id": name, "of": of, **texts, "label": label, "cluster": of or name, **more}
 
 
 #: Three problems; H, I and J have rewordings h, hh, i and j.
@@ -205,6 +206,13 @@ def test_a_run_with_two_models(study, tmp_path):
         ("second", "r_r"): 0.0,  # right of a and c, and says the same of everything
         ("second", "too_few_variants"): 0.0,
     }
+
+
+def test_models_are_compared_on_what_both_accept(study, tmp_path):
+    folder = ow.run(study, out=tmp_path / "run").folder
+    with pytest.warns(UserWarning, match="compared on the 5 answers that all models gave"):
+        (found,) = ow.compare(folder, using=["r_r"], replicates=50)
+    assert (found.value, found.other_value) == (1 / 3, 0.0)
 
 
 def test_resuming(study, tmp_path):

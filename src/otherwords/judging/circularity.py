@@ -22,6 +22,7 @@ from ..frames import completed, is_unmarked, kept, to_frame
 from ..models.answering import load as load_model
 from ..models.answering import sing
 from ..models.cache import Cache, default_path
+from ..models.model import Answerer
 from ..problem import Task, get_task
 from ..progress import current
 from ..registry import models as registered
@@ -72,7 +73,8 @@ def circularity(
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
     with _opened(cache) as store:
-        answers = _answers(table, chosen, Judging(table, chosen, bound), models, label_map, canary, store, batch_size)
+        judging = Judging(table, chosen, bound, store)
+        answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
     if out:
         tables.write(answers, out)
     names = list(bound)
@@ -129,28 +131,15 @@ def _read(suite: Suite | Sequence[str | Path], task: str | Task | Mapping[str, A
     return left.drop("^check:.*$"), chosen
 
 
-def _answers(
-    suite: pl.DataFrame,
-    task: Task,
-    judging: Judging,
-    models: Sequence[str],
-    label_map: Mapping[str, str] | None,
-    canary: bool,
-    cache: Cache,
-    batch_size: int,
-) -> list[pl.DataFrame]:
-    """The answers of each model to the whole suite, with a verdict of each judge beside every variant."""
-    found = []
-    for spec in models:
-        model = load_model(spec, task, label_map)
-        if canary:
-            sing(model, cache)
-        current().start("answers", suite.height)
-        answers = pipeline.answer_shard(suite, model, cache, batch_size)
-        verdicts = judging.by(model, cache, batch_size)
-        current().done()
-        found.append(answers.join(verdicts, on="variant", how="left", maintain_order="left"))
-    return found
+def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: bool, batch_size: int) -> pl.DataFrame:
+    """A model's answers to the whole suite, with a verdict of each judge beside every variant."""
+    if canary:
+        sing(model, judging.cache)
+    current().start("answers", suite.height + len(judging.names))
+    answers = pipeline.answer_shard(suite, model, judging.cache, batch_size)
+    verdicts = judging.by(model, batch_size)
+    current().done()
+    return answers.join(verdicts, on="variant", how="left", maintain_order="left")
 
 
 def _shared(answers: Sequence[pl.DataFrame], mine: Sequence[str]) -> list[pl.DataFrame]:

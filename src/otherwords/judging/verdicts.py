@@ -13,7 +13,7 @@ from ..models.model import Answerer
 from ..problem import Bucket, Task, Verdict
 from ..progress import current
 from ..registry import Bound, checks, split_name
-from ..validity.entailing import mutual
+from ..validity.entailing import Rule, mutual
 from ..validity.judges import asking
 from ..validity.mutual_entailment import BySelf
 from ..validity.self_judged import refuse_unfit
@@ -40,33 +40,32 @@ def bind_judges(judges: Sequence[str], task: Task) -> dict[str, Bound]:
 
 
 class Judging:
-    """The verdicts of some judges on the rewordings of a suite; judges of their own are asked once for all models."""
+    """The verdicts of some judges on the rewordings of a suite; judges of their own are asked once for all models.
 
-    def __init__(self, suite: pl.DataFrame, task: Task, judges: dict[str, Bound]):
-        self.judges = judges
+    They are asked through the cache of the answers, so that a model that answers and judges is asked nothing twice.
+    """
+
+    def __init__(self, suite: pl.DataFrame, task: Task, judges: dict[str, Bound], cache: Cache):
+        self.judges, self.cache = judges, cache
         self.buckets: list[Bucket] = reworded(suite, task)
         self.names = [variant.id for bucket in self.buckets for variant in bucket.variants]
         others = {name: one for name, one in judges.items() if not isinstance(one.function, BySelf)}
         current().start("judges", len(self.names) * len(others))
-        self.others = {name: self._judged(one) for name, one in others.items()}
+        self.others = {name: self._judged(one.function.rule, one.function.model) for name, one in others.items()}
         current().done()
 
-    def _judged(self, judge: Bound) -> list[Verdict]:
-        verdicts = list(judge.function(self.buckets))
-        current().advance(len(verdicts))
-        return verdicts
-
-    def by(self, model: Answerer, cache: Cache, batch_size: int = 0) -> pl.DataFrame:
+    def by(self, model: Answerer, batch_size: int = 0) -> pl.DataFrame:
         """A row per variant, and for each judge whether it accepts it, where `self` is this model."""
-        columns = {name: self._verdicts(name, model, cache, batch_size) for name in self.judges}
+        mine = {name: one.function.rule for name, one in self.judges.items() if name not in self.others}
+        by_self = {name: self._judged(rule, model, batch_size) for name, rule in mine.items()}
+        columns = {name: (self.others | by_self)[name] for name in self.judges}
         told = {accepted(name): [one.keep for one in verdicts] for name, verdicts in columns.items()}
         return pl.DataFrame({"variant": self.names, **told}, schema_overrides={"variant": pl.String})
 
-    def _verdicts(self, judge: str, model: Answerer, cache: Cache, batch_size: int) -> list[Verdict]:
-        if judge in self.others:
-            return self.others[judge]
-        rule = self.judges[judge].function.rule
-        return mutual(self.buckets, rule, model.task, lambda pairs: asking(model, cache, pairs, batch_size))
+    def _judged(self, rule: Rule, judge: Answerer, batch_size: int = 0) -> list[Verdict]:
+        found = mutual(self.buckets, rule, judge.task, lambda pairs: asking(judge, self.cache, pairs, batch_size))
+        current().advance(len(found))
+        return found
 
 
 def accepted(judge: str) -> str:

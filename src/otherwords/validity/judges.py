@@ -59,4 +59,5 @@ def _task(name: str, own: Sequence[str], meaning: Mapping[str, str]) -> Task:
         found = f"{name} answers {known}: which of them means entailment?"
         fix = f'say so, as in label_map="{own[0]}=entailment"' if own else "name a model of natural language inference"
         raise BadInput(found, where=where, field="judge", fix=fix)
-    return Task("judging", nli.fields, tuple(labels), nli.targets)
+    same = [task for task in (nli, TASKS["rte"]) if set(task.labels) == set(labels)]
+    return same[0] if same else Task("judging", nli.fields, tuple(labels), nli.targets)

@@ -17,6 +17,9 @@ from ..registry import checks
 from .entailing import Pair, Rule, entailment_of, mutual
 from .judges import asking, load_judge
 
+#: Pairs that are remembered between calls. Shards have few in common, and memory should stay flat.
+_MOST = 100_000
+
 
 # `judge` is not signed as it is given, since it may hold a path of this machine: the identity is the judge's signature.
 @checks("mutual-entailment.v1", unsigned=("judge", "label_map"))
@@ -29,14 +32,14 @@ def mutual_entailment(judge: str = "self", label_map: str = "", threshold: float
     """
     rule = Rule(threshold, field)
     if judge != "self":
-        return _Judge(load_judge(judge, label_map), rule)
+        return Judge(load_judge(judge, label_map), rule)
     if label_map:
         fix = "the model under test has its own: --label-map, or label_map in a study"
         raise BadInput("self needs none", where="mutual-entailment", field="label_map", fix=fix)
     return BySelf(rule)
 
 
-class _Judge:
+class Judge:
     """A judge of its own: asked of each pair once, however often it comes."""
 
     def __init__(self, model: Answerer, rule: Rule):
@@ -44,9 +47,12 @@ class _Judge:
         self.known: dict[Pair, Cached] = {}
 
     def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+        """Judge every variant, in order."""
         return iter(mutual(buckets, self.rule, self.model.task, self._answers))
 
     def _answers(self, pairs: Sequence[Pair]) -> Mapping[Pair, Cached]:
+        if len(self.known) > _MOST:
+            self.known.clear()
         todo = [pair for pair in pairs if pair not in self.known]
         if todo:
             with Cache(None) as store:
