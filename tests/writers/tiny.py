@@ -8,7 +8,7 @@ from typing import Any
 WORDS = "a dog runs in the park while it rains and no cat sleeps Rephrase : sentence this".split()  # noqa: SIM905
 NAMES = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>", "bos_token": "<s>"}
 VOCABULARY = [*NAMES.values(), *WORDS]
-CHAT = "{% for m in messages %}<s> {{ m['role'] }} : {{ m['content'] }} {% endfor %}{% if add_generation_prompt %}:{% endif %}"
+CHAT = "{% for m in messages %}<s> {{ m['role'] }} : {{ m['content'] }} {% endfor %}:"
 _SIZES = {"vocab_size": len(VOCABULARY), "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 3}
 _LAYERS = {"encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
 _FEED = {"encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "d_model": 16, "max_position_embeddings": 64}

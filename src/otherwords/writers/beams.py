@@ -23,8 +23,8 @@ def search(
     """`decoding.count` texts for every prompt, of up to `most` tokens: the best of one group, or the best of each.
 
     A text's score is the mean log-probability of its tokens. As in transformers, a group is done when it has as many
-    finished texts as beams, and its best beam, at its present length, is worse than all of them. Groups choose one after
-    the other; what earlier ones chose costs `decoding.diversity` each. Prompts that are done leave the batch.
+    finished texts as beams, and its best beam, at its present length, is worse than all of them. Groups choose one
+    after the other; what earlier ones chose costs `decoding.diversity` each. Prompts that are done leave the batch.
     """
     import torch
 
@@ -94,7 +94,7 @@ class _State:
 def _choose(
     state: _State, logits: torch.Tensor, decoding: Decoding, stops: torch.Tensor, step: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """One more token for every beam: tokens, and the rows of the prompt that they go on from [prompts, groups, beams]."""
+    """One more token for every beam, and the row of its prompt that it goes on from: [prompts, groups, beams] each."""
     import torch
 
     shape = state.scores.shape
@@ -115,7 +115,7 @@ def _choose_in_group(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     import torch
 
-    prompts, beams, size = logp.shape
+    beams, size = logp.shape[1:]
     scores = (logp + state.scores[:, group, :, None]).flatten(1)
     # However many of the best end here, enough are left to go on with.
     best, places = scores.topk(min((1 + len(stops)) * beams, scores.shape[1]), dim=-1)

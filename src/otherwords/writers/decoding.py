@@ -14,7 +14,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "greedy": (),
 }
 #: What it is where nothing is said. Arakelyan et al. (2024) give a temperature between 0.3 and 0.6 for diverse beams.
-_DEFAULTS = {
+_DEFAULTS: dict[str, dict[str, float]] = {
     "diverse": {"beams": 1, "diversity": 1.0, "temperature": 0.45},
     "beams": {"beams": 4},
     "sample": {"temperature": 1.0},
@@ -25,9 +25,9 @@ _DEFAULTS = {
 class Decoding:
     """One way of decoding with all its numbers: `count` candidates of every prompt.
 
-    `beams` are those of each group, and there are `groups` of them: as many as candidates where it is diverse, else one.
-    `diversity` is taken off a token's log-probability for each beam of an earlier group that has it at the same place
-    (Vijayakumar et al. 2016). `top_k` and `top_p` keep the likeliest tokens; 0 and 1.0 keep all.
+    `beams` are those of each group; there are as many groups as candidates where it is diverse, else one. `diversity`
+    is taken off a token's log-probability for each beam of an earlier group that has it at the same place (Vijayakumar
+    et al. 2016). `top_k` and `top_p` keep the likeliest tokens; 0 and 1.0 keep all.
     """
 
     way: str = "greedy"
@@ -78,7 +78,7 @@ def choose_decoding(
     told = {name: value for name, value in given.items() if value}
     numbers = {**_DEFAULTS.get(way, {}), **told}
     if way == "beams":
-        numbers["beams"] = max(int(numbers["beams"]), count) if not beams else beams
+        numbers["beams"] = beams or max(int(numbers["beams"]), count)
     _refuse_too_many(way, count, int(numbers.get("beams", 1)), where)
     return Decoding(way, count, **numbers)  # type: ignore[arg-type]
 

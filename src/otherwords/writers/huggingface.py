@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from .prompting import Prompter
 from .sampling import Line, draw
 from .stepping import Stepper
 from .writing import CUT_OFF, TOO_LONG, Draft, Writer
-
-if TYPE_CHECKING:
-    import torch
 
 #: How many times as many tokens as in a classifier's batch: one at a time of each row is computed, not all of them.
 _ROOM = 8
@@ -41,16 +38,16 @@ def hf(
     tokens: int = 0,
     revision: str = "",
 ) -> Writer:
-    """Write with a sequence-to-sequence or causal model of the Hugging Face hub, or of a local folder (safetensors only).
+    """Write with a sequence-to-sequence or causal model of the Hugging Face hub, or of a local folder.
 
-    A text has up to `max_new` tokens; of a prompt of more than `max_length` nothing is written. Where a causal model has a
-    template for chats, the prompt is the user's message, unless `chat` is false. `device` is auto (cuda where there is
-    one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch holds up to
-    `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the hub. Code that comes with a model
-    is never run.
+    A text has up to `max_new` tokens; for a prompt of more than `max_length` nothing is written. Where a causal model
+    has a template for chats, the prompt is the user's message, unless `chat` is false. `device` is auto (cuda where
+    there is one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A batch
+    holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the hub. Weights are
+    safetensors only, and code that comes with a model is never run.
 
-    Of the folder's generation_config.json, the first and last tokens and those that may not be used are followed; how to
-    decode is said by whoever asks.
+    Of the folder's generation_config.json, the first and last tokens and those that may not be used are followed; how
+    to decode is for whoever asks to say.
     """
     folder = find(name, revision)
     refuse_budget(folder.who, tokens)
@@ -92,8 +89,8 @@ class _Author:
         """Prompts of like length together, within the budget; those that are too long for the model have one fault."""
         rows = self.prompter.encode(prompts)
         found: list[list[Draft]] = [[Draft("", TOO_LONG)] for _ in rows]
-        fitting = np.array([number for number, row in enumerate(rows) if row is not None], dtype=np.int64)
-        lengths = np.array([(len(rows[number]) + self.max_new) * decoding.rows for number in fitting], dtype=np.int64)  # type: ignore[arg-type]
+        fitting = np.array([number for number, row in enumerate(rows) if row], dtype=np.int64)
+        lengths = np.array([len(row) + self.max_new for row in rows if row], dtype=np.int64) * decoding.rows
         for batch in last_batches(lengths, self.budget, exact=False):
             some = [(rows[number], seeds[number]) for number in fitting[batch]]
             for number, lines in zip(fitting[batch], self._lines(some, decoding), strict=True):
@@ -158,7 +155,7 @@ def _special(model: Any, tokenizer: Any, who: str) -> _Special:
 
 def _numbers(*found: Any) -> list[int]:
     """The first that is given, as a list."""
-    given = next((one for one in found if one is not None), [])
+    given: Any = next((one for one in found if one is not None), [])
     return [int(one) for one in given] if isinstance(given, (list, tuple)) else [int(given)]
 
 

@@ -24,14 +24,14 @@ class Prompter:
     length: int
     chat: bool = True
 
-    def encode(self, prompts: Sequence[str]) -> list[list[int] | None]:
-        """The tokens of each prompt; None for one that is too long, or of which there are none."""
+    def encode(self, prompts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each prompt; none for one that is too long."""
         chat = self.chat and not self.model.config.is_encoder_decoder and bool(self.tokenizer.chat_template)
         with quietly():  # transformers warns of texts longer than models usually read
             texts = [self._said(prompt) for prompt in prompts] if chat else list(prompts)
             rows = self.tokenizer(texts, add_special_tokens=not chat)["input_ids"] if texts else []
         self._refuse_unknown(rows)
-        return [list(row) if 0 < len(row) <= self.length else None for row in rows]
+        return [list(row) if len(row) <= self.length else [] for row in rows]
 
     def side_by_side(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Token numbers and the mask of what is no filling, on the model's device."""

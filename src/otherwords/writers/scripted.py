@@ -18,11 +18,11 @@ OTHERWISE = ("nothing", "echo", "shuffle", "fail")
 
 @writers("scripted.v1")
 def scripted(script: Path = Path(), otherwise: str = "nothing") -> Writer:
-    """Write scripted candidates: those of the prompt, or of the longest text in the script that the prompt ends with.
+    """Write scripted candidates for a prompt, or for the longest text in the script that it ends with.
 
-    `script` is a JSON file: an object from prompts, or texts, to lists of candidates; a candidate that ends in "…" was
-    cut off. What is drawn by chance begins at a place of the list that the seed decides. `otherwise` says what is written
-    for other prompts: nothing, echo (the prompt), shuffle (its words in another order, by the seed), or fail.
+    `script` is a JSON file: an object from prompts, or texts, to lists of candidates; one that ends in "…" was cut off.
+    What is drawn by chance begins at a place of the list that the seed decides. `otherwise` says what is written for
+    other prompts: nothing, echo (the prompt), shuffle (its words in another order, by the seed), or fail.
     """
     if otherwise not in OTHERWISE:
         fix = f"use one of {', '.join(OTHERWISE)}"
@@ -54,9 +54,11 @@ def _candidates(
 
 
 def _shuffled(prompt: str, seed: int) -> str:
-    words = prompt.split()
-    Random(seed).shuffle(words)
-    return " ".join(words)
+    words, chance = prompt.split(), Random(seed)
+    mixed = list(words)
+    while mixed == words and len(set(words)) > 1:
+        chance.shuffle(mixed)
+    return " ".join(mixed)
 
 
 def _draft(text: str) -> Draft:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Stepper:
-    """Rows of tokens being written: `first` reads the prompts, `next` adds a token to every row and tells what may follow.
+    """Rows of tokens being written: `first` reads the prompts, `next` adds a token to every row; both give logits.
 
     `ids` and `mask` are the prompts of one batch: filled up on the right for a model with an encoder, whose decoder
     begins with the tokens `start`, and on the left for a causal one, which has no `start`.

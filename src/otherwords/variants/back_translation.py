@@ -1,0 +1,97 @@
+"""Paraphrases by way of another language: translated there, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import BadInput
+from ..problem import Note, Problem, Variant
+from ..registry import generators
+from ..storage.files import seed_for
+from ..writers.decoding import Decoding, choose_decoding
+from ..writers.writing import Draft, Writer, load
+from .rewriting import Job, Sieve, choose_check, planned, rewritten
+
+_WHERE = "back-translation.v1"
+
+
+@generators("back-translation.v1", unsigned=("there", "back", "accept"))
+def back_translation(
+    there: str,
+    back: str,
+    field: str = "",
+    k: int = 1,
+    decoding: str = "beams",
+    beams: int = 0,
+    diversity: float = 0.0,
+    temperature: float = 0.0,
+    top_k: int = 0,
+    top_p: float = 0.0,
+    accept: str = "",
+    prefix: str = "",
+    prefix_back: str = "",
+    cut: bool = False,
+) -> Any:
+    """Translate sentences into another language and back: up to `k` distinct ones each.
+
+    `there` and `back` are writers (`hf:Helsinki-NLP/opus-mt-en-de` and `hf:Helsinki-NLP/opus-mt-de-en`). There are `k`
+    translations, by the `decoding` (beams, diverse, sample or greedy, with `beams`, `diversity`, `temperature`,
+    `top_k`, `top_p`); each is translated back in one way, by beams. The column `pivot` has the translation. `field`: one field,
+    `both` or `each`, as in `paraphrase`; the column `rewritten` says which. `accept` is a check's spec; what it
+    drops does not count. `prefix` and `prefix_back` come before the text, for models that want to be told the language.
+    Texts that were cut off count only where `cut` is true.
+    """
+    if k < 1:
+        raise BadInput(f"found {k}", where=_WHERE, field="k", fix="give 1 or more")
+    chosen = choose_decoding(decoding, k, _WHERE, beams, diversity, temperature, top_k, top_p)
+    returning = choose_decoding("beams", 1, _WHERE)
+    sieve, out, home = Sieve(k, choose_check(accept, _WHERE), cut), load(there), load(back)
+
+    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant | Note]:
+        plan = planned(problems, seeds, field, [""], _WHERE)
+        jobs = [job for _, _, mine in plan for job in mine.values()]
+        for job in jobs:
+            job.prompt = job.source
+        pivots = _pivots(out, jobs, prefix, chosen, cut)
+        sieve.take(jobs, _returned(home, jobs, pivots, prefix_back, returning))
+        for problem, together, mine in plan:
+            yield from rewritten(problem, together, mine, [""])
+
+    told = [out.signature, home.signature, *([sieve.accept.signature] if sieve.accept else [])]
+    vary.identity = "+".join(told)  # type: ignore[attr-defined]
+    return vary
+
+
+def _pivots(writer: Writer, jobs: list[Job], prefix: str, decoding: Decoding, cut: bool) -> list[list[str]]:
+    """Distinct translations of each sentence; those that are empty or cut off go no further."""
+    found = writer.write([prefix + job.source for job in jobs], [job.seed for job in jobs], decoding)
+    pivots = []
+    for job, drafts in zip(jobs, found, strict=True):
+        texts: dict[str, None] = {}
+        for draft in drafts:
+            if not draft.text.strip() or (draft.fault and not cut):
+                job.left_out[f"on the way there: {draft.fault or 'empty'}"] += 1
+            elif draft.text.strip() in texts:
+                job.left_out["on the way there: repeats another candidate"] += 1
+            else:
+                texts[draft.text.strip()] = None
+        if not drafts:
+            job.left_out["on the way there: nothing was written"] += 1
+        pivots.append(list(texts))
+    return pivots
+
+
+def _returned(
+    writer: Writer, jobs: list[Job], pivots: list[list[str]], prefix: str, decoding: Decoding
+) -> list[list[tuple[Draft, str]]]:
+    """What each translation says in the first language, with the translation; all jobs together."""
+    asked = [(n, pivot) for n, texts in enumerate(pivots) for pivot in texts]
+    seeds = [seed_for(jobs[n].seed, pivot) for n, pivot in asked]
+    found = writer.write([prefix + pivot for _, pivot in asked], seeds, decoding)
+    drafts: list[list[tuple[Draft, str]]] = [[] for _ in jobs]
+    for (n, pivot), written in zip(asked, found, strict=True):
+        if not written:
+            jobs[n].left_out["nothing was written"] += 1
+        drafts[n] += [(draft, pivot) for draft in written]
+    return drafts

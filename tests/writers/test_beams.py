@@ -1,0 +1,100 @@
+"""Beam search: token for token what transformers finds, and in groups what a search by hand finds."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from otherwords.writers.decoding import Decoding  # noqa: E402
+from otherwords.writers.writing import load  # noqa: E402
+
+KINDS = ("t5", "bart", "marian", "gpt2", "llama")
+MOST = 10
+
+
+def original(folder):
+    config = transformers.AutoConfig.from_pretrained(folder)
+    auto = transformers.AutoModelForSeq2SeqLM if config.is_encoder_decoder else transformers.AutoModelForCausalLM
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        return auto.from_pretrained(folder).eval(), transformers.AutoTokenizer.from_pretrained(folder)
+    finally:
+        transformers.utils.logging.enable_progress_bar()
+
+
+def generated(model, tokenizer, prompt: str, beams: int, count: int) -> list[list[str]]:
+    """What transformers generates for one prompt alone, as tokens."""
+    ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
+    given = {"attention_mask": torch.ones_like(ids), "do_sample": False, "max_new_tokens": MOST}
+    rows = model.generate(ids, num_beams=beams, num_return_sequences=count, **given)
+    begun = 1 if model.config.is_encoder_decoder else ids.shape[1]
+    return [tokenizer.decode(row[begun:], skip_special_tokens=True) for row in rows]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_greedy_and_beams_are_those_of_transformers(saved, prompts, kind):
+    writer = load(f"hf:{saved(kind)}(device=cpu, max_new={MOST}, tokens=150)")
+    model, tokenizer = original(saved(kind))
+    faults = set()
+    for decoding in (Decoding("greedy"), Decoding("beams", 3, beams=3), Decoding("beams", 2, beams=4)):
+        found = writer.write(prompts, [0] * len(prompts), decoding)
+        faults |= {draft.fault for drafts in found for draft in drafts}
+        for prompt, drafts in zip(prompts, found, strict=True):
+            expected = generated(model, tokenizer, prompt, decoding.beams, decoding.count)
+            assert [draft.text for draft in drafts] == expected
+    assert len(faults) == (1 if kind == "gpt2" else 2)  # some came to an end, and some, if it is no GPT-2, were cut off
+
+
+def by_hand(model, ids: list[int], groups: int, penalty: float, temperature: float) -> list[list[int]]:
+    """Diverse groups of one beam each, without a cache, a batch or tensors where lists will do.
+
+    A group holds the best finished text so far, and stops when going on cannot be better.
+    """
+    texts: list[list[int]] = [[] for _ in range(groups)]
+    sums, best, stopped = [0.0] * groups, [(-math.inf, [])] * groups, [False] * groups
+    for step in range(MOST):
+        taken: list[int] = []
+        for g in range(groups):
+            if stopped[g]:
+                continue
+            with torch.no_grad():
+                logits = model(torch.tensor([ids + texts[g]])).logits[0, -1]
+            logp = (logits / temperature).log_softmax(-1).tolist()
+            logp = [value - penalty * taken.count(token) for token, value in enumerate(logp)]
+            order = sorted(range(len(logp)), key=lambda token: -logp[token])
+            last = step + 1 == MOST
+            if order[0] == 1 or last:
+                score = (sums[g] + logp[order[0]]) / (step + 1)
+                best[g] = max(best[g], (score, [*texts[g], order[0]]), key=lambda one: one[0])
+            going = next(token for token in order if token != 1)
+            taken.append(going)
+            texts[g], sums[g] = [*texts[g], going], sums[g] + logp[going]
+            stopped[g] = last or sums[g] / (step + 1) <= best[g][0]
+    return [[token for token in text if token != 1] for _, text in best]
+
+
+@pytest.mark.parametrize(("penalty", "temperature"), [(1.0, 1.0), (0.4, 0.45), (5.0, 2.0)])
+def test_diverse_groups_are_those_of_a_search_by_hand(saved, prompts, tiny, penalty, temperature):
+    writer = load(f"hf:{saved('gpt2')}(device=cpu, max_new={MOST})")
+    model, tokenizer = original(saved("gpt2"))
+    decoding = Decoding("diverse", 4, diversity=penalty, temperature=temperature)
+    found = writer.write(prompts, [0] * len(prompts), decoding)
+    for prompt, drafts in zip(prompts, found, strict=True):
+        expected = by_hand(model, tokenizer(prompt)["input_ids"], 4, penalty, temperature)
+        assert [draft.text for draft in drafts] == [tokenizer.decode(row, skip_special_tokens=True) for row in expected]
+
+
+@pytest.mark.parametrize("kind", ["t5", "llama"])
+def test_the_first_group_is_plain_and_the_penalty_makes_the_others_differ(saved, prompts, kind):
+    writer, seeds = load(f"hf:{saved(kind)}(device=cpu, max_new={MOST})"), [0] * len(prompts)
+    plain = writer.write(prompts, seeds, Decoding("beams", 1, beams=2))
+    diverse = writer.write(prompts, seeds, Decoding("diverse", 5, beams=2, diversity=10.0))
+    same = writer.write(prompts, seeds, Decoding("diverse", 5, beams=2, diversity=0.0))
+    for one, many, none in zip(plain, diverse, same, strict=True):
+        assert many[0] == one[0]
+        assert len({draft.text for draft in many}) > 1
+        assert none == [one[0]] * 5

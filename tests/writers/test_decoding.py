@@ -1,0 +1,40 @@
+"""What a user may say of a decoding, and what is refused because it would be without effect."""
+
+from __future__ import annotations
+
+import pytest
+
+from otherwords.errors import BadInput
+from otherwords.writers.decoding import Decoding, choose_decoding
+
+
+def test_what_is_left_open_is_what_the_papers_do():
+    assert choose_decoding("diverse", 10, "x") == Decoding("diverse", 10, beams=1, diversity=1.0, temperature=0.45)
+    assert choose_decoding("beams", 6, "x").beams == 6
+    assert choose_decoding("beams", 1, "x").beams == 4
+    assert choose_decoding("sample", 2, "x", top_k=40) == Decoding("sample", 2, top_k=40)
+    assert [choose_decoding("diverse", 5, "x", beams=3).rows, choose_decoding("sample", 5, "x").rows] == [15, 5]
+
+
+@pytest.mark.parametrize(
+    ("way", "given", "message"),
+    [
+        ("beams", {"temperature": 0.5}, "x: temperature: has no effect with decoding=beams; leave it out; it is for"),
+        ("beams", {"diversity": 1.0}, "x: diversity: has no effect with decoding=beams.*decoding=diverse"),
+        ("diverse", {"top_k": 5}, "top_k: has no effect with decoding=diverse"),
+        ("sample", {"beams": 2}, "beams: has no effect with decoding=sample"),
+        ("greedy", {"top_p": 0.5}, "top_p: has no effect with decoding=greedy"),
+        ("sample", {"top_p": 1.5}, "top_p: found 1.5; give a share up to 1"),
+        ("sample", {"temperature": -1.0}, "temperature: found -1.0; give a number above 0"),
+        ("wishes", {}, "decoding: found 'wishes'; use one of diverse, beams, sample, greedy"),
+    ],
+)
+def test_what_has_no_effect_is_refused(way, given, message):
+    with pytest.raises(BadInput, match=message):
+        choose_decoding(way, 1, "x", **given)
+
+
+@pytest.mark.parametrize(("way", "count", "given"), [("greedy", 2, {}), ("beams", 5, {"beams": 3}), ("sample", 0, {})])
+def test_more_than_there_can_be_is_refused(way, count, given):
+    with pytest.raises(BadInput, match=rf"x: k: {count} candidates by {way}"):
+        choose_decoding(way, count, "x", **given)

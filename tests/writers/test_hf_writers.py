@@ -1,0 +1,166 @@
+"""Writers from folders: the same in any company, chats in their template, and what cannot write is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from otherwords.errors import BadInput, WrongAnswer  # noqa: E402
+from otherwords.registry import writers  # noqa: E402
+from otherwords.writers.decoding import Decoding  # noqa: E402
+from otherwords.writers.writing import CUT_OFF, TOO_LONG, load  # noqa: E402
+
+DECODINGS = [
+    Decoding("sample", 3, temperature=1.3, top_k=12, top_p=0.9),
+    Decoding("diverse", 3, beams=2, diversity=1.0),
+    Decoding("beams", 2, beams=3),
+]
+
+
+@pytest.mark.parametrize("decoding", DECODINGS, ids=lambda one: one.way)
+@pytest.mark.parametrize("kind", ["t5", "marian", "gpt2", "llama"])
+def test_neither_batch_nor_order_matters(saved, prompts, kind, decoding):
+    spec = f"hf:{saved(kind)}(device=cpu, max_new=9"
+    whole = load(f"{spec})").write(prompts, range(8), decoding)
+    order = random.Random(4).sample(range(8), 8)
+    for size, tokens in ((1, 0), (3, 0), (8, 40), (8, 300)):
+        writer, found = load(f"{spec}, tokens={tokens})"), {}
+        for start in range(0, 8, size):
+            rows = order[start : start + size]
+            found |= dict(zip(rows, writer.write([prompts[row] for row in rows], rows, decoding), strict=True))
+        assert [found[row] for row in range(8)] == whole
+    assert len({draft.text for drafts in whole for draft in drafts}) > 5
+
+
+def test_a_chat_model_hears_the_prompt_as_a_message(saved):
+    chat, plain = (load(f"hf:{saved('llama', chat=True)}(device=cpu, chat={said})") for said in ("true", "false"))
+    one = Decoding("beams", 3, beams=3)
+    assert chat.write(["a dog runs"], [0], one) == plain.write(["<s> user : a dog runs :"], [0], one)
+    assert chat.write(["a dog runs"], [0], one) != plain.write(["a dog runs"], [0], one)
+
+
+def test_the_template_is_part_of_the_signature(saved, tmp_path):
+    folder = Path(shutil.copytree(saved("llama", chat=True), tmp_path / "tiny"))
+    before = writers.make(f"hf:{folder}(device=cpu)").signature
+    (folder / "chat_template.jinja").write_text("{{ messages[0]['content'] }}")
+    assert writers.make(f"hf:{folder}(device=cpu)").signature != before
+    (folder / "chat_template.jinja").write_text("{{ raise_exception('no users here') }}")
+    with pytest.raises(BadInput, match=r"its template for chats fails: no users here; write with chat=false"):
+        load(f"hf:{folder}(device=cpu)").write(["a dog"], [0], Decoding())
+
+
+def test_of_a_prompt_that_is_too_long_nothing_is_written(saved):
+    long = "a dog runs " * 30
+    for kind in ("t5", "gpt2"):
+        writer = load(f"hf:{saved(kind)}(device=cpu, max_length=20, max_new=8)")
+        first, second = writer.write([long, "a dog runs"], [0, 0], Decoding())
+        assert [draft.fault for draft in first] == [TOO_LONG]
+        assert second[0].fault in ("", CUT_OFF)
+        assert second == writer.write(["a dog runs"], [0], Decoding())[0]
+
+
+def test_positions_are_not_overrun(saved):
+    writer = load(f"hf:{saved('gpt2')}(device=cpu, max_new=40)")  # of 64 positions, 24 are left for the prompt
+    found = writer.write(["a dog runs " * 8, "a dog runs " * 9], [0, 0], Decoding())
+    assert [drafts[0].fault == TOO_LONG for drafts in found] == [False, True]
+    with pytest.raises(BadInput, match=r"max_new: has 64 positions; give fewer than 64"):
+        load(f"hf:{saved('gpt2')}(device=cpu, max_new=64)")
+
+
+def test_a_text_without_an_end_is_marked(saved, prompts):
+    found = load(f"hf:{saved('t5')}(device=cpu, max_new=2)").write(prompts, [0] * 8, Decoding("beams", 3, beams=3))
+    assert {draft.fault for drafts in found for draft in drafts} == {"", CUT_OFF}
+
+
+def test_memory_that_ends_halves_the_batch(saved, prompts, monkeypatch):
+    whole = load(f"hf:{saved('t5')}(device=cpu, max_new=5)").write(prompts, [0] * 8, DECODINGS[1])
+    from otherwords.writers import huggingface
+
+    sizes, search = [], huggingface.search
+
+    def full(stepper, *given):
+        sizes.append(len(stepper.ids))
+        if len(stepper.ids) > 4:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return search(stepper, *given)
+
+    monkeypatch.setattr(huggingface, "search", full)
+    assert load(f"hf:{saved('t5')}(device=cpu, max_new=5)").write(prompts, [0] * 8, DECODINGS[1]) == whole
+    assert sizes[0] > 4
+
+
+def test_a_tokenizer_of_another_model_is_refused(saved, tmp_path):
+    folder = Path(shutil.copytree(saved("gpt2"), tmp_path / "tiny"))
+    told = json.loads((folder / "tokenizer.json").read_text())
+    told["model"]["vocab"]["elephant"] = 500
+    (folder / "tokenizer.json").write_text(json.dumps(told))
+    with pytest.raises(WrongAnswer, match=r"gave the number 500, but it knows \d+ tokens"):
+        load(f"hf:{folder}(device=cpu)").write(["a elephant"], [0], Decoding())
+
+
+def test_what_does_not_write_is_refused(saved, tmp_path):
+    bert = transformers.BertConfig(vocab_size=20, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    folder = Path(shutil.copytree(saved("t5"), tmp_path / "tiny"))
+    transformers.BertForMaskedLM(bert).save_pretrained(folder)
+    with pytest.raises(BadInput, match=r"BertForMaskedLM does not write; name a sequence-to-sequence or causal"):
+        load(f"hf:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("max_new=0", r"max_new: found 0; give 1 or more"),
+        ("max_length=2", r"max_length: found 2; give 8 or more"),
+        ("tokens=-1", r"tokens: found -1"),
+        ("dtype=int8", r"dtype: found 'int8'"),
+        ("revision=main", r"a local folder has no revisions"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(saved, options, message):
+    with pytest.raises(BadInput, match=message):
+        load(f"hf:{saved('t5')}({options})")
+
+
+def test_folders_that_are_not_there_or_not_whole_are_refused(saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(BadInput, match=r"no folder .*nowhere"):
+        load(f"hf:{tmp_path / 'nowhere'}")
+    folder = Path(shutil.copytree(saved("t5"), tmp_path / "tiny"))
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(BadInput, match=r"pickled ones \(.bin\) are refused"):
+        load(f"hf:{folder}")
+
+
+def test_a_model_without_an_end_is_refused(saved, tmp_path):
+    folder = Path(shutil.copytree(saved("gpt2"), tmp_path / "tiny"))
+    for name in ("config.json", "generation_config.json", "tokenizer_config.json"):
+        told = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps({key: value for key, value in told.items() if not key.startswith("eos")}))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "eos_token_id": None}))
+    with pytest.raises(BadInput, match=r"has no token that ends a text"):
+        load(f"hf:{folder}(device=cpu)")
+
+
+def test_tokens_that_may_not_be_used_are_not(saved, tiny, tmp_path, prompts):
+    folder = Path(shutil.copytree(saved("t5"), tmp_path / "tiny"))
+    words = ["Rephrase", "runs", "park", "dog"]
+    told = json.loads((folder / "generation_config.json").read_text())
+    banned = [[tiny.VOCABULARY.index(word)] for word in words]
+    (folder / "generation_config.json").write_text(json.dumps({**told, "bad_words_ids": banned}))
+    for decoding in DECODINGS:
+        free, bound = (
+            load(f"hf:{one}(device=cpu)").write(prompts, range(8), decoding) for one in (saved("t5"), folder)
+        )
+        used = [
+            {word for drafts in found for draft in drafts for word in draft.text.split()} for found in (free, bound)
+        ]
+        assert used[0] & set(words)
+        assert not used[1] & set(words)
