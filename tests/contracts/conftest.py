@@ -29,6 +29,8 @@ WAYS = [
     {"sentence1": "A man runs.", "sentence2": "A man moves.", "gold_label": "entailment"},
     {"sentence1": "A man moves.", "sentence2": "A man runs.", "gold_label": "neutral"},
 ]
+#: A writer that puts words in another order, and never in the same.
+SHUFFLED = "scripted(otherwise=shuffle)"
 STORY = {"obs1": "It rained.", "obs2": "She was dry.", "hyp1": "She had an umbrella.", "hyp2": "She had none."}
 UPDATE = {"Premise": "A man runs.", "Hypothesis": "He plays.", "Update": "It is a race.", "UpdateType": "weakener"}
 PARTE = {"dataset": "RTE2_test", "corpus_sent_id": 4, "task": "IR", "sentence1": "P.", "sentence2": "H."}
@@ -162,6 +164,16 @@ def scripted_merge(folder: Path) -> str:
     return f'masked-lm(models="any=scripted:{folder / "script.json"}(otherwise=any)", least=1, n=3, subsamples=2)'
 
 
+def with_model(spec: str, tiny: Recipe) -> Recipe:
+    """What reads texts with a model, here a tiny one; the spec has its place: similarity(encoder={})."""
+    return lambda folder: spec.format(json.dumps(tiny(folder)))
+
+
+def spacy_parsed(folder: Path) -> str:
+    pytest.importorskip("spacy")
+    return 'syntactic_distance(pipeline="")'
+
+
 def embedded(name: str) -> Recipe:
     """A model that comes with the package."""
 
@@ -251,12 +263,16 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         ),
         "masked-lm.v1": scripted_merge,
         "tautology.v1": plain("tautology"),
+        "paraphrase.v1": plain(f'paraphrase(model="{SHUFFLED}", prompt="{{text}}", decoding=sample, k=1)'),
+        "back-translation.v1": plain(f'back-translation(there="{SHUFFLED}", back="scripted(otherwise=echo)")'),
     },
     "checks": {
         "surface.v1": plain("surface"),
         "overlap.v1": plain("overlap"),
         "label-safety.v1": plain("label-safety"),
         "human.v1": file("human verdicts.csv", VERDICTS),
+        "similarity.v1": with_model("similarity(encoder={}, least=0.507)", tiny_bert),
+        "fluency.v1": with_model("fluency(masked_lm={}, most=2)", lambda f: f"{tiny_masked_lm(f)}(max_length=8)"),
         "mutual-entailment.v1": file("mutual-entailment mine.py", JUDGE, '{}(judge="python:{}:judge")'),
     },
     "models": {
@@ -273,11 +289,17 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "hf.v1": lambda folder: tiny_bert(folder, "MaskedLM"),
         "mlm-small.v1": embedded("mlm-small"),
     },
-    "writers": {},
+    "writers": {
+        "scripted.v1": plain(SHUFFLED),
+        "hf.v1": lambda folder: f"hf:{_module('tiny', 'writers').save(folder / 'tiny', 't5')}(device=cpu)",
+    },
     "encoders": {"hf.v1": tiny_bert},
     "metrics": {
         **{f"{name}.v1": plain(name) for name in METRICS},
         **{f"{name}.v1": testset(name) for name in TESTSET},
+        "embedding_distance.v1": with_model("embedding_distance(encoder={})", tiny_bert),
+        "embedding_jsd.v1": with_model("embedding_jsd(encoder={})", tiny_bert),
+        "syntactic_distance.v1": spacy_parsed,
     },
 }
 

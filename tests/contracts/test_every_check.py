@@ -15,7 +15,7 @@ from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 
 KIND = "checks"
 #: Checks of what a rewording says, to which one that says the same in the same words is as good as any.
-OF_MEANING = ("label-safety.v1", "human.v1", "mutual-entailment.v1")
+OF_MEANING = ("label-safety.v1", "human.v1", "mutual-entailment.v1", "similarity.v1", "fluency.v1")
 
 
 def bucket(name: str, task: str, *texts: dict[str, str]) -> Bucket:

@@ -33,13 +33,14 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "jsd_pairs": (-1, 1),
     "sigma": (0, 0.4715),
     "snr": (0, math.inf),
+    "embedding_distance": (0, 2),
 }
 #: What says the same of a perfect model and of one that is right on originals only: blind to it by definition.
 BLIND = {
     "accuracy_original", "accuracy_original_weighted", "accuracy_testset", "coverage", "p_c", "p_c_distinct",
     "p_c_bound", "p_c_corrected", "label_agreement", "vap", "pvap", "pvap_distinct", "majority_class", "snr",
     "jaccard", "lexical_distance", "token_overlap", "too_few_variants", "flip_to_right", "flip_wrong_to_wrong",
-    "flip_when_wrong", "matching_threshold", "sensitivity",
+    "flip_when_wrong", "matching_threshold", "sensitivity", "embedding_distance", "embedding_jsd", "syntactic_distance",
 }  # fmt: skip
 
 

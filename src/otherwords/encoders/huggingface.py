@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
@@ -46,13 +47,19 @@ def hf(
     refuse_budget(folder.who, tokens)
     refuse_sizes(folder.who, max_length)
     _fetch_pooling(folder, name)
-    chosen, tokenizer, model = choose_pooling(pooling, folder.path, folder.who), _tokenizer(folder), _model(folder)
-    place = choose_device(device, folder.who)
+    chosen = choose_pooling(pooling, folder.path, folder.who)
+    return _encoder(folder, chosen, max_length, device, dtype, tokens)
+
+
+@lru_cache(maxsize=2)
+def _encoder(folder: Folder, pooling: str, max_length: int, device: str, dtype: str, tokens: int) -> Encoder:
+    """Load once what a check and several metrics may share; a folder is known by its content."""
+    tokenizer, model, place = _tokenizer(folder), _model(folder), choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     model = model.to(device=place, dtype=arithmetic).eval()
     return Encoder(
-        _scheduler(model, tokenizer, place, folder.who, max_length, tokens, chosen),
-        identity=f"{folder.identity}:{chosen}:{str(arithmetic).removeprefix('torch.')}",
+        _scheduler(model, tokenizer, place, folder.who, max_length, tokens, pooling),
+        identity=f"{folder.identity}:{pooling}:{str(arithmetic).removeprefix('torch.')}",
         batch_invariant=place.type == "cpu",
     )
 

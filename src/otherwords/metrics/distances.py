@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from .words import jaccard, lexical_distance, refuse_fuzzy, token_overlap
 #: The fields of the four tasks.
 FIELDS = ("premise", "hypothesis", "update", "obs1", "obs2", "hyp1", "hyp2")
 Compare = Callable[[str, str], float]
+#: The text of the original, and that of the variant.
+Pair = tuple[str, str]
+CompareAll = Callable[[Sequence[Pair]], Sequence[float]]
 
 
 @metrics("jaccard.v1")
@@ -28,7 +31,7 @@ def jaccard_metric(fields: str = "", suite: Path = Path()) -> Any:
 
     `fields` names the text columns, with commas between; `suite` a table of id and texts, for answers without them.
     """
-    return _averaged(jaccard, fields, suite)
+    return averaged(each(jaccard), fields, suite)
 
 
 @metrics("lexical_distance.v1")
@@ -37,7 +40,7 @@ def lexical_distance_metric(fields: str = "", suite: Path = Path()) -> Any:
 
     `fields` names the text columns, with commas between; `suite` a table of id and texts, for answers without them.
     """
-    return _averaged(lexical_distance, fields, suite)
+    return averaged(each(lexical_distance), fields, suite)
 
 
 @metrics("token_overlap.v1")
@@ -47,11 +50,21 @@ def token_overlap_metric(fuzzy: float = 1.0, fields: str = "", suite: Path = Pat
     `fields` names the text columns, with commas between; `suite` a table of id and texts, for answers without them.
     """
     refuse_fuzzy(fuzzy)
-    return _averaged(partial(token_overlap, fuzzy=fuzzy), fields, suite)
+    return averaged(each(partial(token_overlap, fuzzy=fuzzy)), fields, suite)
 
 
-def _averaged(compare: Compare, fields: str, suite: Path) -> Metric:
-    """The mean over all variants of the mean over their fields.
+def averaged(compare: CompareAll, fields: str, suite: Path, **more: Any) -> Metric:
+    """The mean over all variants of what `compare` finds between their texts and the original's; see `by_variant`."""
+    values_of = by_variant(compare, fields, suite)
+
+    def statistics(answers: Answers) -> Array:
+        return np.column_stack([answers.add_by_bucket(values_of(answers), answers.is_variant), answers.variants[1]])
+
+    return Metric(statistics, compared=False, **more)
+
+
+def by_variant(compare: CompareAll, fields: str, suite: Path) -> Callable[[Answers], Array]:
+    """For every answer, the mean of a comparison with its original over their fields.
 
     `fields` names the text columns, with commas between, and all of them count; without it, those of the tasks' fields
     count that a variant changed, which in ParaNLU are both hypotheses of an a-NLI problem. The texts are columns of
@@ -59,18 +72,23 @@ def _averaged(compare: Compare, fields: str, suite: Path) -> Metric:
     """
     named = tuple(name.strip() for name in fields.split(",") if name.strip())
     texts = cache(partial(tables.read, suite)) if suite != Path() else None  # once, not for every model and group
+    known: dict[Pair, float] = {}
 
-    def statistics(answers: Answers) -> Array:
+    def values_of(answers: Answers) -> Array:
         found = _texts(answers, named, texts() if texts else None)
         pairs = [_pairs(answers, found[name]) for name in found.columns]
-        values = np.stack([_compared(pair, compare) for pair in pairs], axis=1)
+        values = np.stack([_compared(pair, compare, known) for pair in pairs], axis=1)
         counts = np.stack([(pair["one"] != pair["other"]).to_numpy() for pair in pairs], axis=1)
         # All that is named counts, and a variant that changed nothing is as near as can be, not nowhere.
         counts |= bool(named) | ~counts.any(axis=1, keepdims=True)
-        means = (values * counts).sum(axis=1) / counts.sum(axis=1)
-        return np.column_stack([answers.add_by_bucket(means, answers.is_variant), answers.variants[1]])
+        return np.asarray((values * counts).sum(axis=1) / counts.sum(axis=1))
 
-    return Metric(statistics, compared=False)
+    return values_of
+
+
+def each(compare: Compare) -> CompareAll:
+    """Compare the texts of one pair after the other."""
+    return lambda pairs: [compare(*pair) for pair in pairs]
 
 
 def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None) -> pl.DataFrame:
@@ -113,9 +131,12 @@ def _pairs(answers: Answers, text: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"one": text.gather(answers.originals).gather(answers.bucket), "other": text})
 
 
-def _compared(pairs: pl.DataFrame, compare: Compare) -> Array:
-    """Compare texts; the same two are compared once."""
+def _compared(pairs: pl.DataFrame, compare: CompareAll, known: dict[Pair, float]) -> Array:
+    """Compare texts; the same two are compared once, for all models and groups."""
     distinct = pairs.unique()
-    values = pl.Series("value", [compare(*pair) for pair in distinct.iter_rows()], dtype=pl.Float64)
+    rows = [(str(one), str(other)) for one, other in distinct.iter_rows()]
+    new = [row for row in rows if row not in known]
+    known.update(zip(new, compare(new) if new else (), strict=True))
+    values = pl.Series("value", [known[row] for row in rows], dtype=pl.Float64)
     found = pairs.join(distinct.with_columns(values), on=["one", "other"], how="left", maintain_order="left")
     return found["value"].to_numpy()

@@ -63,7 +63,8 @@ class Metric:
     named: the points of a curve, and what is said of the suite and not of the model. `rate` is true for a share of
     units whose `combine` is not plain division: where all units agree, it gets Wilson's interval, as plain ones do.
     `counted` tells from rows how many answers each part is about, where the parts differ in that. `interval` is false
-    where resampling would mislead, as for the largest of several shares.
+    where resampling would mislead, as for the largest of several shares. `identity` joins the signature: what decides
+    the number besides the options, such as the model that it compares texts with.
     """
 
     statistics: Callable[[Any], Array]
@@ -78,6 +79,7 @@ class Metric:
     rate: bool = False
     counted: Callable[[Array], Array] | None = None
     interval: bool = True
+    identity: str = ""
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""

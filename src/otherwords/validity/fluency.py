@@ -1,0 +1,53 @@
+"""Fluency, as a masked-LM sees it: a rewording should not be much less likely, word for word, than what it rewords."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BadInput
+from ..masked_lms.filling import MaskedLM, load
+from ..problem import Bucket, Verdict
+from ..registry import checks
+from .changed import Pair, compared
+
+
+# As of `similarity`: the masked-LM is signed by its own signature.
+@checks("fluency.v1", unsigned=("masked_lm",))
+def fluency(masked_lm: str = "mlm-small", most: float = 1.5) -> Any:
+    """Drop variants of which a changed field is less fluent than the original's, by more than `most` nats per token.
+
+    `masked_lm` says how likely each token is where it alone is masked; a text's fluency is the mean of the logarithms,
+    so that long texts are not less fluent than short ones. The score is the variant's less the original's, the smallest
+    over changed fields. Both are read by one tokenizer. A word in pieces gets more than its due, since each piece is
+    guessed from the others: this finds words out of place and order rather than words that do not exist.
+    """
+    if not (math.isfinite(most) and most >= 0):
+        raise BadInput(f"found {most!r}", where="fluency", field="most", fix="give 0 nats or more")
+    model = load(masked_lm)
+
+    def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+        for gain in compared(buckets, partial(gains, model), same=0.0):
+            if gain is None:
+                yield Verdict(False, "empty text")
+            else:
+                reason = "" if gain >= -most else f"less fluent by {-gain:.2f} nats per token, more than {most:g}"
+                yield Verdict(not reason, reason, gain)
+
+    check.identity = model.signature  # type: ignore[attr-defined]
+    return check
+
+
+def gains(model: MaskedLM, pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:
+    """How much more fluent the second text of each pair is than the first, in nats per token; less is below 0."""
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    # Summed exactly: a mean must not depend on how many stand beside it.
+    found = {
+        text: math.fsum(logp.tolist()) / len(logp) for text, logp in zip(texts, model.pseudo_logp(texts), strict=True)
+    }
+    return np.array([found[after] - found[before] for before, after in pairs])
