@@ -213,10 +213,32 @@ def test_a_run_folder_is_a_suite(model, other, tmp_path, jsonl):
     assert [row.score("r_r").value for row in here[0]] == [4 / 5, 2 / 5, 3 / 5]
 
 
+def test_a_judge_who_accepts_all_changes_nothing(model):
+    nobody, all_of_them = measured(model, ["yes=scripted(otherwise=entailment)"]).judged
+    assert nobody.scores == all_of_them.scores
+    assert all_of_them.accepted == all_of_them.variants == 8
+
+
 def test_other_metrics(model, other):
     found = measured(model, ["self"], using=["flip_rate"])
     # Flips of all eight: p1a, p2a, p3a, p3b, p4a and p6a; of the five it accepts: p2a, p3b, p6a.
     assert [values(row) for row in found.judged] == [{"flip_rate": 6 / 8}, {"flip_rate": 3 / 5}]
+
+
+def test_other_tasks():
+    rows = suite().with_columns(pl.lit("entailed").alias("label"))
+    (nobody, own) = measured("scripted(otherwise=entailed)", ["self"], rows, task="rte").judged
+    assert (own.accepted, values(own)["r_r"], values(own)["r_s"]) == (8, 0.0, 0.0)
+    rows = suite().rename({"premise": "obs1", "hypothesis": "hyp2"}).with_columns(
+        pl.lit("hyp1").alias("label"), obs2=pl.lit("o"), hyp1=pl.lit("h")
+    )  # fmt: skip
+    judges = ["yes=scripted(otherwise=entailment)"]
+    (nobody, other) = measured("scripted(otherwise=hyp1)", judges, rows, task="a-nli").judged
+    assert (nobody.right, other.accepted, values(other)["r_r"]) == (
+        6,
+        8,
+        0.0,
+    )  # it is self alone that cannot judge here
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def _rates(found: Circularity, confidence: float) -> Table:
     table = _table(title, [*lead, "judge"], ["accepted", *metrics, "without"], caption)
     last: tuple[str, ...] = ()
     for row in rows:
-        here = tuple({"model": row.model, "group": row.group or "all"}[name] for name in lead)
+        here = tuple({"model": row.model, "group": _short(row.group, rows)}[name] for name in lead)
         if here != last:
             table.add_section()
         heads = here if here != last else ("",) * len(here)
@@ -62,6 +62,14 @@ def _together(found: Circularity) -> list[Judged]:
 def _leading(rows: list[Judged]) -> list[str]:
     several = len({row.model for row in rows}) > 1
     return [*(["model"] if several else []), *(["group"] if any(row.group for row in rows) else [])]
+
+
+def _short(group: str | None, rows: list[Judged]) -> str:
+    """A group without a generator's options, unless another one differs in these alone."""
+    heads = {one.group: one.group.partition("(")[0] for one in rows if one.group}
+    if group is None:
+        return "all"
+    return heads[group] if list(heads.values()).count(heads[group]) == 1 else group
 
 
 def _acceptance(found: Circularity, confidence: float) -> Table:

@@ -25,8 +25,8 @@ from ..models.cache import Cache, default_path
 from ..models.model import Answerer
 from ..problem import Task, get_task
 from ..progress import current
+from ..registry import Bound, split_name
 from ..registry import models as registered
-from ..registry import split_name
 from ..storage import tables
 from ..storage.run import RunFolder
 from ..validity.mutual_entailment import BySelf
@@ -64,6 +64,12 @@ def circularity(
     contrasts and controls. A judge is "self", for the model under test, or a model (`mutual-entailment(judge=MODEL,
     label_map=..., threshold=...)` where there is more to say). Under all judges the same problems are counted: all
     that are answered correctly. `out` names a file for the answers, with a column `accepted:<judge>` for each.
+
+    >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "premise": ["It rains."] * 2, "label": ["entailment"] * 2}
+    >>> suite = pl.DataFrame({**rows, "hypothesis": ["It is wet.", "It is moist."]})
+    >>> found = circularity(suite, "scripted(otherwise=entailment)", ["self"], canary=False, cache=None).under("self")
+    >>> found.accepted, found.without, found.score("r_r").value
+    (1, 0, 0.0)
     """
     tables.refuse_unwritable(out)
     models = _named_apart([model] if isinstance(model, str) else list(model))
@@ -77,18 +83,25 @@ def circularity(
         answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
     if out:
         tables.write(answers, out)
-    names = list(bound)
-    mine = [name for name, one in bound.items() if isinstance(one.function, BySelf)]
+    return _found(answers, bound, measuring, by)
+
+
+def _found(
+    answers: Sequence[pl.DataFrame], judges: Mapping[str, Bound], measuring: Measuring, by: Sequence[str]
+) -> Circularity:
+    """The report on the answers of some models, beside which every judge's verdicts stand."""
+    mine = [name for name, one in judges.items() if isinstance(one.function, BySelf)]
+    asked = [(name, one, one["model"][0] if name in mine else "") for name in judges for one in answers]
+    once = {(name, model): (name, one, model) for name, one, model in reversed(asked)}  # others: on the first table
     return Circularity(
-        {name: one.signature for name, one in bound.items()},
-        tuple(row for one in answers for row in measuring.judged(one, [NOBODY, *names], by)),
+        {name: one.signature for name, one in judges.items()},
+        tuple(row for one in answers for row in measuring.judged(one, [NOBODY, *judges], by)),
         tuple(
             row
-            for name in names
-            for one in (answers if name in mine else answers[:1])
-            for row in measuring.acceptance(one, name, bound[name], one["model"][0] if name in mine else "")
+            for name, one, model in reversed(once.values())
+            for row in measuring.acceptance(one, name, judges[name], model)
         ),
-        tuple(measuring.disagreement(one, *pair) for one in answers for pair in combinations(names, 2)),
+        tuple(measuring.disagreement(one, *pair) for one in answers for pair in combinations(judges, 2)),
         tuple(row for one in _shared(answers, mine) for row in measuring.judged(one, [EVERY_SELF], by)),
     )
 

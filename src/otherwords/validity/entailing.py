@@ -102,12 +102,22 @@ def _verdict(changes: list[tuple[str, str, str]], told: Mapping[Pair, Cached], t
     for name, old, new in changes:
         where = f"{name}: " if len(changes) > 1 else ""
         asked = [told[pair] for pair in _both_ways(old, new)]
-        failed = [_failure(one, task, threshold) for one in asked]
-        found += [f"{where}{said}: {why}" for said, why in zip(_DIRECTIONS, failed, strict=False) if why]
-        found += [] if asked else [f"{where}empty text"]
+        failed = _reason([_failure(one, task, threshold) for one in asked]) if asked else "empty text"
+        found += [f"{where}{failed}"] if failed else []
         least += [None if one.p is None else one.p[entailment_of(task)] for one in asked]
     known = [p for p in least if p is not None]
     return Verdict(not found, "; ".join(found), min(known) if known and len(known) == len(least) else None)
+
+
+def _reason(failed: list[str]) -> str:
+    """Which direction failed, and why; empty where none did.
+
+    >>> _reason(["", "neutral"]), _reason(["neutral", "contradiction"])
+    ('variant does not entail original: neutral', 'neither entails the other: neutral, contradiction')
+    """
+    if all(failed):
+        return f"neither entails the other: {', '.join(dict.fromkeys(failed))}"
+    return next((f"{said}: {why}" for said, why in zip(_DIRECTIONS, failed, strict=True) if why), "")
 
 
 def _failure(answer: Cached, task: Task, threshold: float) -> str:
