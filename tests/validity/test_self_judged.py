@@ -143,6 +143,13 @@ def test_a_two_label_model_can_be_its_own_judge():
     assert variants(answers) == ["a1", "a2", "b1", "c1"]
 
 
+def test_odd_labels_are_those_of_the_model_under_test(tmp_path):
+    (tmp_path / "odd.py").write_text("def odd(batch):\n    return ['yes'] * len(batch)\n")
+    labels = {"yes": "entailment"}
+    answers = answered(ow.check(frame(), ["mutual-entailment"]), f"python:{tmp_path}/odd.py:odd", label_map=labels)
+    assert variants(answers) == ["a1", "a2", "b1", "c1"]
+
+
 @pytest.mark.parametrize("task", ["a-nli", "d-nli"])
 def test_a_task_without_entailment_is_refused_before_any_work(task, tmp_path, jsonl):
     fields = ow.TASKS[task].fields

@@ -38,7 +38,7 @@ class Rule:
             raise BadInput(found, where="mutual-entailment", field="threshold", fix=fix)
 
     def __str__(self) -> str:
-        told = [f"threshold={self.threshold:g}"] if self.threshold else []
+        told = [f"threshold={self.threshold!r}"] if self.threshold else []
         told += [f"field={self.field}"] if self.field else []
         return f"self({', '.join(told)})" if told else "self"
 
