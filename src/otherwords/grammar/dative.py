@@ -10,7 +10,8 @@ from .tree import Tree
 
 _TO = "give hand pass show teach offer send throw toss lend sell feed serve read write bring mail"
 _FOR = "buy make cook bake draw build pour knit"
-_PREPOSITIONS = {**dict.fromkeys(_TO.split(), "to"), **dict.fromkeys(_FOR.split(), "for")}
+#: Verbs that have both constructions, with the preposition of the one.
+TWO_OBJECTS = {**dict.fromkeys(_TO.split(), "to"), **dict.fromkeys(_FOR.split(), "for")}
 _NO_GIFT = """
     look try break headache hand chance kick push ride idea time way shot thumb thumbs lift five bath hug kiss massage
     haircut piggyback shove boost finger eye lesson shave pat birth
@@ -30,8 +31,8 @@ def to_prepositional(tree: Tree) -> Iterator[Rewriting]:
     """
     for verb, preposition in _verbs(tree):
         match [one for one in tree.constituents(verb) if one > verb]:
-            case [receiver, thing, *_] if (tree[receiver].dep, tree[thing].dep) == ("dative", "dobj"):
-                if _can_alternate(tree, receiver, thing):
+            case [receiver, thing, *rest] if (tree[receiver].dep, tree[thing].dep) == ("dative", "dobj"):
+                if _can_alternate(tree, receiver, thing) and _plain(tree, rest):
                     first, last = tree.subtree(receiver)[0], tree.subtree(thing)[-1]
                     after = f"{tree.phrase(thing)} {preposition} {tree.phrase(receiver)}"
                     yield replaced(tree, "prepositional object", first, last, after)
@@ -48,9 +49,13 @@ def to_double_object(tree: Tree) -> Iterator[Rewriting]:
     """
     for verb, preposition in _verbs(tree):
         match [one for one in tree.constituents(verb) if one > verb]:
-            case [thing, link, *_] if tree[thing].dep == "dobj" and tree[link].text.lower() == preposition:
-                below = tree.children(link)
-                if len(below) == 1 and tree[below[0]].dep == "pobj" and _can_alternate(tree, below[0], thing):
+            case [thing, link, *rest] if tree[thing].dep == "dobj" and tree[link].text.lower() == preposition:
+                below = tree.children(link, "pobj")
+                if (
+                    len(below) == 1 == len(tree.children(link))
+                    and _plain(tree, rest)
+                    and _can_alternate(tree, below[0], thing)
+                ):
                     first, last = tree.subtree(thing)[0], tree.subtree(link)[-1]
                     after = f"{tree.phrase(below[0])} {tree.phrase(thing)}"
                     yield replaced(tree, "double object", first, last, after)
@@ -60,8 +65,8 @@ def _verbs(tree: Tree) -> Iterator[tuple[int, str]]:
     """Verbs that have both constructions, with their preposition."""
     for at, node in enumerate(tree.nodes):
         plain = node.pos == "VERB" and node.tag != "VBN" and not tree.children(at, "prt", "neg", "auxpass")
-        if plain and node.lemma.lower() in _PREPOSITIONS:
-            yield at, _PREPOSITIONS[node.lemma.lower()]
+        if plain and node.lemma.lower() in TWO_OBJECTS:
+            yield at, TWO_OBJECTS[node.lemma.lower()]
 
 
 def _can_alternate(tree: Tree, receiver: int, thing: int) -> bool:
@@ -77,3 +82,8 @@ def _can_alternate(tree: Tree, receiver: int, thing: int) -> bool:
 
 def _behind(tree: Tree, noun: int) -> list[int]:
     return [one for one in tree.children(noun) if one > noun and tree[one].text.lower() not in {"of", "'s"}]
+
+
+def _plain(tree: Tree, rest: list[int]) -> bool:
+    """Whether what comes behind the objects is neither a particle nor a third one."""
+    return all(tree[one].dep in {"prep", "punct", "cc", "conj", "advcl"} for one in rest)

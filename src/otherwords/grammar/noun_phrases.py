@@ -34,6 +34,7 @@ _UNSURE_NUMBER = {"couple", "lot", "number", "majority", "variety", "most", "hal
                   "bunch", "handful", "percent", "series"}  # fmt: skip
 #: Nouns whose plural looks like the singular.
 _ONE_FORM = {"deer", "fish", "sheep", "moose", "salmon", "trout", "aircraft", "species", "offspring"}
+_COLLECTIVE = {"audience", "band", "couple", "crew", "crowd", "family", "group", "staff", "team"}
 _ONE = {"a", "an", "this", "that"}
 
 
@@ -95,8 +96,8 @@ def is_definite(tree: Tree, at: int) -> bool:
     if tree[at].named and not tree.children(at, "det"):
         quality = not tree.children(at, "compound") and lexicon().knows(tree[at].text, "a")  # "the man is Italian"
         return tree[at].tag == "NNP" and not quality
-    owners = [one for one in tree.children(at, "poss") if tree[one].tag != "PRP$"]
-    return tree[at].pos in {"NOUN", "PROPN"} and ("the" in _articles(tree, at) or bool(owners))
+    owned = any(tree[one].tag != "PRP$" and is_definite(tree, one) for one in tree.children(at, "poss"))
+    return tree[at].pos in {"NOUN", "PROPN"} and ("the" in _articles(tree, at) or owned)
 
 
 def is_human(tree: Tree, at: int) -> bool:
@@ -105,6 +106,11 @@ def is_human(tree: Tree, at: int) -> bool:
     if is_pronoun(tree, at):
         return node.text.lower() in {*OBJECT_CASE, *SUBJECT_CASE} - {"it"}
     return node.lemma.lower() in _PEOPLE or node.text.lower() in _PEOPLE
+
+
+def is_several(tree: Tree, at: int) -> bool:
+    """Whether a noun in the singular names several people together."""
+    return tree[at].lemma.lower() in _COLLECTIVE
 
 
 def is_someone(tree: Tree, at: int) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ..words.inflection import article
 from .adjectives import is_plain, rank
-from .noun_phrases import is_human, is_plural
+from .noun_phrases import is_human, is_plural, is_several
 from .rewriting import Rewriting, begins_sentence, replaced, small
 from .tree import Tree
 
 _PRONOUNS = {"that", "who", "which"}
+_SHADES = {"dark", "bright", "deep", "pale", "light"}
 _BE = {"is", "are", "was", "were"}
 #: What may come before an adjective that becomes a clause.
 _DETERMINERS = {"a", "an", "the", "some", "several", "many", "these", "those", "two", "three", "four", "five", "six",
@@ -35,7 +37,7 @@ def to_clause(tree: Tree) -> Iterator[Rewriting]:
         left = _left(tree, noun)
         if left is None or before[0] != left or tree.children(before[0]) or is_plural(tree, noun) is None:
             continue
-        clause = f"{_pronoun(tree, noun)} {_be(tree, noun)} {tree[before[0]].text}"
+        clause = f"{_pronoun(tree, noun)} {_be(tree, noun)} {tree[before[0]].text.lower()}"
         yield _moved(tree, "adjective to clause", noun, before[0], f"{tree.stretch(left + 1, noun)} {clause}", noun)
 
 
@@ -87,10 +89,11 @@ def _clauses(tree: Tree) -> Iterator[tuple[int, int]]:
 
 def _open(tree: Tree, noun: int) -> bool:
     """Whether a noun is common, has nothing behind it, and what comes next cannot be taken for a part of a clause."""
-    below = tree.children(noun)
-    if tree[noun].pos != "NOUN" or (below and max(below) > noun) or tree[noun].dep in {"compound", "npadvmod", "conj"}:
+    below, node = tree.children(noun), tree[noun]
+    if node.pos != "NOUN" or node.text.endswith("ing") or node.dep in {"compound", "npadvmod", "conj"}:
         return False
-    return _ends(tree, noun) and {tree[one].dep for one in below} <= {"det", "amod", "nummod"}
+    last = all(one < noun for one in below) and _ends(tree, noun)
+    return last and {tree[one].dep for one in below} <= {"det", "amod", "nummod"}
 
 
 def _ends(tree: Tree, last: int) -> bool:
@@ -103,7 +106,14 @@ def _left(tree: Tree, noun: int) -> int | None:
     while start < noun and tree[start].dep in {"det", "nummod"} and tree[start].text.lower() in _DETERMINERS:
         start += 1
     middle = [tree[one] for one in range(start, noun)]
-    return start if all(one.dep == "amod" and one.head == noun and one.text.isalpha() for one in middle) else None
+    plain = all(one.dep == "amod" and one.head == noun and one.text.isalpha() for one in middle)
+    return start if plain and not _built_up([one.text.lower() for one in middle]) else None
+
+
+def _built_up(words: list[str]) -> bool:
+    """Whether one adjective may belong to the next: "a long haired man", "a dark red car"."""
+    shade = any(one in _SHADES and rank(two) == rank("red") for one, two in pairwise(words))
+    return shade or any(word.endswith(("ed", "ing")) and rank(word) is None for word in words)
 
 
 def _moved(tree: Tree, how: str, noun: int, first: int, after: str, last: int) -> Rewriting:
@@ -121,7 +131,7 @@ def _moved(tree: Tree, how: str, noun: int, first: int, after: str, last: int) -
 
 
 def _pronoun(tree: Tree, noun: int) -> str:
-    return "who" if is_human(tree, noun) else "that"
+    return "who" if is_human(tree, noun) and not is_several(tree, noun) else "that"
 
 
 def _be(tree: Tree, noun: int) -> str:

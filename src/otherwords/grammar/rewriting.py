@@ -12,6 +12,9 @@ from .tree import Tree
 #: Tags of words that have a capital only at the beginning of a sentence.
 _CLOSED_CLASS = frozenset({"DT", "PDT", "PRP$", "CD", "IN", "WDT", "WP", "EX", "CC", "TO"})
 
+#: Which WordNet also writes small.
+_ALWAYS_CAPITAL = {"christian", "catholic"}
+
 
 class Rewriting(NamedTuple):
     """A stretch of a text, where it begins, what comes in its place, and how that came about.
@@ -41,7 +44,7 @@ def in_order(tree: Tree, pieces: Sequence[tuple[str, int | None]], between: str 
     A piece comes with the place of its first word in the old text, or with None where it is new.
     """
     first = min(at for _, at in pieces if at is not None)
-    capital = begins_sentence(tree, first) and tree[first].text[:1].isupper()
+    capital = begins_sentence(tree, first) and not tree[first].text[:1].islower()
     told = [small(piece, tree[at]) if at == first and capital else piece for piece, at in pieces]
     if capital:
         told[0] = told[0][:1].upper() + told[0][1:]
@@ -54,6 +57,16 @@ def begins_sentence(tree: Tree, at: int) -> bool:
     return before is None or before.text in {".", "!", "?", '"', "“", "(", "-"} or before.pos == "SPACE"
 
 
+def doubtful(node: Node) -> bool:
+    """Whether the first word of a sentence, tagged as a name, may be none: only in small letters is it known.
+
+    >>> doubtful(Node("Defeat", 0, "PROPN", "NNP", "nsubj", 1, "Defeat", True))
+    True
+    """
+    known = any(node.text in synset.words for synset in lexicon().synsets(node.text))
+    return node.named and node.text[:1].isupper() and not known and _written_small(node.text.lower())
+
+
 def small(piece: str, node: Node) -> str:
     """A piece of text that no longer begins a sentence: its first word, `node`, is a name or begins small.
 
@@ -63,7 +76,7 @@ def small(piece: str, node: Node) -> str:
     'Asian men'
     """
     word = node.text.lower()
-    if node.named or word == "i":
+    if node.named or word == "i" or word in _ALWAYS_CAPITAL or node.text[1:].lower() != node.text[1:]:
         return piece
     if node.tag in _CLOSED_CLASS or node.tag == "PRP" or _written_small(word):
         return piece[:1].lower() + piece[1:]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ..words.inflection import forms_of, inflected
+from ..words.lexicon import lexicon
 from .tree import Tree
 
 MODALS = frozenset({"can", "could", "may", "might", "must", "shall", "should", "will", "would"})
 _BE = {("present", False): "is", ("present", True): "are", ("past", False): "was", ("past", True): "were"}
 _TENSES = {"is": "present", "are": "present", "am": "present", "was": "past", "were": "past"}
 #: Participles of which the library prefers the other.
-_USUAL = {"light": "lit"}
+_USUAL = {"light": "lit", "smell": "smelled", "knit": "knitted"}
 _HAVE = {("has", False): "has", ("has", True): "have", ("have", False): "has", ("have", True): "have"}
 
 
@@ -68,13 +69,22 @@ def active_group(tree: Tree, verb: int, plural: bool) -> str | None:
     return " ".join([*told[:-1], form]) if form else None
 
 
+def has_open_tense(tree: Tree, verb: int, plural: bool) -> bool:
+    """Whether a verb may stand in the present or in the past: "they cut the bread"."""
+    lemma = base_form(tree, verb) or ""
+    return plural and not tree.children(verb, "aux") and lemma in forms_of(lemma, "VBD")
+
+
 def base_form(tree: Tree, verb: int) -> str | None:
-    """The base form of a verb, None where the parser's does not inflect to the word that is there."""
+    """The base form of a verb: the parser's, or one of WordNet's where that does not inflect to the word; else None.
+
+    "Riding", for the parser, is a form of "rid".
+    """
     node = tree[verb]
-    lemma, word = node.lemma.lower(), node.text.lower()
-    tags = (node.tag,) if node.tag not in {"VBN", "VBD"} else ("VBN", "VBD")
-    known = any(word in forms_of(lemma, tag, guess=False) for tag in tags)
-    return lemma if node.pos == "VERB" and lemma.isalpha() and known else None
+    word, tags = node.text.lower(), ("VBN", "VBD") if node.tag in {"VBN", "VBD"} else (node.tag,)
+    bases = (node.lemma.lower(), *lexicon().base_forms(word, "v")) if node.pos == "VERB" else ()
+    fitting = (base for base in bases if any(word in forms_of(base, tag, guess=False) for tag in tags))
+    return next((base for base in fitting if base.isalpha()), None)
 
 
 def _participle(tree: Tree, verb: int) -> str | None:

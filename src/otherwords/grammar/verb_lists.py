@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 _NO_PASSIVE = """
-    be become remain stay seem appear look sound feel have get let resemble equal contain comprise involve lack fit suit
-    cost weigh measure last want need wish mean say tell think believe hope expect try begin start stop keep continue
-    finish go come walk run sit stand sleep rest live die dream laugh smile grin wait leave face pose lie point belong
-    join marry meet date escape survive await regard concern spend reach exit help cause like prefer turn undergo gain
-    lose compete exercise jump dance swim skate land feature consist depict represent skateboard surf ski hike camp
+    be become remain stay seem appear look sound feel have get let resemble equal contain comprise involve lack fit
+    suit cost weigh measure last want need wish mean know say tell think believe hope expect try begin start stop
+    keep continue finish go come walk run sit stand sleep rest live die dream laugh smile grin wait leave face pose
+    lie point belong join marry meet date escape survive await regard concern spend reach exit help cause like
+    prefer turn undergo gain lose compete exercise jump dance swim skate land feature consist depict represent
+    skateboard surf ski hike camp near
 """
 #: Verbs that have no passive, or one that says something else.
 NO_PASSIVE = frozenset(_NO_PASSIVE.split())
@@ -18,7 +19,7 @@ PASSIVE_WITH = {
 }
 _MEASURES = """
     mile kilometer meter metre foot feet inch yard lap hour minute second day week month year night morning afternoon
-    evening time way lot bit indoors outdoors outside inside downtown home today tomorrow
+    evening time way lot bit indoor outdoor indoors outdoors outside inside downtown home today tomorrow
     yesterday tonight weekend other
 """
 #: Nouns that say how far, how long or how often, and no object, whatever the parser says.
@@ -26,11 +27,12 @@ MEASURES = frozenset(_MEASURES.split())
 _IDIOMS = {
     "hold": "hand breath",
     "shake": "hand head",
-    "make": "way face noise sense love fun use progress money living friend peace eye",
+    "make": "way face noise sense love fun use progress money living friend peace eye difference",
     "give": "birth chase",
+    "lend": "hand",
     "pay": "attention",
     "catch": "fire wave air sun breath eye",
-    "play": "catch role tag part",
+    "play": "catch role tag part doctor house ball dead",
     "blow": "kiss nose",
     "break": "ground",
     "ride": "wave",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from . import verb_groups
+from .adjectives import rank
+from .dative import TWO_OBJECTS
 from .noun_phrases import (
     OBJECT_CASE,
     SUBJECT_CASE,
@@ -17,12 +19,14 @@ from .noun_phrases import (
     is_pronoun,
     is_someone,
 )
-from .rewriting import Rewriting, in_order, replaced
+from .rewriting import Rewriting, doubtful, in_order, replaced
 from .tree import Tree
 from .verb_lists import ACTING_THINGS, IDIOMS, MEASURES, NO_PASSIVE, PASSIVE_WITH
 
 #: Words between the verb and the agent of a passive; behind more of them nobody looks for one.
 _LONGEST_REST = 7
+#: Prepositions that begin a comparison or a clause, which says something of the subject.
+_NO_PLACE = {"while", "like", "as", "than", "because", "since", "until", "without", "unlike"}
 _MARKS = {",", ";", ":", "?", '"', "(", ")", "-", "--", "–", "—", "/", "“", "”", "...", "…"}
 
 
@@ -68,11 +72,9 @@ def to_active(tree: Tree, *, sure: bool = True) -> Iterator[Rewriting]:
 def _passive(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]) -> Rewriting | None:
     plural = is_plural(tree, thing)
     group = None if plural is None else verb_groups.passive_group(tree, verb, plural)
-    if (
-        group is None
-        or not _may_change(tree, verb, subject, thing, rest)
-        or not _has_passive(tree, verb, subject, thing)
-    ):
+    if group is None or verb_groups.has_open_tense(tree, verb, is_plural(tree, subject) is not False):
+        return None
+    if not _may_change(tree, verb, subject, thing, rest) or not _has_passive(tree, verb, subject, thing):
         return None
     first, last = tree.subtree(subject)[0], tree.subtree([thing, *rest][-1])[-1]
     pieces = [(_cased(tree, thing, SUBJECT_CASE), tree.subtree(thing)[0]), (group, None)]
@@ -85,11 +87,9 @@ def _active(tree: Tree, verb: int, thing: int, agent: int, rest: list[int], sure
     doers = tree.children(agent)
     plural = is_plural(tree, doers[0]) if len(doers) == 1 else None
     group = None if plural is None else verb_groups.active_group(tree, verb, plural)
-    if group is None or not _may_change(tree, verb, doers[0], thing, rest):
+    if group is None or (sure and not _is_agent(tree, verb, doers[0])):
         return None
-    if sure and not (is_someone(tree, doers[0]) or tree[doers[0]].named or tree[verb].lemma in ACTING_THINGS):
-        return None  # "is seated by a lake"
-    if not _has_passive(tree, verb, doers[0], thing):
+    if not _may_change(tree, verb, doers[0], thing, rest) or not _has_passive(tree, verb, doers[0], thing):
         return None
     first, last = tree.subtree(thing)[0], max(tree.subtree(one)[-1] for one in [agent, *rest])
     pieces = [(_cased(tree, doers[0], SUBJECT_CASE), tree.subtree(doers[0])[0]), (group, None)]
@@ -102,22 +102,33 @@ def _may_change(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]
     """Whether neither scope nor reference hangs on which of the two phrases comes first."""
     if not (is_noun_phrase(tree, subject) and is_noun_phrase(tree, thing)) or has_scope(tree, verb):
         return False
-    referring = (not is_pronoun(tree, thing) and has_pronoun(tree, thing)) or any(
-        has_pronoun(tree, one) for one in rest
-    )
-    counted = [bool(tree.children(one, "nummod")) for one in (subject, thing)]
-    short = sum(len(tree.subtree(one)) for one in rest) <= _LONGEST_REST
+    refers = (not is_pronoun(tree, thing) and has_pronoun(tree, thing)) or any(has_pronoun(tree, one) for one in rest)
+    counted = all(tree.children(one, "nummod") for one in (subject, thing))  # who does it to how many
     loose = [one for one in tree.children(thing) if one > thing and tree[one].text.lower() not in {"of", "'s"}]
-    return short and not referring and not all(counted) and not loose and not _marked(tree, verb)
+    unsure = any(doubtful(tree[one]) for one in (subject, thing) if one == tree.subtree(one)[0])
+    return not (refers or counted or loose or unsure or _marked(tree, verb)) and _can_wait(tree, rest)
+
+
+def _can_wait(tree: Tree, rest: list[int]) -> bool:
+    """Whether the agent can come behind what else is said: phrases of place and the like, and not too many words."""
+    plain = not any(tree[one].text.lower() in _NO_PLACE for one in rest)
+    return plain and sum(len(tree.subtree(one)) for one in rest) <= _LONGEST_REST
+
+
+def _is_agent(tree: Tree, verb: int, doer: int) -> bool:
+    """Whether a phrase behind "by" says who does it, and not where, as in "is seated by a lake"."""
+    return is_someone(tree, doer) or tree[doer].named or tree[verb].lemma in ACTING_THINGS
 
 
 def _has_passive(tree: Tree, verb: int, subject: int, thing: int) -> bool:
     """Whether a verb with this object is one that is used in the passive."""
-    lemma, noun = tree[verb].lemma.lower(), tree[thing].lemma.lower()
+    lemma, noun = verb_groups.base_form(tree, verb) or "", tree[thing].lemma.lower()
     if lemma in NO_PASSIVE or noun in MEASURES or noun in IDIOMS.get(lemma, ()):
         return False
-    if noun not in PASSIVE_WITH.get(lemma, (noun,)):
-        return False
+    if noun not in PASSIVE_WITH.get(lemma, (noun,)) or rank(noun) is not None:
+        return False  # "paints the wall green"
+    if lemma in TWO_OBJECTS and tree.children(thing, "compound"):
+        return False  # "teaches the kid baseball"
     helpers = [tree[one].text.lower() for one in tree.children(verb, "aux")]
     definite = all(is_definite(tree, one) or is_pronoun(tree, one) for one in (subject, thing))
     if not verb_groups.MODALS.isdisjoint(helpers) and not definite:
