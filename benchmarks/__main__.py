@@ -9,7 +9,7 @@ import platform
 import sys
 from pathlib import Path
 
-NAMES = ("metrics", "intervals", "invariance", "comparison", "synonyms", "inference", "memory", "startup")
+NAMES = ("metrics", "intervals", "invariance", "comparison", "synonyms", "inference", "merge", "memory", "startup")
 
 
 def main() -> int:
