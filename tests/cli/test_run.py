@@ -32,7 +32,7 @@ def test_a_study_file(cli, study, place, leftovers):
     result = cli("run", "study.toml")
     folder = place / "runs" / "mine"
     assert sorted(path.name for path in folder.iterdir()) == [
-        ".lock", "answers", "buckets", "manifest.json", "problems", "report.html", "scores.json", "variants",
+        ".lock", "answers", "buckets", "manifest.json", "notes", "problems", "report.html", "scores.json", "variants",
     ]  # fmt: skip
     assert result.stdout.splitlines()[-1] == "runs/mine/report.html"
     for text in ("flip_rate", "95% interval", "p_c"):
