@@ -24,8 +24,11 @@ def fluency(masked_lm: str = "mlm-small", most: float = 1.5) -> Any:
 
     `masked_lm` says how likely each token is where it alone is masked; a text's fluency is the mean of the logarithms,
     so that long texts are not less fluent than short ones. The score is the variant's less the original's, the smallest
-    over changed fields. Both are read by one tokenizer. A word in pieces gets more than its due, since each piece is
-    guessed from the others: this finds words out of place and order rather than words that do not exist.
+    over changed fields. A word in pieces gets more than its due, since each piece is guessed from the others: this
+    finds words out of place and order rather than words that do not exist.
+
+    The default drops 25 of the 512 rewordings that people wrote for `everyday`, 97 in 100 of its sentences with their
+    words in disorder, and 4 in 10 with a single word scrambled, exchanged or moved by one place.
     """
     if not (math.isfinite(most) and most >= 0):
         raise BadInput(f"found {most!r}", where="fluency", field="most", fix="give 0 nats or more")

@@ -1,6 +1,7 @@
 """Similarity of meaning, as a sentence encoder sees it: a rewording that points elsewhere says something else.
 
-What is near may say the opposite all the same: encoders see what a text is about better than what it says of it.
+What is near may say the opposite all the same: of SNLI's hypotheses that a premise entails and contradicts, 7 in 100
+pairs pass the default limit. Encoders see what a text is about better than what it says of it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _WHERE = "similarity"
 def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least: float = 0.7) -> Any:
     """Drop variants of which a changed field points away from the original's (cosine below `least`).
 
-    `encoder` makes vectors of texts. The score is the cosine, the smallest over changed fields. Below the limit are
-    4 of the 512 rewordings that people wrote for `everyday`, and all but a few in a thousand pairs at random (MiniLM).
+    `encoder` makes vectors of texts. The score is the cosine, the smallest over changed fields. With MiniLM, below 0.7
+    are 4 of the 512 rewordings that people wrote for `everyday`, and all but 1 of 3,000 pairs of SNLI's at random.
     """
     if not -1 <= least <= 1:
         raise BadInput(f"found {least!r}", where=_WHERE, field="least", fix="give a cosine from -1 to 1")
