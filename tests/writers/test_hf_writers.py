@@ -36,7 +36,7 @@ def test_neither_batch_nor_order_matters(saved, prompts, kind, decoding):
             rows = order[start : start + size]
             found |= dict(zip(rows, writer.write([prompts[row] for row in rows], rows, decoding), strict=True))
         assert [found[row] for row in range(8)] == whole
-    assert len({draft.text for drafts in whole for draft in drafts}) > 5
+    assert len({draft.text for drafts in whole for draft in drafts}) > 4
 
 
 def test_a_chat_model_hears_the_prompt_as_a_message(saved):

@@ -30,17 +30,17 @@ def back_translation(
     top_p: float = 0.0,
     accept: str = "",
     prefix: str = "",
-    prefix_back: str = "",
+    return_prefix: str = "",
     cut: bool = False,
 ) -> Any:
     """Translate sentences into another language and back: up to `k` distinct ones each.
 
     `there` and `back` are writers (`hf:Helsinki-NLP/opus-mt-en-de` and `hf:Helsinki-NLP/opus-mt-de-en`). There are `k`
     translations, by the `decoding` (beams, diverse, sample or greedy, with `beams`, `diversity`, `temperature`,
-    `top_k`, `top_p`); each is translated back in one way, by beams. The column `pivot` has the translation. `field`: one field,
-    `both` or `each`, as in `paraphrase`; the column `rewritten` says which. `accept` is a check's spec; what it
-    drops does not count. `prefix` and `prefix_back` come before the text, for models that want to be told the language.
-    Texts that were cut off count only where `cut` is true.
+    `top_k`, `top_p`); each is translated back in one way, by beams. The column `pivot` has the translation. `field`:
+    one field, `both` or `each`, as in `paraphrase`; the column `rewritten` says which. `accept` is a check's spec; what
+    it drops does not count. `prefix` and `return_prefix` come before the text, for models that want to be told the
+    language. Texts that were cut off count only where `cut` is true.
     """
     if k < 1:
         raise BadInput(f"found {k}", where=_WHERE, field="k", fix="give 1 or more")
@@ -54,7 +54,7 @@ def back_translation(
         for job in jobs:
             job.prompt = job.source
         pivots = _pivots(out, jobs, prefix, chosen, cut)
-        sieve.take(jobs, _returned(home, jobs, pivots, prefix_back, returning))
+        sieve.take(jobs, _returned(home, jobs, pivots, return_prefix, returning))
         for problem, together, mine in plan:
             yield from rewritten(problem, together, mine, [""])
 

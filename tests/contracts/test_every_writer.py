@@ -1,0 +1,65 @@
+"""Every writer: no more drafts than asked for, the same for the same prompt and seed, whatever the company."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from otherwords.writers.decoding import Decoding
+from otherwords.writers.writing import Draft, Writer, load
+
+KIND = "writers"
+DECODINGS = [
+    Decoding("greedy"),
+    Decoding("beams", 2, beams=3),
+    Decoding("diverse", 3, diversity=1.0, temperature=0.5),
+    Decoding("sample", 3, top_k=12, top_p=0.9),
+]
+PROMPTS = ["a dog runs", "a dog runs in the park while it rains", "no cat sleeps and it rains", "the cat", "木 Zoë!"]
+
+
+@cache
+def once(spec: str) -> Writer:
+    return load(spec)
+
+
+@pytest.fixture
+def writer(spec) -> Writer:
+    return once(spec)
+
+
+@pytest.fixture(params=DECODINGS, ids=lambda one: one.way)
+def decoding(request) -> Decoding:
+    return request.param
+
+
+def test_drafts_are_texts_and_not_too_many(writer, decoding):
+    found = writer.write(PROMPTS, range(5), decoding)
+    assert len(found) == 5
+    for drafts in found:
+        assert len(drafts) <= decoding.count
+        assert all(isinstance(draft, Draft) and isinstance(draft.text, str) for draft in drafts)
+    assert any(draft.text.strip() for drafts in found for draft in drafts)
+
+
+def test_neither_order_nor_company_matters(writer, decoding, spec):
+    whole = writer.write(PROMPTS, range(5), decoding)
+    order = random.Random(2).sample(range(5), 5)
+    for rows in (order, order[:1], order[1:4]):
+        assert writer.write([PROMPTS[row] for row in rows], rows, decoding) == [whole[row] for row in rows]
+    assert load(spec).write(PROMPTS, range(5), decoding) == whole
+
+
+def test_seeds_matter_to_chance_alone(writer, decoding):
+    one, other = (writer.write(PROMPTS * 4, range(first, first + 20), decoding) for first in (0, 100))
+    assert (one == other) is not decoding.seeded
+
+
+def test_nothing_comes_of_nothing(writer, decoding):
+    assert writer.write([], [], decoding) == []
+
+
+def test_an_empty_prompt_is_no_crash(writer, decoding):
+    assert len(writer.write(["", " "], [1, 2], decoding)) == 2
