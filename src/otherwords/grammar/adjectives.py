@@ -12,7 +12,7 @@ _SIZE = """
     large big small tiny huge tall short enormous massive gigantic thin thick wide narrow heavy deep shallow long steep
 """
 _STATE = """
-    happy sad angry tired hungry sleepy busy excited nervous lonely bored drunk thirsty sick injured pregnant bald
+    happy sad angry tired hungry sleepy busy excited nervous lonely bored drunk thirsty injured pregnant bald
     shirtless barefoot naked topless bearded muscular overweight obese skinny fat slim wealthy wet dry dirty clean empty
     muddy crowded sunny rainy cloudy foggy dark bright colorful colourful shiny cold warm hot loud quiet noisy smooth
     rusty dusty grassy rocky sandy icy snowy furry fluffy hairy messy broken peaceful calm
@@ -39,7 +39,8 @@ _NAMES = {
     "long": "jump sleeve time distance way hall range shot line day run term",
     "short": "story film sleeve time distance cut stop break",
     "wide": "receiver range variety",
-    "deep": "end fryer breath water",
+    "deep": "end fryer breath water conversation",
+    "dirty": "work blonde trick",
     "old": "friend timer",
     "young": "one lady family",
     "dark": "night hair",
@@ -52,11 +53,12 @@ _NAMES = {
 _NOT_COLOURED = """
     wine tea coffee card rice bread belt light meat bean box board bird berry pepper sox house carpet cross cap onion
     cabbage paper noise collar water screen friday sand sheep cheese bear widow hole market magic race sauce potato
-    blood people person
+    blood people person team fee
 """
 #: Things behind "the" of which there is one: "the sky that is blue" would be one of several.
 _ONLY = """
     sky weather water grass ocean sea snow sun moon ground air sand rain day night world earth background distance
+    winter summer spring fall season
 """
 _AGEING = {"building", "house", "car", "truck", "bike", "bicycle", "church", "tree", "boat", "train", "shoe", "book",
            "bridge", "wall", "bus", "chair"}  # fmt: skip

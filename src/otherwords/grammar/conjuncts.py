@@ -73,7 +73,7 @@ def _set_phrase(tree: Tree, chain: list[int]) -> bool:
     words = [tree[one].text.lower() for one in chain]
     if frozenset({words[0], words[-1]}) in _PAIRS or not _HALF.isdisjoint(words):
         return True
-    if any(word.endswith("ing") for word in words):  # "playing guitars and singing"
+    if any(word.endswith(("ing", ".")) for word in words):  # "playing guitars and singing", "A. and B."
         return True
     if any(node.text in _QUOTES or node.text.lower() == "respectively" for node in tree.nodes):
         return True

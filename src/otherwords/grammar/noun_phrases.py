@@ -11,7 +11,7 @@ SUBJECT_CASE = {objective: subjective for subjective, objective in OBJECT_CASE.i
 _SCOPE = """
     no not n't never none nobody nothing neither nor hardly barely few little any anyone anybody anything every everyone
     everybody everything each all both most many half only just even also too either whatever whoever which who whom
-    whose what where when why how other another others else same different such
+    whose what where when why how other another others else same different such eachother
 """
 #: Words on which a negation, a quantifier or a question hangs: another place in the sentence may be another meaning.
 SCOPE = frozenset(_SCOPE.split())

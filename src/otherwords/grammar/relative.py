@@ -113,7 +113,7 @@ def _left(tree: Tree, noun: int) -> int | None:
 def _built_up(words: list[str]) -> bool:
     """Whether one adjective may belong to the next: "a long haired man", "a dark red car"."""
     shade = any(one in _SHADES and rank(two) == rank("red") for one, two in pairwise(words))
-    return shade or any(word.endswith(("ed", "ing")) and rank(word) is None for word in words)
+    return shade or any(word.endswith(("ed", "ing", "en")) and rank(word) is None for word in words)
 
 
 def _moved(tree: Tree, how: str, noun: int, first: int, after: str, last: int) -> Rewriting:

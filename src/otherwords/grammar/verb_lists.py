@@ -37,6 +37,7 @@ _IDIOMS = {
     "break": "ground",
     "ride": "wave",
     "raise": "arm hand",
+    "watch": "tv",
     "wear": "makeup clothes clothing",
     "change": "mind clothes",
     "bear": "witness",

@@ -111,7 +111,7 @@ def _may_change(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]
 
 def _can_wait(tree: Tree, rest: list[int]) -> bool:
     """Whether the agent can come behind what else is said: phrases of place and the like, and not too many words."""
-    plain = not any(tree[one].text.lower() in _NO_PLACE for one in rest)
+    plain = all(_NO_PLACE.isdisjoint(tree.words(one)) for one in rest)
     return plain and sum(len(tree.subtree(one)) for one in rest) <= _LONGEST_REST
 
 

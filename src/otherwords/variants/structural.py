@@ -101,14 +101,14 @@ def _contractions(text: str) -> list[Rewriting]:
     """Contractions written out, or where there is none, closed."""
     for how, change in (("contraction opened", opened), ("contraction closed", closed)):
         if (new := change(text)) != text:
-            return [Rewriting(how, *stretch(text, new))]
+            return [Rewriting(how, *_stretch(text, new))]
     return []
 
 
-def stretch(old: str, new: str) -> tuple[int, str, str]:
+def _stretch(old: str, new: str) -> tuple[int, str, str]:
     """Where two texts differ: the place, and the words there in the one and in the other.
 
-    >>> stretch("He does not know it.", "He doesn't know it.")
+    >>> _stretch("He does not know it.", "He doesn't know it.")
     (3, 'does not', "doesn't")
     """
     first, second = old.split(" "), new.split(" ")
@@ -155,7 +155,7 @@ def _variant(problem: Problem, some: Sequence[Rewritten]) -> Variant:
     changes = [
         {"field": one.field, "at": at, "from": before, "to": after, "how": one.rewriting.how}
         for one in sorted(some, key=lambda one: order.index(one.field))
-        for at, before, after in [stretch(problem.text[one.field], one.text)]
+        for at, before, after in [_stretch(problem.text[one.field], one.text)]
     ]
     made = with_changes(problem, changes)
     extra = {**made.extra, "rewriting": some[0].rewriting.how}
