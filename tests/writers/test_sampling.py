@@ -19,7 +19,7 @@ from otherwords.writers.writing import load  # noqa: E402
 @pytest.mark.parametrize("top_p", [0.05, 0.5, 0.95, 1.0])
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 1.7])
 def test_the_filters_are_those_of_transformers(top_k, top_p, temperature):
-    logits = torch.randn(20, 60, generator=torch.Generator().manual_seed(3)) * 3
+    logits = torch.randn(20, 600, generator=torch.Generator().manual_seed(3)) * 3
     scores = transformers.TemperatureLogitsWarper(temperature)(None, logits)
     if top_k:
         scores = transformers.TopKLogitsWarper(top_k)(None, scores)

@@ -14,6 +14,8 @@ from .stepping import Stepper
 if TYPE_CHECKING:
     import torch
 
+#: So many tokens nearly always hold the share of probability that is asked for.
+_FEW = 256
 #: A text as token numbers without its end, and whether it has one.
 Line = tuple[list[int], bool]
 
@@ -78,9 +80,21 @@ def kept(logits: torch.Tensor, decoding: Decoding) -> tuple[torch.Tensor, torch.
     logits = logits / decoding.temperature
     if not decoding.top_k and decoding.top_p >= 1:
         return logits.softmax(-1), None
-    best = logits.topk(min(decoding.top_k or logits.shape[1], logits.shape[1]), dim=-1)
-    probabilities = best.values.softmax(-1)
+    probabilities, ids = _likeliest(logits, decoding)
     before = probabilities.cumsum(-1) - probabilities
     enough = before >= decoding.top_p
     enough[:, 0] = False
-    return probabilities.masked_fill(enough, 0.0), best.indices
+    return probabilities.masked_fill(enough, 0.0), ids
+
+
+def _likeliest(logits: torch.Tensor, decoding: Decoding) -> tuple[torch.Tensor, torch.Tensor]:
+    """As many tokens as can be kept, likeliest first: sorting a whole vocabulary would take longer than the model."""
+    size = logits.shape[1]
+    if decoding.top_k:
+        best = logits.topk(min(decoding.top_k, size), dim=-1)
+        return best.values.softmax(-1), best.indices
+    probabilities = logits.softmax(-1)
+    best = probabilities.topk(min(_FEW, size), dim=-1)
+    if bool((best.values.sum(-1) < decoding.top_p).any()):
+        best = probabilities.topk(size, dim=-1)
+    return best.values, best.indices
