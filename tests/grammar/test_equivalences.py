@@ -38,6 +38,7 @@ VOICE = {
     "The dog bites them.": "They are bitten by the dog.",
     "A woman is riding a horse": "A horse is being ridden by a woman",
     "a man is reading a book.": "a book is being read by a man.",
+    "Man examines a red car.": "A red car is examined by man.",  # no better than the original
     "Asian men are building a wall.": "A wall is being built by Asian men.",
     "A man in a red shirt is playing a guitar.": "A guitar is being played by a man in a red shirt.",
     "A group of men are carrying a box.": "A box is being carried by a group of men.",
@@ -82,7 +83,10 @@ NO_VOICE = {
     "The teacher teaches the kid baseball.": "two objects, taken for one",
     "The man paints the wall green.": "green is no wall",
     "A dog chasing a cat.": "not a sentence",
+    "The people are flying past boats.": "past is a preposition",
     "A man is seated by a lake.": "a place, not an agent",
+    "The house was built by Lake Michigan.": "a place, not an agent",
+    "The work was finished by Monday.": "a time, not an agent",
     "The ball was thrown.": "no agent",
     "The dogs are resting indoors.": "no object, whatever the parser says",
     "There is a man chasing a dog.": "there-is",

@@ -28,7 +28,9 @@ _ANIMALS = """
     animal bear bird bull calf camel cat cow dog duck elephant fish goat horse kitten lion monkey pig pigeon pup puppy
     rabbit sheep squirrel tiger
 """
-_PEOPLE, _CREATURES = frozenset(_HUMANS.split()), frozenset(_ANIMALS.split())
+#: Common nouns for persons.
+PEOPLE = frozenset(_HUMANS.split())
+_CREATURES = frozenset(_ANIMALS.split())
 #: Nouns before "of" whose number is that of what comes behind it, or nobody's guess.
 _UNSURE_NUMBER = {"couple", "lot", "number", "majority", "variety", "most", "half", "rest", "plenty", "pair", "dozen",
                   "bunch", "handful", "percent", "series"}  # fmt: skip
@@ -105,7 +107,7 @@ def is_human(tree: Tree, at: int) -> bool:
     node = tree[at]
     if is_pronoun(tree, at):
         return node.text.lower() in {*OBJECT_CASE, *SUBJECT_CASE} - {"it"}
-    return node.lemma.lower() in _PEOPLE or node.text.lower() in _PEOPLE
+    return node.lemma.lower() in PEOPLE or node.text.lower() in PEOPLE
 
 
 def is_several(tree: Tree, at: int) -> bool:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..words.lexicon import lexicon
+from .noun_phrases import PEOPLE
 from .parsing import Node
 from .tree import Tree
 
 #: Tags of words that have a capital only at the beginning of a sentence.
-_CLOSED_CLASS = frozenset({"DT", "PDT", "PRP$", "CD", "IN", "WDT", "WP", "EX", "CC", "TO"})
+_CLOSED_CLASS = frozenset({"DT", "PDT", "PRP", "PRP$", "CD", "IN", "WDT", "WP", "EX", "CC", "TO"})
 
 #: Which WordNet also writes small.
 _ALWAYS_CAPITAL = {"christian", "catholic"}
@@ -76,9 +77,11 @@ def small(piece: str, node: Node) -> str:
     'Asian men'
     """
     word = node.text.lower()
-    if node.named or word == "i" or word in _ALWAYS_CAPITAL or node.text[1:].lower() != node.text[1:]:
+    if word == "i" or word in _ALWAYS_CAPITAL or node.text[1:].lower() != node.text[1:]:
         return piece
-    if node.tag in _CLOSED_CLASS or node.tag == "PRP" or _written_small(word):
+    if node.named and word not in PEOPLE:  # a tagger takes "Man" for a name, too
+        return piece
+    if node.tag in _CLOSED_CLASS or _written_small(word):
         return piece[:1].lower() + piece[1:]
     return piece
 

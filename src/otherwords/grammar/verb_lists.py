@@ -45,9 +45,17 @@ _IDIOMS = {
     "shoot": "hoop",
     "throw": "fit party",
     "hit": "road",
+    "flip": "bird",
 }
 #: Verb and noun that say something else together than apart, or of which neither can be moved.
 IDIOMS = {verb: frozenset(nouns.split()) for verb, nouns in _IDIOMS.items()}
 #: Verbs of which things, too, are the agent in a passive.
 ACTING_THINGS = {"surround", "cover", "follow", "hit", "destroy", "block", "hide", "fill", "knock", "crush", "carry",
                  "pull"}  # fmt: skip
+_PLACES_AND_TIMES = """
+    lake river street road avenue beach park mount bridge bay square station sea ocean monday tuesday wednesday thursday
+    friday saturday sunday january february march april may june july august september october november december
+    christmas easter
+"""
+#: Words in names behind "by" that say where or when.
+NO_AGENTS = frozenset(_PLACES_AND_TIMES.split())

@@ -21,7 +21,7 @@ from .noun_phrases import (
 )
 from .rewriting import Rewriting, doubtful, in_order, replaced
 from .tree import Tree
-from .verb_lists import ACTING_THINGS, IDIOMS, MEASURES, NO_PASSIVE, PASSIVE_WITH
+from .verb_lists import ACTING_THINGS, IDIOMS, MEASURES, NO_AGENTS, NO_PASSIVE, PASSIVE_WITH
 
 #: Words between the verb and the agent of a passive; behind more of them nobody looks for one.
 _LONGEST_REST = 7
@@ -105,6 +105,7 @@ def _may_change(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]
     refers = (not is_pronoun(tree, thing) and has_pronoun(tree, thing)) or any(has_pronoun(tree, one) for one in rest)
     counted = all(tree.children(one, "nummod") for one in (subject, thing))  # who does it to how many
     loose = [one for one in tree.children(thing) if one > thing and tree[one].text.lower() not in {"of", "'s"}]
+    loose += [one for one in tree.subtree(thing) if tree[one].text.lower() == "past"]  # "flying past boats"
     unsure = any(doubtful(tree[one]) for one in (subject, thing) if one == tree.subtree(one)[0])
     return not (refers or counted or loose or unsure or _marked(tree, verb)) and _can_wait(tree, rest)
 
@@ -117,7 +118,8 @@ def _can_wait(tree: Tree, rest: list[int]) -> bool:
 
 def _is_agent(tree: Tree, verb: int, doer: int) -> bool:
     """Whether a phrase behind "by" says who does it, and not where, as in "is seated by a lake"."""
-    return is_someone(tree, doer) or tree[doer].named or tree[verb].lemma in ACTING_THINGS
+    named = tree[doer].named and NO_AGENTS.isdisjoint(tree.words(doer))
+    return is_someone(tree, doer) or named or tree[verb].lemma in ACTING_THINGS
 
 
 def _has_passive(tree: Tree, verb: int, subject: int, thing: int) -> bool:
