@@ -220,6 +220,13 @@ def test_class_is_that_of_the_word_in_its_sentence(tmp_path):
     assert {(row["word_class"], row["replacement"]) for row in as_verb.iter_rows(named=True)} == {("verb", "run")}
 
 
+def test_a_word_of_different_classes_is_no_shared_word(tmp_path):
+    """A noun in the premise, a verb in the hypothesis: nothing is asked, so that an empty script will do."""
+    variants, notes = merge(tmp_path, ("The walk was long.", "They walk to school."), {"vocabulary": ["walk"]})
+    assert variants.height == 0
+    assert notes.select("what", "count").rows() == [("left out: a shared word of different classes", 1)]
+
+
 def test_a_word_of_several_tokens_gives_nothing_unless_it_is_asked_for(tmp_path):
     """Its pieces, in turn: 0.2 times 0.5; a bike is likelier, a chair is not."""
     told: dict = {"vocabulary": ["skate", "##board"]}
@@ -246,6 +253,7 @@ def test_subsamples_are_drawn_of_the_same_size_and_told(tmp_path):
     variants, _ = merge(tmp_path, texts, script, top=7, n=2, subsamples=5)
     draws = Counter(number for row in variants["subsamples"] for number in row.split())
     assert draws == dict.fromkeys("12345", 2)
+    assert variants.height > 2, "draws differ"
     assert variants["replacement"].is_unique().all()
     assert replacements(variants) <= replacements(whole)
 
