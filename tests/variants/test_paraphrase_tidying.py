@@ -30,6 +30,8 @@ WANTED = "In the park, a dog runs."
         f"**{WANTED}**".replace("**", "*"),
         f"{WANTED}\n\nThis keeps the original meaning.",
         "In  the park,\ta dog runs.",
+        f'{WANTED}")',
+        f"{WANTED}*",
     ],
 )
 def test_the_sentence_is_found(written):
@@ -64,6 +66,8 @@ def test_what_the_source_has_may_stay():
     assert tidied("He said: no, no, no!", "No, no, no, he said: no!", "x: {text}") == ("He said: no, no, no!", "")
     assert tidied('"No" was what he said.', 'He said "no".', "x") == ('"No" was what he said.', "")
     assert tidied('"No," he said, "no."', "He said no.", "x") == ('"No," he said, "no."', "")
+    assert tidied("He (a man) said no (twice)", "x", "y") == ("He (a man) said no (twice)", "")
+    assert tidied('He said "no"', "He said no.", "y") == ('He said "no"', "")
     assert tidied("The sentence was long.", "It was a long sentence: the sentence was long!", "x")[1] == ""
 
 

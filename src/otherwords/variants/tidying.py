@@ -7,7 +7,7 @@ import re
 #: A stretch of words, and a run of letters, that stands there so many times in a row goes on for ever.
 TIMES, LETTERS = 3, 8
 #: What is left off the end, and around a sentence, when two are compared.
-_ENDS = " \t.,;:!?\"'“”‘’"
+_ENDS = " \t.,;:!?\"'“”‘’()[]*…"
 #: "Here is a rephrased version of the sentence:", "Rewritten:" ... Models that chat announce what they do.
 _LEAD_IN = re.compile(r"[^:]*\b(?:rephras|paraphras|rewrit|rewrot|reword|sentence|version|translat)\w*[^:]*:\s*", re.I)
 #: "The sentence was rephrased to ..."
@@ -66,7 +66,7 @@ def _first_line(text: str, source: str) -> str:
     for line in text.splitlines():
         line = _unquoted(_MARK.sub("", line.strip(), count=1), source)
         line = line if ":" in source else _LEAD_IN.sub("", line, count=1)
-        if line := _unquoted(line, source):
+        if line := _closed(_unquoted(line, source)):
             return " ".join(line.split())
     return ""
 
@@ -78,6 +78,17 @@ def _unquoted(line: str, source: str) -> str:
         inner = line[len(first) : -len(last)]
         if len(line) > 1 and line.startswith(first) and line.endswith(last) and not source.startswith(first):
             return inner.strip() if first not in inner and last not in inner else line
+    return line
+
+
+def _closed(line: str) -> str:
+    """Without a mark at the end that closes what nothing opened."""
+    while line.endswith(('"', ")", "”", "*")):
+        last = line[-1]
+        opened = line[:-1].count({")": "(", "”": "“"}.get(last, last))
+        if opened % 2 if last in '"*' else opened > line[:-1].count(last):
+            return line
+        line = line[:-1].rstrip()
     return line
 
 
