@@ -68,6 +68,13 @@ def test_more_may_be_drawn_than_are_kept_and_what_was_cut_may_count(script):
     assert left_out["more than were asked for"] == 1
 
 
+def test_of_what_was_cut_off_the_lines_before_the_last_are_whole(script):
+    book = {"It moves.": ["It is moving.\nSentence: A man…", "It goes on and…", "\n\nIt goes on and…"]}
+    found, left_out = made(f'paraphrase(model="{script(book)}", k=3, tries=0)')
+    assert hypotheses(found) == ["It is moving."]
+    assert left_out == {"has no end within the tokens it may have": 2}
+
+
 @pytest.mark.parametrize(("tries", "need", "passed"), [(0, 0, 1), (300, 0, 4), (300, 2, 2), (300, 1, 1)])
 def test_refinements_are_drawn_until_enough_pass(script, tries, need, passed):
     """The first four candidates are one; chance finds the others, and stops when it has found them."""

@@ -67,16 +67,22 @@ class Sieve:
 
     def _tidy(self, job: Job, drafts: Sequence[tuple[Draft, str]]) -> Iterator[tuple[str, str]]:
         for draft, pivot in drafts:
-            text, reason = tidied(draft.text, job.source, job.prompt)
-            if draft.fault and not (self.cut and draft.fault == CUT_OFF):
-                reason = draft.fault
-            elif not reason and same(text) in job.seen:
+            text, reason = self._sentence(job, draft)
+            if not reason and same(text) in job.seen:
                 reason = "repeats another candidate"
             if reason:
                 job.left_out[reason] += 1
             else:
                 job.seen.add(same(text))
                 yield text, pivot
+
+    def _sentence(self, job: Job, draft: Draft) -> tuple[str, str]:
+        """The sentence of a draft, or what is wrong with it; of one that was cut off, the last line alone has no end."""
+        if draft.fault == CUT_OFF and not self.cut:
+            text, reason = tidied(draft.text.rpartition("\n")[0], job.source, job.prompt)
+            return (text, CUT_OFF) if reason == "empty" else (text, reason)
+        text, reason = tidied(draft.text, job.source, job.prompt)
+        return text, reason if draft.fault in ("", CUT_OFF) else draft.fault
 
     def _accepted(self, found: Sequence[tuple[Job, str, str]]) -> list[bool]:
         if self.accept is None or not found:
