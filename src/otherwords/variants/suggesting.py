@@ -119,24 +119,30 @@ def _offers(
     ids, logp = fillings.ids, fillings.logp
     blank = np.array([start > 0 and text[start - 1].isspace() for text, start, _ in places], np.bool_)
     is_word = np.where(blank[:, None], columns.spaced[ids], columns.bare[ids])
-    number = columns.number[ids]
-    first = _first_spelling(number, is_word)
-    mine = np.array([columns.numbers.get(text[a:b].lower(), -1) for text, a, b in places], np.int64)
-    floor = np.maximum(own, np.where(number == mine[:, None], logp, -np.inf).max(axis=1))  # NaN stays
+    first = _first_spelling(columns.number[ids], is_word)
+    floor = _floor(places, fillings, own, columns)
     above = logp > floor[:, None]
     told = first if every else first & above
-    counts = zip(
-        *(side.sum(axis=1).tolist() for side in (~is_word, first, first & above, ~is_word & ~above)), strict=True
-    )
+    sides = (~is_word, first, first & above, ~is_word & ~above)
     made = []
-    for row, (no_word, words, better, rest) in enumerate(counts):
-        if isnan(floor[row]):
-            made.append(NOTHING)
-            continue
+    for row, (no_word, words, better, rest) in enumerate(
+        zip(*(side.sum(axis=1).tolist() for side in sides), strict=True)
+    ):
         some = np.flatnonzero(told[row])
         written = _written(places[row], columns.words[ids[row, some]].tolist(), logp[row, some].tolist())
-        made.append(Offer(written, float(floor[row]), no_word + words, no_word, words - better, rest))
+        offer = Offer(written, float(floor[row]), no_word + words, no_word, words - better, rest)
+        made.append(NOTHING if isnan(floor[row]) else offer)
     return made
+
+
+def _floor(
+    places: Sequence[Masked], fillings: Fillings, own: npt.NDArray[np.float32], columns: _Columns
+) -> npt.NDArray[np.float32]:
+    """The log-probability of the words that stand there in their likeliest spelling; not a number where unknown."""
+    mine = np.array([columns.numbers.get(text[start:end].lower(), -1) for text, start, end in places], np.int64)
+    spelled = columns.number[fillings.ids] == mine[:, None]
+    likeliest = np.where(spelled, fillings.logp, np.float32(-np.inf)).max(axis=1)
+    return np.asarray(np.maximum(own, likeliest), np.float32)
 
 
 def _first_spelling(number: npt.NDArray[np.int64], is_word: Bools) -> Bools:
