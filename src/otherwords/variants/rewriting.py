@@ -77,7 +77,7 @@ class Sieve:
                 yield text, pivot
 
     def _sentence(self, job: Job, draft: Draft) -> tuple[str, str]:
-        """The sentence of a draft, or what is wrong with it; of one that was cut off, the last line alone has no end."""
+        """The sentence of a draft, or what is wrong with it; of what was cut off, the last line alone has no end."""
         if draft.fault == CUT_OFF and not self.cut:
             text, reason = tidied(draft.text.rpartition("\n")[0], job.source, job.prompt)
             return (text, CUT_OFF) if reason == "empty" else (text, reason)
