@@ -48,10 +48,13 @@ def main() -> None:
     parser.add_argument("--veto", type=Path, help="the IE paper's list for SNLI, one word a line")
     parser.add_argument("--also", nargs="*", default=["wordnet"], help="generators besides wordnet-ie")
     parser.add_argument("--each", nargs="*", default=[], help="generators that are judged on problems of their own")
+    parser.add_argument(
+        "--some", type=int, default=_SOME, help="problems varied at a time; changes nothing but the time"
+    )
     given = parser.parse_args()
     suite, drawn = problems()
     made = synonyms(suite, drawn, given.veto, given.also) if given.veto else []
-    made += [first_varied(suite, name) for name in given.each]
+    made += [first_varied(suite, name, given.some) for name in given.each]
     texts = {row["id"]: row for row in suite.iter_rows(named=True)}
     items = [item(texts[row["of"]], row) for part in made for row in part.to_dicts()]
     random.Random(SEED).shuffle(items)
@@ -69,12 +72,12 @@ def synonyms(suite: pl.DataFrame, drawn: list[str], veto: Path, also: list[str])
     return [part.unique("of", keep="first") for part in made]
 
 
-def first_varied(suite: pl.DataFrame, generator: str) -> pl.DataFrame:
+def first_varied(suite: pl.DataFrame, generator: str, size: int) -> pl.DataFrame:
     """Of all problems in a random order, the first of which the generator makes something; one of its variants each."""
     order = random.Random(SEED_EACH).sample(sorted(suite["id"]), suite.height)
     made: list[pl.DataFrame] = []
-    for start in range(0, len(order), _SOME):
-        some = order[start : start + _SOME]
+    for start in range(0, len(order), size):
+        some = order[start : start + size]
         found = ow.vary(suite.filter(pl.col("id").is_in(some)), [generator], seed=SEED_EACH)
         place = pl.col("of").replace_strict(some, range(len(some)), return_dtype=pl.Int64)
         groups = found.group_by("of").agg(pl.col("id").sort()).iter_rows()
@@ -82,7 +85,7 @@ def first_varied(suite: pl.DataFrame, generator: str) -> pl.DataFrame:
         made.append(found.filter(pl.col("id").is_in(chosen)).sort(place))
         if sum(part.height for part in made) >= SIZE:
             break
-    tried = min(start + _SOME, len(order))
+    tried = min(start + size, len(order))
     print(f"{generator}: {sum(part.height for part in made)} of {tried} problems have a variant")
     return pl.concat(made, how="diagonal_relaxed").head(SIZE)
 

@@ -159,7 +159,7 @@ class TestOptions:
         assert generators.with_options(["wordnet-ie(veto=a.txt)"], veto="b.txt") == ["wordnet-ie(veto=a.txt)"]
 
     def test_that_nobody_has_are_an_error(self):
-        with pytest.raises(BadInput, match="none of identity takes corpus; wordnet-ie would"):
+        with pytest.raises(BadInput, match="none of identity takes corpus; masked-lm and wordnet-ie would"):
             generators.with_options(["identity"], corpus="c.txt")
 
 

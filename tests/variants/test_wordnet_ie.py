@@ -136,7 +136,7 @@ def test_before_the_corpus_is_seen_there_is_no_generator():
     [
         ("wordnet-ie(veto=absent.txt)", "absent.txt: cannot be read"),
         ("wordnet-ie(table=absent.tsv)", "absent.tsv: cannot be read"),
-        ("wordnet-ie(corpus=absent.txt)", "absent.txt: cannot be read"),
+        ("wordnet-ie(corpus=absent.txt)", "absent.txt: there is no such file"),
         ("wordnet-ie(corpus=absent.csv)", "absent.csv"),
         ("wordnet-ie(field=conclusion)", "wordnet-ie: no field 'conclusion'; use one of premise, hypothesis"),
     ],

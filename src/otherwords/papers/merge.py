@@ -12,7 +12,7 @@ from itertools import combinations
 import polars as pl
 
 from ..errors import BadInput
-from ..variants.tallying import FILTERS, KEPT
+from ..variants.merge.tallying import FILTERS, KEPT
 
 #: All word classes together.
 ALL = "all"

@@ -9,7 +9,7 @@ import polars as pl
 
 from ..papers.merge import filter_rates, overlap
 from ..storage.run import RunFolder
-from ..variants.tallying import FILTERS, KEPT
+from ..variants.merge.tallying import FILTERS, KEPT
 from .parts import FilterRate, Overlap, Suggestions
 
 

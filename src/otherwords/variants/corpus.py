@@ -12,7 +12,7 @@ from typing import Any
 from ..datasets.source import Source, find
 from ..errors import BadInput
 from ..storage.files import digest, fingerprint
-from .shared_words import LETTERS
+from .merge.shared_words import LETTERS
 
 
 class Frequencies:
@@ -58,7 +58,7 @@ def texts(corpus: Path) -> Iterator[str]:
         for row in source:
             yield from (row[name] for name in source.chosen.fields if row[name])
     except BadInput as error:
-        fix = "give a data set with fields and labels of its own names, or a .txt file"
+        fix = "--task, --field and --label do not reach a corpus: give a data set with its own names, or a .txt file"
         raise BadInput(str(error), where=f"the corpus {corpus}", fix=fix) from error
     if left := source.intake.rejected:
         warnings.warn(f"the corpus {corpus}: {len(left)} rows left out, as {left[0]['reason']}", stacklevel=2)

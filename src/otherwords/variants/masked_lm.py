@@ -11,14 +11,14 @@ from ..masked_lms.filling import MaskedLM, load
 from ..problem import Note, Problem, Variant
 from ..registry import generators, split_name
 from ..words.tagging import tagger
-from .agreeing import RULES
 from .corpus import Frequencies
-from .merging import Merging
-from .replacements import Replacing
-from .seeding import Seeding
-from .shared_words import CLASSES
-from .suggesting import Suggester
-from .trying import tags_in_context
+from .merge.agreeing import RULES
+from .merge.merging import Merging
+from .merge.replacements import Replacing
+from .merge.seeding import Seeding
+from .merge.shared_words import CLASSES
+from .merge.suggesting import Suggester
+from .merge.trying import tags_in_context
 
 COUNTS = ("reached", "all")
 _WHERE = "masked-lm.v1"

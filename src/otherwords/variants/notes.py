@@ -44,7 +44,7 @@ def left_out(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int
     """Of the totals, what was left out, by reason; notes that merely count begin otherwise."""
     mark = "left out: "
     told = {
-        generator: {what.removeprefix(mark): count for what, count in said.items() if what.startswith(mark)}
+        generator: {what.removeprefix(mark): count for what, count in said.items() if count and what.startswith(mark)}
         for generator, said in counts.items()
     }
     return {generator: reasons for generator, reasons in told.items() if reasons}

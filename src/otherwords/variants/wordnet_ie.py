@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..datasets.source import Source, find
 from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
-from ..storage.files import digest, fingerprint
 from ..words import synonyms
 from ..words.english import warn_of_other_language
 from ..words.synonyms import Synonym
 from ..words.tagging import tagger
 from .changes import Change, with_changes
+from .corpus import content
+from .corpus import texts as texts_of
 from .fields import chosen_fields
 
 _WORD = re.compile(r"[^\W_]+")
@@ -70,7 +69,7 @@ class _Survey:
     def __init__(self, veto: frozenset[str], corpus: Path):
         self._veto, self._corpus = veto, corpus
         self._tags = tagger().identity
-        self.identity = self._tags if corpus == Path() else f"{self._tags}+{_content(corpus)}"
+        self.identity = self._tags if corpus == Path() else f"{self._tags}+{content(corpus)}"
 
     def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         raise BadInput(
@@ -84,7 +83,7 @@ class _Survey:
         own, place = _count(texts), "the input"
         nouns = own
         if self._corpus != Path():
-            nouns, place = _count(_corpus(self._corpus)), self._corpus.name
+            nouns, place = _count(texts_of(self._corpus)), self._corpus.name
             if not nouns:
                 fix = "give English sentences, or leave it out for the frequencies of the input"
                 raise BadInput("holds no noun", where=str(self._corpus), fix=fix)
@@ -113,33 +112,3 @@ def _change(word: str, start: int, table: Mapping[str, Synonym]) -> Change:
 
 def _count(texts: Iterable[str]) -> Counter[str]:
     return synonyms.count_nouns(((token.text, token.pos) for token in tokens) for tokens in tagger()(texts))
-
-
-def _content(corpus: Path) -> str:
-    """What is in the files of a corpus, which may be named as a data set (snli:FILE)."""
-    files = [corpus] if corpus.suffix == ".txt" else find(str(corpus)).function.files
-    return digest(*(fingerprint(file) for file in files if file.exists()))[:12]
-
-
-def _corpus(path: Path) -> Iterator[str]:
-    """The texts of a corpus: all fields of a data set, or the lines of a text file."""
-    if path.suffix == ".txt":
-        yield from _lines(path)
-        return
-    source = Source((str(path),), skip_bad=True)
-    try:
-        for row in source:
-            yield from (row[name] for name in source.chosen.fields if row[name])
-    except BadInput as error:
-        fix = "--task, --field and --label do not reach a corpus: give a data set with its own names, or a .txt file"
-        raise BadInput(str(error), where=f"the corpus {path}", fix=fix) from error
-    if left := source.intake.rejected:
-        warnings.warn(f"the corpus {path}: {len(left)} rows left out, as {left[0]['reason']}", stacklevel=2)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            yield from (line.strip() for line in file if line.strip())
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot be read: {error}", where=str(path), fix="give one sentence a line in UTF-8") from error

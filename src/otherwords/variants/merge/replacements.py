@@ -8,15 +8,15 @@ from math import exp
 from random import Random
 from typing import Any, NamedTuple
 
-from ..problem import Problem, Variant
-from ..storage.files import seed_for
+from ...problem import Problem, Variant
+from ...storage.files import seed_for
+from ..changes import Change, with_changes
+from ..corpus import Frequencies
+from ..scramble import scrambled
 from .agreeing import origins
-from .changes import Change, with_changes
 from .considering import Decided
-from .corpus import Frequencies
 from .drawing import drawn
 from .merging import Merged
-from .scramble import scrambled
 from .shared_words import is_present
 from .suggesting import in_place
 

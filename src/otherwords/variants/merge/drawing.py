@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from ..storage.files import seed_for
+from ...storage.files import seed_for
 
 One = TypeVar("One")
 

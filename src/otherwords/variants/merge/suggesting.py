@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..masked_lms.filling import Fillings, MaskedLM
-from ..masked_lms.masking import Masked
-from ..masked_lms.vocabulary import Vocabulary
-from ..words.inflection import cased
+from ...masked_lms.filling import Fillings, MaskedLM
+from ...masked_lms.masking import Masked
+from ...masked_lms.vocabulary import Vocabulary
+from ...words.inflection import cased
 from .shared_words import LETTERS
 
 Bools = npt.NDArray[np.bool_]

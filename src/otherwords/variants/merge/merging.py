@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..problem import Note
+from ...problem import Note
 from .agreeing import Rule
 from .considering import Considered, Decided, Tags, Trial, decide
 from .seeding import Seed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..words.tagging import Token
+from ...words.tagging import Token
 from .agreeing import Rule, at_every_occurrence, by_any_model, in_texts
 from .shared_words import CLASSES, SharedWord, is_present
 from .suggesting import Offer

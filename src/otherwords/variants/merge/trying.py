@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..words.tagging import Tagger
+from ...words.tagging import Tagger
 from .considering import Tags, Trial
 
 

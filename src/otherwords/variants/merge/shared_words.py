@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..problem import Problem
-from ..words.lexicon import lexicon
-from ..words.places import all_forms
-from ..words.tagging import Token
+from ...problem import Problem
+from ...words.lexicon import lexicon
+from ...words.places import all_forms
+from ...words.tagging import Token
 
 #: Open word classes and spaCy's universal tags for them; PROPN (names) and AUX are none.
 CLASSES = {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ", "adverb": "ADV"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..masked_lms.masking import Masked
-from ..problem import Problem
-from ..words.english import warn_of_other_language
-from ..words.tagging import Tagger
+from ...masked_lms.masking import Masked
+from ...problem import Problem
+from ...words.english import warn_of_other_language
+from ...words.tagging import Tagger
 from .considering import Considered
 from .shared_words import SharedWord, present_forms, shared_words
 from .suggesting import Offer, Suggester

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..problem import Note
+from ...problem import Note
 from .agreeing import Rule, origins
 from .considering import Considered, Decided, Trial
 from .shared_words import CLASSES
