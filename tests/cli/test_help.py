@@ -111,7 +111,7 @@ def test_nothing_at_all_shows_the_help(cli):
         (("--label", "0=yes"), "cannot map to ['yes']; nli has entailment, neutral, contradiction"),
         (("--task", "nil"), "no task 'nil'; there are nli, rte, a-nli, d-nli, or give a .toml file"),
         (("--task", "absent.toml"), "absent.toml: cannot be read as a task"),
-        (("-w", "idntity"), "no generators named 'idntity'; there are: contractions.v1"),
+        (("-w", "idntity"), "no generators named 'idntity'; there are: back-translation.v1"),
         (("-w", "identity("), "cannot read 'identity('"),
         (("-w", "identity(x=1)"), "identity.v1 has no option x; it has none"),
         (("-o", "out.txt"), "cannot write 'out.txt'; end the name in .jsonl"),
