@@ -24,11 +24,12 @@ import otherwords as ow
 ROOT = Path(__file__).parents[1]
 PAGE, SCORES = ROOT / "docs" / "results.md", ROOT / "docs" / "results" / "scores.json"
 RUNS = ROOT / "runs" / "results"
-#: With the paper's veto list, several variants where a generator can, and MERGE's ten draws.
+#: With the IE paper's veto list, several variants where a generator can; MERGE with all suggestions, and as in its paper.
 GENERATORS = {
     "wordnet-ie": "wordnet-ie(veto={veto})",
     "wordnet": "wordnet(n=5)",
-    "masked-lm": "masked-lm(subsamples=10)",
+    "masked-lm": "masked-lm(least=1, n=0)",
+    "masked-lm, as in the paper": "masked-lm(subsamples=10)",
     "structural": "structural(n=0)",
     "identity": "identity",
 }
