@@ -134,6 +134,40 @@ def test_a_folder_tells_its_pooling(bert, tiny, told, expected):
     assert load(f"hf:{tiny}(device=cpu, pooling=mean)").signature.endswith(":mean:float32")  # the user knows better
 
 
+def test_a_folder_tells_how_it_reads(bert, tiny):
+    describe(tiny, {"pooling_mode_mean_tokens": True})
+    (tiny / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 8, "do_lower_case": True}))
+    found = load(f"hf:{tiny}(device=cpu)")
+    assert found.signature.endswith(":8:lower:mean:float32")
+    expected = by_hand(bert, ["a dog runs in the park"])
+    np.testing.assert_allclose(found(["A Dog runs in the PARK while it rains"]), expected, atol=1e-5)
+    longer = load(f"hf:{tiny}(device=cpu, max_length=9)")  # the user knows better
+    assert longer.signature.endswith(":9:lower:mean:float32")
+    expected = by_hand(bert, ["a dog runs in the park while"])
+    np.testing.assert_allclose(longer(["a dog runs in the park while it rains"]), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "told", [{"max_seq_length": "8"}, {"max_seq_length": 0}, {"do_lower_case": "no"}, {"max_seq_length": True}, [8]]
+)
+def test_a_folder_that_tells_nonsense_of_its_reading_is_refused(tiny, told):
+    describe(tiny, {"pooling_mode_mean_tokens": True})
+    (tiny / "sentence_bert_config.json").write_text(json.dumps(told))
+    with pytest.raises(BadInput, match=r"sentence_bert_config\.json tells max_seq_length .*; write a number of tokens"):
+        load(f"hf:{tiny}(device=cpu)")
+
+
+def test_what_a_tokenizer_makes_nothing_of_is_not_legible(saved):
+    assert load(f"hf:{saved}(device=cpu)").legible(["a dog", " ", "xyz"]) == [True, False, True]
+
+
+@pytest.mark.parametrize("told", [{"a": 1}, [{"idx": 0, "path": ""}], ["Transformer"], None])
+def test_a_list_of_parts_that_is_none_is_refused(tiny, told):
+    (tiny / "modules.json").write_text(json.dumps(told))
+    with pytest.raises(BadInput, match=r"modules\.json is no list of parts with type and path"):
+        load(f"hf:{tiny}(device=cpu)")
+
+
 @pytest.mark.parametrize("told", [{"pooling_mode_max_tokens": True}, {"pooling_mode": "lasttoken"}, {}])
 def test_other_poolings_are_refused(tiny, told):
     describe(tiny, told)
@@ -164,7 +198,7 @@ def test_a_hub_model_is_known_by_its_commit(bert, saved, monkeypatch, tmp_path):
     (kept / "refs").mkdir()
     (kept / "refs" / "main").write_text(COMMIT)
     found = load("hf:org/tiny(device=cpu)")
-    assert found.signature == "hf.v1(max_length=256)#org/tiny@0123456789ab:mean:float32"
+    assert found.signature == "hf.v1()#org/tiny@0123456789ab:256:mean:float32"
     np.testing.assert_allclose(found(some_texts(3)), by_hand(bert, some_texts(3)), atol=1e-5)
 
 

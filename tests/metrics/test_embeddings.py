@@ -83,7 +83,7 @@ def value(frame: pl.DataFrame, spec: str) -> float | None:
 def test_embedding_distance_is_the_mean_cosine_distance_of_changed_texts(bert, encoder):
     found = score(answers(), [f"embedding_distance(encoder={encoder})"], replicates=20)[0]
     assert found.value == pytest.approx(np.mean(by_hand(bert)), abs=1e-5)
-    assert found.signature.startswith('embedding_distance.v1(fields="", suite=)#hf.v1(max_length=256)#tiny@')
+    assert found.signature.startswith('embedding_distance.v1(fields="", suite=)#hf.v1()#tiny@')
     assert found.unit == "number"
 
 

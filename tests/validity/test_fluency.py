@@ -62,8 +62,25 @@ def test_of_recorded_rewordings_few_are_dropped_and_of_disorder_most():
 
 
 def test_empty_texts_are_dropped():
-    for verdict in judged("fluency", *({"hypothesis": text} for text in ("", " ", "\u200b"))):
+    """The last two are marks that can be seen, but not by the tokenizer: a lone accent, a letter that was lost."""
+    texts = ["", " ", "\u200b", "\u0301", "\ufffd"]
+    *verdicts, good = judged("fluency", *({"hypothesis": text} for text in texts), {"hypothesis": GOOD["hypothesis"]})
+    for verdict in verdicts:
         assert (verdict.keep, verdict.reason, verdict.score) == (False, "empty text", None)
+    assert good.keep
+
+
+def test_white_space_changes_nothing():
+    (verdict,) = judged("fluency", {"premise": " A dog  runs in the park.\n"})
+    assert (verdict.keep, verdict.score) == (True, 0.0)
+
+
+def test_an_optional_field_may_be_absent():
+    texts = {"premise": None, "hypothesis": "It is out.", "update": "It rains."}
+    one = Problem("q", TASKS["d-nli"], texts, "weakener")
+    changes = ({"premise": ""}, {"premise": "New."}, {"update": "It is raining."})
+    verdicts = list(checks.make("fluency").function([Bucket(one, tuple(one.restate(**some) for some in changes))]))
+    assert [(verdict.keep, verdict.reason) for verdict in verdicts] == [(True, ""), (False, "empty text"), (True, "")]
 
 
 def test_a_model_without_a_mask_is_refused(tmp_path):

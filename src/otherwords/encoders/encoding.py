@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,13 +26,15 @@ class Encoder:
     """Turns texts into vectors.
 
     The one array of `scheduler` has a vector for each text, of any length. `batch_invariant` says whether no vector
-    depends on the others' company, to the bit.
+    depends on the others' company, to the bit. `reads` says of texts whether the tokenizer makes anything of each;
+    without it, whether they are more than blanks.
     """
 
     scheduler: Scheduler
     identity: str = ""
     batch_invariant: bool = True
     signature: str = ""
+    reads: Callable[[Sequence[str]], Sequence[bool]] | None = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """A row of unit length for each text; the same text is read once."""
@@ -46,6 +48,10 @@ class Encoder:
         unit: Vectors = (found / lengths).astype(np.float32)
         place = {text: row for row, text in enumerate(distinct)}
         return unit[[place[text] for text in texts]]
+
+    def legible(self, texts: Sequence[str]) -> list[bool]:
+        """Whether there is anything to encode in each text; a lone accent, for one, is lost on many tokenizers."""
+        return list(self.reads(texts)) if self.reads else [bool(text.strip()) for text in texts]
 
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
         """The cosine of both texts of each pair: 1 where they point the same way, 0 where they have nothing in common.

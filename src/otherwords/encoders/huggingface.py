@@ -16,20 +16,23 @@ from ..inference.torch_device import TorchDevice, budget, choose_device, choose_
 from ..registry import encoders
 from .encoding import Encoder
 from .pooling import choose_pooling, pooled
+from .reading import Reading, read_reading
 
 if TYPE_CHECKING:
     import torch
 
 #: Rows that this processor computes at a time, never more nor fewer; 8 are as fast as 64, and 5 times as fast as 1.
 ROWS = 8
+#: Tokens of a text that are read where nobody says how many.
+LENGTH = 256
 
 
-# As of models: the identity has name, commit or content, the arithmetic, and the pooling that was chosen.
-@encoders("hf.v1", unsigned=("name", "pooling", "device", "dtype", "tokens", "revision"))
+# As of models: the identity has name, commit or content, the arithmetic, and the pooling and length that were chosen.
+@encoders("hf.v1", unsigned=("name", "pooling", "max_length", "device", "dtype", "tokens", "revision"))
 def hf(
     name: str,
     pooling: str = "",
-    max_length: int = 256,
+    max_length: int = 0,
     device: str = "auto",
     dtype: str = "float32",
     tokens: int = 0,
@@ -38,36 +41,39 @@ def hf(
     """Encode texts with a model of the Hugging Face hub, or of a local folder (safetensors only).
 
     `pooling` makes one vector of the tokens': mean or cls; unless given, as a folder made by sentence-transformers
-    tells, or mean. Texts of more than `max_length` tokens are cut. `device` is auto (cuda where there is one), cpu or
-    cuda:N; `dtype` is float32, bfloat16, float16 or auto (bfloat16 on GPUs that have it, which blurs the third digit
-    of a cosine). A batch holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit
-    on the hub. Code that comes with a model is never run.
+    tells, or mean. Texts of more than `max_length` tokens are cut (0: at what such a folder tells, or 256), and put in
+    lower case where it says so. `device` is auto (cuda where there is one), cpu or cuda:N; `dtype` is float32,
+    bfloat16, float16 or auto (bfloat16 on GPUs that have it, which blurs the third digit of a cosine). A batch holds up
+    to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the hub. Code that comes with
+    a model is never run.
     """
     folder = find(name, revision)
     refuse_budget(folder.who, tokens)
-    refuse_sizes(folder.who, max_length)
     _fetch_pooling(folder, name)
-    chosen = choose_pooling(pooling, folder.path, folder.who)
-    return _encoder(folder, chosen, max_length, device, dtype, tokens)
+    chosen, told = choose_pooling(pooling, folder.path, folder.who), read_reading(folder.path, folder.who)
+    length = max_length or told.max_length or LENGTH
+    refuse_sizes(folder.who, length)
+    return _encoder(folder, chosen, Reading(length, told.lower), device, dtype, tokens)
 
 
 @lru_cache(maxsize=2)
-def _encoder(folder: Folder, pooling: str, max_length: int, device: str, dtype: str, tokens: int) -> Encoder:
+def _encoder(folder: Folder, pooling: str, reading: Reading, device: str, dtype: str, tokens: int) -> Encoder:
     """Load once what a check and several metrics may share; a folder is known by its content."""
     tokenizer, model, place = _tokenizer(folder), _model(folder), choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     model = model.to(device=place, dtype=arithmetic).eval()
     return Encoder(
-        _scheduler(model, tokenizer, place, folder.who, max_length, tokens, pooling),
-        identity=f"{folder.identity}:{pooling}:{str(arithmetic).removeprefix('torch.')}",
+        _scheduler(model, tokenizer, place, folder.who, reading, tokens, pooling),
+        identity=f"{folder.identity}:{reading}:{pooling}:{str(arithmetic).removeprefix('torch.')}",
         batch_invariant=place.type == "cpu",
+        reads=reading.legible(tokenizer.backend_tokenizer),
     )
 
 
 def _scheduler(
-    model: Any, tokenizer: Any, place: torch.device, who: str, max_length: int, tokens: int, pooling: str
+    model: Any, tokenizer: Any, place: torch.device, who: str, reading: Reading, tokens: int, pooling: str
 ) -> Scheduler:
-    length, padding = limit(who, max_length, positions(model)), choose_padding(tokenizer, model)
+    length, padding = limit(who, reading.max_length, positions(model)), choose_padding(tokenizer, model)
     steady = place.type == "cpu"
 
     def forward(**inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -76,7 +82,7 @@ def _scheduler(
     runner = TorchDevice(place, _by_eights(forward) if steady else forward)
     types = "token_type_ids" in tokenizer.model_input_names
     return Scheduler(
-        text_encoder(tokenizer.backend_tokenizer, length, types=types),
+        reading.cased(text_encoder(tokenizer.backend_tokenizer, length, types=types)),
         careful(runner.start, model, who, length),
         runner.wait,
         tokens or budget(place),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import BadInput
+from .reading import read_json
 
 if TYPE_CHECKING:
     import torch
@@ -48,7 +48,12 @@ def _pooling_folder(folder: Path, who: str) -> str | None:
     """Where the pooling of a model of sentence-transformers is described; None for other models."""
     if not (file := folder / "modules.json").is_file():
         return None
-    parts = _json(file, who)
+    parts = read_json(file, who)
+    if not (
+        isinstance(parts, list) and all(isinstance(part, dict) and {"type", "path"} <= set(part) for part in parts)
+    ):
+        fix = "download or save it again, or give a folder without it and pooling=mean or pooling=cls"
+        raise BadInput("modules.json is no list of parts with type and path", where=who, fix=fix)
     names = [str(part["type"]).rpartition(".")[2] for part in parts]
     if strangers := [name for name in names if name not in _KNOWN]:
         fix = f"use one that is made of {', '.join(_KNOWN)} alone"
@@ -57,17 +62,13 @@ def _pooling_folder(folder: Path, who: str) -> str | None:
 
 
 def _read_pooling(file: Path, who: str) -> str:
-    told = _json(file, who)
+    told = read_json(file, who)
+    if not isinstance(told, dict):
+        found = f"{file.parent.name}/config.json holds no names and values"
+        raise BadInput(found, where=who, fix="download or save it again, or give pooling=")
     switches = [name for name, on in told.items() if name.startswith("pooling_mode_") and on is True]
     modes = [told["pooling_mode"]] if "pooling_mode" in told else switches
     if len(modes) != 1 or modes[0] not in _WRITTEN:
         message = f"{file.parent.name}/config.json asks for {', '.join(map(str, modes)) or 'no pooling'}"
         raise BadInput(message, where=who, fix=f"use a model of {' or '.join(POOLINGS)} pooling, or give pooling=")
     return _WRITTEN[modes[0]]
-
-
-def _json(file: Path, who: str) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BadInput(f"{file.name} is not JSON: {error}", where=who, fix="download or save it again") from error

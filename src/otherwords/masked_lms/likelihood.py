@@ -30,13 +30,16 @@ def pseudo_logp(masker: Masker, ask: Ask, texts: Sequence[str]) -> list[Logs]:
     """The log-probability of every token of each text where it alone is masked; those around the text apart.
 
     Their sum is the pseudo-log-likelihood of Salazar et al. (2020). A token for words that are in no vocabulary is one
-    as any other. Each distinct text is asked about once.
+    as any other. Each distinct text is asked about once. One that the tokenizer makes no tokens of, such as blanks or a
+    lone accent, has none.
     """
+    if not texts:
+        raise BadInput("there is no text", fix="give one or more")
     distinct = list(dict.fromkeys(texts))
     read = encodings(masker.tokenizer, [clean(text) for text in distinct])
     asked = [_one_by_one(one) for one in read]
-    _refuse_wordless(distinct, asked)
-    found = ask(_tokens(masker), [question for some in asked for question in some])
+    questions = [question for some in asked for question in some]
+    found = ask(_tokens(masker), questions) if questions else np.empty(0, np.float32)
     parts = np.split(found, np.cumsum([len(some) for some in asked[:-1]], dtype=np.int64))
     by_text = dict(zip(distinct, parts, strict=True))
     return [by_text[text] for text in texts]
@@ -105,11 +108,3 @@ def _row(masker: Masker, asked: Question) -> tuple[Ints, int]:
         return ids, asked.at
     kept = masker.window(len(ids), asked.at)
     return ids[kept], kept.index(asked.at)
-
-
-def _refuse_wordless(texts: Sequence[str], asked: Sequence[list[Question]]) -> None:
-    if not texts:
-        raise BadInput("there is no text", fix="give one or more")
-    for text, some in zip(texts, asked, strict=True):
-        if not some:
-            raise BadInput(f"the tokenizer makes no tokens of {shorten(text)}", fix="leave out what has no words")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from ..problem import Bucket, Problem, Variant
 
 #: The text of the original, and that of the variant.
 Pair = tuple[str, str]
-Compare = Callable[[Sequence[Pair]], npt.NDArray[np.float64]]
+#: A value for each pair; None where the model makes nothing of one of its texts.
+Compare = Callable[[Sequence[Pair]], Sequence[float | None]]
 
 
 def compared(buckets: Sequence[Bucket], compare: Compare, same: float) -> Iterator[float | None]:
@@ -21,21 +19,32 @@ def compared(buckets: Sequence[Bucket], compare: Compare, same: float) -> Iterat
     pairs are compared at once, and each distinct one once, because models are fast in company.
     """
     pairs = [changed_fields(bucket.problem, variant) for bucket in buckets for variant in bucket.variants]
-    distinct = list(dict.fromkeys(pair for some in pairs for pair in some if all(map(has_text, pair))))
-    found = dict(zip(distinct, compare(distinct).tolist(), strict=True)) if distinct else {}
+    distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values() if has_texts(pair)))
+    found = dict(zip(distinct, compare(distinct), strict=True)) if distinct else {}
     for some in pairs:
-        yield min((found[pair] for pair in some), default=same) if all(pair in found for pair in some) else None
+        values = [found.get(pair) for pair in some.values()]
+        known = [value for value in values if value is not None]
+        yield min(known, default=same) if len(known) == len(values) else None
 
 
-def changed_fields(problem: Problem, variant: Variant) -> list[Pair]:
-    """The fields that a variant words otherwise: each as it was, and as it is.
+def changed_fields(problem: Problem, variant: Variant, only: str = "") -> dict[str, Pair]:
+    """The fields that a variant words otherwise: each as it was, and as it is; of one field, if `only` names it.
+
+    White space does not make a text another text. A field that is not there is an empty one.
 
     >>> from otherwords.problem import TASKS
     >>> one = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "entailment")
-    >>> changed_fields(one, one.restate(hypothesis="Wet it is."))
-    [('It is wet.', 'Wet it is.')]
+    >>> changed_fields(one, one.restate(premise="It  rains.", hypothesis="Wet it is."))
+    {'hypothesis': ('It is wet.', 'Wet it is.')}
     """
-    return [(problem.text[name], text) for name, text in variant.text.items() if text != problem.text[name]]
+    names = [only] if only else problem.task.fields
+    texts = {name: (problem.text[name] or "", variant.text[name] or "") for name in names}
+    return {name: (old, new) for name, (old, new) in texts.items() if old.split() != new.split()}
+
+
+def has_texts(pair: Pair) -> bool:
+    """Whether there is anything to read on both sides."""
+    return all(map(has_text, pair))
 
 
 def has_text(text: str) -> bool:

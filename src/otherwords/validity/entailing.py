@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from ..errors import BadInput
 from ..models.cache import Cached
-from ..problem import Bucket, Problem, Task, Verdict, plain
+from ..problem import Bucket, Task, Verdict, plain
+from .changed import Pair, changed_fields, has_texts
 
 #: What a label is called that says: the second text follows from the first.
 ENTAILMENT = ("entailment", "entailed")
-Pair = tuple[str, str]
 #: Answers pairs of texts, each once.
 Answering = Callable[[Sequence[Pair]], Mapping[Pair, Cached]]
 _DIRECTIONS = ("original does not entail variant", "variant does not entail original")
-_RULE = re.compile(r"self(?:\((?:threshold=(?P<threshold>[\d.e+-]+))?(?:, )?(?:field=(?P<field>\w+))?\))?")
+_RULE = re.compile(r"self(?:\((?:threshold=(?P<threshold>[\d.e+-]+))?(?:, )?(?:field=(?P<field>(?s:.+)))?\))?")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,12 @@ class Rule:
         told += [f"field={self.field}"] if self.field else []
         return f"self({', '.join(told)})" if told else "self"
 
+    def refuse_task(self, task: Task) -> None:
+        """Complain of a task whose problems have no such field."""
+        if self.field and self.field not in task.fields:
+            fix = f"use one of {', '.join(task.fields)}"
+            raise BadInput(f"no field {self.field!r}", where="mutual-entailment", field="field", fix=fix)
+
     @classmethod
     def read(cls, text: str, column: str = "") -> Rule:
         """Read what `str` writes. Nothing else: a table from elsewhere names no plug-ins to be run."""
@@ -59,8 +65,10 @@ def mutual(buckets: Sequence[Bucket], rule: Rule, task: Task, answering: Answeri
     `task` is what the judge answers. What did not change is not asked: a text entails itself. White space changes
     nothing. The score is the least probability of entailment, where the judge gives any.
     """
-    changed = [_changes(bucket.problem, variant, rule.field) for bucket in buckets for variant in bucket.variants]
-    pairs = dict.fromkeys(pair for changes in changed for _, *texts in changes for pair in _both_ways(*texts))
+    for bucket in buckets:
+        rule.refuse_task(bucket.problem.task)
+    changed = [changed_fields(bucket.problem, one, rule.field) for bucket in buckets for one in bucket.variants]
+    pairs = dict.fromkeys(pair for changes in changed for texts in changes.values() for pair in _both_ways(texts))
     told = answering(list(pairs)) if pairs else {}
     return [_verdict(changes, told, task, rule.threshold) for changes in changed]
 
@@ -80,28 +88,18 @@ def entailment_of(task: Task) -> int:
     return found[0]
 
 
-def _changes(problem: Problem, variant: Problem, field: str) -> list[tuple[str, str, str]]:
-    """Fields whose words changed, with the old text and the new."""
-    if field and field not in variant.task.fields:
-        fix = f"use one of {', '.join(variant.task.fields)}"
-        raise BadInput(f"no field {field!r}", where="mutual-entailment", field="field", fix=fix)
-    names = [field] if field else variant.task.fields
-    texts = [(name, problem.text[name] or "", variant.text[name] or "") for name in names]
-    return [(name, old, new) for name, old, new in texts if old.split() != new.split()]
-
-
-def _both_ways(old: str, new: str) -> Iterator[Pair]:
+def _both_ways(texts: Pair) -> Iterator[Pair]:
     """A text that is not there entails nothing, and no model is asked about it."""
-    if old.strip() and new.strip():
-        yield from ((old, new), (new, old))
+    if has_texts(texts):
+        yield from (texts, texts[::-1])
 
 
-def _verdict(changes: list[tuple[str, str, str]], told: Mapping[Pair, Cached], task: Task, threshold: float) -> Verdict:
+def _verdict(changes: Mapping[str, Pair], told: Mapping[Pair, Cached], task: Task, threshold: float) -> Verdict:
     found: list[str] = []
     least: list[float | None] = []
-    for name, old, new in changes:
+    for name, texts in changes.items():
         where = f"{name}: " if len(changes) > 1 else ""
-        asked = [told[pair] for pair in _both_ways(old, new)]
+        asked = [told[pair] for pair in _both_ways(texts)]
         failed = _reason([_failure(one, task, threshold) for one in asked]) if asked else "empty text"
         found += [f"{where}{failed}"] if failed else []
         least += [None if one.p is None else one.p[entailment_of(task)] for one in asked]

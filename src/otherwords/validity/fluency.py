@@ -7,9 +7,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ..errors import BadInput
 from ..masked_lms.filling import MaskedLM, load
 from ..problem import Bucket, Verdict
@@ -46,11 +43,13 @@ def fluency(masked_lm: str = "mlm-small", most: float = 1.5) -> Any:
     return check
 
 
-def gains(model: MaskedLM, pairs: Sequence[Pair]) -> npt.NDArray[np.float64]:
-    """How much more fluent the second text of each pair is than the first, in nats per token; less is below 0."""
+def gains(model: MaskedLM, pairs: Sequence[Pair]) -> list[float | None]:
+    """How much more fluent the second text of each pair is than the first, in nats per token; less is below 0.
+
+    It is None where the tokenizer makes nothing of one of them, such as a lone accent.
+    """
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    told = zip(texts, model.pseudo_logp(texts), strict=True)
     # Summed exactly: a mean must not depend on how many stand beside it.
-    found = {
-        text: math.fsum(logp.tolist()) / len(logp) for text, logp in zip(texts, model.pseudo_logp(texts), strict=True)
-    }
-    return np.array([found[after] - found[before] for before, after in pairs])
+    found = {text: math.fsum(logp.tolist()) / len(logp) for text, logp in told if len(logp)}
+    return [found[after] - found[before] if {before, after} <= found.keys() else None for before, after in pairs]

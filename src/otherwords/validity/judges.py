@@ -10,7 +10,8 @@ from ..models.cache import Cache, Cached
 from ..models.model import Answerer, as_model
 from ..problem import TASKS, Task, plain
 from ..registry import models, split_name
-from .entailing import ENTAILMENT, Pair
+from .changed import Pair
+from .entailing import ENTAILMENT
 
 
 def load_judge(spec: str, label_map: str = "") -> Answerer:

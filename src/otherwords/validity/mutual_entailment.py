@@ -14,7 +14,8 @@ from ..models.cache import Cache, Cached
 from ..models.model import Answerer
 from ..problem import Bucket, Task, Verdict
 from ..registry import checks
-from .entailing import Pair, Rule, entailment_of, mutual
+from .changed import Pair
+from .entailing import Rule, entailment_of, mutual
 from .judges import asking, load_judge
 
 #: Pairs that are remembered between calls. Shards have few in common, and memory should stay flat.
@@ -46,6 +47,10 @@ class Judge:
         self.model, self.rule, self.identity = model, rule, model.signature
         self.known: dict[Pair, Cached] = {}
 
+    def refuse_task(self, task: Task) -> None:
+        """Complain of a task that lacks the field to be judged."""
+        self.rule.refuse_task(task)
+
     def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         """Judge every variant, in order."""
         return iter(mutual(buckets, self.rule, self.model.task, self._answers))
@@ -69,8 +74,9 @@ class BySelf:
         self.rule, self.by = rule, str(rule)
 
     def refuse_task(self, task: Task) -> None:
-        """Complain of a task in which no model is asked for entailment."""
+        """Complain of a task in which no model is asked for entailment, or that lacks the field to be judged."""
         entailment_of(task)
+        self.rule.refuse_task(task)
 
     def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         """Say nothing of every variant."""

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Bucket, Verdict
 from ..registry import checks
+from .changed import changed_fields
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -24,10 +25,9 @@ def overlap(most: float = 0.75) -> Any:
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         for bucket in buckets:
-            original = bucket.problem.text
             for variant in bucket.variants:
-                changed = [name for name, text in variant.text.items() if text != original[name]]
-                share = max((jaccard(original[name], variant.text[name]) for name in changed), default=1.0)
+                changed = changed_fields(bucket.problem, variant)
+                share = max((jaccard(*texts) for texts in changed.values()), default=1.0)
                 yield Verdict(share <= most, "" if share <= most else f"Jaccard {share:.3f} above {most:g}", share)
 
     return check

@@ -7,13 +7,14 @@ pairs pass the default limit. Encoders see what a text is about better than what
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from ..encoders.encoding import load
+from ..encoders.encoding import Encoder, load
 from ..errors import BadInput
 from ..problem import Bucket, Verdict
 from ..registry import checks
-from .changed import compared
+from .changed import Pair, compared
 
 _WHERE = "similarity"
 
@@ -31,7 +32,7 @@ def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least
     model = load(encoder)
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
-        for cosine in compared(buckets, model.cosines, same=1.0):
+        for cosine in compared(buckets, partial(cosines, model), same=1.0):
             if cosine is None:
                 yield Verdict(False, "empty text")
             else:
@@ -41,3 +42,12 @@ def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least
 
     check.identity = model.signature  # type: ignore[attr-defined]
     return check
+
+
+def cosines(model: Encoder, pairs: Sequence[Pair]) -> list[float | None]:
+    """The cosine of both texts of each pair; None where the tokenizer makes nothing of one of them."""
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    read = {text for text, legible in zip(texts, model.legible(texts), strict=True) if legible}
+    told = [pair for pair in pairs if read.issuperset(pair)]
+    found = dict(zip(told, model.cosines(told).tolist(), strict=True))
+    return [found.get(pair) for pair in pairs]

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Bucket, Problem, Verdict
 from ..registry import checks
+from .changed import changed_fields, has_text
 
 
 @checks("surface.v1")
@@ -28,9 +29,8 @@ def surface(min_ratio: float = 0.33, max_ratio: float = 3.0) -> Any:
                 ratio = _words(variant) / words
                 reason = seen.get(_key(variant), "")
                 seen.setdefault(_key(variant), "repeated in its bucket")
-                if any(
-                    not variant.text[name].strip() and bucket.problem.text[name].strip() for name in variant.task.fields
-                ):
+                changed = changed_fields(bucket.problem, variant).values()
+                if any(has_text(old) and not has_text(new) for old, new in changed):
                     reason = "empty text"
                 elif not reason and not min_ratio <= ratio <= max_ratio:
                     reason = f"length ratio {ratio:.2f}"
@@ -41,8 +41,13 @@ def surface(min_ratio: float = 0.33, max_ratio: float = 3.0) -> Any:
 
 def _key(problem: Problem) -> tuple[str, ...]:
     """White space does not make a text another text."""
-    return tuple(" ".join(problem.text[name].split()) for name in problem.task.fields)
+    return tuple(" ".join(_text(problem, name).split()) for name in problem.task.fields)
 
 
 def _words(problem: Problem) -> int:
-    return max(1, sum(len(problem.text[name].split()) for name in problem.task.fields))
+    return max(1, sum(len(_text(problem, name).split()) for name in problem.task.fields))
+
+
+def _text(problem: Problem, name: str) -> str:
+    """An optional field that is not there is an empty one."""
+    return problem.text[name] or ""
