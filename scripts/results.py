@@ -24,7 +24,7 @@ import otherwords as ow
 ROOT = Path(__file__).parents[1]
 PAGE, SCORES = ROOT / "docs" / "results.md", ROOT / "docs" / "results" / "scores.json"
 RUNS = ROOT / "runs" / "results"
-#: With the IE paper's veto list, several variants where a generator can; MERGE with all suggestions, and as in its paper.
+#: With the IE paper's veto list; several variants where a generator can; MERGE's all, and as its paper has them.
 GENERATORS = {
     "wordnet-ie": "wordnet-ie(veto={veto})",
     "wordnet": "wordnet(n=5)",
