@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import polars as pl
 
+from ..errors import BadInput
 from ..problem import Note
+from ..storage.tables import read
 
 #: The columns of every table of notes; what a note is about comes after them, a column each.
 COLUMNS = {"id": pl.String, "generator": pl.String, "what": pl.String, "count": pl.Int64}
@@ -22,6 +25,20 @@ def notes_table(notes: Iterable[tuple[str, Note]]) -> pl.DataFrame:
     rows = [{"id": n.of, "generator": who, "what": n.what, "count": n.count, **n.about} for who, n in notes]
     about = sorted({name for row in rows for name in row} - set(COLUMNS))
     return pl.DataFrame(rows, schema={**COLUMNS, **dict.fromkeys(about, pl.String)}, orient="row")
+
+
+def read_notes(path: str | Path) -> pl.DataFrame:
+    """Read the notes that `vary --notes FILE` wrote, in any format of tables, or those of a run folder.
+
+    A column that few notes have is empty in most rows, from which its type cannot be told: here it is known.
+    """
+    inner = Path(path) / "notes"
+    table = read(inner if inner.is_dir() else path)
+    if lost := [name for name in COLUMNS if name not in table.columns]:
+        fix = "give what vary --notes FILE wrote, or the folder of a run"
+        raise BadInput(f"is no table of notes: it has no column {', '.join(lost)}", where=str(path), fix=fix)
+    about = [name for name in table.columns if name not in COLUMNS]
+    return table.cast({**COLUMNS, **dict.fromkeys(about, pl.String)}).select(*COLUMNS, *about)
 
 
 def totals(tables: Iterable[pl.DataFrame | pl.LazyFrame]) -> dict[str, dict[str, int]]:
