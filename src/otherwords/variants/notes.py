@@ -38,7 +38,7 @@ def read_notes(path: str | Path) -> pl.DataFrame:
         fix = "give what vary --notes FILE wrote, or the folder of a run"
         raise BadInput(f"is no table of notes: it has no column {', '.join(lost)}", where=str(path), fix=fix)
     about = [name for name in table.columns if name not in COLUMNS]
-    return table.cast({**COLUMNS, **dict.fromkeys(about, pl.String)}).select(*COLUMNS, *about)
+    return table.select(*(pl.col(name).cast(COLUMNS.get(name, pl.String)) for name in (*COLUMNS, *about)))
 
 
 def totals(tables: Iterable[pl.DataFrame | pl.LazyFrame]) -> dict[str, dict[str, int]]:
