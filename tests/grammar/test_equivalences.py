@@ -48,6 +48,10 @@ VOICE = {
     "A guitar is being played by him.": "He is playing a guitar.",
     "The window has been broken by the children.": "The children have broken the window.",
     "A girl is surrounded by toys.": "Toys surround a girl.",
+    "My sister painted the kitchen.": "The kitchen was painted by my sister.",
+    "The man was arrested by police.": "Police arrested the man.",
+    "A man is throwing the ball to a dog.": "The ball is being thrown to a dog by a man.",
+    "Terrorists attacked an oil pipeline.": "An oil pipeline was attacked by terrorists.",
 }
 NO_VOICE = {
     "A man is walking his dog.": "the subject binds the possessor",
@@ -90,6 +94,25 @@ NO_VOICE = {
     "The ball was thrown.": "no agent",
     "The dogs are resting indoors.": "no object, whatever the parser says",
     "There is a man chasing a dog.": "there-is",
+    "He and Mary painted the wall.": "by him and Mary",
+    "Tom saw him and Mary.": "he and Mary were seen",
+    "The wall was painted by him and Mary.": "he and Mary",
+    "The house had broken windows.": "broken is no participle of have",
+    "The robber is holding the lady hostage.": "two objects, taken for one",
+    "The ball hit Adrin square in the face.": "square is no part of Adrin",
+    "The toy makes a good gift.": "it is one",
+    "The girl loves the boy with the hat.": "the hat is his",
+    "The girl loves the boy in the hat.": "the hat is his",
+    "The commission blocks the accession to the union.": "an accession to something",
+    "People are watching a screen with a band on stage.": "a screen with a band",
+    "He threw the ball to Tom and the bat to Jim.": "two throws in one",
+    "Katzenberg filed a suit against Disney.": "a suit against someone",
+    "Mary was loved by her husband.": "the pronoun would come first",
+    "Her husband loved Mary.": "whose husband",
+    "Thorn led them.": "a name, tagged as a noun",
+    "Keyes quoted the fathers.": "a name, tagged as a plural",
+    "Javier is employed by the U.N.": "the stop is of the name and of the sentence",
+    "The U.N. employs Javier.": "two stops",
 }
 DEFINITE = {
     "Iggy Pop was the lead singer of the Stooges.": "The lead singer of the Stooges was Iggy Pop.",
@@ -97,6 +120,7 @@ DEFINITE = {
     "The woman is the child's mother.": "The child's mother is the woman.",
     "The winners were the girls.": "The girls were the winners.",
     "The clown is Ronald McDonald.": "Ronald McDonald is the clown.",
+    "King Albert is the father of Prince Laurent.": "The father of Prince Laurent is King Albert.",
 }
 NO_DEFINITE = {
     "The man is a doctor.": "not every doctor is the man",
@@ -126,6 +150,9 @@ RELATIVE = {
     "A man in a blue shirt is singing.": ["A man in a shirt that is blue is singing."],
     "A woman who is young is singing.": ["A young woman is singing."],
     "A large ball that is red is here.": ["A red ball that is large is here."],  # and not "a red large ball"
+    "She said that he has a red car.": ["She said that he has a car that is red."],
+    "He knows that she had a red car.": ["He knows that she had a car that was red."],
+    "A tired dancer is resting.": ["A dancer who is tired is resting."],
 }
 NO_RELATIVE = {
     "He met a former king.": "former is no quality",
@@ -151,6 +178,19 @@ NO_RELATIVE = {
     "She has a big brother.": "an older one",
     "He is a bigger boy.": "a comparison",
     "A car that is very red is parked.": "very has no certain place",
+    "He is a heavy smoker.": "he smokes much",
+    "He is a big eater.": "he eats much",
+    "She is a beautiful dancer.": "she dances well",
+    "A tired plumber is resting.": "who or that",
+    "A dark rider came.": "not his colour",
+    "He has a short temper.": "an idiom",
+    "He has cold feet.": "an idiom",
+    "He has a thick accent.": "an idiom",
+    "He is in deep trouble.": "an idiom",
+    "The socks were a deep royal purple.": "how purple",
+    "Black neighborhoods are in the town.": "who lives there",
+    "A dog with a red ball.": "no verb, no tense",
+    "He would buy a red car.": "is or was",
 }
 COORDINATION = {
     "A man and a woman are walking.": ["A woman and a man are walking."],
@@ -189,6 +229,21 @@ NO_COORDINATION = {
     "There is a man and two dogs.": "the verb agrees with the nearer",
     "They are cleaning a room and leaving the room.": "the room must have been named",
     "The scores were 34 percent and 43 percent, respectively.": "respectively",
+    "The reunification of East and West Germany took place.": "one Germany for both",
+    "Romeo and Juliet is a play.": "one thing",
+    "They show the effects of programs and reasons for succeeding.": "reasons for something",
+    "It was opened after the Reformation and the Covenant was signed.": "two clauses",
+    "He saw the killings and the subsequent violence.": "one after the other",
+    "The soup is nice and hot.": "how hot",
+    "She is sick and tired.": "a set phrase",
+    "The boy is safe and sound.": "a set phrase",
+    "The dog is black and white.": "a set phrase",
+    "The flag is red, white and blue.": "a set phrase",
+    "They fought tooth and nail.": "a set phrase",
+    "He ordered gin and tonic.": "a set phrase",
+    "A man is loading a gun and shooting a deer.": "one after the other",
+    "A man is boarding a plane and flying to Rome.": "one after the other",
+    "A man is lighting a cigar and smoking a pipe.": "one after the other",
 }
 DATIVE = {
     "She gives the dog a bone.": "She gives a bone to the dog.",
@@ -198,6 +253,7 @@ DATIVE = {
     "She baked a cake for him.": "She baked him a cake.",
     "The man showed his wife a picture.": "The man showed a picture to his wife.",
     "A man is throwing a stick to the dog.": "A man is throwing the dog a stick.",
+    "He sent Jon a letter.": "He sent a letter to Jon.",
 }
 NO_DATIVE = {
     "He gives it to him.": "gives him it",
@@ -211,6 +267,9 @@ NO_DATIVE = {
     "He bought a ring for ten dollars.": "a price",
     "She gave every child a toy.": "a quantifier",
     "A bone was given to the dog.": "a passive",
+    "It gave me nightmares.": "nobody gives them",
+    "His voice gave Jon a chill.": "nobody gives it",
+    "He sent London a letter.": "a place, perhaps",
 }
 
 

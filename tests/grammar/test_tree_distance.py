@@ -83,6 +83,15 @@ def test_trees_of_words():
     assert dependency_tree([]) == Tree("text")
 
 
+def test_white_space_is_no_word():
+    """A tab before "man", a line break that a word hangs on, and one by itself."""
+    spaced = nodes(
+        *[("A", "det", 2), ("\t", "dep", 2), ("man", "nsubj", 4), ("\n", "dep", 4), ("eats", "ROOT", 4)],
+        *[("soup", "dobj", 3), (" ", "ROOT", 6)],
+    )
+    assert dependency_tree(spaced) == dependency_tree(ONE)
+
+
 def test_distance_of_sentences():
     """One node more, of five and six."""
     assert syntactic_distance(dependency_tree(ONE), dependency_tree(TWO)) == 1 / 11

@@ -34,6 +34,9 @@ def problem(premise, hypothesis="Fine.", task="nli", **text):
         ("It mightn't, it needn't, it mustn't.", "It might not, it need not, it must not."),
         ("(isn't)", "(is not)"),
         ("Wouldn't help.", "Would not help."),
+        ("It ISN'T here, I'M here.", "It IS NOT here, I AM here."),
+        ("People who don't know.", "People who do not know."),
+        ("You don't know?", "You do not know?"),
     ],
 )
 def test_opened(short, long):
@@ -46,6 +49,11 @@ def test_opened(short, long):
         "It is late.",
         "Isn't it?",
         "Can't you stay?",
+        "Why don't the police test it?",
+        "I wonder why don't people ask.",
+        "Isn't the man here?",
+        "Didn't Bob come.",
+        "What didn't the man see?",
         "It's his; he'd go.",  # is or has, had or would: nobody knows
         "The dog's bone isn'thing.",
         "Oisn't.",
@@ -64,6 +72,9 @@ def test_left_alone(text):
         ("Is not is not.", "Isn't isn't."),
         ("It must not, need not, might not, shall not.", "It must not, need not, might not, shall not."),
         ("This notion, whatnot.", "This notion, whatnot."),
+        ("IT IS NOT HERE.", "IT ISN'T HERE."),
+        ("To have not seen it.", "To have not seen it."),
+        ("He should have not gone, I may have not noticed.", "He should have not gone, I may have not noticed."),
     ],
 )
 def test_closed(long, short):

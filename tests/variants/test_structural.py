@@ -105,6 +105,22 @@ def test_together_does_to_all_fields_what_all_allow():
     assert made["adjective to clause"].text["premise"] == both.text["premise"]
 
 
+def test_together_prefers_the_same_words():
+    """The premise has two passives: the one that the hypothesis has, too, goes with it, whatever is drawn first."""
+    both = problem("A boy is holding a box. A dog is chasing a cat.", "A dog is chasing a cat.")
+    for seed in range(8):
+        made = [one.text for one in vary(both, "n=0, together=true", seed)]
+        assert {
+            "premise": "A boy is holding a box. A cat is being chased by a dog.",
+            "hypothesis": "A cat is being chased by a dog.",
+        } in made
+        assert {
+            "premise": "A box is being held by a boy. A dog is chasing a cat.",
+            "hypothesis": "A dog is chasing a cat.",
+        } in made
+        assert len(made) == 2
+
+
 def test_context_is_never_touched():
     texts = {
         "obs1": "A dog chases a cat.",
@@ -143,11 +159,22 @@ def test_what_cannot_be_taken_back_is_noted():
     ]
 
 
-@pytest.mark.parametrize("text", ["", "   "])
-def test_an_empty_parse_is_noted(text):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "empty"),
+        ("   ", "empty"),
+        ("A dog chases a cat. " * 1001, "longer than 20,000 letters"),
+        ("\ufeffA dog chases a cat.", "it has control characters"),
+        ("A dog\x00 chases a cat.", "it has control characters"),
+        ("A dog isn't \ud800 chasing a cat.", "it has control characters"),
+    ],
+    ids=["empty", "blank", "long", "bom", "nul", "surrogate"],
+)
+def test_what_is_not_parsed_is_noted(text, why):
     [note] = all_of(problem(text), "field=premise")
     assert isinstance(note, Note)
-    assert (note.what, note.count, dict(note.about)) == ("not parsed: empty or too long", 1, {"field": "premise"})
+    assert (note.what, note.count, dict(note.about)) == (f"not parsed: {why}", 1, {"field": "premise"})
 
 
 @pytest.mark.parametrize("text", ["...", "😀 😀", "A DOG IS CHASING A CAT.", "木", "dog", "A dog runs. " * 100, "?"])
@@ -160,6 +187,23 @@ def test_a_text_of_many_words_is_rewritten_sentence_by_sentence():
     made = vary(problem(sentence * 35), "n=0, kinds=voice")
     assert len(made) == 35
     assert len({one.text["premise"] for one in made}) == 35
+
+
+def test_only_the_sentence_that_changes_is_parsed_anew():
+    """Else a text of n sentences costs n times its length."""
+    from otherwords.grammar.parsing import parser
+    from otherwords.grammar.there_and_back import sound_rewritings
+
+    letters = []
+
+    def counting(texts):
+        return parser()(letters.append(len(text)) or text for text in texts)
+
+    sentence = "A dog is chasing a cat in the park."
+    text = " ".join([sentence] * 30)
+    [(sound, given_up)] = sound_rewritings([text], ["voice"], counting)
+    assert (len(sound), given_up) == (30, [])
+    assert sum(letters) < 4 * len(text)
 
 
 @settings(max_examples=25, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..words.lexicon import lexicon
 from .noun_phrases import is_someone
 from .tree import Tree
 
@@ -31,29 +32,39 @@ _AMOUNTS = "number amount group crowd quantity variety portion part"
 #: With these nouns an adjective is part of the name of a thing, or says something else than it does alone.
 _NAMES = {
     "hot": "dog tub tea chocolate air sauce pepper wheel rod spring",
-    "cold": "war cut blood front",
-    "big": f"brother sister deal league top wheel city apple game cat screen bus air lead one {_AMOUNTS}",
+    "cold": "war cut blood front foot feet shoulder turkey",
+    "big": f"""
+        brother sister deal league top wheel city apple game cat screen bus air lead one mouth mistake shot name
+        {_AMOUNTS}
+    """,
     "small": f"talk business town world one {_AMOUNTS}",
     "large": f"one {_AMOUNTS}",
     "huge": f"fan {_AMOUNTS}",
-    "long": "jump sleeve time distance way hall range shot line day run term",
-    "short": "story film sleeve time distance cut stop break",
+    "long": "jump sleeve time distance way hall range shot line day run term haul memory story list",
+    "short": "story film sleeve time distance cut stop break temper answer order supply notice walk term",
     "wide": "receiver range variety",
-    "deep": "end fryer breath water conversation",
-    "dirty": "work blonde trick",
+    "deep": "end fryer breath water conversation trouble sleep thought",
+    "dirty": "work blonde trick joke",
     "old": "friend timer",
     "young": "one lady family",
     "dark": "night hair",
     "bright": "future",
     "dry": "cleaner land ice",
-    "heavy": "metal machinery equipment traffic rain",
+    "heavy": "metal machinery equipment traffic rain heart smoker drinker accent",
+    "tall": "order tale",
+    "thick": "accent skin",
+    "thin": "line air ice skin",
+    "warm": "heart welcome",
+    "broken": "heart english",
+    "empty": "promise threat",
     "flat": "screen",
     "round": "trip",
 }
 _NOT_COLOURED = """
     wine tea coffee card rice bread belt light meat bean box board bird berry pepper sox house carpet cross cap onion
     cabbage paper noise collar water screen friday sand sheep cheese bear widow hole market magic race sauce potato
-    blood people person team fee
+    blood people person team fee neighborhood neighbourhood community church district school voter vote culture history
+    music leader population majority minority area
 """
 #: Things behind "the" of which there is one: "the sky that is blue" would be one of several.
 _ONLY = """
@@ -62,6 +73,12 @@ _ONLY = """
 """
 _AGEING = {"building", "house", "car", "truck", "bike", "bicycle", "church", "tree", "boat", "train", "shoe", "book",
            "bridge", "wall", "bus", "chair"}  # fmt: skip
+#: What ends like one who does something, and is none.
+_THINGS = """
+    banner blender boiler bumper burner computer container cooler corner counter cracker cruiser cutter drawer fender
+    flower freighter heater helicopter letter locker mixer planter poster printer river roller scooter shower
+    shutter sticker stretcher stroller sweater toaster tower tractor trailer
+"""
 _NAMED = {word: frozenset(nouns.split()) for word, nouns in _NAMES.items()}
 _NAMED |= dict.fromkeys(_COLOUR.split(), frozenset(_NOT_COLOURED.split()))
 _UNIQUE = frozenset(_ONLY.split())
@@ -82,8 +99,20 @@ def is_plain(tree: Tree, adjective: int, noun: int) -> bool:
         return False
     if word in _AGE.split() and not (is_someone(tree, noun) or (word == "old" and thing in _AGEING)):
         return False  # "a young age", "an old joke"
+    if rank(thing) is not None or (word in {"dark", "cold", "warm", "bright"} and is_someone(tree, noun)):
+        return False  # "deep purple", "a dark rider"
+    if _does_something(thing) and (rank(word) in {0, 1} or not is_someone(tree, noun)):
+        return False  # "a heavy smoker"; and nobody knows whether it is "who" or "that"
     unique = thing in _UNIQUE and "the" in (tree[one].text.lower() for one in tree.children(noun, "det"))
     return not unique and thing not in _NAMED.get(word, ()) and tree[noun].text.lower() not in _NAMED.get(word, ())
+
+
+def _does_something(noun: str) -> bool:
+    """Whether a noun names one who does what its verb says: "smoker", "dancer", "runner", "sailor"."""
+    stem = noun[:-2]
+    doubled = stem[:-1] if stem[-2:-1] == stem[-1:] else stem
+    verbs = any(lexicon().knows(one, "v") for one in (stem, f"{stem}e", doubled) if one)
+    return noun.endswith(("er", "or")) and noun not in _THINGS.split() and verbs
 
 
 def rank(word: str) -> int | None:

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from ..words.lexicon import lexicon
 from .noun_phrases import SCOPE, has_pronoun, has_scope
+from .prepositions import PLACE_AND_TIME
+from .set_phrases import is_set_pair
 from .tree import Tree
 
 #: The first and the last word of each conjunct.
 Spans = list[tuple[int, int]]
 _PLACES = {"nsubj", "nsubjpass", "dobj", "pobj", "attr", "ROOT"}
-_SET_PAIRS = """
-    bread/butter mac/cheese macaroni/cheese rock/roll salt/pepper fish/chips black/white bed/breakfast ladies/gentlemen
-    bow/arrow hide/seek peanut/jelly cup/saucer knife/fork back/forth pros/cons arts/crafts cowboys/indians ups/downs
-    hip/hop tug/war day/night cause/effect trial/error cat/mouse bacon/eggs country/western surf/turf law/order
-    husband/wife bride/groom mr./mrs. milk/cookies cops/robbers mom/pop mom/pops mom/dad
+_STATES = """
+    sitting standing lying kneeling leaning smiling laughing talking chatting singing waving holding wearing watching
+    listening reading waiting drinking eating walking dancing cheering clapping crying
 """
-#: Pairs with an order of their own, or a name.
-_PAIRS = {frozenset(pair.split("/")) for pair in _SET_PAIRS.split()}
-_FIRST = "getting going coming starting beginning trying stopping falling turning"
-#: Progressive forms of what is done first, or leads to what comes behind "and".
-_ONE_AFTER_THE_OTHER = frozenset(_FIRST.split())
+#: Progressive forms of what goes on beside something else, and leads to nothing.
+_AT_THE_SAME_TIME = frozenset(_STATES.split())
+#: Of these only alone: "walking into a room and sitting on a chair".
+_ALONE = {"walking", "dancing"}
+#: Before "and" and an adjective: "nice and hot" is how hot it is.
+_HOW_MUCH = {"nice", "good"}
+_LATER = """
+    subsequent second third later latter former resulting following associated next final consequent ensuing last then
+    remaining corresponding respective related
+"""
+#: What says that one thing comes after another, or out of it.
+_IN_ORDER = frozenset(_LATER.split())
 #: Nouns that may be adjectives of the noun behind "and": "a male and a female cyclist".
 _HALF = {"male", "female", "adult", "teenage", "blond", "blonde", "brunette", "black", "white"}
 _WHOLE = "people person group family couple friend animal thing kid child adult item"
 #: Nouns that what comes behind a comma may explain: "three people, two boys and a girl".
 _EXPLAINED = frozenset(_WHOLE.split())
 _QUOTES = {'"', "“", "”", "``", "''"}
-#: Tags of what may follow conjuncts without belonging to the last of them alone.
-_FOLLOWING = {".", "VBZ", "VBP", "VBD", "MD", "IN", "TO"}
+_FINITE = {"VBZ", "VBP", "VBD", "MD"}
 
 
 def may_swap_nouns(tree: Tree, chain: list[int], spans: Spans) -> bool:
@@ -37,7 +43,7 @@ def may_swap_nouns(tree: Tree, chain: list[int], spans: Spans) -> bool:
     if any(has_pronoun(tree, one) for one in chain) or _quantified(tree, spans) or _set_phrase(tree, chain):
         return False
     alone = all(first == last for first, last in spans)
-    own = all(tree.children(one, "det", "nummod") for one in chain) or all(_name(tree, one) for one in chain)
+    own = all(tree.children(one, "det", "nummod") for one in chain) or _are_names(tree, chain)
     heads_last = all(last == one for (_, last), one in zip(spans, chain, strict=True))
     sound = heads_last and not _takes_up(tree, spans) and not _miscounted(tree, chain) and not _verbal(tree, chain)
     return (alone or own) and sound and _agrees(tree, chain) and _ends(tree, chain[0], spans[-1][1])
@@ -47,6 +53,9 @@ def may_swap_adjectives(tree: Tree, chain: list[int], spans: Spans) -> bool:
     """Whether plain adjectives are joined behind a form of "be", at the end of a sentence."""
     head = tree[chain[0]].head
     if tree[chain[0]].dep != "acomp" or tree[head].lemma != "be" or has_scope(tree, head):
+        return False
+    words = [tree[one].text.lower() for one in chain]
+    if is_set_pair(words) or words[0] in _HOW_MUCH:
         return False
     last = chain[-1] + 1 == len(tree.nodes) or tree[chain[-1] + 1].tag == "."
     return last and all(first == end for first, end in spans) and all(tree[one].tag == "JJ" for one in chain)
@@ -59,19 +68,20 @@ def may_swap_verbs(tree: Tree, chain: list[int], spans: Spans) -> bool:
         return False
     if not tree.children(root, "aux") or any(tree.children(one, "aux", "nsubj", "mark") for one in others):
         return False
-    if any(tree[one].text.lower() in _ONE_AFTER_THE_OTHER for one in chain) or _takes_up(tree, spans):
+    words = {tree[one].text.lower() for one in chain}
+    if not words <= _AT_THE_SAME_TIME or _takes_up(tree, spans):
         return False
     inside = [tree[one] for first, last in spans for one in range(first, last + 1)]
     if any(node.tag in {"PRP", "PRP$"} or node.pos in {"PUNCT", "SCONJ"} for node in inside):
         return False
     alone = [first == last for first, last in spans]  # "singing and dancing on a stage": who knows what is on a stage
-    return all(alone) or not any(alone)
+    return all(alone) or not (any(alone) or words & _ALONE)
 
 
 def _set_phrase(tree: Tree, chain: list[int]) -> bool:
     """Whether the conjuncts are a set phrase, a quotation, or not what the parser takes them for."""
     words = [tree[one].text.lower() for one in chain]
-    if frozenset({words[0], words[-1]}) in _PAIRS or not _HALF.isdisjoint(words):
+    if is_set_pair(words) or not _HALF.isdisjoint(words):
         return True
     if any(word.endswith(("ing", ".")) for word in words):  # "playing guitars and singing", "A. and B."
         return True
@@ -84,6 +94,12 @@ def _set_phrase(tree: Tree, chain: list[int]) -> bool:
     return len(named) > 1 or title or (len(chain) > 2 and tree[chain[0]].lemma.lower() in _EXPLAINED)
 
 
+def _are_names(tree: Tree, chain: list[int]) -> bool:
+    """Whether all conjuncts are names, of one word each or of several: "East and West Germany" share one."""
+    built = {bool(tree.children(one, "compound")) for one in chain}
+    return len(built) == 1 and all(_name(tree, one) for one in chain)
+
+
 def _name(tree: Tree, at: int) -> bool:
     """Whether a conjunct is a name of one word or several, without an article that others may share."""
     below = set(tree.children(at)) - set(tree.children(at, "conj", "cc", "punct", "compound"))
@@ -91,8 +107,8 @@ def _name(tree: Tree, at: int) -> bool:
 
 
 def _quantified(tree: Tree, spans: Spans) -> bool:
-    """Whether a word is in a conjunct on which a quantifier or a negation hangs; "both" before them all may be."""
-    return any(tree[one].text.lower() in SCOPE for first, last in spans for one in range(first, last + 1))
+    """Whether quantifier, negation or a word of order is in a conjunct; "both" before them all may be."""
+    return any(tree[one].text.lower() in SCOPE | _IN_ORDER for first, last in spans for one in range(first, last + 1))
 
 
 def _takes_up(tree: Tree, spans: Spans) -> bool:
@@ -121,11 +137,34 @@ def _verbal(tree: Tree, chain: list[int]) -> bool:
 def _agrees(tree: Tree, chain: list[int]) -> bool:
     """Whether a verb that looks at the nearest conjunct, beside "or" and "there", finds the same number."""
     either = any(tree[one].text.lower() == "or" for part in chain for one in tree.children(part, "cc"))
+    if not either and _singular_verb(tree, chain[0]):  # "Romeo and Juliet is a play"
+        return False
     nearest = either or any(node.dep == "expl" for node in tree.nodes)
     return not nearest or len({tree[one].tag for one in chain}) == 1
 
 
+def _singular_verb(tree: Tree, subject: int) -> bool:
+    """Whether a subject has a verb that takes it for one thing."""
+    verb = tree[subject].head
+    words = [tree[one] for one in (verb, *tree.children(verb, "aux", "auxpass"))]
+    one = any(node.tag == "VBZ" or node.text.lower() == "was" for node in words)
+    return one and tree[subject].dep in {"nsubj", "nsubjpass"}
+
+
 def _ends(tree: Tree, first: int, last: int) -> bool:
     """Whether nothing hangs on the conjuncts behind the last, and what follows cannot be taken for a part of it."""
-    below = [one for one in tree.subtree(first) if one > last and tree[one].dep != "punct"]
-    return not below and (last + 1 == len(tree.nodes) or tree[last + 1].tag in _FOLLOWING)
+    if any(one > last and tree[one].dep != "punct" for one in tree.subtree(first)):
+        return False
+    if last + 1 == len(tree.nodes) or tree[last + 1].tag == ".":
+        return True
+    after = tree[last + 1]
+    if after.tag in _FINITE:
+        return _is_subject(tree, first, last)
+    return after.text.lower() in PLACE_AND_TIME or (after.tag in {"IN", "TO"} and tree[first].named)
+
+
+def _is_subject(tree: Tree, at: int, last: int) -> bool:
+    """Whether conjuncts are in the subject of the verb behind them, and that verb does not begin a second clause."""
+    while tree[at].head != at and tree[at].dep not in {"nsubj", "nsubjpass"}:
+        at = tree[at].head
+    return tree[at].dep in {"nsubj", "nsubjpass"} and tree[at].head > last

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .noun_phrases import has_pronoun, has_scope, is_noun_phrase, is_pronoun, is_someone
+from ..words.lexicon import lexicon
+from .noun_phrases import behind, has_pronoun, has_scope, is_noun_phrase, is_pronoun, is_someone
 from .rewriting import Rewriting, replaced
 from .tree import Tree
 
@@ -14,7 +15,8 @@ _FOR = "buy make cook bake draw build pour knit"
 TWO_OBJECTS = {**dict.fromkeys(_TO.split(), "to"), **dict.fromkeys(_FOR.split(), "for")}
 _NO_GIFT = """
     look try break headache hand chance kick push ride idea time way shot thumb thumbs lift five bath hug kiss massage
-    haircut piggyback shove boost finger eye lesson shave pat birth
+    haircut piggyback shove boost finger eye lesson shave pat birth nightmare chill crisis scare fright
+    shock surprise call smile nod glance wink punch slap pause rest cold cough fever
 """
 #: What is given and cannot be given to anybody.
 _NOT_GIVEN = frozenset(_NO_GIFT.split())
@@ -73,15 +75,17 @@ def _can_alternate(tree: Tree, receiver: int, thing: int) -> bool:
     """Whether someone receives something, neither phrase refers to the other, and neither is too long to be moved."""
     if not (is_noun_phrase(tree, receiver) and is_noun_phrase(tree, thing)) or is_pronoun(tree, thing):
         return False
-    if not (is_someone(tree, receiver) or tree[receiver].named) or tree[thing].lemma.lower() in _NOT_GIVEN:
+    if not _receives(tree, receiver) or tree[thing].lemma.lower() in _NOT_GIVEN:
         return False
     if has_pronoun(tree, thing) or has_scope(tree, thing, receiver):
         return False
-    return not any(_behind(tree, one) for one in (receiver, thing))
+    return not any(behind(tree, one) for one in (receiver, thing))
 
 
-def _behind(tree: Tree, noun: int) -> list[int]:
-    return [one for one in tree.children(noun) if one > noun and tree[one].text.lower() not in {"of", "'s"}]
+def _receives(tree: Tree, at: int) -> bool:
+    """Whether a phrase is someone, or a name; a name of one word that WordNet knows may be that of a place."""
+    name = tree[at].named and (bool(tree.children(at, "compound")) or not lexicon().knows(tree[at].text))
+    return is_someone(tree, at) or name
 
 
 def _plain(tree: Tree, rest: list[int]) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .noun_phrases import has_pronoun, has_scope, is_definite, is_plural
+from .noun_phrases import behind, has_pronoun, has_scope, is_definite, is_plural
 from .rewriting import Rewriting, in_order, replaced
 from .tree import Tree
 
-_BE = {"is", "are", "was", "were"}
+_COPULA = {"is", "are", "was", "were"}
 #: Nouns that say what something is like rather than which it is.
 _NO_ROLE = {"one", "kind", "type", "sort", "color", "colour", "way", "reason", "case", "size", "shape", "age", "time",
             "day", "part", "end"}  # fmt: skip
@@ -26,7 +26,7 @@ def swap_definite(tree: Tree) -> Iterator[Rewriting]:
     for verb in tree.roots():
         match tree.clause(verb):
             case [subject], [other] if (tree[subject].dep, tree[other].dep) == ("nsubj", "attr"):
-                if tree[verb].text in _BE and _identity(tree, subject, other):
+                if tree[verb].text in _COPULA and _identity(tree, subject, other):
                     first, second, last = tree.subtree(subject)[0], tree.subtree(other)[0], tree.subtree(other)[-1]
                     pieces = [(tree.phrase(other), second), (tree[verb].text, None), (tree.phrase(subject), first)]
                     yield replaced(tree, "definite swap", first, last, in_order(tree, pieces))
@@ -45,5 +45,6 @@ def _identity(tree: Tree, subject: int, other: int) -> bool:
 
 def _loose(tree: Tree, at: int) -> bool:
     """Whether a clause, a comma or a second noun is in the phrase, or behind it a phrase that may belong elsewhere."""
-    behind = [one for one in tree.children(at) if one > at and tree[one].text.lower() not in {"of", "'s"}]
-    return bool(behind) or any(tree[one].pos == "PUNCT" or tree[one].dep == "relcl" for one in tree.subtree(at))
+    return bool(behind(tree, at)) or any(
+        tree[one].pos == "PUNCT" or tree[one].dep == "relcl" for one in tree.subtree(at)
+    )

@@ -24,7 +24,7 @@ EQUIVALENCES: dict[str, tuple[Rewriter, ...]] = {
     "dative": (to_prepositional, to_double_object),
 }
 _BACK: dict[str, Rewriter] = {
-    "passive": partial(to_active, sure=False),
+    "passive": partial(to_active, by_someone=True),
     "active": to_passive,
     "definite swap": swap_definite,
     "adjective to clause": to_adjective,
@@ -39,8 +39,9 @@ _FREE = {"are": "is", "were": "is", "was": "is", "have": "has", "who": "that", "
 
 
 def rewritings(tree: Tree, kinds: Iterable[str]) -> Iterator[Rewriting]:
-    """All rewritings of a text of some kinds."""
-    return (one for kind in kinds for rewriter in EQUIVALENCES[kind] for one in rewriter(tree))
+    """All rewritings of a sentence of some kinds; an abbreviation with its stop moves neither to nor from its end."""
+    made = (one for kind in kinds for rewriter in EQUIVALENCES[kind] for one in rewriter(tree))
+    return (one for one in made if one.before.endswith(".") is one.after.endswith("."))
 
 
 def can_be_taken_back(one: Rewriting, original: str, rewritten: Tree) -> bool:

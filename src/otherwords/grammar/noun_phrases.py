@@ -23,6 +23,9 @@ _HUMANS = """
     mother musician neighbor nun nurse officer parent passenger people performer person player police policeman
     policemen president priest queen rider scientist singer sister soldier somebody someone son staff student surgeon
     tailor teacher team teen teenager toddler tourist uncle vendor visitor waiter waitress wife woman women worker youth
+    bystander captain climber dancer driver farmer golfer hiker hunter jogger mayor minister painter pedestrian
+    photographer prince princess reporter runner sailor servant shopper skater skier slave spectator surfer swimmer
+    villager writer
 """
 _ANIMALS = """
     animal bear bird bull calf camel cat cow dog duck elephant fish goat horse kitten lion monkey pig pigeon pup puppy
@@ -37,7 +40,9 @@ _UNSURE_NUMBER = {"couple", "lot", "number", "majority", "variety", "most", "hal
 #: Nouns whose plural looks like the singular.
 _ONE_FORM = {"deer", "fish", "sheep", "moose", "salmon", "trout", "aircraft", "species", "offspring"}
 _COLLECTIVE = {"audience", "band", "couple", "crew", "crowd", "family", "group", "staff", "team"}
+_PLURALS = {"police", "cattle", "people"}
 _ONE = {"a", "an", "this", "that"}
+_THIRD = {"he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their", "theirs"}
 
 
 def is_noun_phrase(tree: Tree, at: int) -> bool:
@@ -53,6 +58,16 @@ def is_pronoun(tree: Tree, at: int) -> bool:
 def has_pronoun(tree: Tree, at: int) -> bool:
     """Whether a pronoun of any kind is in the phrase, which may refer to another phrase."""
     return any(tree[one].tag in {"PRP", "PRP$"} or tree[one].pos == "PRON" for one in tree.subtree(at))
+
+
+def has_third_person(tree: Tree, at: int) -> bool:
+    """Whether a phrase that is no pronoun itself has one that may refer to the other phrases of its sentence."""
+    return not is_pronoun(tree, at) and not _THIRD.isdisjoint(tree.words(at))
+
+
+def behind(tree: Tree, noun: int) -> list[int]:
+    """What hangs on a noun behind it and may belong elsewhere: all but "of" and the "'s" of a genitive."""
+    return [one for one in tree.children(noun) if one > noun and tree[one].text.lower() not in {"of", "'s"}]
 
 
 def has_scope(tree: Tree, *phrases: int) -> bool:
@@ -78,7 +93,7 @@ def is_plural(tree: Tree, at: int) -> bool | None:
         return {"me": None, "him": False, "her": False, "it": False, "us": True, "them": True, "you": True}.get(word)
     if node.lemma.lower() in _UNSURE_NUMBER:
         return None
-    plural = node.tag in {"NNS", "NNPS"}
+    plural = node.tag in {"NNS", "NNPS"} or node.text.lower() in _PLURALS
     counted = [tree[one].text.lower() for one in tree.children(at, "nummod")]
     articles = [tree[one].text.lower() for one in tree.children(at, "det")]
     if node.lemma.lower() in _ONE_FORM and not _ONE & set(articles):

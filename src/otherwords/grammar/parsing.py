@@ -46,13 +46,13 @@ class Parser:
         self._known = Remembering(self._look)
 
     def __call__(self, texts: Iterable[str]) -> Iterator[list[Node]]:
-        """The nodes of every text, in order; none where it is empty or beyond all measure.
+        """The nodes of every text, in order; none where it is empty, beyond all measure, or half of a letter is in it.
 
         >>> [nodes] = parser()(["Dogs chase a cat."])
         >>> [(node.text, node.dep, nodes[node.head].text) for node in nodes][:3]
         [('Dogs', 'nsubj', 'chase'), ('chase', 'ROOT', 'chase'), ('a', 'det', 'cat')]
         """
-        return (_unpacked(text, nodes) for text, nodes in self._known(texts))
+        return (_unpacked(text, nodes) for text, nodes in self._known(map(_sound, texts)))
 
     def _look(self, texts: Sequence[str]) -> Iterator[str]:
         nlp = _pipeline(self._name)
@@ -75,6 +75,11 @@ def _pipeline(name: str) -> Any:
     if "parser" not in nlp.pipe_names:
         raise BadInput(f"the spaCy pipeline {name!r} has no parser", fix="leave the option out for English")
     return nlp
+
+
+def _sound(text: str) -> str:
+    """The text, or nothing where it has half of a pair of surrogates: no encoding can write that."""
+    return "" if any("\ud800" <= letter <= "\udfff" for letter in text) else text
 
 
 def _packed(token: Any) -> tuple[int, int, str, str, str, int, str]:

@@ -13,12 +13,13 @@ from .tree import Tree
 
 _PRONOUNS = {"that", "who", "which"}
 _SHADES = {"dark", "bright", "deep", "pale", "light"}
-_BE = {"is", "are", "was", "were"}
+_COPULA = {"is", "are", "was", "were"}
+_BE_FORMS = {("present", False): "is", ("present", True): "are", ("past", False): "was", ("past", True): "were"}
 #: What may come before an adjective that becomes a clause.
 _DETERMINERS = {"a", "an", "the", "some", "several", "many", "these", "those", "two", "three", "four", "five", "six",
                 "seven", "eight", "nine", "ten"}  # fmt: skip
 #: Tags of what may follow a clause without being taken for a part of it.
-_FOLLOWING = frozenset({".", "VBZ", "VBP", "VBD", "MD"})
+_AFTER_A_CLAUSE = frozenset({".", "VBZ", "VBP", "VBD", "MD"})
 
 
 def to_clause(tree: Tree) -> Iterator[Rewriting]:
@@ -37,7 +38,9 @@ def to_clause(tree: Tree) -> Iterator[Rewriting]:
         left = _left(tree, noun)
         if left is None or before[0] != left or tree.children(before[0]) or is_plural(tree, noun) is None:
             continue
-        clause = f"{_pronoun(tree, noun)} {_be(tree, noun)} {tree[before[0]].text.lower()}"
+        if not (be := _be(tree, noun)):
+            continue
+        clause = f"{_pronoun(tree, noun)} {be} {tree[before[0]].text.lower()}"
         yield _moved(tree, "adjective to clause", noun, before[0], f"{tree.stretch(left + 1, noun)} {clause}", noun)
 
 
@@ -78,12 +81,12 @@ def exchange(tree: Tree) -> Iterator[Rewriting]:
 def _clauses(tree: Tree) -> Iterator[tuple[int, int]]:
     """Nouns that end in "that is" and an adjective, and the adjective."""
     for verb, node in enumerate(tree.nodes):
-        if node.dep != "relcl" or node.text not in _BE or verb != node.head + 2:
+        if node.dep != "relcl" or node.text not in _COPULA or verb != node.head + 2:
             continue
         match tree.constituents(verb):
             case [pronoun, _, adjective] if tree[pronoun].text in _PRONOUNS and tree[adjective].dep == "acomp":
                 last = tree.subtree(node.head)[-1]
-                if last == adjective and _ends(tree, last) and is_plain(tree, adjective, node.head):
+                if last == adjective and _can_end(tree, last) and is_plain(tree, adjective, node.head):
                     yield node.head, adjective
 
 
@@ -92,12 +95,12 @@ def _open(tree: Tree, noun: int) -> bool:
     below, node = tree.children(noun), tree[noun]
     if node.pos != "NOUN" or node.text.endswith("ing") or node.dep in {"compound", "npadvmod", "conj"}:
         return False
-    last = all(one < noun for one in below) and _ends(tree, noun)
+    last = all(one < noun for one in below) and _can_end(tree, noun)
     return last and {tree[one].dep for one in below} <= {"det", "amod", "nummod"}
 
 
-def _ends(tree: Tree, last: int) -> bool:
-    return last + 1 == len(tree.nodes) or tree[last + 1].tag in _FOLLOWING
+def _can_end(tree: Tree, last: int) -> bool:
+    return last + 1 == len(tree.nodes) or tree[last + 1].tag in _AFTER_A_CLAUSE
 
 
 def _left(tree: Tree, noun: int) -> int | None:
@@ -134,11 +137,20 @@ def _pronoun(tree: Tree, noun: int) -> str:
     return "who" if is_human(tree, noun) and not is_several(tree, noun) else "that"
 
 
-def _be(tree: Tree, noun: int) -> str:
-    """The form of "be" that the number of a noun and the tense of its sentence ask for."""
-    root = noun
-    while tree[root].head != root:
-        root = tree[root].head
-    told = {tree[root].tag, *(tree[one].tag for one in tree.children(root, "aux", "auxpass"))}
-    words = ("were", "was") if "VBD" in told else ("are", "is")
-    return words[0] if is_plural(tree, noun) else words[1]
+def _be(tree: Tree, noun: int) -> str | None:
+    """The form of "be" that the number of a noun and the tense of the nearest clause ask for; None without a clause."""
+    at = noun
+    while (tense := _tense(tree, at)) is None and tree[at].head != at:
+        at = tree[at].head
+    return _BE_FORMS.get((tense or "", bool(is_plural(tree, noun))))
+
+
+def _tense(tree: Tree, verb: int) -> str | None:
+    """Past or present, "open" behind "would" and the like, which say neither; None for a word without tense."""
+    if tree[verb].pos not in {"VERB", "AUX"}:
+        return None
+    words = [verb, *tree.children(verb, "aux", "auxpass")]
+    if any(tree[one].text.lower() in {"could", "would", "might", "should"} for one in words):
+        return "open"
+    tags = {tree[one].tag for one in words}
+    return "past" if "VBD" in tags else "present" if tags & {"VBZ", "VBP", "MD"} else None

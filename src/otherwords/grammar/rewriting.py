@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..words.inflection import forms_of
 from ..words.lexicon import lexicon
 from .noun_phrases import PEOPLE
 from .parsing import Node
@@ -46,7 +47,8 @@ def in_order(tree: Tree, pieces: Sequence[tuple[str, int | None]], between: str 
     """
     first = min(at for _, at in pieces if at is not None)
     capital = begins_sentence(tree, first) and not tree[first].text[:1].islower()
-    told = [small(piece, tree[at]) if at == first and capital else piece for piece, at in pieces]
+    kept = tree[first].dep == "compound" and tree[tree[first].head].named  # "King Albert"
+    told = [small(piece, tree[at]) if at == first and capital and not kept else piece for piece, at in pieces]
     if capital:
         told[0] = told[0][:1].upper() + told[0][1:]
     return between.join(told)
@@ -58,14 +60,22 @@ def begins_sentence(tree: Tree, at: int) -> bool:
     return before is None or before.text in {".", "!", "?", '"', "“", "(", "-"} or before.pos == "SPACE"
 
 
-def doubtful(node: Node) -> bool:
-    """Whether the first word of a sentence, tagged as a name, may be none: only in small letters is it known.
+def doubtful(tree: Tree, at: int) -> bool:
+    """Whether the first word of a sentence, tagged as a name, may be none, or tagged as a noun, may be a name.
 
-    >>> doubtful(Node("Defeat", 0, "PROPN", "NNP", "nsubj", 1, "Defeat", True))
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["Thorn led them."])
+    >>> doubtful(Tree("Thorn led them.", nodes), 0)
     True
     """
+    node = tree[at]
+    if not node.text[:1].isupper():
+        return False
+    if node.pos == "NOUN" and begins_sentence(tree, at):  # "Keyes" is no plural, "Thorn" one thing without an article
+        plural = node.text.lower() in forms_of(node.lemma.lower(), "NNS", guess=False)
+        return not plural and node.text.lower() not in PEOPLE
     known = any(node.text in synset.words for synset in lexicon().synsets(node.text))
-    return node.named and node.text[:1].isupper() and not known and _written_small(node.text.lower())
+    return node.named and not known and _written_small(node.text.lower())
 
 
 def small(piece: str, node: Node) -> str:

@@ -51,16 +51,25 @@ def dependency_tree(nodes: Sequence[Node], level: int = 3) -> Tree:
     """The tree of a parsed text down to a level: its main verb is on the first, what hangs on that on the second.
 
     Words are known by the way they hang on others, and stand in the order of the text. All sentences of a text hang on
-    one node above them, so that two texts are comparable however many they have.
+    one node above them, so that two texts are comparable however many they have. White space is no word.
     """
     below: dict[int, list[int]] = {}
     for place, node in enumerate(nodes):
-        below.setdefault(-1 if node.head == place else node.head, []).append(place)
+        if node.text.strip():
+            below.setdefault(_above(nodes, place), []).append(place)
 
     def grown(place: int, left: int) -> tuple[Tree, ...]:
         return tuple(Tree(nodes[one].dep, grown(one, left - 1)) for one in below.get(place, ())) if left else ()
 
     return Tree("text", grown(-1, level))
+
+
+def _above(nodes: Sequence[Node], place: int) -> int:
+    """The word that one hangs on, -1 for none; what hangs on white space hangs on what that hangs on."""
+    head = nodes[place].head
+    if head == place:
+        return -1
+    return head if nodes[head].text.strip() else _above(nodes, head)
 
 
 class _Flat(NamedTuple):

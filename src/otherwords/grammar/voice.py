@@ -10,8 +10,10 @@ from .dative import TWO_OBJECTS
 from .noun_phrases import (
     OBJECT_CASE,
     SUBJECT_CASE,
+    behind,
     has_pronoun,
     has_scope,
+    has_third_person,
     is_bare,
     is_definite,
     is_noun_phrase,
@@ -19,14 +21,13 @@ from .noun_phrases import (
     is_pronoun,
     is_someone,
 )
+from .prepositions import is_adverbial
 from .rewriting import Rewriting, doubtful, in_order, replaced
 from .tree import Tree
 from .verb_lists import ACTING_THINGS, IDIOMS, MEASURES, NO_AGENTS, NO_PASSIVE, PASSIVE_WITH
 
 #: Words between the verb and the agent of a passive; behind more of them nobody looks for one.
 _LONGEST_REST = 7
-#: Prepositions that begin a comparison or a clause, which says something of the subject.
-_NO_PLACE = {"while", "like", "as", "than", "because", "since", "until", "without", "unlike"}
 _MARKS = {",", ";", ":", "?", '"', "(", ")", "-", "--", "–", "—", "/", "“", "”", "...", "…"}
 
 
@@ -47,10 +48,11 @@ def to_passive(tree: Tree) -> Iterator[Rewriting]:
                     yield made
 
 
-def to_active(tree: Tree, *, sure: bool = True) -> Iterator[Rewriting]:
+def to_active(tree: Tree, *, by_someone: bool = False) -> Iterator[Rewriting]:
     """Sentences in the passive that name who does it, in the active.
 
-    `sure` leaves alone what a word behind "by" may be the place of. Of a text that was in the active, that is known.
+    What stands behind "by" may be a place and is left alone then; `by_someone` says that it is not, as is known of a
+    text that was in the active.
 
     >>> from .parsing import parser
     >>> text = "Two dogs are being chased by him."
@@ -65,7 +67,7 @@ def to_active(tree: Tree, *, sure: bool = True) -> Iterator[Rewriting]:
             continue
         if {tree[one].dep for one in left[1:]} <= {"aux", "auxpass"} and set(deps) <= {"agent", "prep"}:
             agent = right[deps.index("agent")]
-            if made := _active(tree, verb, left[0], agent, [one for one in right if one != agent], sure):
+            if made := _active(tree, verb, left[0], agent, [one for one in right if one != agent], by_someone):
                 yield made
 
 
@@ -83,11 +85,11 @@ def _passive(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]) -
     return replaced(tree, "passive", first, last, in_order(tree, pieces))
 
 
-def _active(tree: Tree, verb: int, thing: int, agent: int, rest: list[int], sure: bool) -> Rewriting | None:
+def _active(tree: Tree, verb: int, thing: int, agent: int, rest: list[int], by_someone: bool) -> Rewriting | None:
     doers = tree.children(agent)
     plural = is_plural(tree, doers[0]) if len(doers) == 1 else None
     group = None if plural is None else verb_groups.active_group(tree, verb, plural)
-    if group is None or (sure and not _is_agent(tree, verb, doers[0])):
+    if group is None or not (by_someone or _is_agent(tree, verb, doers[0])):
         return None
     if not _may_change(tree, verb, doers[0], thing, rest) or not _has_passive(tree, verb, doers[0], thing):
         return None
@@ -103,17 +105,22 @@ def _may_change(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]
     if not (is_noun_phrase(tree, subject) and is_noun_phrase(tree, thing)) or has_scope(tree, verb):
         return False
     refers = (not is_pronoun(tree, thing) and has_pronoun(tree, thing)) or any(has_pronoun(tree, one) for one in rest)
+    refers |= has_third_person(tree, subject)  # "Mary was loved by her husband"
+    refers |= any(tree.children(one, "conj") and has_pronoun(tree, one) for one in (subject, thing))  # "he and Mary"
     counted = all(tree.children(one, "nummod") for one in (subject, thing))  # who does it to how many
-    loose = [one for one in tree.children(thing) if one > thing and tree[one].text.lower() not in {"of", "'s"}]
+    loose = behind(tree, thing)
     loose += [one for one in tree.subtree(thing) if tree[one].text.lower() == "past"]  # "flying past boats"
-    unsure = any(doubtful(tree[one]) for one in (subject, thing) if one == tree.subtree(one)[0])
-    return not (refers or counted or loose or unsure or _marked(tree, verb)) and _can_wait(tree, rest)
+    unsure = any(doubtful(tree, one) for one in (subject, thing) if one == tree.subtree(one)[0])
+    return not (refers or counted or loose or unsure or _marked(tree, verb)) and _can_wait(tree, verb, rest)
 
 
-def _can_wait(tree: Tree, rest: list[int]) -> bool:
-    """Whether the agent can come behind what else is said: phrases of place and the like, and not too many words."""
-    plain = all(_NO_PLACE.isdisjoint(tree.words(one)) for one in rest)
-    return plain and sum(len(tree.subtree(one)) for one in rest) <= _LONGEST_REST
+def _can_wait(tree: Tree, verb: int, rest: list[int]) -> bool:
+    """Whether the agent can come behind what else is said: where, when and to whom, and not too many words."""
+    receiver = TWO_OBJECTS.get(verb_groups.base_form(tree, verb) or "")
+    first = rest[0] if rest and tree[rest[0]].text.lower() == receiver else None
+    joined = first is not None and any(tree[one].dep == "cc" for one in tree.subtree(first))
+    plain = all(one == first or is_adverbial(tree, one) for one in rest)
+    return plain and not joined and sum(len(tree.subtree(one)) for one in rest) <= _LONGEST_REST
 
 
 def _is_agent(tree: Tree, verb: int, doer: int) -> bool:
@@ -129,13 +136,22 @@ def _has_passive(tree: Tree, verb: int, subject: int, thing: int) -> bool:
         return False
     if noun not in PASSIVE_WITH.get(lemma, (noun,)) or rank(noun) is not None:
         return False  # "paints the wall green"
-    if lemma in TWO_OBJECTS and tree.children(thing, "compound"):
-        return False  # "teaches the kid baseball"
+    if _is_glued(tree, lemma, thing) or (lemma == "make" and not is_someone(tree, subject)):
+        return False  # "a toy makes a good gift"
     helpers = [tree[one].text.lower() for one in tree.children(verb, "aux")]
+    if helpers in (["have"], ["has"], ["had"]) and is_bare(tree, thing):
+        return False  # "the house had broken windows"
     definite = all(is_definite(tree, one) or is_pronoun(tree, one) for one in (subject, thing))
     if not verb_groups.MODALS.isdisjoint(helpers) and not definite:
         return False  # "a man can lift a car" is not said of one certain car
     return not (tree[verb].tag in {"VBZ", "VBP"} and is_bare(tree, thing))  # "soccer is played by men" is a habit
+
+
+def _is_glued(tree: Tree, lemma: str, thing: int) -> bool:
+    """Whether an object may be two: "teaches the kid baseball", "holds the lady hostage", "hit Tom square"."""
+    inside = tree.children(thing, "compound")
+    whose = any(tree[one].named or is_someone(tree, one) for one in inside) and not tree[thing].named
+    return bool(inside) and (lemma in TWO_OBJECTS or whose)
 
 
 def _marked(tree: Tree, verb: int) -> bool:

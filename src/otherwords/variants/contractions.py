@@ -8,6 +8,7 @@ from typing import Any
 
 from ..problem import Problem, Variant
 from ..registry import generators
+from ..words.inflection import cased
 from .fields import chosen_fields
 
 _VERBS = ("is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "could", "would", "should", "must")
@@ -25,6 +26,16 @@ _OPEN = re.compile(
 _RARE = ("mustn't", "needn't", "mightn't", "shan't")  # understood when met, too stiff to write
 _SHORT = {long: short for short, long in _NOT.items() if short not in _RARE}
 _CLOSE = re.compile(rf"\b({'|'.join(_SHORT)})\b", re.I)
+_BEHIND_VERB = re.compile(
+    r"(\b(to|can|could|may|might|must|shall|should|will|would|ought|did|does|do)|['’](d|ll|ve))\s+$", re.I
+)
+_PRONOUN_NEXT = re.compile(r"\s+(I|you|we|they|he|she|it|there|this|that|these|those)\b", re.I)
+_DETERMINER_NEXT = re.compile(r"\s+(the|a|an|my|your|his|her|its|our|their|some|any|every|all|people|[A-Z]\w+)\b")
+_ASKING = re.compile(r"\b(why|how|where|when)\s+$", re.I)
+#: Where a clause begins, or a question.
+_OPENING = re.compile(r"(^|[.!?,;:\"“(—-]|\b(what|who|whom|which|and|but|or|so|then|well))\s*$", re.I)
+_SUBJECT_BEFORE = re.compile(r"\b(I|you|we|they|he|she|it|there|who)\s+$", re.I)
+_END_OF_SENTENCE = re.compile(r"[.!?]")
 
 
 @generators("contractions.v1")
@@ -61,18 +72,34 @@ def closed(text: str) -> str:
     >>> closed("He does not know.")
     "He doesn't know."
     """
-    return _CLOSE.sub(lambda match: _like(match[0], _SHORT[match[0].lower()]), text)
+    return _CLOSE.sub(_close, text)
 
 
 def _open(match: re.Match[str]) -> str:
     if match[2]:
-        return match[2] + _VERB[match[3].lower().replace("’", "'")]
-    # "isn't it?": inversion would need the "not" after the subject, so a contraction before a pronoun stays.
-    following = match.string[match.end() :]
-    if re.match(r"\s+(I|you|we|they|he|she|it|there|this|that)\b", following, re.I):
+        return match[2] + cased(_VERB[match[3].lower().replace("’", "'")], match[3])
+    if _inverted(match):
         return match[0]
-    return _like(match[0], _NOT[match[0].lower().replace("’", "'")])
+    return cased(_NOT[match[0].lower().replace("’", "'")], match[0])
 
 
-def _like(model: str, text: str) -> str:
-    return text[0].upper() + text[1:] if model[0].isupper() else text
+def _close(match: re.Match[str]) -> str:
+    # "to have not seen", "may have not noticed": behind another verb nothing is contracted.
+    behind_verb = _BEHIND_VERB.search(_before(match))
+    return match[0] if behind_verb else cased(_SHORT[match[0].lower()], match[0])
+
+
+def _inverted(match: re.Match[str]) -> bool:
+    """Whether the subject comes behind the verb, or may: in "isn't it", "why don't the police" no "not" can follow."""
+    before, text, end = _before(match), match.string, match.end()
+    if _PRONOUN_NEXT.match(text, end) or _ASKING.search(before):
+        return True
+    mark = _END_OF_SENTENCE.search(text, end)
+    if mark and mark[0] == "?":
+        return not _SUBJECT_BEFORE.search(before)
+    return bool(_DETERMINER_NEXT.match(text, end) and _OPENING.search(before))
+
+
+def _before(match: re.Match[str]) -> str:
+    """The few letters before a match."""
+    return match.string[max(0, match.start() - 30) : match.start()]

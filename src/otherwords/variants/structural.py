@@ -6,16 +6,17 @@ take back, once its text has been parsed anew, is given up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
 from typing import Any, NamedTuple
 
 from ..errors import BadInput, MissingExtra
-from ..grammar.equivalences import EQUIVALENCES, can_be_taken_back, rewritings
-from ..grammar.parsing import Node, Parser, parser
+from ..grammar.equivalences import EQUIVALENCES
+from ..grammar.parsing import Parser, parser
 from ..grammar.rewriting import Rewriting
-from ..grammar.tree import Tree
+from ..grammar.there_and_back import sound_rewritings
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..words.english import warn_of_other_language
@@ -27,8 +28,12 @@ from .fields import chosen_fields
 KINDS = (*EQUIVALENCES, "contraction")
 _WHERE = "structural.v1"
 _GIVEN_UP = "left out: parsed anew, it is built otherwise than was meant"
+#: Letters of a text that is rewritten.
+LONGEST = 20_000
+#: Byte order marks, control characters, halves of surrogate pairs: no words of a sentence.
+_NO_LETTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
 #: A field, what is to be noted of it, and about what.
-Told = tuple[str, str, dict[str, str]]
+About = tuple[str, str, dict[str, str]]
 
 
 class Rewritten(NamedTuple):
@@ -45,8 +50,9 @@ def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool =
 
     `kinds`: voice, definite, relative, coordination, dative, contraction, joined by "+", or all. Up to `n` variants per
     problem (0: all), each with one rewriting of one field, drawn by the seed; with `together`, a rewriting that several
-    fields allow is made in all of them. `field`: one field instead of all targets. `pipeline` names a spaCy pipeline
-    for English with a parser. The column `rewriting` says which it was, `changes` where.
+    fields allow is made in all of them, of the same words where that can be, and what is left in one field alone.
+    `field`: one field instead of all targets. `pipeline` names a spaCy pipeline for English with a parser. The column
+    `rewriting` says which it was, `changes` where.
     """
     chosen = _kinds(kinds)
     if n < 0:
@@ -64,7 +70,7 @@ def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool =
         for problem, seed, (sound, notes) in zip(problems, seeds, made, strict=True):
             yield from (Note(problem.id, what, 1, {"field": name, **about}) for name, what, about in notes)
             drawn = _drawn(sound, n, together, Random(seed))
-            yield from (_variant(problem, some) for some in drawn)
+            yield from (_variant(problem, group) for group in drawn)
 
     vary.identity = "+".join([parse.identity, *_libraries()])  # type: ignore[attr-defined]
     return vary
@@ -72,33 +78,40 @@ def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool =
 
 def _all_rewritten(
     texts: Sequence[Sequence[tuple[str, str]]], kinds: Sequence[str], parse: Parser
-) -> Iterator[tuple[list[Rewritten], list[Told]]]:
-    """For each problem what can be made of its texts, and what is to be noted; all new texts are parsed together."""
-    parsed = parse(text for some in texts for _, text in some)
-    found = [[_candidates(name, text, next(parsed), kinds) for name, text in some] for some in texts]
-    again = parse(one.text for some in found for made, _ in some for one in made)
-    originals = [dict(some) for some in texts]
-    for some, original in zip(found, originals, strict=True):
-        judged = [(one, _holds(one, original[one.field], next(again))) for made, _ in some for one in made]
-        notes = [told for _, notes in some for told in notes]
-        notes += [(one.field, _GIVEN_UP, {"rewriting": one.rewriting.how}) for one, holds in judged if not holds]
-        yield [one for one, holds in judged if holds], notes
+) -> Iterator[tuple[list[Rewritten], list[About]]]:
+    """For each problem what can be made of its texts, and what is to be noted; all sentences are parsed together."""
+    readable = ["" if _unreadable(text) else text for fields in texts for _, text in fields]
+    found = sound_rewritings(readable, [kind for kind in kinds if kind in EQUIVALENCES], parse)
+    for fields in texts:
+        made: list[Rewritten] = []
+        notes: list[About] = []
+        for name, text in fields:
+            sound, given_up = next(found)
+            made += _rewritten(name, text, [*sound, *(_contractions(text) if "contraction" in kinds else [])])
+            notes += [(name, why, {}) for why in [_unreadable(text)] if why]
+            notes += [(name, _GIVEN_UP, {"rewriting": rewriting.how}) for rewriting in given_up]
+        yield made, notes
 
 
-def _candidates(name: str, text: str, nodes: list[Node], kinds: Sequence[str]) -> tuple[list[Rewritten], list[Told]]:
-    if not nodes:
-        return [], [(name, "not parsed: empty or too long", {})]
-    if text.upper() == text:  # the tagger sees names everywhere
-        return [], []
-    tree = Tree(text, nodes)
-    made = list(rewritings(tree, [kind for kind in kinds if kind in EQUIVALENCES]))
-    made += _contractions(text) if "contraction" in kinds else []
-    texts = {one.made(text): one for one in reversed(made)}
-    return [Rewritten(name, one, new) for new, one in reversed(texts.items()) if new != text], []
+def _rewritten(name: str, text: str, found: Sequence[Rewriting]) -> list[Rewritten]:
+    """A field in other words, each once, whatever way led to them."""
+    new = {rewriting.made(text): rewriting for rewriting in reversed(found)}
+    return [Rewritten(name, rewriting, after) for after, rewriting in reversed(new.items()) if after != text]
+
+
+def _unreadable(text: str) -> str:
+    """Why a text is not parsed; nothing where it is."""
+    if not text.strip():
+        return "not parsed: empty"
+    if len(text) > LONGEST:
+        return f"not parsed: longer than {LONGEST:,} letters"
+    return "not parsed: it has control characters" if _NO_LETTERS.search(text) else ""
 
 
 def _contractions(text: str) -> list[Rewriting]:
-    """Contractions written out, or where there is none, closed."""
+    """Contractions written out, or where there is none, closed; none in capitals, and in nothing that is no text."""
+    if _unreadable(text) or text.upper() == text:
+        return []
     for how, change in (("contraction opened", opened), ("contraction closed", closed)):
         if (new := change(text)) != text:
             return [Rewriting(how, *_stretch(text, new))]
@@ -122,43 +135,39 @@ def _stretch(old: str, new: str) -> tuple[int, str, str]:
     return at, " ".join(first[left : len(first) - right]), " ".join(second[left : len(second) - right])
 
 
-def _holds(one: Rewritten, original: str, nodes: list[Node]) -> bool:
-    if one.rewriting.how.startswith("contraction"):
-        return True
-    return can_be_taken_back(one.rewriting, original, Tree(one.text, nodes))
-
-
 def _drawn(sound: list[Rewritten], n: int, together: bool, random: Random) -> list[list[Rewritten]]:
     """Up to `n` variants, each a list of rewritten fields, in random order."""
-    groups = [[one] for one in sound]
+    groups = [[rewritten] for rewritten in sound]
     random.shuffle(groups)
     if together:
-        groups = _joined([one for [one] in groups])
+        groups = _merged(groups, lambda rewriting: (rewriting.before, rewriting.after))
+        groups = _merged(groups, lambda rewriting: rewriting.how)
     return groups[:n] if n else groups
 
 
-def _joined(some: list[Rewritten]) -> list[list[Rewritten]]:
-    """The rewritings of one name, one for each field, as one variant; what is left over makes the next."""
-    groups: list[list[Rewritten]] = []
-    for one in some:
-        for group in groups:
-            if group[0].rewriting.how == one.rewriting.how and one.field not in {other.field for other in group}:
-                group.append(one)
+def _merged(groups: list[list[Rewritten]], key: Callable[[Rewriting], object]) -> list[list[Rewritten]]:
+    """Groups of rewritten fields joined with the first before them that has the same key and none of their fields."""
+    merged: list[list[Rewritten]] = []
+    for group in groups:
+        fields, wanted = {rewritten.field for rewritten in group}, key(group[0].rewriting)
+        for other in merged:
+            if key(other[0].rewriting) == wanted and fields.isdisjoint(rewritten.field for rewritten in other):
+                other += group
                 break
         else:
-            groups.append([one])
-    return groups
+            merged.append(list(group))
+    return merged
 
 
-def _variant(problem: Problem, some: Sequence[Rewritten]) -> Variant:
+def _variant(problem: Problem, group: Sequence[Rewritten]) -> Variant:
     order = list(problem.text)
     changes = [
-        {"field": one.field, "at": at, "from": before, "to": after, "how": one.rewriting.how}
-        for one in sorted(some, key=lambda one: order.index(one.field))
-        for at, before, after in [_stretch(problem.text[one.field], one.text)]
+        {"field": rewritten.field, "at": at, "from": before, "to": after, "how": rewritten.rewriting.how}
+        for rewritten in sorted(group, key=lambda rewritten: order.index(rewritten.field))
+        for at, before, after in [_stretch(problem.text[rewritten.field], rewritten.text)]
     ]
     made = with_changes(problem, changes)
-    extra = {**made.extra, "rewriting": some[0].rewriting.how}
+    extra = {**made.extra, "rewriting": group[0].rewriting.how}
     return Variant("", made.task, made.text, made.label, extra, of=problem.id)
 
 
