@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import otherwords as ow
 from otherwords import pipeline
 from otherwords.datasets.source import load
 from otherwords.errors import BadInput, LabelOrder, WrongAnswer
@@ -391,3 +392,13 @@ def test_a_table_made_by_hand_goes_all_the_way():
     assert pipeline.answer(frame, "bag_of_words", canary=False, cache=None)["cluster"].n_unique() == 1
     with pytest.raises(BadInput, match=r"no column hypothesis; give id, premise, hypothesis, label; ow\.load"):
         pipeline.answer(frame.drop("hypothesis"), "bag_of_words", canary=False, cache=None)
+
+
+def test_metrics_of_texts_find_those_of_a_run_folder(tmp_path):
+    done = ow.run(
+        data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp_path / "r"
+    )
+    [told] = ow.score(done.folder, ["lexical_distance"])
+    [named] = ow.score(done.folder, [f"lexical_distance(suite={done.folder / 'buckets'})"])
+    assert told == named
+    assert 0 < told.value < 1

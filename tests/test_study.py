@@ -430,3 +430,9 @@ class TestLibrary:
         assert two.scores == one.scores
         assert [number for name, number in done if name == "vary_shard"] == [4, 3, 2, 1, 0]
         assert {name for name, _ in done} == {"vary_shard", "check_shard", "answer_shard"}
+
+
+def test_a_cache_that_cannot_be_opened_is_told_of_before_any_work(tmp_path):
+    with pytest.raises(BadInput, match=str(tmp_path)):
+        ow.run(data=["everyday"], vary=["recorded"], models=["scripted"], cache=str(tmp_path), out=tmp_path / "run")
+    assert not (tmp_path / "run" / "problems").exists()

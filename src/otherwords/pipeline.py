@@ -26,12 +26,12 @@ from .models.cache import Cache, default_path
 from .models.model import Answerer
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
-from .registry import Bound, checks
+from .registry import Bound, checks, metrics
 from .scoring import measure_groups, measure_together
 from .storage import tables
 from .validity.human import tell_unknown
 from .validity.replaced import refuse_namesakes, tell_replaced
-from .validity.self_judged import accepted, count, refuse_unfit, tell_accepted
+from .validity.self_judged import Counts, accepted, refuse_unfit, tell_accepted
 from .variants.generating import generate, numbered, prepared
 from .variants.notes import notes_table
 from .variants.unused import tell_unused
@@ -156,19 +156,24 @@ def answer(
         if canary:
             sing(model, cache)
     suite = completed(suite, model.task)
-    table = answer_shard(suite, model, cache, batch_size)
-    tell_accepted(model.name, count([suite.lazy()], [table.lazy()]))
+    table, counts = answer_shard(suite, model, cache, batch_size)
+    tell_accepted(model.name, counts)
     tell_cut(model, int(table[TRUNCATED].sum()) if TRUNCATED in table.columns else 0, len(table))
     return table
 
 
-def answer_shard(suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0) -> pl.DataFrame:
-    """The same for a part of a suite, without a word of what was cut: that is told once for all parts."""
+def answer_shard(
+    suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0
+) -> tuple[pl.DataFrame, Counts]:
+    """The same for a part of a suite, and how many variants the model was to judge and accepted.
+
+    What was cut or not accepted is told once for all parts.
+    """
     left = kept(suite.lazy()).collect()
-    asked = accepted(left, model, cache, batch_size)
+    asked, counts = accepted(left, model, cache, batch_size)
     current().advance(left.height - asked.height)
     columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
-    return answer_table(asked, model, ask(columns, model, cache, batch_size, current().advance))
+    return answer_table(asked, model, ask(columns, model, cache, batch_size, current().advance)), counts
 
 
 def score(
@@ -200,7 +205,7 @@ def score(
     source = "the answers"
     tables.refuse_unwritable(out)
     if not isinstance(answers, pl.DataFrame):
-        source, answers = str(answers), tables.read(answers)
+        source, using, answers = str(answers), _with_texts(using, Path(answers)), tables.read(answers)
     settings = Settings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     bound, lenient = choose(using)
@@ -234,6 +239,14 @@ def score(
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
     return scores
+
+
+def _with_texts(using: Sequence[str], folder: Path) -> list[str]:
+    """Metrics of texts find those of a run folder in its buckets, unless they are told where."""
+    buckets = folder / "buckets"
+    if not buckets.is_dir():
+        return list(using)
+    return [metrics.respell(one, suite=buckets) if metrics.takes(one, "suite") else one for one in using]
 
 
 def _bind(registry: Any, spec: str | Bound) -> Bound:

@@ -163,6 +163,13 @@ class Registry:
                     told[i] = self.respell(told[i], **{name: value})
         return told
 
+    def takes(self, spec: str, option: str) -> bool:
+        """Whether a spec names a plug-in with that option, and is silent about it."""
+        if not self.has(spec):
+            return False
+        plugin, given = self._read(spec)
+        return option in plugin.options() and option not in given
+
     def refuse_wrong(self, spec: str) -> None:
         """Complain of a name or an option that does not exist, without making anything."""
         plugin, given = self._read(spec)

@@ -94,6 +94,8 @@ class _Runner:
 
     def run(self, said: list[str]) -> Run:
         folder = self.folder
+        if self._shared_cache:
+            Cache(self._shared_cache).close()  # one that cannot be opened is told of now
         intake = self._timed("problems", self._take_in)
         folder.begin(**_about(self.study, self.source))
         shards = range(intake["shards"])
@@ -105,6 +107,11 @@ class _Runner:
         # What was warned of when a part was made holds for it still, though it was not made again.
         folder.note(timings=timings, warnings=list(dict.fromkeys([*folder.manifest.get("warnings", ()), *said])))
         return Run(folder.path, scores, write_report(folder, scores), folder.manifest)
+
+    @property
+    def _shared_cache(self) -> str | Path | None:
+        """The answers that all runs share, unless the study wants none or others."""
+        return default_path() if self.study.cache == "" else self.study.cache or None
 
     def _timed(self, stage: str, work: Any) -> Any:
         start = time.perf_counter()
@@ -163,9 +170,8 @@ class _Runner:
 
     def _answer(self, shards: range, total: int) -> None:
         private = self.folder.path / ".answers.sqlite"  # without a shared cache: until the run is whole
-        shared = default_path() if self.study.cache == "" else self.study.cache
         signatures, invariant, accepted, wanted = {}, {}, {}, set()
-        with Cache(shared or private) as cache:
+        with Cache(self._shared_cache or private) as cache:
             for spec in self.study.models:
                 jobs = [self._job(i, (spec,), str(cache.path)) for i in shards]
                 model = stages.answerer(spec, self.task, jobs[0].label_map)

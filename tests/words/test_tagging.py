@@ -106,3 +106,8 @@ def test_several_threads_may_tag():
 def test_a_text_may_be_long():
     [tokens] = Tagger()(["A dog runs. " * 90_000])
     assert tokens[-1].end == 12 * 90_000 - 1
+
+
+def test_either_name_of_the_english_pipeline_will_do():
+    assert pipelines.installed("english") == pipelines.installed()
+    assert all(pipelines.installed(name) in pipelines.ENGLISH for name in pipelines.ENGLISH)

@@ -95,12 +95,15 @@ def pipeline(name: str, names: bool) -> Pipeline:
 
 
 def installed(name: str = "") -> str:
-    """The pipeline of that name, or the English one that is there; or the command that installs it."""
+    """The pipeline of that name, or the English one that is there; or the command that installs it.
+
+    The English ones are the same under two names, so that either will do; `english` names whichever is there.
+    """
     if find_spec("spacy") is None:
         raise MissingExtra("tagging words", "spacy")
     if name and (Path(name).is_dir() or find_spec(name) is not None):
         return name
-    if name:
+    if name and name not in ("english", *ENGLISH):
         raise _unknown(name)
     for one in ENGLISH:
         if find_spec(one) is not None:
@@ -109,7 +112,7 @@ def installed(name: str = "") -> str:
 
 
 def _unknown(name: str) -> BadInput:
-    fix = f"python -m spacy download {name}, or leave the option out for English"
+    fix = f"python -m spacy download {name}, or give english"
     return BadInput(f"spaCy has no pipeline {name!r}", fix=fix)
 
 
