@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...words.tagging import Token
-from .agreeing import Rule, at_every_occurrence, by_any_model, in_texts
+from .agreeing import Rule, at_every_occurrence, in_texts
 from .shared_words import CLASSES, SharedWord, is_present
 from .suggesting import Offer
 
@@ -32,6 +31,7 @@ class Considered:
     present: frozenset[str]
     _new: dict[str, bool] = field(default_factory=dict)
     _accepted: dict[Rule, ByField] = field(default_factory=dict)
+    _candidates: dict[Rule, ByField] = field(default_factory=dict)
 
     def is_new(self, word: str) -> bool:
         """Whether a word is not in the problem already, in this form or another."""
@@ -39,47 +39,53 @@ class Considered:
             self._new[word] = not is_present(word, self.present)
         return self._new[word]
 
-    def passing(self, rule: Rule) -> dict[str, list[dict[str, frozenset[str]]]]:
-        """What passes all filters but the class, place by place."""
-        return {
-            name: [{model: self._passing(offer, rule) for model, offer in place.items()} for place in places]
-            for name, places in self.offers.items()
-        }
+    def passing(self, offer: Offer, rule: Rule) -> frozenset[str]:
+        """What passes all filters but the class at one place, of what one masked-LM offers there."""
+        words = offer.likelier if rule.likelier else offer.words
+        return frozenset(word for word in words if self.is_new(word))
 
     def accepted(self, rule: Rule) -> ByField:
         """What each masked-LM accepts in each text, but for the class."""
         if rule not in self._accepted:
-            places = self.passing(rule).items()
-            self._accepted[rule] = {name: at_every_occurrence(some) for name, some in places}
+            self._accepted[rule] = {
+                name: at_every_occurrence(
+                    [{model: self.passing(offer, rule) for model, offer in place.items()} for place in places]
+                )
+                for name, places in self.offers.items()
+            }
         return self._accepted[rule]
 
     def possible(self, rule: Rule) -> frozenset[str]:
         """What all texts together accept, but for the class."""
         return in_texts(list(self.accepted(rule).values()), rule)
 
-    def trials(self, words: Iterable[str], name: str) -> Iterator[Trial]:
-        """The sentences that show of which class the words would be in a field, at each of its places alone."""
-        for place, token in enumerate(self.shared.places[name]):
-            for word in words:
-                yield self.trial(word, name, place, token)
+    def candidates(self, rule: Rule) -> ByField:
+        """What is left to be tagged: of what all texts together accept, what each masked-LM does in each."""
+        if rule not in self._candidates:
+            possible = self.possible(rule)
+            self._candidates[rule] = {
+                name: {model: some & possible for model, some in by_model.items()}
+                for name, by_model in self.accepted(rule).items()
+            }
+        return self._candidates[rule]
 
-    def trial(self, word: str, name: str, place: int, token: Token) -> Trial:
-        """The sentence with a word at one place, as the first masked-LM to offer it there writes it."""
-        return self.texts[name], token.start, token.end, self.written(word, name, place)
+    def written(self, word: str, name: str, place: int, model: str) -> str:
+        """A word as a masked-LM that offers it at a place writes it there."""
+        return self.offers[name][place][model].words[word][0]
 
-    def written(self, word: str, name: str, place: int) -> str:
-        """A word as the first masked-LM to offer it there writes it."""
-        return next(offer.words[word][0] for offer in self.offers[name][place].values() if word in offer.words)
+    def trial(self, word: str, name: str, place: int, model: str) -> Trial:
+        """The sentence with a word at one place, as a masked-LM writes it: "Rose" of one is no noun, "rose" may be."""
+        token = self.shared.places[name][place]
+        return self.texts[name], token.start, token.end, self.written(word, name, place, model)
 
-    def fits(self, word: str, name: str, tags: Mapping[Trial, str]) -> bool:
-        """Whether a word has the class of the shared one at all places of a field."""
+    def trials(self, word: str, name: str, model: str) -> Iterator[Trial]:
+        """The sentences that show of which class a word would be in a field, at each of its places alone."""
+        return (self.trial(word, name, place, model) for place in range(len(self.shared.places[name])))
+
+    def fits(self, word: str, name: str, model: str, tags: Mapping[Trial, str]) -> bool:
+        """Whether a word, as a masked-LM writes it, has the class of the shared one at all places of a field."""
         wanted = CLASSES[self.shared.word_class]
-        places = enumerate(self.shared.places[name])
-        return all(tags[self.trial(word, name, place, token)] == wanted for place, token in places)
-
-    def _passing(self, offer: Offer, rule: Rule) -> frozenset[str]:
-        words = offer.likelier if rule.likelier else offer.words
-        return frozenset(word for word in words if self.is_new(word))
+        return all(tags[trial] == wanted for trial in self.trials(word, name, model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,25 +102,25 @@ class Decided:
 
 def decide(words: Sequence[Considered], rule: Rule, tags: Tags) -> list[Decided]:
     """Apply a rule to many words. Only what everything else accepts is tagged, which costs most; all at once."""
-    asked = [_asked(word, rule) for word in words]
-    found: dict[Trial, str] = {}
-    if rule.same_class:
-        told = zip(words, asked, strict=True)
-        found = tags(trial for word, some in told for name in some for trial in word.trials(sorted(some[name]), name))
+    asked = [word.candidates(rule) for word in words]
+    told = zip(words, asked, strict=True)
+    found = tags(trial for word, some in told for trial in _trials(word, some)) if rule.same_class else {}
     return [_decided(word, some, rule, found) for word, some in zip(words, asked, strict=True)]
 
 
-def _asked(word: Considered, rule: Rule) -> dict[str, frozenset[str]]:
-    """Which words may still be accepted in each field."""
-    possible = word.possible(rule)
-    return {name: possible & by_any_model(some) for name, some in word.accepted(rule).items()}
+def _trials(word: Considered, asked: ByField) -> Iterator[Trial]:
+    for name, by_model in asked.items():
+        for model, some in by_model.items():
+            for one in sorted(some):
+                yield from word.trials(one, name, model)
 
 
-def _decided(word: Considered, asked: Mapping[str, frozenset[str]], rule: Rule, tags: Mapping[Trial, str]) -> Decided:
-    fitting = {
-        name: frozenset(one for one in some if not rule.same_class or word.fits(one, name, tags))
-        for name, some in asked.items()
+def _decided(word: Considered, asked: ByField, rule: Rule, tags: Mapping[Trial, str]) -> Decided:
+    accepted = {
+        name: {
+            model: frozenset(one for one in some if not rule.same_class or word.fits(one, name, model, tags))
+            for model, some in by_model.items()
+        }
+        for name, by_model in asked.items()
     }
-    before = word.accepted(rule).items()
-    after = {name: {model: some & fitting[name] for model, some in by_model.items()} for name, by_model in before}
-    return Decided(word, after, in_texts(list(after.values()), rule))
+    return Decided(word, accepted, in_texts(list(accepted.values()), rule))

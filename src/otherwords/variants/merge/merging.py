@@ -33,7 +33,7 @@ class Merging(NamedTuple):
 
     def __call__(self, seeds: Sequence[Seed]) -> Iterator[Merged]:
         """All seeds, in order."""
-        alone = self.tags(_all_trials(seeds)) if self.alone else None
+        alone = self.tags(_all_trials(seeds) if self.rule.same_class else ()) if self.alone else None
         groups = [words for seed in seeds for words in seed.by_class.values() if self._is_hopeful(words)]
         full = _decided(groups, _FULL, self.tags)
         enough = [words for words in groups if sum(len(full[word].words) for word in words) >= self.least]
@@ -42,7 +42,7 @@ class Merging(NamedTuple):
         for seed in seeds:
             passed = {name: words for name, words in seed.by_class.items() if words[0] in good}
             by_class = {name: [final[word] for word in words] for name, words in passed.items()}
-            yield Merged(seed, by_class, list(self._notes(seed, passed, full, alone)))
+            yield Merged(seed, by_class, list(self._notes(seed, passed, final, alone)))
 
     def _is_hopeful(self, words: Sequence[Considered]) -> bool:
         """Whether a class has enough before its sentences are tagged; otherwise that can be spared."""
@@ -52,16 +52,17 @@ class Merging(NamedTuple):
         self,
         seed: Seed,
         passed: Mapping[str, Sequence[Considered]],
-        full: Mapping[Considered, Decided],
+        final: Mapping[Considered, Decided],
         alone: Mapping[Trial, str] | None,
     ) -> Iterator[Note]:
         name = seed.problem.id
-        yield from filter_notes(name, [full.get(word) or Decided(word, {}, frozenset()) for word in seed.words], alone)
+        decided = [final.get(word) or Decided(word, {}, frozenset()) for word in seed.words]
+        yield from filter_notes(name, decided, self.rule, alone)
         if seed.ambiguous:
             yield Note(name, AMBIGUOUS, seed.ambiguous)
         for word_class in seed.by_class:
             if word_class in passed:
-                yield from kept_notes(name, word_class, [full[word] for word in passed[word_class]])
+                yield from kept_notes(name, word_class, [final[word] for word in passed[word_class]])
             else:
                 what = f"left out: a word class with fewer than {self.least} suggestions"
                 yield Note(name, what, 1, {"word_class": word_class})
@@ -72,9 +73,9 @@ def _decided(groups: Iterable[Sequence[Considered]], rule: Rule, tags: Tags) -> 
 
 
 def _all_trials(seeds: Sequence[Seed]) -> Iterator[Trial]:
-    """All suggestions at all places."""
+    """All suggestions at all places, as each masked-LM writes them."""
     for word in (word for seed in seeds for word in seed.words):
-        for name, tokens in word.shared.places.items():
-            for place, token in enumerate(tokens):
-                new = dict.fromkeys(one for offer in word.offers[name][place].values() for one in offer.words)
-                yield from (word.trial(one, name, place, token) for one in new)
+        for name, places in word.offers.items():
+            for place, by_model in enumerate(places):
+                for model, offer in by_model.items():
+                    yield from (word.trial(one, name, place, model) for one in offer.words)

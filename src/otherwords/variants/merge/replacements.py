@@ -85,15 +85,19 @@ def _changes(one: Replacement) -> Iterator[Change]:
     """The new word at every place, with the probabilities of both by the masked-LMs that accept it there."""
     word = one.decided.word
     for name, tokens in word.shared.places.items():
+        models = [model for model, accepted in one.decided.accepted[name].items() if one.suggestion in accepted]
         for place, token in enumerate(tokens):
             offers = word.offers[name][place]
             told = {
                 model: [_probability(offers[model].words[one.suggestion][1]), _probability(offers[model].own)]
-                for model, accepted in one.decided.accepted[name].items()
-                if one.suggestion in accepted
+                for model in models
             }
-            spelled = word.written(one.suggestion, name, place) if told and one.new == one.suggestion else ""
-            new = spelled or in_place(one.new, (word.texts[name], token.start, token.end))
+            spelled = models and one.new == one.suggestion
+            new = (
+                word.written(one.suggestion, name, place, models[0])
+                if spelled
+                else in_place(one.new, (word.texts[name], token.start, token.end))
+            )
             about = {"pos": word.shared.word_class, "p": told}
             yield {"field": name, "at": token.start, "from": token.text, "to": new, **about}
 

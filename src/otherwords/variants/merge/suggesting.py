@@ -120,7 +120,7 @@ def _offers(
     blank = np.array([start > 0 and text[start - 1].isspace() for text, start, _ in places], np.bool_)
     is_word = np.where(blank[:, None], columns.spaced[ids], columns.bare[ids])
     first = _first_spelling(columns.number[ids], is_word)
-    floor = _floor(places, fillings, own, columns)
+    floor = _floor(places, fillings, own, columns, is_word)
     above = logp > floor[:, None]
     told = first if every else first & above
     sides = (~is_word, first, first & above, ~is_word & ~above)
@@ -136,11 +136,14 @@ def _offers(
 
 
 def _floor(
-    places: Sequence[Masked], fillings: Fillings, own: npt.NDArray[np.float32], columns: _Columns
+    places: Sequence[Masked], fillings: Fillings, own: npt.NDArray[np.float32], columns: _Columns, is_word: Bools
 ) -> npt.NDArray[np.float32]:
-    """The log-probability of the words that stand there in their likeliest spelling; not a number where unknown."""
+    """The log-probability of the words that stand there in their likeliest spelling; not a number where unknown.
+
+    Pieces that look like them ("##dog") are no spellings.
+    """
     mine = np.array([columns.numbers.get(text[start:end].lower(), -1) for text, start, end in places], np.int64)
-    spelled = columns.number[fillings.ids] == mine[:, None]
+    spelled = is_word & (columns.number[fillings.ids] == mine[:, None])
     likeliest = np.where(spelled, fillings.logp, np.float32(-np.inf)).max(axis=1)
     return np.asarray(np.maximum(own, likeliest), np.float32)
 
