@@ -117,3 +117,14 @@ def test_an_edited_file_behind_a_name_is_read_again(tmp_path, temporary):
         recorded.write_text(json.dumps({"of": "1", "premise": text}) + "\n")
         pipes.vary_files(Source([str(problems)]), str(out), [f"recorded:{recorded}"])
         assert [row["premise"] for row in _lines(out)] == [text]
+
+
+@pytest.mark.parametrize(
+    "twice", [("out", "notes"), ("out", "unvaried"), ("notes", "unvaried"), ("notes", "save_table")]
+)
+def test_two_outputs_in_one_file_are_refused(problems, tmp_path, temporary, twice):
+    paths = {name: str(tmp_path / f"{name}.jsonl") for name in ("out", "notes", "unvaried")}
+    paths |= {twice[0]: str(tmp_path / "x.jsonl"), twice[1]: str(tmp_path / "temporary" / ".." / "x.jsonl")}
+    with pytest.raises(BadInput, match=r"is named for .* and for .*; name a file of its own for each"):
+        pipes.vary_files(Source([str(problems)]), paths.pop("out"), ["contractions"], **paths)
+    assert not list(tmp_path.glob("*x.jsonl"))

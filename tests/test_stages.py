@@ -14,13 +14,15 @@ from typing import Any
 import polars as pl
 import pytest
 
+import otherwords as ow
 from otherwords import pipeline, stages
 from otherwords.datasets.source import Source, load
 from otherwords.engines import InProcess
 from otherwords.errors import BadInput
-from otherwords.problem import Score, Task
+from otherwords.problem import Note, Score, Task
 from otherwords.stages import Job
 from otherwords.storage.run import RunFolder, key_of
+from otherwords.variants.notes import notes_table
 
 LABELS = ("entailment", "neutral", "contradiction")
 GENERATORS = ("contractions", "identity")
@@ -307,3 +309,17 @@ def test_any_engine_gives_the_same(tmp_path: Path, suite: Path) -> None:
     assert tables[0].equals(tables[1])
     assert counts[:3] == counts[3:]
     assert sum(counts[2]) == tables[0].height
+
+
+def test_notes_of_another_study_do_not_stay(tmp_path, jsonl):
+    """As after a study that was killed between notes and variants, or a folder whose notes were removed."""
+    rows = [{"id": f"p{i}", "premise": "It isn't so.", "hypothesis": "No.", "label": "neutral"} for i in range(4)]
+    study = {"data": [str(jsonl(*rows))], "vary": ["contractions"], "models": ["scripted"], "shard": 2}
+    folder = RunFolder(ow.run({**study, "canary": False, "cache": None}, out=tmp_path / "run").folder)
+    before = {part: part.read_bytes() for stage in ("notes", "variants") for part in folder.parts(stage)}
+    assert len(before) == 4
+    folder.write("notes", 1, "another key", notes_table([("g.v1()", Note("p3", "left out: mine"))]))
+    folder.part("notes", 0).unlink()
+    done = ow.run({**study, "canary": False, "cache": None}, out=tmp_path / "run")
+    assert {part: part.read_bytes() for part in before} == before
+    assert not done.manifest["left_out"]

@@ -60,6 +60,7 @@ def vary_files(
     stages.forget()
     for path in (unvaried, notes):
         tables.refuse_unwritable(path)
+    _refuse_same(out=out, unvaried=unvaried, notes=notes, save_table=save_table)
     with _taken_in(source, out, shard, generators=using) as (folder, summary, shards):
         specs = varying.prepare(folder, using, source.chosen, summary.counts["rows"])
         if save_table:
@@ -77,6 +78,15 @@ def vary_files(
         summary.counts["variants"] = sum(counts)
         summary.rows = tables.write(_frames(folder, stage), out)
     return summary
+
+
+def _refuse_same(**paths: str) -> None:
+    """Complain of two outputs in one file, of which only the later would stay."""
+    seen: dict[Path, str] = {}
+    for name, path in paths.items():
+        if path and (other := seen.setdefault(Path(path).resolve(), name)) != name:
+            fix = "name a file of its own for each"
+            raise BadInput(f"is named for {other} and for {name}", where=path, fix=fix)
 
 
 def _save_table(folder: RunFolder, path: Path) -> None:

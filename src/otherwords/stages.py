@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,10 +26,9 @@ from .models.model import Answerer
 from .problem import Task
 from .progress import current
 from .registry import KINDS, Bound, split_name
-from .storage.files import digest, fingerprint
+from .storage.files import digest, fingerprint, write_json
 from .storage.run import RunFolder, key_of, read_part
-from .validity.funnel import scans
-from .validity.self_judged import Counts, count, tell_accepted
+from .validity.self_judged import Counts, judged_by, tell_accepted, total
 from .words import english
 
 #: Rows after which a shard ends, at the next bucket.
@@ -164,23 +164,22 @@ def run_stage(engine: Engine, stage: str, jobs: list[Job], total: int | None = N
 
 
 def vary_shard(job: Job) -> int:
-    """problems/ -> variants/"""
+    """problems/ -> variants/ and notes/"""
     folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
     bound = [made("generators", name) for name in job.using]
     key = digest(__version__, key_of(source), [one.signature for one in bound], job.seed, job.task.targets)
 
-    def build() -> pl.DataFrame:
-        problems = read_part(source)
-        made, said = pipeline.varied(problems, bound, job.task, job.seed)
-        folder.write("notes", job.number, key, said)  # before the variants, whose key says that both are there
-        empty = [name for name, kind in made.schema.items() if kind == pl.Null and name in problems.schema]
-        return made.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
-
-    known = key_of(folder.part("variants", job.number)) == key
-    part = folder.make("variants", job.number, key, build)
-    if known:  # else the generators have told, batch by batch
-        current().advance(_height(source) * len(bound))
-    return _height(part)
+    parts = [folder.part(stage, job.number) for stage in ("variants", "notes")]
+    if all(key_of(part) == key for part in parts):  # one alone may be left of a study that did not end
+        current().advance(_height(source) * len(bound))  # else the generators tell, batch by batch
+        return _height(parts[0])
+    problems = read_part(source)
+    variants, said = pipeline.varied(problems, bound, job.task, job.seed)
+    empty = [name for name, kind in variants.schema.items() if kind == pl.Null and name in problems.schema]
+    variants = variants.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
+    folder.write("notes", job.number, key, said)
+    folder.write("variants", job.number, key, variants)
+    return variants.height
 
 
 def check_shard(job: Job) -> int:
@@ -206,15 +205,17 @@ def answer_shard(job: Job) -> int:
     source = folder.part("buckets", job.number)
     key = digest(__version__, key_of(source), model.name, model.signature)
     path = folder.part(_stage("answers", job), job.number)
-    if key_of(path) == key:
+    to_judge = judged_by(pl.scan_parquet(source, glob=False).collect_schema())
+    if key_of(path) == key and (not to_judge or _counts(path) is not None):
         current().advance(_height(path))
         return _height(path)
-
-    def build() -> pl.DataFrame:
-        with Cache(job.cache) as cache:
-            return pipeline.answer_shard(read_part(source), model, cache, job.batch_size)
-
-    return _height(folder.make(_stage("answers", job), job.number, key, build))
+    with Cache(job.cache) as cache:
+        answers, counts = pipeline.answer_shard(read_part(source), model, cache, job.batch_size)
+    _counts_beside(path).unlink(missing_ok=True)
+    if to_judge:
+        write_json(_counts_beside(path), {"key": key, "self_judged": counts})
+    folder.write(_stage("answers", job), job.number, key, answers)
+    return answers.height
 
 
 FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_shard}
@@ -248,7 +249,7 @@ def tell_cuts(folder: RunFolder, model: Answerer) -> None:
 
 def self_judged(folder: RunFolder, model: Answerer) -> Counts:
     """How many variants a model was to judge itself, and accepted; warn where it accepted none."""
-    found = count(scans(folder.parts("buckets")), scans(folder.parts(answer_folder(model))))
+    found = total(_counts(part) or {} for part in folder.parts(answer_folder(model)))
     tell_accepted(model.name, found)
     return found
 
@@ -278,6 +279,20 @@ def answer_folder(model: Answerer) -> str:
 def asked(folder: RunFolder) -> int:
     """How many rows the models will be asked: all but the dropped."""
     return sum(kept(pl.scan_parquet(p, glob=False)).select(pl.len()).collect().item() for p in folder.parts("buckets"))
+
+
+def _counts_beside(part: Path) -> Path:
+    """Where it is noted how many variants of a part the model was to judge: those it did not accept have no answers."""
+    return part.with_suffix(".json")
+
+
+def _counts(part: Path) -> Counts | None:
+    """What is noted beside a part; None where it is absent, damaged or another part's: both are made again."""
+    try:
+        found = json.loads(_counts_beside(part).read_text(encoding="utf-8"))
+        return found["self_judged"] if found["key"] == key_of(part) else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def _height(path: Path) -> int:

@@ -61,3 +61,8 @@ def test_the_signature_has_the_parser():
 def test_levels_below_none_are_refused():
     with pytest.raises(BadInput, match=r"level: found -1; give 1 or more, or 0 for all"):
         metrics.make('syntactic_distance(pipeline="", level=-1)')
+
+
+def test_white_space_is_no_structure():
+    assert value(answers(ACTIVE, "  The dog  chased\nthe cat. ")) == 0
+    assert value(answers(ACTIVE, " The  cat was chased.\n")) == pytest.approx(3 / 13)

@@ -64,3 +64,12 @@ def test_no_checks() -> None:
 def test_numbers_sort_as_numbers_and_rare_reasons_come_last() -> None:
     reasons = {"ratio 10 above 2": 1, "ratio 9 above 2": 1, "empty": 1, "b": 1, "c": 5}
     assert alike(reasons) == [("c", 5), ("ratio 9 to 10 above 2", 2), ("b", 1), ("empty", 1)]
+
+
+def test_what_is_left_to_the_model_is_not_unjudged() -> None:
+    rows = {"id": ["a", "a1", "a2", "a3"], "of": [None, "a", "a", "a"], "check:me": [None, None, None, True]}
+    found = funnel(
+        pl.DataFrame({**rows, "check:me:by": [None, "self", "", "self"]}, schema_overrides={"check:me": pl.Boolean})
+    )
+    assert found is not None
+    assert (found.checks[0].left, found.checks[0].unjudged, found.kept) == (1, 1, 3)

@@ -246,3 +246,50 @@ def test_its_answers_are_its_verdicts_for_nothing(jsonl, tmp_path):
     answered(ow.check(frame(rows), ["mutual-entailment"]), spec)
     asked = [json.loads(line) for line in log.read_text().splitlines()]
     assert sorted(asked) == [["H.", "h"], ["h", "H."], ["h", "h"]]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_counts_of_several_checks_are_their_own(jsonl, tmp_path, order):
+    """One accepts h at most, the other whatever entails; together they leave one."""
+    p = {"p:entailment": 0.9, "p:neutral": 0.1, "p:contradiction": 0.0}
+    weak = {"p:entailment": 0.6, "p:neutral": 0.4, "p:contradiction": 0.0}
+    pairs = [("H.", "h", p), ("h", "H.", p), ("H.", "hh", weak), ("hh", "H.", weak)]
+    script = jsonl(*({"premise": one, "hypothesis": two, **said} for one, two, said in pairs), name="script.jsonl")
+    spec = f"m=scripted(script={script}, otherwise=neutral)"
+    checks = ["strict=mutual-entailment(threshold=0.8)", "mutual-entailment"][::order]
+    told = {"strict": {"judged": 4, "accepted": 1}, "mutual-entailment": {"judged": 4, "accepted": 2}}
+    suite, checked, out = jsonl(*SUITE, name="suite.jsonl"), tmp_path / "c.jsonl", tmp_path / "a.jsonl"
+    check_files(Source([str(suite)]), str(checked), checks)
+    done = answer_files(Source([str(checked)]), str(out), [spec], canary=False, cache=None, shard=2)
+    assert done.self_judged["m"] == told
+    assert variants(tables.read(out)) == ["a1"]
+    study = {
+        "data": [str(suite)],
+        "check": checks,
+        "models": [spec],
+        "metrics": ["flip_rate"],
+        "shard": 2,
+        "cache": None,
+    }
+    folder = ow.run({**study, "canary": False}, out=tmp_path / "run").folder
+    (next(folder.glob("answers/*/part-00000.json"))).unlink()
+    assert ow.run({**study, "canary": False}, out=folder).manifest["self_judged"]["m"] == told
+
+
+def test_a_wrong_field_is_told_before_any_work(tmp_path, jsonl):
+    said = "mutual-entailment: field: no field 'hypo'; use one of premise, hypothesis"
+    for judge in ("self", "scripted"):
+        spec = f"mutual-entailment(judge={judge}, field=hypo)"
+        with pytest.raises(BadInput, match=said):
+            ow.check(frame(), [spec])
+        study = {"data": [str(jsonl(*SUITE))], "check": [spec], "models": ["scripted"]}
+        with pytest.raises(BadInput, match=said):
+            ow.run(study, out=tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_field_of_any_name_reaches_the_model():
+    task = ow.Task("c", ("first-text", "second (text), or so"), ("entailment", "neutral"))
+    named = dict(zip(("premise", "hypothesis"), task.fields, strict=True))
+    checked = ow.check(frame().rename(named), [f'mutual-entailment(field="{task.fields[1]}")'], task)
+    assert variants(answered(checked, "scripted(otherwise=entailment)", task=task)) == ["a1", "a2", "b1", "c1"]

@@ -146,5 +146,6 @@ def funnel_table(funnel: Funnel) -> Table:
 def _reasons(one: Drops) -> str:
     told = [f"{times:,} × {reason}" for reason, times in one.reasons]
     told += [f"{one.others:,} × others"] if one.others else []
+    told += [f"{one.left:,} left to the model"] if one.left else []
     told += [f"nothing said of {one.unjudged:,}"] if one.unjudged else []
     return "\n".join(told)

@@ -149,7 +149,7 @@ def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: boo
     if canary:
         sing(model, judging.cache)
     current().start("answers", suite.height + len(judging.names))
-    answers = pipeline.answer_shard(suite, model, judging.cache, batch_size)
+    answers, _ = pipeline.answer_shard(suite, model, judging.cache, batch_size)
     verdicts = judging.by(model, batch_size)
     current().done()
     return answers.join(verdicts, on="variant", how="left", maintain_order="left")

@@ -27,6 +27,8 @@ def syntactic_distance_metric(pipeline: str, level: int = 3, fields: str = "", s
     parse = parser(pipeline)
 
     def compare(pairs: Sequence[Pair]) -> list[float]:
+        # White space is no structure, and should not lead the parser astray.
+        pairs = [(" ".join(one.split()), " ".join(other.split())) for one, other in pairs]
         texts = list(dict.fromkeys(text for pair in pairs for text in pair if pair[0] != pair[1]))
         trees = {text: dependency_tree(nodes, level or -1) for text, nodes in zip(texts, parse(texts), strict=True)}
         return [0.0 if one == other else syntactic_distance(trees[one], trees[other]) for one, other in pairs]

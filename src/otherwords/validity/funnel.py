@@ -21,7 +21,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 class Drops:
     """One check: how many variants it dropped, how many of those no other check dropped, and the commonest reasons.
 
-    `unjudged` are the variants of which it said nothing; they are kept.
+    `unjudged` are the variants of which it said nothing, which are kept; `left` those that it leaves to the model under
+    test.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Drops:
     reasons: tuple[tuple[str, int], ...]
     others: int
     unjudged: int = 0
+    left: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class _Tally:
     dropped: int = 0
     alone: int = 0
     unjudged: int = 0
+    left: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
 
 
@@ -68,7 +71,7 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
     made = dropped = 0
     for part in parts:
         schema = part.lazy().collect_schema()
-        names = [name for name in schema if re.fullmatch("check:[^:]+(:reason)?", name)]
+        names = [name for name in schema if re.fullmatch("check:[^:]+(:reason|:by)?", name)]
         # Contrasts and controls are no rewordings, and no check judges them.
         reworded = is_unmarked(schema, "contrast", "control")
         verdicts = part.lazy().filter(pl.col("of").is_not_null(), reworded).select("of", *names).collect()
@@ -93,7 +96,9 @@ def _count(variants: pl.DataFrame, tallies: dict[str, _Tally]) -> int:
         tally, mine = tallies.setdefault(name, _Tally()), drops[name]
         tally.dropped += int(mine.sum())
         tally.alone += int((mine & (times == 1)).sum())
-        tally.unjudged += variants[f"check:{name}"].null_count()
+        silent = variants.filter(pl.col(f"check:{name}").is_null())
+        left = _left(silent, f"check:{name}:by")
+        tally.left, tally.unjudged = tally.left + left, tally.unjudged + silent.height - left
         if (column := f"check:{name}:reason") in variants.columns:
             tally.reasons.update(variants.filter(mine)[column].cast(pl.String).fill_null("no reason given").to_list())
     return int((times > 0).sum())
@@ -102,7 +107,13 @@ def _count(variants: pl.DataFrame, tallies: dict[str, _Tally]) -> int:
 def _drops(name: str, tally: _Tally) -> Drops:
     reasons = alike(tally.reasons)
     others = sum(times for _, times in reasons[_TOP:])
-    return Drops(name, tally.dropped, tally.alone, tuple(reasons[:_TOP]), others, tally.unjudged)
+    return Drops(name, tally.dropped, tally.alone, tuple(reasons[:_TOP]), others, tally.unjudged, tally.left)
+
+
+def _left(variants: pl.DataFrame, column: str) -> int:
+    if column not in variants.columns:
+        return 0
+    return int((variants[column].cast(pl.String).fill_null("") != "").sum())
 
 
 def alike(reasons: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -21,27 +21,35 @@ from .judges import asking
 Counts = dict[str, dict[str, int]]
 
 
-def accepted(suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0) -> pl.DataFrame:
+def accepted(suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0) -> tuple[pl.DataFrame, Counts]:
     """Leave out variants that the model was to judge and does not accept; the verdict stands beside those that stay.
 
-    It is asked through the same cache as for its answers. Rows that nobody left to it stay as they are.
+    It is asked through the same cache as for its answers. Rows that nobody left to it stay as they are. Every check
+    judges all variants, so that its counts are its own whatever other checks there are.
     """
-    for column in _columns(suite.columns):
+    counts: Counts = {}
+    marked = suite
+    for column in judged_by(suite.columns):
         verdicts = dict(_verdicts(suite, column, model, cache, batch_size))
         if verdicts:
-            suite = _marked(suite, column.removesuffix(":by"), verdicts)
-    return suite
+            marked = _marked(marked, column.removesuffix(":by"), verdicts)
+            kept_ones = sum(one.keep is True for one in verdicts.values())
+            counts[column.split(":")[1]] = {"judged": len(verdicts), "accepted": kept_ones}
+    return kept(marked.lazy()).collect() if counts else suite, counts
 
 
-def count(buckets: Iterable[pl.LazyFrame], answers: Iterable[pl.LazyFrame]) -> Counts:
-    """Count what one model was to judge, in the parts of a run's buckets, and what it accepted, in its answers."""
+def total(parts: Iterable[Counts]) -> Counts:
+    """The counts of a whole suite from those of its parts.
+
+    >>> total([{"me": {"judged": 3, "accepted": 1}}, {}, {"me": {"judged": 2, "accepted": 2}}])
+    {'me': {'judged': 5, 'accepted': 3}}
+    """
     found: Counts = {}
-    for name, parts in (("judged", map(kept, buckets)), ("accepted", answers)):
-        for part in parts:
-            for column in _columns(part.collect_schema()):
-                counts = found.setdefault(column.split(":")[1], {"judged": 0, "accepted": 0})
-                counts[name] += int(part.select((pl.col(column).cast(pl.String) != "").sum()).collect().item())
-    return {check: counts for check, counts in found.items() if counts["judged"]}
+    for part in parts:
+        for check, counts in part.items():
+            mine = found.setdefault(check, dict.fromkeys(counts, 0))
+            mine.update({name: mine[name] + count for name, count in counts.items()})
+    return found
 
 
 def tell_accepted(model: str, counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -58,7 +66,8 @@ def refuse_unfit(judges: Iterable[Bound], task: Task) -> None:
             one.function.refuse_task(task)
 
 
-def _columns(names: Iterable[str]) -> list[str]:
+def judged_by(names: Iterable[str]) -> list[str]:
+    """Of a table's columns, those that say who is to judge."""
     return [name for name in names if re.fullmatch("check:[^:]+:by", name)]
 
 
@@ -88,5 +97,4 @@ def _marked(suite: pl.DataFrame, check: str, verdicts: Mapping[str, Verdict]) ->
         raise BadInput("two variants have the same id", field="id", fix="ids must be unique")
     names = list(dict.fromkeys([*suite.columns, *judged.columns]))
     rest = suite.drop([name for name in judged.columns if name != "id" and name in suite.columns])
-    whole = rest.join(judged, on="id", how="left", maintain_order="left").select(names)
-    return whole.filter(pl.col(check).fill_null(True))
+    return rest.join(judged, on="id", how="left", maintain_order="left").select(names)

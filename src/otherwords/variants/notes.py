@@ -22,6 +22,8 @@ def notes_table(notes: Iterable[tuple[str, Note]]) -> pl.DataFrame:
     >>> told.row(0, named=True)
     {'id': 'p1', 'generator': 'g.v1()', 'what': 'left out: empty', 'count': 2, 'field': 'premise'}
     """
+    notes = list(notes)
+    _refuse_columns(notes)
     rows = [{"id": n.of, "generator": who, "what": n.what, "count": n.count, **n.about} for who, n in notes]
     about = sorted({name for row in rows for name in row} - set(COLUMNS))
     return pl.DataFrame(rows, schema={**COLUMNS, **dict.fromkeys(about, pl.String)}, orient="row")
@@ -65,3 +67,10 @@ def left_out(counts: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int
         for generator, said in counts.items()
     }
     return {generator: reasons for generator, reasons in told.items() if reasons}
+
+
+def _refuse_columns(notes: Iterable[tuple[str, Note]]) -> None:
+    for who, note in notes:
+        if taken := sorted(COLUMNS.keys() & note.about.keys()):
+            fix = f"call it otherwise: every table of notes has {', '.join(COLUMNS)}"
+            raise BadInput(f"a note is about {taken[0]}", where=who, field="about", fix=fix)
