@@ -85,6 +85,32 @@ def test_from_beginning_to_end(tmp_path):
     assert unique_variants(variants)["noun"] == alone / 4
 
 
+def test_several_generators_are_not_counted_together(tmp_path):
+    """The whole and an ablation of it, in one table of variants and one of notes: each alone has its numbers."""
+    words = [["cat", 0.5], ["dog", 0.3], ["cow", 0.2]]
+    (tmp_path / "a.json").write_text(json.dumps({"A [MASK] ran.": words, "The [MASK] slept.": words}))
+    rows = {"id": ["p"], "premise": ["A dog ran."], "hypothesis": ["The dog slept."], "label": ["neutral"]}
+    options = f'models="a=scripted:{tmp_path}/a.json", least=1, n=1, top=3, subsamples=2'
+    variants, said = varied(pl.DataFrame(rows), [f"masked-lm({options})", f"masked-lm({options}, ablation=class-only)"])
+    for table in (filter_rates, overlap):
+        with pytest.raises(
+            BadInput, match=r"generator: the table is of 2 generators; give those of one, as in table\."
+        ):
+            table(said)
+    for ask in (unique_variants, seed_counts, lambda table: seed_counts(table, said)):
+        with pytest.raises(BadInput, match=r"how: the table is of 2 generators; give those of one"):
+            ask(variants)
+    whole, part = sorted(said["generator"].unique())
+    assert [
+        seed_counts(variants.filter(how=one), said.filter(generator=one))["variants"][0] for one in (whole, part)
+    ] == [1, 2]
+    assert [overlap(said.filter(generator=one)).rows() for one in (whole, part)] == [[("a", 1.0)], [("a", 2.0)]]
+    with pytest.raises(
+        BadInput, match="the notes are of another generator than the variants; give the notes of masked"
+    ):
+        seed_counts(variants.filter(how=whole), said.filter(generator=part))
+
+
 def test_other_tables_are_refused():
     with pytest.raises(BadInput, match="tell of no suggestions of masked-LMs; give the notes of masked-lm"):
         filter_rates(notes({"what": "left out: empty", "count": 1}))

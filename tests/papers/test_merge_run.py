@@ -10,6 +10,12 @@ from typer.testing import CliRunner
 
 import otherwords as ow
 from otherwords.cli.app import app
+from otherwords.errors import BadInput
+from otherwords.papers.merge import filter_rates
+from otherwords.problem import Note
+from otherwords.storage import tables
+from otherwords.variants.merge.tallying import KEPT
+from otherwords.variants.notes import notes_table, read_notes
 
 WORDS = [["cat", 0.4], ["cow", 0.3], ["dog", 0.2], ["##s", 0.1]]
 
@@ -48,6 +54,28 @@ def test_the_command_shows_both_tables(folder):
     assert "suggestions per problem that two masked-LMs share" in text
     told = json.loads(CliRunner().invoke(app, ["profile", str(folder), "--json"]).output)
     assert {one["model"] for one in told["suggestions"][0]["filters"]} == {"a", "b"}
+
+
+def test_the_notes_of_a_run_can_be_read(folder):
+    found = read_notes(folder)
+    assert found.equals(read_notes(folder / "notes"))
+    assert dict(found.group_by("what").agg(pl.col("count").sum()).rows())[KEPT] == 4
+    assert filter_rates(found)["removed"].sum() > 0
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "ndjson", "csv", "tsv", "parquet"])
+def test_notes_are_read_as_they_were_written(tmp_path, ending):
+    """A column that is empty in a thousand rows, numbers that are text, and a problem called 007."""
+    about = [{"field": "premise", "reached": "10"}] * 1000 + [{"origin": "a+b"}]
+    table = notes_table(("g.v1()", Note("007", "left out: empty", 2, one)) for one in about)
+    tables.write([table], tmp_path / f"notes.{ending}")
+    assert read_notes(tmp_path / f"notes.{ending}").equals(table)
+
+
+def test_a_table_of_something_else_is_no_notes(tmp_path):
+    (tmp_path / "some.jsonl").write_text('{"id": "p", "what": "x"}\n')
+    with pytest.raises(BadInput, match=r"some.jsonl: is no table of notes: it has no column generator, count; give"):
+        read_notes(tmp_path / "some.jsonl")
 
 
 def test_a_suite_without_such_notes_has_none(folder):

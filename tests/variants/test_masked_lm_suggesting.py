@@ -64,6 +64,13 @@ def test_spellings_are_one_word_as_likely_as_the_likeliest():
     assert (found.suggestions, found.unlikely) == (3, 2)
 
 
+def test_pieces_are_no_spellings_of_the_word_that_stands_there():
+    """After a blank "Dog" without one is a piece, however likely; "dog" itself has 0.1."""
+    found = offered(("A dog runs", 2, 5), {"Dog": 0.5, "Ġcat": 0.3, "Ġdog": 0.1}, 0.1)
+    assert exp(found.own) == pytest.approx(0.1)
+    assert found.likelier == {"cat"}
+
+
 def test_capitals_inside_a_sentence_are_the_model_s_own(tmp_path):
     """A word that is always written large stays so; where the place is large, every word is."""
     script = {"A [MASK] man.": [["French", 0.6], ["tall", 0.3], ["old", 0.1]]}

@@ -22,7 +22,10 @@ _FIX = "give the notes of masked-lm: vary --notes FILE, or notes/ of a run folde
 def filter_rates(notes: pl.DataFrame) -> pl.DataFrame:
     """Table 6: of the suggestions that reached a filter, the share in per cent that it removed.
 
-    By masked-LM, word class, field and filter, in the order in which filters are applied.
+    By masked-LM, word class, field and filter, in the order in which filters are applied. What is counted is a
+    suggestion at a place, so that for a word that stands twice in a text each counts twice, at every filter: what
+    reached one is what it removed and what reached the next. At the class alone less may arrive, because it is looked
+    at only where a problem may have suggestions enough. An ablation has the filters that it applies.
 
     >>> about = {"model": ["bert"], "word_class": ["noun"], "field": ["premise"], "reached": ["200"]}
     >>> notes = pl.DataFrame({"id": ["p"], "what": [FILTERS[0]], "count": [30], **about})
@@ -70,7 +73,7 @@ def unique_variants(variants: pl.DataFrame) -> dict[str, float]:
     >>> unique_variants(pl.DataFrame({"word_class": ["noun"] * 3, "subsamples": ["1 2", "1", "2"]}))
     {'all': 1.0, 'noun': 1.0}
     """
-    told = _with_columns(variants, "word_class", "subsamples")
+    told = _of_one(_with_columns(variants, "word_class", "subsamples"), "how")
     numbers = pl.col("subsamples").str.split(" ")
     draws = told.select(numbers.list.explode(empty_as_null=True, keep_nulls=True).n_unique()).item()
     alone = told.filter(numbers.list.len() == 1)
@@ -87,8 +90,9 @@ def seed_counts(variants: pl.DataFrame, notes: pl.DataFrame | None = None) -> pl
     >>> seed_counts(pl.DataFrame(rows)).rows()
     [('all', 2, 1.5, 50.0, 50.0), ('noun', 2, 1.0, 50.0, 50.0), ('verb', 1, 1.0, 0.0, 100.0)]
     """
-    made = _with_columns(variants, "of", "word_class", "label")
+    made = _of_one(_with_columns(variants, "of", "word_class", "label"), "how")
     kept = made.select("word_class", id="of", count=1) if notes is None else _of_masked_lm(notes, KEPT)
+    _refuse_others(made, kept)
     labels = sorted(made["label"].unique())
     rows = []
     for name in (ALL, *sorted(made["word_class"].unique())):
@@ -104,7 +108,22 @@ def _of_masked_lm(notes: pl.DataFrame, *what: str) -> pl.DataFrame:
     """The notes that say one of these; where there are none, the table is another one."""
     if "what" not in notes.columns or not (found := notes.filter(pl.col("what").is_in(what))).height:
         raise BadInput("the notes tell of no suggestions of masked-LMs", fix=_FIX)
-    return found
+    return _of_one(found, "generator")
+
+
+def _of_one(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Numbers of several generators, such as an ablation and the whole, mean nothing together."""
+    names = sorted(table[column].drop_nulls().unique()) if column in table.columns else []
+    if len(names) > 1:
+        fix = f"give those of one, as in table.filter({column}={names[0]!r})"
+        raise BadInput(f"the table is of {len(names)} generators", field=column, fix=fix)
+    return table
+
+
+def _refuse_others(made: pl.DataFrame, kept: pl.DataFrame) -> None:
+    if "how" in made.columns and "generator" in kept.columns and made["how"][0] != kept["generator"][0]:
+        fix = f"give the notes of {made['how'][0]}"
+        raise BadInput("the notes are of another generator than the variants", field="generator", fix=fix)
 
 
 def _with_columns(variants: pl.DataFrame, *names: str) -> pl.DataFrame:
