@@ -49,10 +49,23 @@ def test_greedy_and_beams_are_those_of_transformers(saved, prompts, kind):
     assert len(faults) == (1 if kind == "gpt2" else 2)  # some came to an end, and some, if it is no GPT-2, were cut off
 
 
+def next_logits(model, ids: list[int], text: list[int]):
+    """What the model says of the next token; the decoder of one that has an encoder begins with its own token."""
+    with torch.no_grad():
+        if not model.config.is_encoder_decoder:
+            return model(torch.tensor([ids + text])).logits[0, -1]
+        begun = torch.tensor([[model.config.decoder_start_token_id, *text]])
+        logits = model(input_ids=torch.tensor([ids]), decoder_input_ids=begun).logits[0, -1]
+    for word in model.generation_config.bad_words_ids or []:
+        logits[word[0]] = -math.inf
+    return logits
+
+
 def by_hand(model, ids: list[int], groups: int, penalty: float, temperature: float) -> list[list[int]]:
     """Diverse groups of one beam each, without a cache, a batch or tensors where lists will do.
 
-    A group holds the best finished text so far, and stops when going on cannot be better.
+    A group holds the best finished text so far, and stops when going on cannot be better. In the step in which it stops
+    it still takes a token from those that follow.
     """
     texts: list[list[int]] = [[] for _ in range(groups)]
     sums, best, stopped = [0.0] * groups, [(-math.inf, [])] * groups, [False] * groups
@@ -61,9 +74,7 @@ def by_hand(model, ids: list[int], groups: int, penalty: float, temperature: flo
         for g in range(groups):
             if stopped[g]:
                 continue
-            with torch.no_grad():
-                logits = model(torch.tensor([ids + texts[g]])).logits[0, -1]
-            logp = (logits / temperature).log_softmax(-1).tolist()
+            logp = (next_logits(model, ids, texts[g]) / temperature).log_softmax(-1).tolist()
             logp = [value - penalty * taken.count(token) for token, value in enumerate(logp)]
             order = sorted(range(len(logp)), key=lambda token: -logp[token])
             last = step + 1 == MOST
@@ -77,10 +88,11 @@ def by_hand(model, ids: list[int], groups: int, penalty: float, temperature: flo
     return [[token for token in text if token != 1] for _, text in best]
 
 
-@pytest.mark.parametrize(("penalty", "temperature"), [(1.0, 1.0), (0.4, 0.45), (5.0, 2.0)])
-def test_diverse_groups_are_those_of_a_search_by_hand(saved, prompts, tiny, penalty, temperature):
-    writer = load(f"hf:{saved('gpt2')}(device=cpu, max_new={MOST})")
-    model, tokenizer = original(saved("gpt2"))
+@pytest.mark.parametrize("kind", ["t5", "gpt2", "marian"])
+@pytest.mark.parametrize(("penalty", "temperature"), [(1.0, 1.0), (0.8, 0.45), (5.0, 2.0)])
+def test_diverse_groups_are_those_of_a_search_by_hand(saved, prompts, kind, penalty, temperature):
+    writer = load(f"hf:{saved(kind)}(device=cpu, max_new={MOST})")
+    model, tokenizer = original(saved(kind))
     decoding = Decoding("diverse", 4, diversity=penalty, temperature=temperature)
     found = writer.write(prompts, [0] * len(prompts), decoding)
     for prompt, drafts in zip(prompts, found, strict=True):

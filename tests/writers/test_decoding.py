@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from otherwords.errors import BadInput
@@ -26,6 +28,10 @@ def test_what_is_left_open_is_what_the_papers_do():
         ("greedy", {"top_p": 0.5}, "top_p: has no effect with decoding=greedy"),
         ("sample", {"top_p": 1.5}, "top_p: found 1.5; give a share up to 1"),
         ("sample", {"temperature": -1.0}, "temperature: found -1.0; give a number above 0"),
+        ("sample", {"temperature": math.nan}, "temperature: found nan; give a number above 0"),
+        ("sample", {"temperature": math.inf}, "temperature: found inf; give a number above 0"),
+        ("sample", {"top_p": math.nan}, "top_p: found nan; give a share up to 1"),
+        ("diverse", {"diversity": math.inf}, "diversity: found inf; give a number above 0"),
         ("wishes", {}, "decoding: found 'wishes'; use one of diverse, beams, sample, greedy"),
     ],
 )

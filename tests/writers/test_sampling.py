@@ -53,6 +53,12 @@ def test_numbers_are_of_the_seed_the_candidate_and_the_place(seeds, copies, most
         assert (found[place * copies : (place + 1) * copies] == alone).all()
 
 
+def test_seeds_of_any_size_are_safe():
+    found = uniforms([2**63 - 1, 2**63, 2**64 - 1, 2**63 + 1], 2, 3)
+    assert len(np.unique(found)) == found.size
+    assert (uniforms([2**64 + 7, -1], 1, 3) == uniforms([7, 2**64 - 1], 1, 3)).all()
+
+
 def test_other_seeds_write_other_texts_and_a_greedy_one_needs_none(saved, prompts):
     writer, decoding = load(f"hf:{saved('t5')}(device=cpu, max_new=8)"), Decoding("sample", 4, temperature=1.5)
     one, other = (writer.write(prompts, [seed] * len(prompts), decoding) for seed in (1, 2))

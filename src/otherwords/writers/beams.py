@@ -103,8 +103,8 @@ def _choose(
     chosen = []
     for group in range(shape[1]):
         penalised = logp[:, group] - decoding.diversity * taken[:, None] if group else logp[:, group]
+        counts = state.open[:, group, None].expand(-1, shape[2]).to(logp.dtype)  # those who were done take nothing
         tokens, parents = _choose_in_group(state, group, penalised, stops, step)
-        counts = state.open[:, group, None].expand(-1, shape[2]).to(logp.dtype)  # those who are done take nothing
         taken.scatter_add_(1, tokens, counts)
         chosen.append((tokens, parents + group * shape[2]))
     return torch.stack([tokens for tokens, _ in chosen], 1), torch.stack([parents for _, parents in chosen], 1)
@@ -123,8 +123,9 @@ def _choose_in_group(
     texts = state.texts[:, group].gather(1, parents[..., None].expand(-1, -1, state.texts.shape[-1]))
     texts[..., step] = tokens
     last = step + 1 == state.texts.shape[-1]
-    ended = torch.isin(tokens, stops) | last
-    _finish(state, group, best, texts, ended, step + 1)
+    ended = torch.isin(tokens, stops)
+    _finish(state, group, best, texts, ended | last, step + 1)
+    # At the last step, too, others are to choose otherwise: so it is still told what would go on.
     going = (best + ended * _WORST).topk(beams, dim=-1)
     state.scores[:, group] = going.values
     state.texts[:, group] = texts.gather(1, going.indices[..., None].expand(-1, -1, texts.shape[-1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..errors import BadInput
@@ -85,7 +86,7 @@ def choose_decoding(
 
 def _refuse_wrong(way: str, given: dict[str, float], where: str) -> None:
     for name, value in given.items():
-        if value < 0 or (name == "top_p" and value > 1):
+        if not 0 <= value < math.inf or (name == "top_p" and value > 1):
             wanted = "a share up to 1" if name == "top_p" else "a number above 0"
             raise BadInput(f"found {value}", where=where, field=name, fix=f"give {wanted}, or 0 to leave it open")
         if value and name not in WAYS[way]:

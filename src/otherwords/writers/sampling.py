@@ -55,12 +55,14 @@ def draw(
 def uniforms(seeds: Sequence[int], copies: int, most: int) -> npt.NDArray[np.float64]:
     """A number from 0 to 1 for each token of each text, from a counter-based generator with the key (seed, candidate).
 
-    So a draw depends on its prompt's seed, its candidate and its place, and not on the batch.
+    So a draw depends on its prompt's seed, its candidate and its place, and not on the batch. Of a seed the last 64
+    bits count.
 
     >>> uniforms([7], 2, 40)[1, :2].tolist() == uniforms([3, 7], 2, 2)[3].tolist()
     True
     """
-    keys = [(seed, candidate) for seed in seeds for candidate in range(copies)]
+    pairs = [(seed % 2**64, candidate) for seed in seeds for candidate in range(copies)]
+    keys = [np.array(pair, dtype=np.uint64) for pair in pairs]
     return np.stack([np.random.Generator(np.random.Philox(key=key)).random(most) for key in keys])
 
 
