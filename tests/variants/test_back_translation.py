@@ -18,11 +18,15 @@ THERE = {"A dog runs.": ["Ein Hund rennt."], "It moves.": ["Es bewegt sich.", "E
 BACK = {"Ein Hund rennt.": ["A dog is running."], "Es bewegt sich.": ["It is moving."], "Es geht.": ["It moves"]}
 
 
+def scripts(folder: Path, there: dict[str, list[str]], back: dict[str, list[str]]) -> str:
+    for name, book in (("there", there), ("back", back)):
+        (folder / f"{name}.json").write_text(json.dumps(book), encoding="utf-8")
+    return f'there="scripted:{folder / "there.json"}", back="scripted:{folder / "back.json"}"'
+
+
 @pytest.fixture
 def books(tmp_path):
-    for name, book in (("there", THERE), ("back", BACK)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(book), encoding="utf-8")
-    return f'there="scripted:{tmp_path / "there.json"}", back="scripted:{tmp_path / "back.json"}"'
+    return scripts(tmp_path, THERE, BACK)
 
 
 def made(spec: str) -> tuple[list[Variant], Counter]:
@@ -59,6 +63,25 @@ def test_writers_that_give_the_text_or_nothing_are_no_crash(otherwise):
     found, left_out = made(f"back-translation(there={writer}, back={writer})")
     assert found == []
     assert sum(left_out.values()) == 1
+
+
+@pytest.mark.parametrize("prefix", ["", "translate to English: "])
+def test_what_was_not_translated_back_is_no_variant(tmp_path, prefix):
+    """A model that gives its prompt back, or the translation in it, would make a variant in the other language."""
+    for written in (f"{prefix}Es ist nass.", "Es ist nass.", "es ist nass", f"{prefix.lower()}es ist  nass."):
+        there, back = {"It moves.": ["Es ist nass."]}, {"Es ist nass.": [written]}
+        spec = f'back-translation({scripts(tmp_path, there, back)}, return_prefix="{prefix}")'
+        assert made(spec) == ([], {"gives the prompt back": 1})
+    unchanged = scripts(tmp_path, {"It moves.": ["It moves."]}, {"It moves.": ["It moves."]})
+    assert made(f'back-translation({unchanged}, return_prefix="{prefix}")') == ([], {"says what the original says": 1})
+
+
+def test_translations_that_are_none_go_no_further(tmp_path):
+    told = ["Es Es Es Es", "to German:  it moves.", "Es bewegt sich."]
+    both = scripts(tmp_path, {"It moves.": told}, {"": ["It is moving."]})
+    found, left_out = made(f'back-translation({both}, k=3, prefix="to German: ")')
+    assert [one.extra["pivot"] for one in found] == ["Es bewegt sich."]
+    assert left_out == {"on the way there: repeats itself": 1, "on the way there: gives the prompt back": 1}
 
 
 def test_options_that_cannot_work_are_refused(books):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
@@ -168,6 +169,39 @@ def test_context_is_shown_only_where_it_is_asked_for(script):
     asked = "Rephrase the following sentence while preserving its original meaning in this context:"
     shown = {f"A dog runs.\n{asked} It moves.": ["Yes, it moves."]}
     assert hypotheses(made(f'paraphrase(model="{script(shown)}", k=1, tries=0, context=true)')[0]) == ["Yes, it moves."]
+
+
+def test_the_context_does_not_become_the_sentence(script):
+    asked = "Rephrase the following sentence while preserving its original meaning in this context: It moves."
+    echoes = ["A dog runs.", "a dog runs", f"A dog runs.\n{asked}", f"a dog runs.\n{asked.lower()}"]
+    cut = ["A dog runs.\nRephrase the following sent…", "A dog r…", "Premise: A dog runs."]
+    book = {"It moves.": [*echoes, *cut, "The dog moves."]}
+    for more in ("", ", cut=true", ', prompt="{premise} Rephrase: {text}"'):
+        found, left_out = made(f'paraphrase(model="{script(book)}", k=8, tries=0, context=true{more})')
+        assert hypotheses(found) == ["The dog moves."]
+        assert left_out == {"gives the prompt back": 7}
+    assert "A dog runs." in hypotheses(made(f'paraphrase(model="{script(book)}", k=8, tries=0)')[0])
+
+
+def test_a_job_without_hope_is_asked_once(script, tmp_path):
+    """Where nothing is left to chance and nothing was written, more tries would count it again and change nothing."""
+    assert made('paraphrase(model="scripted", k=3, tries=5)')[1] == {"nothing was written": 1}
+    by_chance = made('paraphrase(model="scripted", k=3, tries=5, decoding=sample)')[1]
+    assert by_chance == {"nothing was written": 6}
+
+
+def test_a_prompt_that_is_too_long_is_told_once(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    path = Path(__file__).parents[1] / "writers" / "tiny.py"
+    spec = importlib.util.spec_from_file_location("tiny_for_paraphrases", path)
+    tiny = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tiny)
+    writer = f"hf:{tiny.save(tmp_path / 'tiny', 'gpt2')}(device=cpu, max_length=8, max_new=4)"
+    long = Problem("p", TASKS["nli"], {"premise": "a", "hypothesis": "a dog runs " * 9}, "neutral")
+    for decoding in ("diverse", "sample"):
+        found, left_out = made(f'paraphrase(model="{writer}", k=3, tries=5, decoding={decoding})', long)
+        assert (found, left_out) == ([], {"the prompt is longer than the model reads": 1})
 
 
 def test_the_prompt_is_the_papers(script):

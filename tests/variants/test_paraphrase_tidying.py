@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.variants.tidying import repeats_itself, same, tidied
+from otherwords.variants.tidying import begins, repeats_itself, same, tidied
 
 SOURCE = "A dog runs in the park."
 PROMPT = f"Rephrase the following sentence while preserving its original meaning: {SOURCE}"
@@ -32,10 +32,45 @@ WANTED = "In the park, a dog runs."
         "In  the park,\ta dog runs.",
         f'{WANTED}")',
         f"{WANTED}*",
+        f"Sure, here you go:\n{WANTED}",
+        f"Sure! Here are some alternatives:\n1. {WANTED}",
+        f"<think>\nA dog... in a park.\n</think>\n\n{WANTED}",
+        f"A dog... in a park.\n</think>\n{WANTED}",
+        f"Answer: {WANTED}",
+        f"**Answer:** {WANTED}",
+        f"Assistant: Paraphrased sentence: {WANTED}",
+        f"Paraphrase 1: {WANTED}",
+        f"Hypothesis: {WANTED}",
+        f"{PROMPT.lower()} {WANTED}",
+        f"{PROMPT.replace(' ', '  ')}\n{WANTED}",
     ],
 )
 def test_the_sentence_is_found(written):
-    assert tidied(written, SOURCE, PROMPT) == (WANTED, "")
+    assert tidied(written, SOURCE, PROMPT, fields=("premise", "hypothesis")) == (WANTED, "")
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        "The judge announced her sentence: ten years.",
+        "Translated works: rain.",
+        "Note the version: rain.",
+        "Here is the news: it rains.",
+        "He said: go.",
+        "2 men walk.",
+        "Outputs: rain.",
+        "Surely it rains.",
+    ],
+)
+def test_what_only_looks_like_an_announcement_is_left_whole(sound):
+    assert tidied(sound, SOURCE, PROMPT, fields=("premise", "hypothesis")) == (sound, "")
+
+
+def test_what_the_source_begins_with_may_stay():
+    assert tidied("Answer: it does.", "Answer: yes.", "Reword: Answer: yes.") == ("Answer: it does.", "")
+    assert tidied("1. A dog", "1. Dog", "Reword: 1. Dog") == ("1. A dog", "")
+    assert tidied("He spoke:", "He said:", "Reword: He said:") == ("He spoke:", "")
+    assert tidied("Sure, it rains.", "Sure, there is rain.", "x")[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -55,6 +90,18 @@ def test_the_sentence_is_found(written):
         ("The dog the dog the dog runs.", "repeats itself"),
         ("It runs and runs and runs and runs.", "repeats itself"),
         ("Aaaaaaaaaaaaaaaah, a dog.", "repeats itself"),
+        (PROMPT.lower(), "gives the prompt back"),
+        (f'"{PROMPT}"', "gives the prompt back"),
+        (f"{PROMPT} {PROMPT}", "gives the prompt back"),
+        ("Sure! A dog runs about.", "speaks of the task"),
+        ("The judge read out the sentence: a dog.", "speaks of the task"),
+        ("Paraphrase 1: A dog. Paraphrase 2: A cat.", "speaks of the task"),
+        ("<think>\nA dog, in a park", "empty"),
+        ("Sure, here you go:", "empty"),
+        ("Sure! Here you go:", "empty"),
+        ("3. place", "begins with a number as in a list"),
+        ("1) one dog", "begins with a number as in a list"),
+        ("A dog runs in the park。", "says what the original says"),
         ('The sentence can be rephrased as "a dog".', "speaks of the task"),
     ],
 )
@@ -69,6 +116,40 @@ def test_what_the_source_has_may_stay():
     assert tidied("He (a man) said no (twice)", "x", "y") == ("He (a man) said no (twice)", "")
     assert tidied('He said "no"', "He said no.", "y") == ('He said "no"', "")
     assert tidied("The sentence was long.", "It was a long sentence: the sentence was long!", "x")[1] == ""
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["It rains all day.", "it rains all day", "Since it rains all day, a dog runs.", "It rains all day.\nA dog."],
+)
+def test_what_else_the_prompt_shows_is_no_rewording(written):
+    prompt = f"It rains all day.\n{PROMPT}"
+    assert tidied(written, SOURCE, prompt)[1] == "gives the prompt back"
+    assert tidied(written, SOURCE, prompt.replace("\n", " So: "), shown=["It rains all day."])[1] == (
+        "gives the prompt back"
+    )
+    assert tidied(written, SOURCE, PROMPT)[1] == ""
+
+
+def test_a_source_that_holds_the_context_may_be_reworded():
+    shown, source = "It rains all day.", "He says it rains all day."
+    prompt = f"{shown}\nReword: {source}"
+    assert tidied("He claims it rains all day.", source, prompt, [shown]) == ("He claims it rains all day.", "")
+
+
+def test_a_sentence_that_goes_on_where_the_prompt_ends_is_not_cut():
+    assert tidied("Reword it now: A dog runs and barks.", "A dog runs", "Reword it now: A dog runs") == (
+        "Reword it now: A dog runs and barks.",
+        "gives the prompt back",
+    )
+
+
+@given(st.lists(st.sampled_from(["a", "Dog", "no\n"]), min_size=1, max_size=6), st.integers(1, 30))
+def test_every_beginning_of_a_prompt_is_one(words, length):
+    prompt = " ".join(words)
+    assert begins(prompt[:length].upper(), prompt)
+    assert not begins(f"{prompt[:length]} cat", prompt)
+    assert not begins(" \n", prompt)
 
 
 def test_a_translation_that_begins_with_its_source_is_not_cut():

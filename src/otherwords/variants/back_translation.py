@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..storage.files import seed_for
 from ..writers.decoding import Decoding, choose_decoding
 from ..writers.writing import Draft, Writer, load
 from .rewriting import Job, Sieve, choose_check, planned, rewritten
+from .tidying import repeats_itself
 
 _WHERE = "back-translation.v1"
 
@@ -52,9 +54,9 @@ def back_translation(
         plan = planned(problems, seeds, field, [""], _WHERE)
         jobs = [job for _, _, mine in plan for job in mine.values()]
         for job in jobs:
-            job.prompt = job.source
+            job.prompt = return_prefix
         pivots = _pivots(out, jobs, prefix, chosen, cut)
-        sieve.take(jobs, _returned(home, jobs, pivots, return_prefix, returning))
+        sieve.take(jobs, _returned(home, jobs, pivots, returning))
         for problem, together, mine in plan:
             yield from rewritten(problem, together, mine, [""])
 
@@ -64,31 +66,40 @@ def back_translation(
 
 
 def _pivots(writer: Writer, jobs: list[Job], prefix: str, decoding: Decoding, cut: bool) -> list[list[str]]:
-    """Distinct translations of each sentence; those that are empty or cut off go no further."""
+    """Distinct translations of each sentence; those that are empty, cut off or no translation go no further."""
     found = writer.write([prefix + job.source for job in jobs], [job.seed for job in jobs], decoding)
     pivots = []
     for job, drafts in zip(jobs, found, strict=True):
         texts: dict[str, None] = {}
         for draft in drafts:
-            if not draft.text.strip() or (draft.fault and not cut):
-                job.left_out[f"on the way there: {draft.fault or 'empty'}"] += 1
-            elif draft.text.strip() in texts:
-                job.left_out["on the way there: repeats another candidate"] += 1
+            text = draft.text.strip()
+            if reason := _fault(draft, job.source, prefix, cut) or ("repeats another candidate" * (text in texts)):
+                job.left_out[f"on the way there: {reason}"] += 1
             else:
-                texts[draft.text.strip()] = None
+                texts[text] = None
         if not drafts:
             job.left_out["on the way there: nothing was written"] += 1
         pivots.append(list(texts))
     return pivots
 
 
+def _fault(draft: Draft, source: str, prefix: str, cut: bool) -> str:
+    """What is wrong with a translation. To leave a sentence as it is, is none: it comes back unchanged."""
+    if not draft.text.strip() or (draft.fault and not cut):
+        return draft.fault or "empty"
+    told = re.sub(r"\s+", " ", prefix.casefold())
+    if told.strip() and re.sub(r"\s+", " ", draft.text.casefold()).lstrip().startswith(told.lstrip()):
+        return "gives the prompt back"
+    return "repeats itself" if repeats_itself(draft.text) and not repeats_itself(source) else ""
+
+
 def _returned(
-    writer: Writer, jobs: list[Job], pivots: list[list[str]], prefix: str, decoding: Decoding
+    writer: Writer, jobs: list[Job], pivots: list[list[str]], decoding: Decoding
 ) -> list[list[tuple[Draft, str]]]:
     """What each translation says in the first language, with the translation; all jobs together."""
     asked = [(n, pivot) for n, texts in enumerate(pivots) for pivot in texts]
     seeds = [seed_for(jobs[n].seed, pivot) for n, pivot in asked]
-    found = writer.write([prefix + pivot for _, pivot in asked], seeds, decoding)
+    found = writer.write([jobs[n].prompt + pivot for n, pivot in asked], seeds, decoding)
     drafts: list[list[tuple[Draft, str]]] = [[] for _ in jobs]
     for (n, pivot), written in zip(asked, found, strict=True):
         if not written:

@@ -10,7 +10,7 @@ from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
 from ..writers.decoding import Decoding, choose_decoding
-from ..writers.writing import Writer, load
+from ..writers.writing import TOO_LONG, Writer, load
 from .prompts import choose_prompt
 from .rewriting import Job, Sieve, choose_check, planned, rewritten
 from .sweeps import is_controlled, prefixes
@@ -80,6 +80,8 @@ def _write(writer: Writer, jobs: list[Job], seeds: list[int], decoding: Decoding
     for job, drafts in zip(jobs, found, strict=True):
         if not drafts:
             job.left_out["nothing was written"] += 1
+        if all(draft.fault == TOO_LONG for draft in drafts) and (drafts or not decoding.seeded):
+            job.hopeless = True
     sieve.take(jobs, [[(draft, "") for draft in drafts] for drafts in found])
 
 
@@ -88,7 +90,8 @@ def _refine(writer: Writer, jobs: list[Job], need: int, tries: int, sieve: Sieve
     decoding = choose_decoding("sample", 1, _WHERE, **_REFINED)  # type: ignore[arg-type]
     spent = dict.fromkeys(range(len(jobs)), 0)
     while True:
-        wanted = {n: min(need - len(job.passed), tries - spent[n]) for n, job in enumerate(jobs)}
+        going = [(n, job) for n, job in enumerate(jobs) if not job.hopeless]
+        wanted = {n: min(need - len(job.passed), tries - spent[n]) for n, job in going}
         asked = [(n, spent[n] + one) for n, count in wanted.items() for one in range(count)]
         if not asked:
             return

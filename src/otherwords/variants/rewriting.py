@@ -12,8 +12,8 @@ from ..errors import BadInput
 from ..problem import Bucket, Note, Problem, Task, Variant
 from ..registry import Bound, checks
 from ..storage.files import seed_for
-from ..writers.writing import CUT_OFF, Draft
-from .tidying import same, tidied
+from ..writers.writing import CUT_OFF, TOO_LONG, Draft
+from .tidying import begins, same, tidied
 
 #: Ways to choose fields besides naming one.
 BOTH, EACH = "both", "each"
@@ -26,11 +26,12 @@ class Job:
     problem: Problem
     field: str
     setting: str
-    prompt: str
+    prompt: str  # where there is a pivot, it comes behind
     seed: int
     passed: list[tuple[str, str]] = new(default_factory=list)  # the text, and the pivot it came by
     seen: set[str] = new(default_factory=set)
     left_out: Counter[str] = new(default_factory=Counter)
+    hopeless: bool = False  # to ask again would change nothing
 
     @property
     def source(self) -> str:
@@ -67,7 +68,7 @@ class Sieve:
 
     def _tidy(self, job: Job, drafts: Sequence[tuple[Draft, str]]) -> Iterator[tuple[str, str]]:
         for draft, pivot in drafts:
-            text, reason = self._sentence(job, draft)
+            text, reason = self._sentence(job, draft, pivot)
             if not reason and same(text) in job.seen:
                 reason = "repeats another candidate"
             if reason:
@@ -76,13 +77,16 @@ class Sieve:
                 job.seen.add(same(text))
                 yield text, pivot
 
-    def _sentence(self, job: Job, draft: Draft) -> tuple[str, str]:
+    def _sentence(self, job: Job, draft: Draft, pivot: str) -> tuple[str, str]:
         """The sentence of a draft, or what is wrong with it; of what was cut off, the last line alone has no end."""
-        if draft.fault == CUT_OFF and not self.cut:
-            text, reason = tidied(draft.text.rpartition("\n")[0], job.source, job.prompt)
-            return (text, CUT_OFF) if reason == "empty" else (text, reason)
-        text, reason = tidied(draft.text, job.source, job.prompt)
-        return text, reason if draft.fault in ("", CUT_OFF) else draft.fault
+        prompt = job.prompt + pivot
+        shown = [text for name, text in job.problem.text.items() if name != job.field and text and text in prompt]
+        if draft.fault == CUT_OFF and begins(draft.text, prompt) and same(prompt) != same(job.source):
+            return "", "gives the prompt back"
+        whole = self.cut or draft.fault != CUT_OFF
+        written = draft.text if whole else draft.text.rpartition("\n")[0]
+        text, reason = tidied(written, job.source, prompt, [*shown, pivot], job.problem.task.fields)
+        return text, draft.fault if draft.fault == TOO_LONG or (reason == "empty" and not whole) else reason
 
     def _accepted(self, found: Sequence[tuple[Job, str, str]]) -> list[bool]:
         if self.accept is None or not found:
