@@ -9,10 +9,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 
 import otherwords as ow
-from otherwords.errors import BadInput, UnknownName
+from otherwords.cli.circularity_tables import circularity_tables
+from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.judging.rates import kappa
+from otherwords.significance.shares import wilson
 
 E, N, C = "entailment", "neutral", "contradiction"
 #: A problem: its right answer, and the model's; only the last is answered wrong.
@@ -92,11 +95,11 @@ def test_acceptance_by_source(model, other):
     found = measured(model, ["self", other]).acceptance
     assert [(one.judge, one.model, one.source, one.variants, one.accepted, one.rate.value) for one in found] == [
         ("self", "mine", "(given)", 1, 1, 1.0),
-        ("self", "mine", "x.v1", 4, 2, 1 / 2),
-        ("self", "mine", "y.v1", 3, 2, 2 / 3),
+        ("self", "mine", "x.v1()", 4, 2, 1 / 2),
+        ("self", "mine", "y.v1(k=1)", 3, 2, 2 / 3),
         ("other", "", "(given)", 1, 0, 0.0),
-        ("other", "", "x.v1", 4, 3, 3 / 4),
-        ("other", "", "y.v1", 3, 2, 2 / 3),
+        ("other", "", "x.v1()", 4, 3, 3 / 4),
+        ("other", "", "y.v1(k=1)", 3, 2, 2 / 3),
     ]
     rate = found[1].rate
     assert rate.metric == "mutual_entailment"
@@ -141,7 +144,7 @@ def test_several_models_share_what_all_accept_themselves(model, other):
     # All that the first accepts, the second does, too: the two are compared on these five.
     shared = [(row.model, row.judge, row.accepted, row.without, row.score("r_r").value) for row in found.shared]
     assert shared == [("mine", "self of all", 5, 1, 2 / 5), ("yes", "self of all", 5, 0, 0.0)]
-    assert [(one.model, one.judge) for one in found.acceptance if one.source == "x.v1"] == [
+    assert [(one.model, one.judge) for one in found.acceptance if one.source == "x.v1()"] == [
         ("mine", "self"),
         ("yes", "self"),
         ("", "other"),
@@ -163,11 +166,53 @@ def test_nothing_accepted_at_all(model):
     found = measured(model, ["self", never])
     row = found.under("no")
     assert (row.accepted, row.right, row.without) == (0, 5, 5)
-    assert set(values(row).values()) == {None}
+    # As METHODS has it: of all five problems answered correctly, none is fooled. One variant there is of none.
+    assert values(row) == {"r_r": 0.0, "r_s": 0.0, "r_s_without_neutral": 0.0, "r_r_at": None}
+    assert (row.score("r_r").n_units, row.score("r_r").low, row.score("r_r").high) == (5, 0.0, wilson(0, 5)[1])
     (one,) = found.disagreements
     assert (one.both, one.only_judge, one.only_other, one.neither) == (0, 5, 0, 3)
-    assert (one.kappa, one.r_r.value) == (0.0, None)
+    assert (one.kappa, one.r_r.value) == (0.0, 0.0)
     assert measured(model, ["yes=scripted(otherwise=entailment)", never]).disagreements[0].kappa == 0.0
+
+
+def test_a_judge_must_pass_the_canary(model, tmp_path):
+    turned = "from otherwords.models.canary import questions\nfrom otherwords.problem import TASKS\n"
+    turned += "RIGHT = dict(questions(TASKS['nli']))\nOTHER = {'entailment': 'contradiction', 'neutral': 'neutral'}\n"
+    turned += "def judge(batch):\n    pairs = zip(batch['premise'], batch['hypothesis'])\n"
+    turned += "    return [OTHER.get(RIGHT.get(pair, 'neutral'), 'entailment') for pair in pairs]\n"
+    (tmp_path / "turned.py").write_text(turned)
+    spec = f"python:{tmp_path}/turned.py:judge"
+    with pytest.raises(LabelOrder, match="of a judge, these are its options label_map and canary=false"):
+        ow.circularity(suite(), "nli-small", [spec], cache=None, replicates=10)
+    for judge, more in ((f'mutual-entailment(judge="{spec}", canary=false)', {}), (spec, {"canary": False})):
+        found = ow.circularity(suite(), "nli-small", ["x=" + judge], cache=None, replicates=10, **more)
+        assert found.under("x").accepted == 0
+
+
+def test_verdicts_of_an_earlier_report_are_not_taken_for_new_ones(model, other):
+    marked = suite().with_columns(pl.lit(False).alias("accepted:other"), pl.lit(True).alias("accepted:self"))
+    assert asdict(measured(model, ["self", other], marked)) == asdict(measured(model, ["self", other]))
+
+
+def test_one_generator_with_several_options_is_several_sources(model):
+    how = pl.when(pl.col("id") == "p3b").then(pl.lit("y.v1(k=2)")).otherwise("how").alias("how")
+    found = measured(model, ["self"], suite().with_columns(how))
+    assert [(one.source, one.variants, one.accepted) for one in found.acceptance] == [
+        ("(given)", 1, 1),
+        ("x.v1()", 4, 2),
+        ("y.v1(k=1)", 2, 1),
+        ("y.v1(k=2)", 1, 1),
+    ]
+    _, table = circularity_tables(found, 0.95)
+    assert list(table.columns[1].cells) == [Text(name) for name in ("(given)", "x.v1", "y.v1(k=1)", "y.v1(k=2)")]
+
+
+def test_a_problem_without_a_right_answer_is_told_before_any_work(tmp_path):
+    log = tmp_path / "log.jsonl"
+    label = pl.when(pl.col("id") != "p2").then("label").alias("label")
+    with pytest.raises(BadInput, match="label: p2 has no right answer; give one for every problem"):
+        measured(f"scripted(log={log})", ["self"], suite().with_columns(label))
+    assert not log.exists()
 
 
 def test_controls_contrasts_and_what_was_dropped_are_left_out(model, other):
@@ -183,7 +228,7 @@ def test_controls_contrasts_and_what_was_dropped_are_left_out(model, other):
 def test_it_is_what_check_and_answer_give(model, other):
     """The same numbers, stage by stage."""
     for judge, name in (("self", "self"), (other.removeprefix("other="), "other")):
-        checked = ow.check(suite(), [f"mutual-entailment(judge={json.dumps(judge)})"])
+        checked = ow.check(suite(), [f"mutual-entailment(judge={json.dumps(judge)}, canary=false)"])
         answers = ow.answer(checked, model, canary=False, cache=None)
         (score,) = ow.score(answers, ["r_r"], task="nli", replicates=200)
         assert score == measured(model, ["self", other]).under(name).score("r_r")

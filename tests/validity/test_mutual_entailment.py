@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.errors import BadInput, UnknownName
+from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.problem import TASKS, Bucket, Problem, Task
 from otherwords.registry import checks
 from otherwords.validity.entailing import Rule, entailment_of, mutual
@@ -31,7 +31,7 @@ def scripted(jsonl, tmp_path):
         rows = [{"premise": one, "hypothesis": two, **_said(said)} for one, two, said in pairs]
         script = jsonl(*rows, name="judge.jsonl")
         told = f"scripted(script={script}, otherwise=neutral, log={tmp_path / 'log.jsonl'})"
-        return f"mutual-entailment(judge={json.dumps(told)}{options})"
+        return f"mutual-entailment(judge={json.dumps(told)}, canary=false{options})"
 
     return make
 
@@ -71,11 +71,14 @@ def test_every_changed_field_is_judged_by_itself(scripted):
 
 def test_what_did_not_change_is_not_asked(scripted, tmp_path):
     spec = scripted(("It rains.", "Rain falls.", "entailment"), ("Rain falls.", "It rains.", "entailment"))
-    verdicts = judged(spec, {}, {"premise": " It  rains. "}, {"premise": "Rain falls."}, {"premise": " "})
+    verdicts = judged(
+        spec, {}, {"premise": " It  rains. "}, {"premise": "Rain falls."}, *({"premise": " "}, {"premise": "\u200b"})
+    )
     assert [(v.keep, v.reason, v.score) for v in verdicts] == [
         (True, "", None),
         (True, "", None),
         (True, "", 1.0),
+        (False, "empty text", None),
         (False, "empty text", None),
     ]
     asked = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
@@ -127,7 +130,7 @@ feeling.labels = ("positive", "negative")
 @pytest.fixture
 def odd(tmp_path):
     (tmp_path / "odd.py").write_text(ODD)
-    return lambda name, more="": f'mutual-entailment(judge="python:{tmp_path / "odd.py"}:{name}"{more})'
+    return lambda name, more="": f'mutual-entailment(judge="python:{tmp_path / "odd.py"}:{name}", canary=false{more})'
 
 
 def test_odd_labels_need_a_map(odd):
@@ -223,7 +226,7 @@ def subsets(tmp_path_factory):
     """A judge to whom a text entails all texts made of its words."""
     path = tmp_path_factory.mktemp("judge") / "subsets.py"
     path.write_text(SUBSETS)
-    return checks.make(f'mutual-entailment(judge="python:{path}:judge")').function
+    return checks.make(f'mutual-entailment(judge="python:{path}:judge", canary=false)').function
 
 
 @given(old=TEXTS, new=st.lists(TEXTS, max_size=5))
@@ -250,3 +253,50 @@ def test_nothing_else_is_read(text):
 
 def test_nothing_to_ask():
     assert mutual([], Rule(), TASKS["nli"], lambda pairs: pytest.fail("asked")) == []
+
+
+#: A judge that knows the canary's answers, and says them by other names.
+KNOWING = """
+from otherwords.models.canary import questions
+from otherwords.problem import TASKS
+RIGHT = dict(questions(TASKS["nli"]))
+def said(names):
+    def judge(batch):
+        pairs = zip(batch["premise"], batch["hypothesis"])
+        return [names[RIGHT.get(pair, "entailment")] for pair in pairs]
+    judge.labels = tuple(dict.fromkeys(names.values()))
+    return judge
+right = said({"entailment": "entailment", "neutral": "neutral", "contradiction": "contradiction"})
+turned = said({"entailment": "contradiction", "neutral": "neutral", "contradiction": "entailment"})
+two = said({"entailment": "entailment", "neutral": "not_entailment", "contradiction": "not_entailment"})
+two_turned = said({"entailment": "not_entailment", "neutral": "entailment", "contradiction": "entailment"})
+unknowing = said({"entailment": "neutral", "neutral": "neutral", "contradiction": "entailment"})
+"""
+
+
+@pytest.fixture
+def knowing(tmp_path):
+    (tmp_path / "knowing.py").write_text(KNOWING)
+    return lambda name, more="": f'mutual-entailment(judge="python:{tmp_path / "knowing.py"}:{name}"{more})'
+
+
+@pytest.mark.parametrize("name", ["right", "two"])
+def test_a_judge_that_passes_the_canary(knowing, name):
+    assert [v.keep for v in judged(knowing(name), {"premise": "Rain falls."})] == [True]
+
+
+@pytest.mark.parametrize("name", ["turned", "two_turned"])
+def test_a_judge_with_labels_in_another_order_is_refused(knowing, name):
+    with pytest.raises(LabelOrder, match="seems to have its labels in another order") as error:
+        judged(knowing(name), {"premise": "Rain falls."})
+    assert str(error.value).endswith("; of a judge, these are its options label_map and canary=false")
+    label_map = str(error.value).partition("--label-map ")[2].partition(", or")[0]
+    assert [v.keep for v in judged(knowing(name, f', label_map="{label_map}"'), {"premise": "Rain falls."})] == [True]
+    assert [v.keep for v in judged(knowing(name, ", canary=false"), {"premise": "Rain falls."})] == [False]
+
+
+def test_a_weak_judge_is_told_of_once(knowing):
+    check = checks.make(knowing("unknowing")).function
+    with pytest.warns(UserWarning, match="is weak: 4 of 12 trivial questions right"):
+        list(check([Bucket(ONE, (ONE.restate(premise="Rain falls."),))]))
+    list(check([Bucket(ONE, (ONE.restate(premise="It pours."),))]))  # a second warning would be an error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -40,9 +40,10 @@ def _rates(found: Circularity, confidence: float) -> Table:
     caption = "without: problems answered correctly that the judge left no variant, of all answered correctly"
     title = f"rates on the variants that a judge accepts, {confidence:.0%} intervals"
     table = _table(title, [*lead, "judge"], ["accepted", *metrics, "without"], caption)
+    short = _short(row.group for row in rows)
     last: tuple[str, ...] = ()
     for row in rows:
-        here = tuple({"model": row.model, "group": _short(row.group, rows)}[name] for name in lead)
+        here = tuple({"model": row.model, "group": short[row.group] if row.group else "all"}[name] for name in lead)
         if here != last:
             table.add_section()
         heads = here if here != last else ("",) * len(here)
@@ -64,25 +65,23 @@ def _leading(rows: list[Judged]) -> list[str]:
     return [*(["model"] if several else []), *(["group"] if any(row.group for row in rows) else [])]
 
 
-def _short(group: str | None, rows: list[Judged]) -> str:
-    """A group without a generator's options, unless another one differs in these alone."""
-    heads = {one.group: one.group.partition("(")[0] for one in rows if one.group}
-    if group is None:
-        return "all"
-    return heads[group] if list(heads.values()).count(heads[group]) == 1 else group
+def _short(names: Iterable[str | None]) -> dict[str, str]:
+    """Generators or groups without options, unless another one differs in these alone."""
+    heads = {name: name.partition("(")[0] or name for name in names if name}
+    return {name: head if list(heads.values()).count(head) == 1 else name for name, head in heads.items()}
 
 
 def _acceptance(found: Circularity, confidence: float) -> Table:
     numbers = ["variants", "accepted", "share", f"{confidence:.0%} interval"]
     table = _table("mutual entailment by source", ["judge", "source"], numbers)
-    last = ""
+    last, short = "", _short(row.source for row in found.acceptance)
     for row in found.acceptance:
         judge = f"{row.judge}: {row.model}" if row.model else row.judge
         if judge != last:
             table.add_section()
         counts = (f"{row.variants:,}", f"{row.accepted:,}")
         table.add_row(
-            Text(judge if judge != last else ""), Text(row.source), *counts, _value(row.rate), _ends(row.rate)
+            Text(judge if judge != last else ""), Text(short[row.source]), *counts, _value(row.rate), _ends(row.rate)
         )
         last = judge
     return table

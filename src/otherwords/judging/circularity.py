@@ -79,7 +79,7 @@ def circularity(
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
     with _opened(cache) as store:
-        judging = Judging(table, chosen, bound, store)
+        judging = Judging(table, chosen, bound, store, canary)
         answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
     if out:
         tables.write(answers, out)
@@ -126,7 +126,10 @@ def _opened(cache: Cache | str | Path | None) -> AbstractContextManager[Cache]:
 
 
 def _read(suite: Suite | Sequence[str | Path], task: str | Task | Mapping[str, Any]) -> tuple[pl.DataFrame, Task]:
-    """The problems of a suite and their rewordings, less what a check dropped. Other verdicts do not matter here."""
+    """The problems of a suite and their rewordings, less what a check dropped. Other verdicts do not matter here.
+
+    Those of judges from an earlier report are left out, too: their columns are this one's.
+    """
     if isinstance(suite, pl.DataFrame):
         chosen = get_task(task or "nli")
         table = completed(suite, chosen)
@@ -141,7 +144,9 @@ def _read(suite: Suite | Sequence[str | Path], task: str | Task | Mapping[str, A
     if not left["of"].count():
         fix = "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"
         raise BadInput("there are no variants to judge", fix=fix)
-    return left.drop("^check:.*$"), chosen
+    if unlabelled := left.filter(pl.col("label").is_null())["id"].to_list():
+        raise BadInput(f"{unlabelled[0]} has no right answer", field="label", fix="give one for every problem")
+    return left.drop("^check:.*$", "^accepted:.*$"), chosen
 
 
 def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: bool, batch_size: int) -> pl.DataFrame:

@@ -17,7 +17,7 @@ class Judged:
     """One model's rates on the variants that one judge accepts, over the whole suite or a group of it.
 
     `right` are the problems answered correctly, which are the denominator of the rates under every judge; `without`
-    are those of them that the judge left no variant.
+    are those of them that the judge left no variant: if all of them, no problem is fooled, and r_r and r_s are 0.
     """
 
     model: str
@@ -37,7 +37,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """How many variants of one source a judge accepts. `model` is empty where the judge is not the model itself."""
+    """How many variants of one source a judge accepts: of a generator with its options, or given with the data.
+
+    `model` is empty where the judge is not the model itself.
+    """
 
     judge: str
     model: str

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from ..choices import Settings
+from ..metrics import fooling
 from ..metrics.coding import Place
+from ..metrics.metric import Array, as_metric, divide
 from ..metrics.reading import read
 from ..metrics.splitting import groups, is_original, split
 from ..problem import Score
@@ -53,12 +55,12 @@ class Measuring:
             part.filter(is_original()).height,
             right.len(),
             int((~right.is_in(varied.unique().to_list())).sum()),
-            tuple(self._scores(left, self.using, self.labels, group)),
+            tuple(self._scores(left, self.using if judge == NOBODY else counted(self.using), self.labels, group)),
         )
 
     def acceptance(self, answers: pl.DataFrame, judge: str, bound: Bound, model: str) -> Iterator[Acceptance]:
         """Which share of the variants of each source a judge accepts, with an interval that minds clusters."""
-        name = pl.col("how").cast(pl.String).str.replace(r"(?s)\(.*", "").replace("", None).fill_null(GIVEN)
+        name = pl.col("how").cast(pl.String).replace("", None).fill_null(GIVEN)
         told = answers.with_columns(pl.when(~is_original()).then(name).alias(_SOURCE))
         for source, part in split(told, _SOURCE):
             verdicts = part.filter(~is_original())[accepted(judge)]
@@ -80,7 +82,7 @@ class Measuring:
         variants = answers.filter(~is_original())
         one, two = (variants[accepted(name)] for name in (judge, other))
         a, b, c, d = (int(both.sum()) for both in (one & two, one & ~two, ~one & two, ~one & ~two))
-        (r_r,) = self._scores(_left(_left(answers, judge), other), [metrics.make("r_r")], self.labels, None)
+        (r_r,) = self._scores(_left(_left(answers, judge), other), counted([metrics.make("r_r")]), self.labels, None)
         share = (b + c) / (a + b + c + d)
         return Disagreement(answers["model"][0], judge, other, a, b, c, d, share, kappa(a, b, c, d), r_r)
 
@@ -91,6 +93,23 @@ class Measuring:
         with warnings.catch_warnings():  # where a judge left nothing to measure, the report has a dash
             warnings.filterwarnings("ignore", message=".*: nothing to measure")
             return measure(using, read(table, labels, place), group, self.settings, lenient=True)
+
+
+def counted(using: Sequence[Bound]) -> list[Bound]:
+    """Let fooling rates be 0 where a judge left no variant, instead of undefined: no problem is fooled then.
+
+    The paper's denominator is all problems answered correctly, with variants or without; only where there are none is
+    there no rate.
+    """
+    told = [(one, as_metric(one.function)) for one in using]
+    return [
+        replace(one, function=replace(metric, combine=_of_all)) if metric.combine is fooling.rate else one
+        for one, metric in told
+    ]
+
+
+def _of_all(totals: Array) -> Array:
+    return divide(totals[..., 0], totals[..., 2])
 
 
 def kappa(both: int, only_one: int, only_other: int, neither: int) -> float | None:

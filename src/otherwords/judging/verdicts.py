@@ -45,11 +45,13 @@ class Judging:
     They are asked through the cache of the answers, so that a model that answers and judges is asked nothing twice.
     """
 
-    def __init__(self, suite: pl.DataFrame, task: Task, judges: dict[str, Bound], cache: Cache):
+    def __init__(self, suite: pl.DataFrame, task: Task, judges: dict[str, Bound], cache: Cache, canary: bool = True):
         self.judges, self.cache = judges, cache
         self.buckets: list[Bucket] = reworded(suite, task)
         self.names = [variant.id for bucket in self.buckets for variant in bucket.variants]
         others = {name: one for name, one in judges.items() if not isinstance(one.function, BySelf)}
+        for one in others.values() if canary else ():
+            one.function.sing(cache)
         current().start("judges", len(self.names) * len(others))
         self.others = {name: self._judged(one.function.rule, one.function.model) for name, one in others.items()}
         current().done()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import BadInput
-from ..models.answering import ask
+from ..errors import BadInput, LabelOrder
+from ..models.answering import ask, sing
 from ..models.cache import Cache, Cached
+from ..models.canary import questions
 from ..models.model import Answerer, as_model
 from ..problem import TASKS, Task, plain
 from ..registry import models, split_name
 from .changed import Pair
-from .entailing import ENTAILMENT
+from .entailing import ENTAILMENT, entailment_of
 
 
 def load_judge(spec: str, label_map: str = "") -> Answerer:
@@ -37,6 +38,22 @@ def asking(model: Answerer, cache: Cache, pairs: Sequence[Pair], batch_size: int
     premise, hypothesis = model.task.fields
     columns = {premise: [one for one, _ in pairs], hypothesis: [other for _, other in pairs]}
     return dict(zip(pairs, ask(columns, model, cache, batch_size), strict=True))
+
+
+def sing_judge(model: Answerer, cache: Cache) -> None:
+    """Run the canary on a judge: with labels in another order it would accept next to nothing, and not say why."""
+    try:
+        sing(model if questions(model.task) else _twin(model), cache)
+    except LabelOrder as error:
+        raise LabelOrder(f"{error}; of a judge, these are its options label_map and canary=false") from error
+
+
+def _twin(model: Answerer) -> Answerer:
+    """A judge whose labels are no task's, as one that tells what is entailed from what is not."""
+    yes, rte = model.task.labels[entailment_of(model.task)], TASKS["rte"]
+    own = zip(model.model.labels, model.targets, strict=True)
+    meaning = {label: rte.labels[0] if target == yes else rte.labels[1] for label, target in own}
+    return Answerer(model.name, f"{model.signature}[twin]", model.model, rte, meaning)
 
 
 def _read_map(text: str) -> dict[str, str]:
