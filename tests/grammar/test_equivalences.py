@@ -113,6 +113,10 @@ NO_VOICE = {
     "Keyes quoted the fathers.": "a name, tagged as a plural",
     "Javier is employed by the U.N.": "the stop is of the name and of the sentence",
     "The U.N. employs Javier.": "two stops",
+    "Ronnie formed part of the band.": "an idiom",
+    "Our model has saved the postal service money.": "two objects, taken for one",
+    "A rock was discovered by scientists in Antarctica.": "who knows who was in Antarctica",
+    "Iraq demands the lifting of the embargo and changes in the committee.": "one or two demands",
 }
 DEFINITE = {
     "Iggy Pop was the lead singer of the Stooges.": "The lead singer of the Stooges was Iggy Pop.",
@@ -191,6 +195,8 @@ NO_RELATIVE = {
     "Black neighborhoods are in the town.": "who lives there",
     "A dog with a red ball.": "no verb, no tense",
     "He would buy a red car.": "is or was",
+    "It began in a small way.": "an idiom",
+    "They brought a happy result.": "not the result is happy",
 }
 COORDINATION = {
     "A man and a woman are walking.": ["A woman and a man are walking."],
@@ -244,6 +250,10 @@ NO_COORDINATION = {
     "A man is loading a gun and shooting a deer.": "one after the other",
     "A man is boarding a plane and flying to Rome.": "one after the other",
     "A man is lighting a cigar and smoking a pipe.": "one after the other",
+    "It starts between January and March.": "from the one to the other",
+    "X-rays and radioactivity had been found.": "one word for the hyphen",
+    "He enrolled in soccer and things.": "and so on",
+    "We see the old town and the surrounding plain.": "what it surrounds",
 }
 DATIVE = {
     "She gives the dog a bone.": "She gives a bone to the dog.",

@@ -28,14 +28,14 @@ _MATTER = "wooden metallic"
 #: In the order in which they come before a noun.
 _RANKS = [words.split() for words in (_OPINION, _SIZE, _STATE, _AGE, _SHAPE, _COLOUR, _MATTER)]
 _RANK = {word: at for at, words in enumerate(_RANKS) for word in words}
-_AMOUNTS = "number amount group crowd quantity variety portion part"
+_AMOUNTS = "number amount group crowd quantity variety portion part way scale extent degree hit"
 #: With these nouns an adjective is part of the name of a thing, or says something else than it does alone.
 _NAMES = {
     "hot": "dog tub tea chocolate air sauce pepper wheel rod spring",
     "cold": "war cut blood front foot feet shoulder turkey",
     "big": f"""
-        brother sister deal league top wheel city apple game cat screen bus air lead one mouth mistake shot name
-        {_AMOUNTS}
+        attraction brother sister deal league top wheel city apple game cat screen bus air lead one mouth mistake shot
+        name {_AMOUNTS}
     """,
     "small": f"talk business town world one {_AMOUNTS}",
     "large": f"one {_AMOUNTS}",
@@ -43,7 +43,7 @@ _NAMES = {
     "long": "jump sleeve time distance way hall range shot line day run term haul memory story list",
     "short": "story film sleeve time distance cut stop break temper answer order supply notice walk term",
     "wide": "receiver range variety",
-    "deep": "end fryer breath water conversation trouble sleep thought",
+    "deep": "end fryer breath water conversation trouble sleep thought space",
     "dirty": "work blonde trick joke",
     "old": "friend timer",
     "young": "one lady family",
@@ -71,6 +71,7 @@ _ONLY = """
     sky weather water grass ocean sea snow sun moon ground air sand rain day night world earth background distance
     winter summer spring fall season
 """
+_MOODS = {"happy", "sad", "angry", "tired", "hungry", "sleepy", "busy", "excited", "nervous", "lonely", "bored"}
 _AGEING = {"building", "house", "car", "truck", "bike", "bicycle", "church", "tree", "boat", "train", "shoe", "book",
            "bridge", "wall", "bus", "chair"}  # fmt: skip
 #: What ends like one who does something, and is none.
@@ -101,6 +102,8 @@ def is_plain(tree: Tree, adjective: int, noun: int) -> bool:
         return False  # "a young age", "an old joke"
     if rank(thing) is not None or (word in {"dark", "cold", "warm", "bright"} and is_someone(tree, noun)):
         return False  # "deep purple", "a dark rider"
+    if word in _MOODS and not is_someone(tree, noun):
+        return False  # "a happy result"
     if _does_something(thing) and (rank(word) in {0, 1} or not is_someone(tree, noun)):
         return False  # "a heavy smoker"; and nobody knows whether it is "who" or "that"
     unique = thing in _UNIQUE and "the" in (tree[one].text.lower() for one in tree.children(noun, "det"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..words.lexicon import lexicon
 from .noun_phrases import SCOPE, has_pronoun, has_scope
 from .prepositions import PLACE_AND_TIME
-from .set_phrases import is_set_pair
+from .set_phrases import IN_ORDER, is_set_pair
 from .tree import Tree
+from .verb_lists import NO_AGENTS
 
 #: The first and the last word of each conjunct.
 Spans = list[tuple[int, int]]
@@ -21,12 +22,6 @@ _AT_THE_SAME_TIME = frozenset(_STATES.split())
 _ALONE = {"walking", "dancing"}
 #: Before "and" and an adjective: "nice and hot" is how hot it is.
 _HOW_MUCH = {"nice", "good"}
-_LATER = """
-    subsequent second third later latter former resulting following associated next final consequent ensuing last then
-    remaining corresponding respective related
-"""
-#: What says that one thing comes after another, or out of it.
-_IN_ORDER = frozenset(_LATER.split())
 #: Nouns that may be adjectives of the noun behind "and": "a male and a female cyclist".
 _HALF = {"male", "female", "adult", "teenage", "blond", "blonde", "brunette", "black", "white"}
 _WHOLE = "people person group family couple friend animal thing kid child adult item"
@@ -40,7 +35,12 @@ def may_swap_nouns(tree: Tree, chain: list[int], spans: Spans) -> bool:
     """Whether nouns of one kind are joined, none of which shares a word with the others or refers to them."""
     if tree[chain[0]].dep not in _PLACES or any(tree[one].pos not in {"NOUN", "PROPN"} for one in chain):
         return False
-    if any(has_pronoun(tree, one) for one in chain) or _quantified(tree, spans) or _set_phrase(tree, chain):
+    if (
+        _is_range(tree, chain)
+        or any(has_pronoun(tree, one) for one in chain)
+        or _quantified(tree, spans)
+        or _set_phrase(tree, chain)
+    ):
         return False
     alone = all(first == last for first, last in spans)
     own = all(tree.children(one, "det", "nummod") for one in chain) or _are_names(tree, chain)
@@ -108,7 +108,7 @@ def _name(tree: Tree, at: int) -> bool:
 
 def _quantified(tree: Tree, spans: Spans) -> bool:
     """Whether quantifier, negation or a word of order is in a conjunct; "both" before them all may be."""
-    return any(tree[one].text.lower() in SCOPE | _IN_ORDER for first, last in spans for one in range(first, last + 1))
+    return any(tree[one].text.lower() in SCOPE | IN_ORDER for first, last in spans for one in range(first, last + 1))
 
 
 def _takes_up(tree: Tree, spans: Spans) -> bool:
@@ -159,8 +159,20 @@ def _ends(tree: Tree, first: int, last: int) -> bool:
         return True
     after = tree[last + 1]
     if after.tag in _FINITE:
-        return _is_subject(tree, first, last)
+        return _is_subject(tree, first, last) and not _follows_verb(tree, first)
     return after.text.lower() in PLACE_AND_TIME or (after.tag in {"IN", "TO"} and tree[first].named)
+
+
+def _follows_verb(tree: Tree, at: int) -> bool:
+    """Whether the first of joined nouns may be the object of a verb: "plan trips and guides can plan"."""
+    before = tree.subtree(at)[0] - 1
+    return before >= 0 and tree[before].pos == "VERB"
+
+
+def _is_range(tree: Tree, chain: list[int]) -> bool:
+    """Whether nouns say from when to when, or from where on how much: "between January and March"."""
+    times = any(tree[one].text.lower() in NO_AGENTS or tree.children(one, "nummod") for one in chain)
+    return times and tree[tree[chain[0]].head].text.lower() in {"between", "from"}
 
 
 def _is_subject(tree: Tree, at: int, last: int) -> bool:

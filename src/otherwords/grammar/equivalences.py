@@ -41,7 +41,9 @@ _FREE = {"are": "is", "were": "is", "was": "is", "have": "has", "who": "that", "
 def rewritings(tree: Tree, kinds: Iterable[str]) -> Iterator[Rewriting]:
     """All rewritings of a sentence of some kinds; an abbreviation with its stop moves neither to nor from its end."""
     made = (one for kind in kinds for rewriter in EQUIVALENCES[kind] for one in rewriter(tree))
-    return (one for one in made if one.before.endswith(".") is one.after.endswith("."))
+    return (
+        one for one in made if one.before.endswith(".") is one.after.endswith(".") and _stands_apart(tree.text, one)
+    )
 
 
 def can_be_taken_back(one: Rewriting, original: str, rewritten: Tree) -> bool:
@@ -55,6 +57,12 @@ def can_be_taken_back(one: Rewriting, original: str, rewritten: Tree) -> bool:
     """
     meant = _plain(original)
     return any(_plain(back.made(rewritten.text)) == meant for back in _BACK[one.how](rewritten))
+
+
+def _stands_apart(text: str, one: Rewriting) -> bool:
+    """Whether nothing is joined to the stretch by a hyphen or a slash: "X-rays and light"."""
+    end = one.at + len(one.before)
+    return not {text[max(0, one.at - 1) : one.at], text[end : end + 1]} & set("-–/")
 
 
 def _plain(text: str) -> list[str]:

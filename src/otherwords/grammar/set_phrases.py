@@ -15,6 +15,12 @@ _SET_PAIRS = """
     rich/famous fair/square hale/hearty alive/kicking
 """
 _PAIRS = {frozenset(pair.split("/")) for pair in _SET_PAIRS.split()}
+_LATER = """
+    subsequent second third later latter former resulting following associated next final consequent ensuing last then
+    remaining corresponding respective related things stuff rest surrounding adjacent neighboring
+"""
+#: What says that one thing comes after another, or out of it, or that there are more.
+IN_ORDER = frozenset(_LATER.split())
 
 
 def is_set_pair(words: list[str]) -> bool:

@@ -8,7 +8,7 @@ _NO_PASSIVE = """
     keep continue finish go come walk run sit stand sleep rest live die dream laugh smile grin wait leave face pose
     lie point belong join marry meet date escape survive await regard concern spend reach exit help cause like
     prefer turn undergo gain lose compete exercise jump dance swim skate land feature consist depict represent
-    skateboard surf ski hike camp near
+    skateboard surf ski hike camp near include house fidget total exceed
 """
 #: Verbs that have no passive, or one that says something else.
 NO_PASSIVE = frozenset(_NO_PASSIVE.split())
@@ -20,7 +20,7 @@ PASSIVE_WITH = {
 _MEASURES = """
     mile kilometer meter metre foot feet inch yard lap hour minute second day week month year night morning afternoon
     evening time way lot bit indoor outdoor indoors outdoors outside inside downtown home today tomorrow
-    yesterday tonight weekend other
+    yesterday tonight weekend other stop nonstop
 """
 #: Nouns that say how far, how long or how often, and no object, whatever the parser says.
 MEASURES = frozenset(_MEASURES.split())
@@ -46,9 +46,16 @@ _IDIOMS = {
     "throw": "fit party",
     "hit": "road",
     "flip": "bird",
+    "form": "part",
 }
 #: Verb and noun that say something else together than apart, or of which neither can be moved.
 IDIOMS = {verb: frozenset(nouns.split()) for verb, nouns in _IDIOMS.items()}
+_ALSO_TWO = """
+    save earn owe allow deny charge promise wish grant award leave guarantee spare forgive tell ask call name consider
+    elect appoint get find
+"""
+#: Verbs that may have two objects, or an object and what it is called, without a construction with "to" or "for".
+TWO_WITHOUT_PREPOSITION = frozenset(_ALSO_TWO.split())
 #: Verbs of which things, too, are the agent in a passive.
 ACTING_THINGS = {"surround", "cover", "follow", "hit", "destroy", "block", "hide", "fill", "knock", "crush", "carry",
                  "pull"}  # fmt: skip

@@ -24,7 +24,7 @@ from .noun_phrases import (
 from .prepositions import is_adverbial
 from .rewriting import Rewriting, doubtful, in_order, replaced
 from .tree import Tree
-from .verb_lists import ACTING_THINGS, IDIOMS, MEASURES, NO_AGENTS, NO_PASSIVE, PASSIVE_WITH
+from .verb_lists import ACTING_THINGS, IDIOMS, MEASURES, NO_AGENTS, NO_PASSIVE, PASSIVE_WITH, TWO_WITHOUT_PREPOSITION
 
 #: Words between the verb and the agent of a passive; behind more of them nobody looks for one.
 _LONGEST_REST = 7
@@ -89,7 +89,7 @@ def _active(tree: Tree, verb: int, thing: int, agent: int, rest: list[int], by_s
     doers = tree.children(agent)
     plural = is_plural(tree, doers[0]) if len(doers) == 1 else None
     group = None if plural is None else verb_groups.active_group(tree, verb, plural)
-    if group is None or not (by_someone or _is_agent(tree, verb, doers[0])):
+    if group is None or not (by_someone or (_is_agent(tree, verb, doers[0]) and not behind(tree, doers[0]))):
         return None
     if not _may_change(tree, verb, doers[0], thing, rest) or not _has_passive(tree, verb, doers[0], thing):
         return None
@@ -109,6 +109,9 @@ def _may_change(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]
     refers |= any(tree.children(one, "conj") and has_pronoun(tree, one) for one in (subject, thing))  # "he and Mary"
     counted = all(tree.children(one, "nummod") for one in (subject, thing))  # who does it to how many
     loose = behind(tree, thing)
+    loose += [
+        one for at in (subject, thing) for one in tree.subtree(at) if tree[one].dep == "cc" and tree[one].head != at
+    ]
     loose += [one for one in tree.subtree(thing) if tree[one].text.lower() == "past"]  # "flying past boats"
     unsure = any(doubtful(tree, one) for one in (subject, thing) if one == tree.subtree(one)[0])
     return not (refers or counted or loose or unsure or _marked(tree, verb)) and _can_wait(tree, verb, rest)
@@ -151,7 +154,7 @@ def _is_glued(tree: Tree, lemma: str, thing: int) -> bool:
     """Whether an object may be two: "teaches the kid baseball", "holds the lady hostage", "hit Tom square"."""
     inside = tree.children(thing, "compound")
     whose = any(tree[one].named or is_someone(tree, one) for one in inside) and not tree[thing].named
-    return bool(inside) and (lemma in TWO_OBJECTS or whose)
+    return bool(inside) and (lemma in TWO_OBJECTS or lemma in TWO_WITHOUT_PREPOSITION or whose)
 
 
 def _marked(tree: Tree, verb: int) -> bool:

@@ -6,7 +6,6 @@ take back, once its text has been parsed anew, is given up.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from ..errors import BadInput, MissingExtra
 from ..grammar.equivalences import EQUIVALENCES
 from ..grammar.parsing import Parser, parser
+from ..grammar.readable import why_unreadable
 from ..grammar.rewriting import Rewriting
 from ..grammar.there_and_back import sound_rewritings
 from ..problem import Note, Problem, Variant
@@ -28,10 +28,6 @@ from .fields import chosen_fields
 KINDS = (*EQUIVALENCES, "contraction")
 _WHERE = "structural.v1"
 _GIVEN_UP = "left out: parsed anew, it is built otherwise than was meant"
-#: Letters of a text that is rewritten.
-LONGEST = 20_000
-#: Byte order marks, control characters, halves of surrogate pairs: no words of a sentence.
-_NO_LETTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
 #: A field, what is to be noted of it, and about what.
 About = tuple[str, str, dict[str, str]]
 
@@ -80,7 +76,7 @@ def _all_rewritten(
     texts: Sequence[Sequence[tuple[str, str]]], kinds: Sequence[str], parse: Parser
 ) -> Iterator[tuple[list[Rewritten], list[About]]]:
     """For each problem what can be made of its texts, and what is to be noted; all sentences are parsed together."""
-    readable = ["" if _unreadable(text) else text for fields in texts for _, text in fields]
+    readable = ["" if why_unreadable(text) else text for fields in texts for _, text in fields]
     found = sound_rewritings(readable, [kind for kind in kinds if kind in EQUIVALENCES], parse)
     for fields in texts:
         made: list[Rewritten] = []
@@ -88,7 +84,7 @@ def _all_rewritten(
         for name, text in fields:
             sound, given_up = next(found)
             made += _rewritten(name, text, [*sound, *(_contractions(text) if "contraction" in kinds else [])])
-            notes += [(name, why, {}) for why in [_unreadable(text)] if why]
+            notes += [(name, f"not parsed: {why}", {}) for why in [why_unreadable(text)] if why]
             notes += [(name, _GIVEN_UP, {"rewriting": rewriting.how}) for rewriting in given_up]
         yield made, notes
 
@@ -99,18 +95,9 @@ def _rewritten(name: str, text: str, found: Sequence[Rewriting]) -> list[Rewritt
     return [Rewritten(name, rewriting, after) for after, rewriting in reversed(new.items()) if after != text]
 
 
-def _unreadable(text: str) -> str:
-    """Why a text is not parsed; nothing where it is."""
-    if not text.strip():
-        return "not parsed: empty"
-    if len(text) > LONGEST:
-        return f"not parsed: longer than {LONGEST:,} letters"
-    return "not parsed: it has control characters" if _NO_LETTERS.search(text) else ""
-
-
 def _contractions(text: str) -> list[Rewriting]:
     """Contractions written out, or where there is none, closed; none in capitals, and in nothing that is no text."""
-    if _unreadable(text) or text.upper() == text:
+    if why_unreadable(text) or text.upper() == text:
         return []
     for how, change in (("contraction opened", opened), ("contraction closed", closed)):
         if (new := change(text)) != text:
