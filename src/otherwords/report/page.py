@@ -13,7 +13,7 @@ import polars as pl
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
 from ..validity import funnel as dropped
-from . import contrasts, flips, numbers, plot
+from . import accounts, contrasts, flips, numbers, plot
 
 #: The order of the foot; entries of the manifest that are not named here follow in their own order.
 _FOOT = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
@@ -56,6 +56,8 @@ def render(
         plot=plot.draw(bars) if bars else "",
         cases={model: flips.worst(model, judged, counted, buckets, task) for model in models},
         funnel=dropped.funnel(buckets),
+        given_up=accounts.given_up(manifest),
+        accepted=accounts.accepted(manifest),
         answered={bar.model: int(counted.filter(pl.col("model") == bar.model)["n"].sum()) for bar in bars},
         task=task,
         warnings=[_plain(warning) for warning in manifest.get("warnings") or ()],
@@ -89,7 +91,7 @@ def _foot(manifest: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[tupl
     """Give the foot's sections: a heading, and lines of a name (may be empty) and a value."""
     signed = list(dict.fromkeys(score.signature for score in scores))
     yield "metrics", [("", signature) for signature in signed]
-    rest = [key for key in manifest if key not in (*_FOOT, "warnings")]
+    rest = [key for key in manifest if key not in (*_FOOT, *accounts.TOLD, "warnings")]
     for key in (*_FOOT, *rest):
         value = manifest.get(key)
         if value in (None, {}, [], ""):
