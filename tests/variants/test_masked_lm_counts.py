@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from otherwords.pipeline import varied
 from otherwords.problem import TASKS, Note, Problem, Variant
 from otherwords.registry import generators
+from otherwords.variants.merge.replacements import UNSCRAMBLED
 from otherwords.variants.merge.tallying import CLASS, CLASS_ELSEWHERE, ELSEWHERE, FILTERS, KEPT, UNLIKELY
 
 #: The filters that an ablation does without.
@@ -89,6 +90,16 @@ def test_what_falls_by_its_class_in_another_text_has_a_name_of_its_own(tmp_path)
     assert told["premise", ELSEWHERE] == told["hypothesis", ELSEWHERE] == (0, "2")
     assert (told["premise", CLASS], told["premise", CLASS_ELSEWHERE]) == ((0, "2"), (1, "2"))
     assert (told["hypothesis", CLASS], told["hypothesis", CLASS_ELSEWHERE]) == ((1, "2"), (0, "1"))
+
+
+def test_words_that_cannot_be_scrambled_are_counted(tmp_path):
+    """Both are nouns and likelier; the letters of "oo" have no other order."""
+    words = [["cow", 0.4], ["oo", 0.3], ["dog", 0.1]]
+    spec = script(tmp_path, "a", {"A big [MASK] runs.": words, "The [MASK] is tired.": words})
+    variants, notes = merged(("A big dog runs.", "The dog is tired."), [spec], ", ablation=scrambled")
+    assert [sorted(one) for one in variants["replacement"]] == [sorted("cow")]
+    assert notes.filter(what=KEPT)["count"].to_list() == [2]
+    assert notes.filter(what=UNSCRAMBLED).select("count", "word_class").rows() == [(1, "noun")]
 
 
 NOUNS = ("dog", "cat", "man", "horse", "ball")

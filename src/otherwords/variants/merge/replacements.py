@@ -8,7 +8,7 @@ from math import exp
 from random import Random
 from typing import Any, NamedTuple
 
-from ...problem import Problem, Variant
+from ...problem import Note, Problem, Variant
 from ...storage.files import seed_for
 from ..changes import Change, with_changes
 from ..corpus import Frequencies
@@ -19,6 +19,9 @@ from .drawing import drawn
 from .merging import Merged
 from .shared_words import is_present
 from .suggesting import in_place
+
+#: Letters that are all alike have no other order, and another order may be a word of the problem.
+UNSCRAMBLED = "left out: scrambled letters that are no new word"
 
 
 class Replacement(NamedTuple):
@@ -37,13 +40,15 @@ class Replacing(NamedTuple):
     scramble: bool
     frequencies: Frequencies
 
-    def __call__(self, merged: Merged) -> Iterator[Variant]:
+    def __call__(self, merged: Merged) -> Iterator[Variant | Note]:
         """The variants of a seed, class by class, no two with the same texts."""
         problem, seed = merged.seed.problem, merged.seed.seed
         pools = {name: self._pool(words, seed) for name, words in merged.by_class.items()}
         classes = "+".join(name for name, pool in pools.items() if pool)
         told = {tuple(problem.text.values())}
         for name, pool in pools.items():
+            if lost := sum(len(one.words) for one in merged.by_class[name]) - len(pool):
+                yield Note(problem.id, UNSCRAMBLED, lost, {"word_class": name})
             for one, numbers in drawn(pool, self.n, self.subsamples, seed, name):
                 variant = with_changes(problem, list(_changes(one)))
                 if tuple(variant.text.values()) not in told:
