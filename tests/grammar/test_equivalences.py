@@ -117,6 +117,8 @@ NO_VOICE = {
     "Our model has saved the postal service money.": "two objects, taken for one",
     "A rock was discovered by scientists in Antarctica.": "who knows who was in Antarctica",
     "Iraq demands the lifting of the embargo and changes in the committee.": "one or two demands",
+    "She gave a skip.": "nothing is given",
+    "The president accused the industry of glamorizing drugs.": "accused of something",
 }
 DEFINITE = {
     "Iggy Pop was the lead singer of the Stooges.": "The lead singer of the Stooges was Iggy Pop.",
@@ -254,6 +256,7 @@ NO_COORDINATION = {
     "X-rays and radioactivity had been found.": "one word for the hyphen",
     "He enrolled in soccer and things.": "and so on",
     "We see the old town and the surrounding plain.": "what it surrounds",
+    "He works for Ernst and Young.": "a name",
 }
 DATIVE = {
     "She gives the dog a bone.": "She gives a bone to the dog.",
@@ -280,6 +283,7 @@ NO_DATIVE = {
     "It gave me nightmares.": "nobody gives them",
     "His voice gave Jon a chill.": "nobody gives it",
     "He sent London a letter.": "a place, perhaps",
+    "They gave the kid the boot.": "an idiom",
 }
 
 

@@ -51,6 +51,7 @@ _NAMES = {
     "bright": "future",
     "dry": "cleaner land ice",
     "heavy": "metal machinery equipment traffic rain heart smoker drinker accent",
+    "naked": "eye truth",
     "tall": "order tale",
     "thick": "accent skin",
     "thin": "line air ice skin",
@@ -64,7 +65,7 @@ _NOT_COLOURED = """
     wine tea coffee card rice bread belt light meat bean box board bird berry pepper sox house carpet cross cap onion
     cabbage paper noise collar water screen friday sand sheep cheese bear widow hole market magic race sauce potato
     blood people person team fee neighborhood neighbourhood community church district school voter vote culture history
-    music leader population majority minority area
+    music leader population majority minority area ethic ethnic muslim activist
 """
 #: Things behind "the" of which there is one: "the sky that is blue" would be one of several.
 _ONLY = """

@@ -16,7 +16,7 @@ TWO_OBJECTS = {**dict.fromkeys(_TO.split(), "to"), **dict.fromkeys(_FOR.split(),
 _NO_GIFT = """
     look try break headache hand chance kick push ride idea time way shot thumb thumbs lift five bath hug kiss massage
     haircut piggyback shove boost finger eye lesson shave pat birth nightmare chill crisis scare fright
-    shock surprise call smile nod glance wink punch slap pause rest cold cough fever
+    shock surprise call pull boot credit smile nod glance wink punch slap pause rest cold cough fever
 """
 #: What is given and cannot be given to anybody.
 _NOT_GIVEN = frozenset(_NO_GIFT.split())

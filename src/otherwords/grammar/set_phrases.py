@@ -11,6 +11,7 @@ _SET_PAIRS = """
     ins/outs highs/lows wear/tear life/limb life/death supply/demand profit/loss research/development needle/thread
     lock/key thunder/lightning pen/paper adam/eve romeo/juliet simon/garfunkel barnes/noble procter/gamble
     bosnia/herzegovina trinidad/tobago antigua/barbuda serbia/montenegro sodom/gomorrah
+    brown/williamson ernst/young deloitte/touche
     sick/tired safe/sound red/blue high/dry short/sweet dead/gone alive/well free/clear first/foremost loud/clear
     rich/famous fair/square hale/hearty alive/kicking
 """

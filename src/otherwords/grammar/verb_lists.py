@@ -8,13 +8,15 @@ _NO_PASSIVE = """
     keep continue finish go come walk run sit stand sleep rest live die dream laugh smile grin wait leave face pose
     lie point belong join marry meet date escape survive await regard concern spend reach exit help cause like
     prefer turn undergo gain lose compete exercise jump dance swim skate land feature consist depict represent
-    skateboard surf ski hike camp near include house fidget total exceed
+    skateboard surf ski hike camp near include house fidget total exceed depart accuse convict remind
+    rob deprive
 """
 #: Verbs that have no passive, or one that says something else.
 NO_PASSIVE = frozenset(_NO_PASSIVE.split())
 #: Verbs that stand in the passive with few objects.
 PASSIVE_WITH = {
     "take": {"picture", "photo", "photograph", "test", "exam"},
+    "give": {"speech", "lecture", "talk", "concert", "performance"},
     "do": {"trick", "stunt", "laundry", "homework", "dish", "experiment"},
 }
 _MEASURES = """
@@ -47,6 +49,7 @@ _IDIOMS = {
     "hit": "road",
     "flip": "bird",
     "form": "part",
+    "slacken": "speed pace",
 }
 #: Verb and noun that say something else together than apart, or of which neither can be moved.
 IDIOMS = {verb: frozenset(nouns.split()) for verb, nouns in _IDIOMS.items()}
