@@ -86,3 +86,12 @@ def test_what_is_kept_is_changed_filled_in_and_unlike_all_others(texts, premise)
     ]
     assert len(set(plain)) == len(plain)
     assert all(part for text in plain for part in text)
+
+
+@pytest.mark.parametrize("check", ["surface", "overlap"])
+def test_an_optional_field_may_be_absent(check):
+    texts = {"premise": None, "hypothesis": "It is out.", "update": "It rains."}
+    one = Problem("q", TASKS["d-nli"], texts, "weakener")
+    variants = (one.restate(update="Rain falls."), one.restate(premise=""))
+    verdicts = list(checks.make(check).function([Bucket(one, variants)]))
+    assert [verdict.keep for verdict in verdicts] == [True, False]  # the second is unchanged
