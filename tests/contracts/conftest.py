@@ -264,7 +264,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "masked-lm.v1": scripted_merge,
         "tautology.v1": plain("tautology"),
         "paraphrase.v1": plain(f'paraphrase(model="{SHUFFLED}", prompt="{{text}}", decoding=sample, k=1)'),
-        "back-translation.v1": plain(f'back-translation(there="{SHUFFLED}", back="scripted(otherwise=echo)")'),
+        "back-translation.v1": plain(f'back-translation(there="{SHUFFLED}", back="{SHUFFLED}")'),
     },
     "checks": {
         "surface.v1": plain("surface"),
