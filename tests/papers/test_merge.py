@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.papers.merge import filter_rates, overlap, seed_counts, unique_variants
+from otherwords.papers.merge import filter_rates, over_draws, overlap, seed_counts, unique_variants
 from otherwords.pipeline import varied
 from otherwords.variants.merge.tallying import CLASS, KEPT, UNLIKELY
 
@@ -120,3 +120,20 @@ def test_other_tables_are_refused():
         unique_variants(pl.DataFrame({"word_class": ["noun"]}))
     with pytest.raises(BadInput, match="there are no variants of masked-lm"):
         seed_counts(pl.DataFrame({"of": [None], "word_class": [None], "label": ["neutral"]}))
+
+
+def test_over_draws_by_hand():
+    """Two seeds, two draws: PA@0.9 is 1/2 in the first (b has a wrong one), 1 in the second."""
+    rows = [("a", None, "x", None), ("a", "a1", "x", "1"), ("a", "a2", "x", "2"), ("b", None, "x", None)]
+    rows += [("b", "b1", "y", "1"), ("b", "b2", "x", "1 2"), ("c", None, "y", None)]
+    answers = pl.DataFrame(rows, ["bucket", "variant", "pred", "subsamples"], orient="row")
+    found = over_draws(answers.with_columns(gold=pl.lit("x")), ["pa", "accuracy_variants", "accuracy_original"])
+    told = {name: tuple(numbers) for _, name, *numbers in found.rows()}
+    assert told["pa"] == (0.75, 0.5, 1.0, 2)
+    assert told["accuracy_variants"] == pytest.approx(((2 / 3 + 1) / 2, 2 / 3, 1.0, 2))
+    assert told["accuracy_original"] == (1.0, 1.0, 1.0, 2)  # c is no seed: it has no variant
+
+
+def test_over_draws_wants_draws():
+    with pytest.raises(BadInput, match="no column subsamples"):
+        over_draws(pl.DataFrame({"bucket": ["a"], "variant": ["a1"]}))
