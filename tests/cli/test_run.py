@@ -211,7 +211,7 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
             STUDY + "check = ['surfaces']\n",
             "no checks named 'surfaces'; there are: ",
         ),
-        (STUDY.replace("contractions", "contraction"), "no generators named 'contraction'; there are: back-translation.v1"),
+        (STUDY.replace("contractions", "contraction"), "no generators named 'contraction'; there are: back-"),
         (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; there are: bag_of_words.v1"),
         (STUDY.replace("scripted", "scripted(sed=3)"), "scripted.v1 has no option sed; it has script"),
         (STUDY.replace('"scripted"', '"m=scripted", "m=bag_of_words"'), "two models have the same name"),
