@@ -40,6 +40,15 @@ def test_several_models_and_groups(cli, suite):
     assert "…" not in shown
 
 
+def test_what_earlier_checks_dropped_is_told(cli, suite):
+    doubted = f'mutual-entailment(judge="{DOUBTS}", canary=false)'
+    cli("check", suite, "--with", "overlap(most=0.5)", "--with", doubted, "-o", "checked.jsonl", "-q")
+    done = cli("circularity", "checked.jsonl", "-m", AGREES, "--judge", "self", *ASKED)
+    assert "of 5 variants were dropped by earlier checks and are in no row (overlap " in done.stderr
+    assert "which are judged anew" in done.stderr
+    assert cli("circularity", "checked.jsonl", "-m", AGREES, "--judge", "self", *ASKED, "-q").stderr == ""
+
+
 def test_json_and_answers(cli, suite, lines, place):
     asked = ("-m", AGREES, "--judge", "self", "--judge", DOUBTS, "--metric", "flip_rate", *ASKED)
     found = json.loads(cli("circularity", suite, *asked, "--json", "-o", "answers.jsonl").stdout)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, console
+from .display import bars, console, say
 
 
 def circularity(
@@ -67,6 +67,8 @@ def circularity(
             canary=not no_canary, cache=None if no_cache else cache, batch_size=batch_size, seed=seed,
             replicates=replicates, confidence=confidence, interval=interval, out=out or None,
         )  # fmt: skip
+    if not quiet and (told := str(found.earlier)):
+        say(told)
     if json and out != "-":  # which has the answers as JSON lines
         typer.echo(json_library.dumps(asdict(found), indent=2, ensure_ascii=False))
     elif not quiet and out != "-":

@@ -16,28 +16,25 @@ import polars as pl
 
 from .. import pipeline
 from ..choices import Settings, choose
-from ..datasets.source import Source
 from ..errors import BadInput, UnknownName
-from ..frames import completed, is_unmarked, kept, to_frame
 from ..models.answering import load as load_model
 from ..models.answering import sing
 from ..models.cache import Cache, default_path
 from ..models.model import Answerer
-from ..problem import Task, get_task
+from ..problem import Task
 from ..progress import current
 from ..registry import Bound, split_name
 from ..registry import models as registered
 from ..storage import tables
-from ..storage.run import RunFolder
 from ..validity.mutual_entailment import BySelf
-from .findings import EVERY_SELF, NOBODY, Circularity
+from .findings import EVERY_SELF, NOBODY, Circularity, Earlier
 from .rates import Measuring
+from .suites import Suite, read_suite
 from .verdicts import Judging, accepted, bind_judges
 
 JUDGES = ("self", "nli-small")
 #: The paper's rates, which grow with the number of variants left, and one that does not: at a single variant.
 METRICS = ("r_r", "r_s", "r_s_without_neutral", "r_r_at(k=1)")
-Suite = pl.DataFrame | str | Path
 
 
 def circularity(
@@ -60,10 +57,12 @@ def circularity(
 ) -> Circularity:
     """Ask models a suite, and measure them on the variants that each judge finds to say the same as their originals.
 
-    `suite` is a table, a run folder, or files with originals and variants; what a check dropped is left out, and so are
-    contrasts and controls. A judge is "self", for the model under test, or a model (`mutual-entailment(judge=MODEL,
-    label_map=..., threshold=...)` where there is more to say). Under all judges the same problems are counted: all
-    that are answered correctly. `out` names a file for the answers, with a column `accepted:<judge>` for each.
+    `suite` is a table, a run folder, or files with originals and variants; contrasts and controls are left out, and so
+    is what a check dropped, other than mutual entailment, which is judged anew (`earlier` of the report counts both). A
+    judge is "self", for the model under test, or a model (`mutual-entailment(judge=MODEL, label_map=...,
+    threshold=...)` where there is more to say); it accepts no text that is longer than it reads. Under all judges the
+    same problems are counted: all that are answered correctly. `out` names a file for the answers, with a column
+    `accepted:<judge>` for each.
 
     >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "premise": ["It rains."] * 2, "label": ["entailment"] * 2}
     >>> suite = pl.DataFrame({**rows, "hypothesis": ["It is wet.", "It is moist."]})
@@ -74,7 +73,7 @@ def circularity(
     tables.refuse_unwritable(out)
     models = _named_apart([model] if isinstance(model, str) else list(model))
     metrics, settings = choose(using)[0], Settings(seed, replicates, confidence, interval)
-    table, chosen = _read(suite, task)
+    table, chosen, earlier = read_suite(suite, task)
     _refuse_wrong_groups(by, table, chosen)
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
@@ -83,11 +82,15 @@ def circularity(
         answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
     if out:
         tables.write(answers, out)
-    return _found(answers, bound, measuring, by)
+    return _found(answers, bound, measuring, by, earlier)
 
 
 def _found(
-    answers: Sequence[pl.DataFrame], judges: Mapping[str, Bound], measuring: Measuring, by: Sequence[str]
+    answers: Sequence[pl.DataFrame],
+    judges: Mapping[str, Bound],
+    measuring: Measuring,
+    by: Sequence[str],
+    earlier: Earlier,
 ) -> Circularity:
     """The report on the answers of some models, beside which every judge's verdicts stand."""
     mine = [name for name, one in judges.items() if isinstance(one.function, BySelf)]
@@ -103,6 +106,7 @@ def _found(
         ),
         tuple(measuring.disagreement(one, *pair) for one in answers for pair in combinations(judges, 2)),
         tuple(row for one in _shared(answers, mine) for row in measuring.judged(one, [EVERY_SELF], by)),
+        earlier,
     )
 
 
@@ -123,30 +127,6 @@ def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> 
 def _opened(cache: Cache | str | Path | None) -> AbstractContextManager[Cache]:
     """A cache to be closed afterwards, unless somebody else has it open."""
     return nullcontext(cache) if isinstance(cache, Cache) else Cache(None if cache is None else cache or default_path())
-
-
-def _read(suite: Suite | Sequence[str | Path], task: str | Task | Mapping[str, Any]) -> tuple[pl.DataFrame, Task]:
-    """The problems of a suite and their rewordings, less what a check dropped. Other verdicts do not matter here.
-
-    Those of judges from an earlier report are left out, too: their columns are this one's.
-    """
-    if isinstance(suite, pl.DataFrame):
-        chosen = get_task(task or "nli")
-        table = completed(suite, chosen)
-    else:
-        names = [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
-        runs = [name for name in names if (Path(name) / "buckets").is_dir()]
-        told = [RunFolder(name).manifest.get("task", "") for name in runs]
-        source = Source([f"{name}/buckets" if name in runs else name for name in names], task or next(iter(told), ""))
-        table, chosen = to_frame(list(source), source.chosen), source.chosen
-    rewordings = is_unmarked(table.columns, "contrast", "control")
-    left = kept(table.lazy()).filter(rewordings).collect()
-    if not left["of"].count():
-        fix = "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"
-        raise BadInput("there are no variants to judge", fix=fix)
-    if unlabelled := left.filter(pl.col("label").is_null())["id"].to_list():
-        raise BadInput(f"{unlabelled[0]} has no right answer", field="label", fix="give one for every problem")
-    return left.drop("^check:.*$", "^accepted:.*$"), chosen
 
 
 def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: bool, batch_size: int) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..problem import Score
 
@@ -71,11 +71,39 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """What checks before the report said of its `variants`: how many they `dropped`, which no row of the report counts.
+
+    `by` says which check dropped how many, some perhaps the same. `set_aside` has the drops of mutual entailment among
+    the rest, which do not count here: they are judged anew.
+
+    >>> print(Earlier(20, 3, {"surface": 3}, {"mutual-entailment": 5}))
+    3 of 20 variants were dropped by earlier checks and are in no row (surface 3); mutual-entailment dropped 5 of the \
+rest, which are judged anew
+    """
+
+    variants: int = 0
+    dropped: int = 0
+    by: dict[str, int] = field(default_factory=dict)
+    set_aside: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """One line for the user; empty where nothing was dropped."""
+        each = ", ".join(f"{name} {count:,}" for name, count in self.by.items())
+        before = (
+            f"{self.dropped:,} of {self.variants:,} variants were dropped by earlier checks and are in no row ({each})"
+        )
+        rest = "the rest" if self.dropped else f"{self.variants:,} variants"
+        anew = [f"{name} dropped {count:,} of {rest}, which are judged anew" for name, count in self.set_aside.items()]
+        return "; ".join([*([before] if self.dropped else []), *anew])
+
+
+@dataclass(frozen=True)
 class Circularity:
     """The circularity report: `judged` has a row per model, group and judge, the first of each without a judge.
 
     `shared` has, for several models, each one's rates on the variants that all of them accept for themselves.
-    `judges` explains the judges by their signatures.
+    `judges` explains the judges by their signatures; `earlier` says what was dropped before.
     """
 
     judges: dict[str, str]
@@ -83,6 +111,7 @@ class Circularity:
     acceptance: tuple[Acceptance, ...]
     disagreements: tuple[Disagreement, ...]
     shared: tuple[Judged, ...]
+    earlier: Earlier = Earlier()
 
     def under(self, judge: str, model: str = "", group: str | None = None) -> Judged:
         """What was found under a judge: of the only model or the one that is named, of the whole or of one group."""
