@@ -14,6 +14,7 @@ from rich.text import Text
 import otherwords as ow
 from otherwords.cli.circularity_tables import circularity_tables
 from otherwords.errors import BadInput, LabelOrder, UnknownName
+from otherwords.judging.findings import Earlier
 from otherwords.judging.rates import kappa
 from otherwords.significance.shares import wilson
 
@@ -256,6 +257,64 @@ def test_a_run_folder_is_a_suite(model, other, tmp_path, jsonl):
     here = [measured(model, ["self", other], table).judged for table in (tmp_path / "run", str(rows), [rows])]
     assert here[0] == here[1] == here[2]
     assert [row.score("r_r").value for row in here[0]] == [4 / 5, 2 / 5, 3 / 5]
+
+
+YES = "scripted(otherwise=entailment)"
+#: Of three rewordings, one is none, and one says something else.
+CHECKED = {"a": "A man is sleeping.", "a1": "Nobody is sleeping.", "a2": "A man is sleeping.", "a3": "A man sleeps."}
+
+
+def checked_rows():
+    return [
+        {
+            "id": name,
+            "of": "a" if name != "a" else None,
+            "premise": "A man sleeps here.",
+            "hypothesis": text,
+            "label": E,
+        }
+        for name, text in CHECKED.items()
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "me="])
+def test_earlier_verdicts_of_judges_do_not_choose_the_variants(tmp_path, jsonl, name):
+    using = ["surface", f"{name}mutual-entailment:nli-small"]
+    study = {"data": [str(jsonl(*checked_rows(), name="rows.jsonl"))], "check": using, "models": [YES]}
+    ow.run({**study, "metrics": ["r_r"], "canary": False, "cache": None}, out=tmp_path / "run")
+    column = f"check:{name.removesuffix('=') or 'mutual-entailment'}"
+    buckets = pl.read_parquet(tmp_path / "run" / "buckets" / "*.parquet")
+    assert buckets.filter(~pl.col(column))["id"].to_list() == ["a1"]
+    found = measured("scripted(otherwise=entailment)", ["nli-small"], tmp_path / "run")
+    assert [(row.judge, row.variants, row.accepted) for row in found.judged] == [("(none)", 2, 2), ("nli-small", 2, 1)]
+    assert [(row.variants, row.accepted) for row in found.acceptance] == [(2, 1)]
+    assert found.earlier == Earlier(3, 1, {"surface": 1}, {column.removeprefix("check:"): 1})
+
+
+def test_in_a_table_the_name_says_which_verdicts_are_a_judges():
+    table = ow.check(pl.DataFrame(checked_rows()), ["surface", "mutual-entailment:nli-small"])
+    found = measured("scripted(otherwise=entailment)", ["nli-small"], table)
+    assert found.earlier == Earlier(3, 1, {"surface": 1}, {"mutual-entailment": 1})
+    said = (
+        "1 of 3 variants were dropped by earlier checks and are in no row (surface 1); mutual-entailment dropped 1 of"
+    )
+    assert str(found.earlier) == f"{said} the rest, which are judged anew"
+    assert str(measured("scripted(otherwise=entailment)", ["self"]).earlier) == ""
+    with pytest.raises(BadInput, match="there are no variants to judge: earlier checks dropped all 3"):
+        measured("scripted", ["self"], table.with_columns(pl.col("of").is_null().alias("check:mine")))
+
+
+def test_a_judge_accepts_nothing_that_it_does_not_read_to_its_end():
+    long = "A man walks his dog in the park. " * 4
+    texts = {"a": f"{long}It rains.", "a1": f"{long}It does not rain."}
+    rows = [{**row, "hypothesis": texts[row["id"]]} for row in checked_rows()[:2]]
+    judges = ["far=nli-small(max_length=256)", "near=nli-small(max_length=32)"]
+    with pytest.warns(
+        UserWarning, match="mutual-entailment: 1 of 1 variants have texts longer than nli-small.max_length=32. reads"
+    ) as told:
+        found = measured("scripted(otherwise=entailment)", judges, pl.DataFrame(rows))
+    assert len(told) == 1
+    assert found.under("near").accepted == 0
 
 
 def test_a_judge_who_accepts_all_changes_nothing(model):

@@ -140,11 +140,13 @@ def test_a_folder_tells_how_it_reads(bert, tiny):
     found = load(f"hf:{tiny}(device=cpu)")
     assert found.signature.endswith(":8:lower:mean:float32")
     expected = by_hand(bert, ["a dog runs in the park"])
-    np.testing.assert_allclose(found(["A Dog runs in the PARK while it rains"]), expected, atol=1e-5)
+    with pytest.warns(UserWarning, match="were cut"):
+        np.testing.assert_allclose(found(["A Dog runs in the PARK while it rains"]), expected, atol=1e-5)
     longer = load(f"hf:{tiny}(device=cpu, max_length=9)")  # the user knows better
     assert longer.signature.endswith(":9:lower:mean:float32")
     expected = by_hand(bert, ["a dog runs in the park while"])
-    np.testing.assert_allclose(longer(["a dog runs in the park while it rains"]), expected, atol=1e-5)
+    with pytest.warns(UserWarning, match="were cut"):
+        np.testing.assert_allclose(longer(["a dog runs in the park while it rains"]), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -202,11 +204,14 @@ def test_a_hub_model_is_known_by_its_commit(bert, saved, monkeypatch, tmp_path):
     np.testing.assert_allclose(found(some_texts(3)), by_hand(bert, some_texts(3)), atol=1e-5)
 
 
-def test_long_texts_are_cut(bert, saved):
-    text = "a dog runs in the park while it rains"
-    np.testing.assert_allclose(
-        load(f"hf:{saved}(device=cpu, max_length=8)")([text]), by_hand(bert, ["a dog runs in the park"]), atol=1e-5
-    )
+def test_long_texts_are_cut_and_told(bert, saved):
+    whole, text = "a dog runs in the park", "a dog runs in the park while it rains"  # the former just fits
+    found = load(f"hf:{saved}(device=cpu, max_length=8)")
+    assert found.too_long([text, whole, text]) == [True, False, True]
+    assert found.too_long([]) == []
+    with pytest.warns(UserWarning, match=r"hf.*: 1 of 2 texts are longer than it reads, and were cut; .* max_length"):
+        vectors = found([text, whole])
+    np.testing.assert_allclose(vectors, by_hand(bert, [whole, whole]), atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -103,3 +103,12 @@ def test_the_signature_has_the_masked_lm_by_content():
 def test_limits_that_cannot_be(most):
     with pytest.raises(BadInput, match=r"fluency: most: found .*; give 0 nats or more"):
         checks.get("fluency").factory(most=most)
+
+
+def test_of_long_texts_all_is_read():
+    """The model reads 16 tokens at a time; what is out of order stands behind the first 16."""
+    start = "A man walks his dog in the park. " * 4
+    one = Problem("p", TASKS["nli"], {"premise": f"{start}A dog runs in the park.", "hypothesis": "H."}, "neutral")
+    bucket = Bucket(one, (one.restate(premise=f"{start}Park dog the a in runs."),))
+    (verdict,) = checks.make('fluency(masked_lm="mlm-small(max_length=16)", most=0.5)').function([bucket])
+    assert verdict.keep is False

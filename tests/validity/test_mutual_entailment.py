@@ -300,3 +300,20 @@ def test_a_weak_judge_is_told_of_once(knowing):
     with pytest.warns(UserWarning, match="is weak: 4 of 12 trivial questions right"):
         list(check([Bucket(ONE, (ONE.restate(premise="Rain falls."),))]))
     list(check([Bucket(ONE, (ONE.restate(premise="It pours."),))]))  # a second warning would be an error
+
+
+def test_what_the_judge_does_not_read_to_its_end_is_dropped_and_told():
+    start = "A man walks his dog in the park. " * 4
+    one = Problem("p", TASKS["nli"], {"premise": f"{start}It rains.", "hypothesis": "A man is outside."}, "entailment")
+    changes = {"premise": f"{start}It does not rain."}, {"hypothesis": "A man is outdoors."}
+    texts = (*changes, changes[0] | changes[1])
+    spec = 'mutual-entailment(judge="nli-small(max_length=32)")'
+    with pytest.warns(
+        UserWarning, match=r"^mutual-entailment: 2 of 3 variants .* longer than nli-small.* reads"
+    ) as told:
+        long, fits, both = judged(spec, *texts, problem=one)
+    assert len(told) == 1
+    assert (long.keep, long.reason, long.score) == (False, "longer than the judge reads", None)
+    assert (both.keep, both.reason, both.score) == (False, "premise: longer than the judge reads", None)
+    assert fits.keep
+    assert judged("mutual-entailment:nli-small", *texts, problem=one)[0].score is not None  # which reads it all

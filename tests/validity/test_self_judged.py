@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import polars as pl
 import pytest
@@ -293,3 +294,15 @@ def test_a_field_of_any_name_reaches_the_model():
     named = dict(zip(("premise", "hypothesis"), task.fields, strict=True))
     checked = ow.check(frame().rename(named), [f'mutual-entailment(field="{task.fields[1]}")'], task)
     assert variants(answered(checked, "scripted(otherwise=entailment)", task=task)) == ["a1", "a2", "b1", "c1"]
+
+
+def test_a_model_accepts_nothing_that_it_does_not_read_to_its_end():
+    long = "A man walks his dog in the park. " * 4
+    texts = {"a": f"{long}It rains.", "a1": f"{long}It does not rain."}
+    suite = pl.DataFrame([{**row(name, text, "a" if name == "a1" else None)} for name, text in texts.items()])
+    checked = ow.check(suite, ["mutual-entailment"])
+    said = "mutual-entailment: 1 of 1 variants have texts longer than nli-small"
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert variants(answered(checked, "nli-small(max_length=32)")) == []
+    assert sum(str(one.message).startswith(said) for one in told) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -37,10 +38,11 @@ class Encoder:
     reads: Callable[[Sequence[str]], Sequence[bool]] | None = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """A row of unit length for each text; the same text is read once."""
+        """A row of unit length for each text; the same text is read once. Warns of those that it cuts."""
         _refuse_empty(texts)
         distinct = list(dict.fromkeys(texts))
-        (found,), _ = self.scheduler(distinct)
+        (found,), cut = self.scheduler(distinct)
+        self._tell_cut(int(cut.sum()), len(distinct))
         lengths = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
             row = int(np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))[0])
@@ -53,6 +55,10 @@ class Encoder:
         """Whether there is anything to encode in each text; a lone accent, for one, is lost on many tokenizers."""
         return list(self.reads(texts)) if self.reads else [bool(text.strip()) for text in texts]
 
+    def too_long(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text is longer than the encoder reads, so that its vector would be that of its beginning."""
+        return [bool(one) for one in self.scheduler.encode(texts).cut] if len(texts) else []
+
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
         """The cosine of both texts of each pair: 1 where they point the same way, 0 where they have nothing in common.
 
@@ -63,6 +69,13 @@ class Encoder:
         vectors = self([text for pair in pairs for text in pair]).astype(np.float64)
         sums: npt.NDArray[np.float64] = (vectors[::2] * vectors[1::2]).sum(axis=1)
         return np.clip(sums, -1, 1)
+
+    def _tell_cut(self, cut: int, count: int) -> None:
+        if cut:
+            found = f"{cut:,} of {count:,} texts are longer than it reads, and were cut"
+            warnings.warn(
+                f"{self.signature or 'the encoder'}: {found}; the option max_length changes that", stacklevel=3
+            )
 
 
 def _refuse_empty(texts: Sequence[str]) -> None:

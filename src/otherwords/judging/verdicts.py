@@ -15,6 +15,7 @@ from ..progress import current
 from ..registry import Bound, checks, split_name
 from ..validity.entailing import Rule, mutual
 from ..validity.judges import asking
+from ..validity.long_texts import tell_long
 from ..validity.mutual_entailment import BySelf
 from ..validity.self_judged import refuse_unfit
 
@@ -66,6 +67,7 @@ class Judging:
 
     def _judged(self, rule: Rule, judge: Answerer, batch_size: int = 0) -> list[Verdict]:
         found = mutual(self.buckets, rule, judge.task, lambda pairs: asking(judge, self.cache, pairs, batch_size))
+        tell_long("mutual-entailment", judge.name, found)
         current().advance(len(found))
         return found
 

@@ -8,23 +8,26 @@ from ..problem import Bucket, Problem, Variant
 
 #: The text of the original, and that of the variant.
 Pair = tuple[str, str]
-#: A value for each pair; None where the model makes nothing of one of its texts.
-Compare = Callable[[Sequence[Pair]], Sequence[float | None]]
+#: A value for each pair, or why there is none.
+Compare = Callable[[Sequence[Pair]], Sequence[float | str]]
+#: Why there is none where the model makes nothing of a text.
+EMPTY = "empty text"
 
 
-def compared(buckets: Sequence[Bucket], compare: Compare, same: float) -> Iterator[float | None]:
+def compared(buckets: Sequence[Bucket], compare: Compare, same: float) -> Iterator[float | str]:
     """The smallest value of `compare` over the changed fields of every variant, in order.
 
-    A variant that changed nothing has the value `same`; one that left a field empty, or filled one, has None. All
-    pairs are compared at once, and each distinct one once, because models are fast in company.
+    A variant that changed nothing has the value `same`; one that left a field empty, or filled one, has none, as where
+    `compare` has none for a field: instead, it is told why. All pairs are compared at once, and each distinct one once,
+    because models are fast in company.
     """
     pairs = [changed_fields(bucket.problem, variant) for bucket in buckets for variant in bucket.variants]
     distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values() if has_texts(pair)))
     found = dict(zip(distinct, compare(distinct), strict=True)) if distinct else {}
     for some in pairs:
-        values = [found.get(pair) for pair in some.values()]
-        known = [value for value in values if value is not None]
-        yield min(known, default=same) if len(known) == len(values) else None
+        values = [found.get(pair, EMPTY) for pair in some.values()]
+        why = [value for value in values if isinstance(value, str)]
+        yield why[0] if why else min((value for value in values if not isinstance(value, str)), default=same)
 
 
 def changed_fields(problem: Problem, variant: Variant, only: str = "") -> dict[str, Pair]:

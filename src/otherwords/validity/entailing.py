@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from ..errors import BadInput
 from ..models.cache import Cached
 from ..problem import Bucket, Task, Verdict, plain
-from .changed import Pair, changed_fields, has_texts
+from .changed import EMPTY, Pair, changed_fields, has_texts
+from .long_texts import too_long
 
 #: What a label is called that says: the second text follows from the first.
 ENTAILMENT = ("entailment", "entailed")
@@ -63,7 +64,8 @@ def mutual(buckets: Sequence[Bucket], rule: Rule, task: Task, answering: Answeri
     """A verdict for each variant, in order: kept where in every changed field old and new text entail each other.
 
     `task` is what the judge answers. What did not change is not asked: a text entails itself. White space changes
-    nothing. The score is the least probability of entailment, where the judge gives any.
+    nothing. What the judge had to cut to read it does not pass. The score is the least probability of entailment, where
+    the judge gives any and has read all.
     """
     for bucket in buckets:
         rule.refuse_task(bucket.problem.task)
@@ -100,9 +102,10 @@ def _verdict(changes: Mapping[str, Pair], told: Mapping[Pair, Cached], task: Tas
     for name, texts in changes.items():
         where = f"{name}: " if len(changes) > 1 else ""
         asked = [told[pair] for pair in _both_ways(texts)]
-        failed = _reason([_failure(one, task, threshold) for one in asked]) if asked else "empty text"
+        failed = _reason([_failure(one, task, threshold) for one in asked]) if asked else EMPTY
+        failed = too_long("judge") if any(one.cut for one in asked) else failed
         found += [f"{where}{failed}"] if failed else []
-        least += [None if one.p is None else one.p[entailment_of(task)] for one in asked]
+        least += [None if one.p is None or one.cut else one.p[entailment_of(task)] for one in asked]
     known = [p for p in least if p is not None]
     return Verdict(not found, "; ".join(found), min(known) if known and len(known) == len(least) else None)
 

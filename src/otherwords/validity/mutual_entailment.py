@@ -17,6 +17,7 @@ from ..registry import checks
 from .changed import Pair
 from .entailing import Rule, entailment_of, mutual
 from .judges import asking, load_judge, sing_judge
+from .long_texts import tell_long
 
 #: Pairs that are remembered between calls. Shards have few in common, and memory should stay flat.
 _MOST = 100_000
@@ -31,8 +32,9 @@ def mutual_entailment(
 
     `judge` is a model that tells entailment, with two labels or three (`label_map` says what odd ones mean), or "self":
     the model under test, which then judges for itself when it answers. `threshold` is the least probability of
-    entailment, which must be the judge's answer in any case; `field` is the one field that is judged, if not all. A
-    judge is first asked what nobody gets wrong, unless `canary` is false; self is a model's own affair.
+    entailment, which must be the judge's answer in any case, and what is longer than the judge reads is dropped;
+    `field` is the one field that is judged, if not all. A judge is first asked what nobody gets wrong, unless `canary`
+    is false; self is a model's own affair.
     """
     rule = Rule(threshold, field)
     if judge != "self":
@@ -56,7 +58,9 @@ class Judge:
 
     def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         """Judge every variant, in order."""
-        return iter(mutual(buckets, self.rule, self.model.task, self._answers))
+        verdicts = mutual(buckets, self.rule, self.model.task, self._answers)
+        tell_long("mutual-entailment", self.model.name, verdicts)
+        return iter(verdicts)
 
     def sing(self, cache: Cache) -> None:
         """Run the canary, the first time."""

@@ -16,6 +16,7 @@ from ..problem import Task, Verdict
 from ..registry import Bound
 from .entailing import Rule, entailment_of, mutual
 from .judges import asking
+from .long_texts import tell_long
 
 #: Of each check whose judge is the model under test: how many variants there were to judge, how many it accepted.
 Counts = dict[str, dict[str, int]]
@@ -32,6 +33,7 @@ def accepted(suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int
     for column in judged_by(suite.columns):
         verdicts = dict(_verdicts(suite, column, model, cache, batch_size))
         if verdicts:
+            tell_long(column.split(":")[1], model.name, list(verdicts.values()))
             marked = _marked(marked, column.removesuffix(":by"), verdicts)
             kept_ones = sum(one.keep is True for one in verdicts.values())
             counts[column.split(":")[1]] = {"judged": len(verdicts), "accepted": kept_ones}
