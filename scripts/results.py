@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 
 import otherwords as ow
+from otherwords.papers.merge import over_draws
 
 ROOT = Path(__file__).parents[1]
 PAGE, SCORES = ROOT / "docs" / "results.md", ROOT / "docs" / "results" / "scores.json"
@@ -66,14 +67,16 @@ def study(name: str, data: list[str], vary: list[str], metrics: tuple[str, ...])
         one.metric: [one.value, one.low, one.high, one.n_units, one.n_answers] for one in done.scores if not one.group
     }
     told = {"signature": done.manifest["signatures"].get("vary", [""]), "counts": done.manifest["counts"]}
-    varied = None
+    varied, draws = None, []
     if vary and name != "identity":
         answers = pl.read_parquet(sorted((RUNS / name / "answers").glob("*/*.parquet")))
         seeds = answers.filter(pl.col("bucket").is_in(answers.drop_nulls("variant")["bucket"].implode()))
         [own] = ow.score(seeds, ["accuracy_original"])
         varied, found["accuracy_seeds"] = own.n_units, [own.value, own.low, own.high, own.n_units, own.n_answers]
+        if "subsamples" in answers.columns:
+            draws = over_draws(answers, ("accuracy_variants", "pa")).to_dicts()
     print(name, done.manifest["timings"], flush=True)
-    return {**told, "varied": varied, "seconds": done.manifest["timings"], "scores": found}
+    return {**told, "varied": varied, "seconds": done.manifest["timings"], "scores": found, "draws": draws}
 
 
 def _save(kept: Shown) -> None:
@@ -82,7 +85,8 @@ def _save(kept: Shown) -> None:
 
 def tables(kept: Shown) -> dict[str, str]:
     """The tables of the page, by name."""
-    return {"rates": _rates(kept), "curve": _curve(kept), "contrasts": _contrasts(kept), "time": _time(kept)}
+    made = {"rates": _rates, "draws": _draws, "curve": _curve, "contrasts": _contrasts, "time": _time}
+    return {name: make(kept) for name, make in made.items()}
 
 
 def _rates(kept: Shown) -> str:
@@ -99,6 +103,16 @@ def _rates(kept: Shown) -> str:
     lines += [_line("variants", [f"{kept['generators'][n]['counts']['variants']:,}" for n in names])]
     for title, metric in wanted.items():
         lines.append(_line(title, [_cell(kept["generators"][name]["scores"].get(metric)) for name in names]))
+    return "\n".join(lines)
+
+
+def _draws(kept: Shown) -> str:
+    """MERGE as its paper scores it: the mean over the draws, and the range."""
+    [found] = [one["draws"] for one in kept["generators"].values() if one.get("draws")]
+    lines = _head("over ten draws of twenty", ["mean", "range"])
+    for one in found:
+        value, least, most = (f"{100 * one[name]:.1f}" for name in ("value", "least", "most"))
+        lines.append(_line(one["metric"], [f"{value} %", f"{least} to {most} %"]))
     return "\n".join(lines)
 
 
