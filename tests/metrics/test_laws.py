@@ -38,8 +38,11 @@ WIDE = (
     *("too_few_variants", "pa", "pa_curve", "pa_drop", "matching_threshold", "majority_vote", "vote_gain"),
 )
 TOGETHER = ("snr", "hard_cases", "never_right")
+#: Metrics that must be told an encoder or a parser.
+WITH_MODELS = {"embedding_distance", "embedding_jsd", "syntactic_distance"}
 #: Metrics that need probabilities, texts, contrasts, controls or a test set, which these tables lack.
 MORE = {
+    *WITH_MODELS,
     *("flips_by_margin", "jsd_pairs", "jsd_means", "ks", "sigma", "jaccard", "lexical_distance", "token_overlap"),
     *("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage"),
     *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
@@ -269,7 +272,7 @@ def test_no_metric_is_forgotten_by_the_laws() -> None:
     named = {spec.partition("(")[0] for spec in (*WIDE, *TOGETHER)}
     assert named | MORE == {plugin.name for plugin in metrics}
     assert not named & MORE
-    for name in MORE - {"accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage"}:
+    for name in MORE - WITH_MODELS - {"accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage"}:
         with pytest.raises(Unmeasurable):
             scored(frame([{"bucket": "b", "variant": one, "gold": "a", "pred": "a"} for one in (None, "v")]), (name,))
 

@@ -14,13 +14,15 @@ from .display import console
 def list_plugins(
     kind: Annotated[
         str,
-        typer.Argument(metavar="KIND", help="datasets, generators, checks, masked_lms, models or metrics."),
+        typer.Argument(
+            metavar="KIND", help="datasets, generators, checks, masked_lms, writers, encoders, models or metrics."
+        ),
     ] = "",
     json: opt.Json = False,
 ) -> None:
     """Show what models, metrics and so on there are.
 
-    Every data set, generator, check, masked-LM, model and metric, with its options.
+    Every data set, generator, check, masked-LM, writer, encoder, model and metric, with its options.
     """
     from rich.table import Table
     from rich.text import Text
