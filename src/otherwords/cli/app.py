@@ -29,10 +29,41 @@ from . import (
     train,
     vary,
 )
+from .late import LateCommands, Source
+
+COMMANDS: dict[str, Source] = {
+    "run": run.run,
+    "vary": vary.vary,
+    "check": check.check,
+    "profile": profile.profile,
+    "answer": answer.answer,
+    "score": score.score,
+    "compare": compare.compare,
+    "circularity": circularity.circularity,
+    "audit": audit.audit,
+    "reproduce": reproduce.reproduce,
+    "report": report.report,
+    "export": export.export,
+    "list": list_plugins.list_plugins,
+    "train": train.app,
+    "cache": cache.app,
+}
 
 
 class Commands(TyperGroup):
     """Turns what the library refuses into one line on standard error and an exit code; nothing else is caught."""
+
+    def __init__(self, **attributes: Any):
+        super().__init__(**attributes)
+        self._late = LateCommands(COMMANDS)
+        self.commands = self._late  # type: ignore[assignment]  # which nobody adds to
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands, without making them."""
+        outlines = self._late.outlines()
+        limit = formatter.width - 6 - max(len(one.name or "") for one in outlines)
+        with formatter.section("Commands"):
+            formatter.write_dl([(one.name or "", one.get_short_help_str(limit)) for one in outlines])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command."""
@@ -71,21 +102,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
-app.command("vary")(vary.vary)
-app.command("check")(check.check)
-app.command("profile")(profile.profile)
-app.command("answer")(answer.answer)
-app.command("score")(score.score)
-app.command("compare")(compare.compare)
-app.command("circularity")(circularity.circularity)
-app.command("audit")(audit.audit)
-app.command("reproduce")(reproduce.reproduce)
-app.command("report")(report.report)
-app.command("export")(export.export)
-app.command("list")(list_plugins.list_plugins)
-app.add_typer(train.app, name="train")
-app.add_typer(cache.app, name="cache")
 
 
 def _version(value: bool) -> None:
