@@ -78,7 +78,9 @@ def hf(
         in_flight=runner.in_flight,
     )
 
-    how = "" if forward == "auto" else f":{forward}"
+    # On a GPU the lean pass has other last bits than transformers', and so some other labels, whoever chose it.
+    plain = forward == "auto" and (chosen == "transformers" or place.type == "cpu")
+    how = "" if plain else f":{chosen}"
     identity = f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}{how}"
     # The choice of kernels differs with the batch, and with it the last bits.
     return Model(
