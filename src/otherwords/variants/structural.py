@@ -7,11 +7,10 @@ take back, once its text has been parsed anew, is given up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from random import Random
 from typing import Any, NamedTuple
 
-from ..errors import BadInput, MissingExtra
+from ..errors import BadInput
 from ..grammar.equivalences import EQUIVALENCES
 from ..grammar.parsing import Parser, parser
 from ..grammar.readable import why_unreadable
@@ -20,6 +19,7 @@ from ..grammar.there_and_back import sound_rewritings
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..words.english import warn_of_other_language
+from ..words.inflection import versions
 from .changes import with_changes
 from .contractions import closed, opened
 from .fields import chosen_fields
@@ -68,7 +68,7 @@ def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool =
             drawn = _drawn(sound, n, together, Random(seed))
             yield from (_variant(problem, group) for group in drawn)
 
-    vary.identity = "+".join([parse.identity, *_libraries()])  # type: ignore[attr-defined]
+    vary.identity = "+".join([parse.identity, *versions()])  # type: ignore[attr-defined]
     return vary
 
 
@@ -164,11 +164,3 @@ def _kinds(kinds: str) -> tuple[str, ...]:
         fix = f"use {', '.join(KINDS)}, several as in voice+dative, or all"
         raise BadInput(f"no kind of rewriting {strangers[0]!r}", where=_WHERE, field="kinds", fix=fix)
     return names
-
-
-def _libraries() -> list[str]:
-    """What else decides the result: the versions of what inflects."""
-    try:
-        return [f"{one}-{version(one)}" for one in ("lemminflect", "inflect")]
-    except PackageNotFoundError as error:
-        raise MissingExtra("inflecting words", "spacy") from error

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations, islice, product
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..errors import BadInput, MissingExtra
+from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
 from ..words.english import warn_of_other_language
+from ..words.inflection import versions
 from ..words.lexicon import PARTS, lexicon
 from ..words.other_wordnets import other_wordnet
 from ..words.senses import FAMILIAR, Thesaurus
@@ -67,7 +67,7 @@ def wordnet(
                     made = [change for one in chosen for change in one.changes]
                     yield with_changes(problem, sorted(made, key=lambda one: (names.index(one["field"]), one["at"])))
 
-    vary.identity = "+".join([tag.identity, *_libraries(lexicon)])  # type: ignore[attr-defined]
+    vary.identity = "+".join([tag.identity, *([other_wordnet(lexicon).identity] if lexicon else versions())])  # type: ignore[attr-defined]
     return vary
 
 
@@ -117,16 +117,6 @@ def _refuse_wrong(n: int, changes: int, senses: str, dominance: float) -> None:
         raise BadInput(f"found {senses!r}", where=_WHERE, field="senses", fix=f"use {' or '.join(SENSES)}")
     if not 0 <= dominance <= 1:
         raise BadInput(f"found {dominance}", where=_WHERE, field="dominance", fix="give a share from 0 to 1")
-
-
-def _libraries(name: str) -> list[str]:
-    """What else decides the result: the versions of what inflects, or of the other wordnet."""
-    if name:
-        return [other_wordnet(name).identity]
-    try:
-        return [f"{one}-{version(one)}" for one in ("lemminflect", "inflect")]
-    except PackageNotFoundError as error:
-        raise MissingExtra("inflecting words", "spacy") from error
 
 
 def _thesaurus(name: str, dominance: float) -> Thesaurus:

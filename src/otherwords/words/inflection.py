@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ..errors import MissingExtra
@@ -77,6 +78,14 @@ def article(following: str) -> str:
     if _WON.match(following):
         return "a"
     return str(_engine().a(following)).partition(" ")[0]
+
+
+def versions() -> list[str]:
+    """What inflects, with its versions, for signatures: other rules make other words."""
+    try:
+        return [f"{one}-{version(one)}" for one in ("lemminflect", "inflect")]
+    except PackageNotFoundError as error:
+        raise MissingExtra("inflecting words", "spacy") from error
 
 
 @lru_cache(maxsize=1)
