@@ -41,7 +41,7 @@ def test_what_generators_gave_up_has_a_section(tmp_path):
 
 def test_options_are_shown_where_they_tell_two_apart():
     told = short_names(["a.v1(n=1)#x", "a.v1(n=2)#x", "b.v1(n=1)#x"])
-    assert list(told.values()) == ["a.v1(n=1)", "a.v1(n=2)", "b.v1"]
+    assert list(told.values()) == ["a.v1(n=1)#x", "a.v1(n=2)#x", "b.v1"]
 
 
 def test_a_manifest_without_such_entries():

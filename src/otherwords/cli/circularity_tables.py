@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
+from ..report.accounts import short_names
 from .tables import shown
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _rates(found: Circularity, confidence: float) -> Table:
     caption = "without: problems answered correctly that the judge left no variant, of all answered correctly"
     title = f"rates on the variants that a judge accepts, {confidence:.0%} intervals"
     table = _table(title, [*lead, "judge"], ["accepted", *metrics, "without"], caption)
-    short = _short(row.group for row in rows)
+    short = short_names(list(dict.fromkeys(row.group for row in rows if row.group)))
     last: tuple[str, ...] = ()
     for row in rows:
         here = tuple({"model": row.model, "group": short[row.group] if row.group else "all"}[name] for name in lead)
@@ -65,16 +66,10 @@ def _leading(rows: list[Judged]) -> list[str]:
     return [*(["model"] if several else []), *(["group"] if any(row.group for row in rows) else [])]
 
 
-def _short(names: Iterable[str | None]) -> dict[str, str]:
-    """Generators or groups without options, unless another one differs in these alone."""
-    heads = {name: name.partition("(")[0] or name for name in names if name}
-    return {name: head if list(heads.values()).count(head) == 1 else name for name, head in heads.items()}
-
-
 def _acceptance(found: Circularity, confidence: float) -> Table:
     numbers = ["variants", "accepted", "share", f"{confidence:.0%} interval"]
     table = _table("mutual entailment by source", ["judge", "source"], numbers)
-    last, short = "", _short(row.source for row in found.acceptance)
+    last, short = "", short_names(list(dict.fromkeys(row.source for row in found.acceptance)))
     for row in found.acceptance:
         judge = f"{row.judge}: {row.model}" if row.model else row.judge
         if judge != last:

@@ -101,19 +101,20 @@ def tell(done: Summary, out: str) -> None:
 
 def tell_unvaried(counts: Mapping[str, int]) -> None:
     """Say which of several generators made nothing of some problems; of one alone the sentence before has told."""
-    names = [signature.partition("(")[0] for signature in counts]
-    for name, (signature, count) in zip(names, counts.items(), strict=True):
-        if count and len(counts) > 1:  # a name that is there twice needs its options
-            told = name if names.count(name) == 1 else signature
-            say(f"{told} made nothing of {count:,} problem{'' if count == 1 else 's'}")
+    from ..report.accounts import short_names
+
+    names = short_names(list(counts))
+    for signature, count in counts.items():
+        if count and len(counts) > 1:
+            say(f"{names[signature]} made nothing of {count:,} problem{'' if count == 1 else 's'}")
 
 
 def tell_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
     """Say what generators made and gave up, the commonest reasons first."""
-    for signature, reasons in counts.items():
-        some = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
-        told = "; ".join(f"{reason} ({count:,})" for reason, count in some)
-        say(f"{signature.partition('(')[0]} left out: {told}")
+    from ..report.accounts import given_up
+
+    for one in given_up({"left_out": counts}):
+        say(f"{one.generator} left out: {'; '.join(f'{reason} ({count:,})' for reason, count in one.reasons)}")
 
 
 def tell_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:

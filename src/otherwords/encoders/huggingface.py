@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
-from ..inference.hf_folders import Folder, find, load_start, load_tokenizer
+from ..inference.hf_folders import Folder, find, load_fast_tokenizer, load_start
 from ..inference.limits import careful, limit, positions, refuse_sizes
 from ..inference.padding import choose_padding
 from ..inference.scheduling import Scheduler
@@ -59,7 +59,7 @@ def hf(
 @lru_cache(maxsize=2)
 def _encoder(folder: Folder, pooling: str, reading: Reading, device: str, dtype: str, tokens: int) -> Encoder:
     """Load once what a check and several metrics may share; a folder is known by its content."""
-    tokenizer, model, place = _tokenizer(folder), _model(folder), choose_device(device, folder.who)
+    tokenizer, model, place = load_fast_tokenizer(folder), _model(folder), choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
     model = model.to(device=place, dtype=arithmetic).eval()
     return Encoder(
@@ -120,14 +120,6 @@ def _model(folder: Folder) -> Any:
         message = f"its weights lack {', '.join(lost[:4])}: it would encode at random"
         raise BadInput(message, where=folder.who, fix="save it again, with all its weights")
     return model
-
-
-def _tokenizer(folder: Folder) -> Any:
-    tokenizer = load_tokenizer(folder)
-    if not tokenizer.is_fast:
-        fix = "save one with AutoTokenizer.from_pretrained(SOURCE, use_fast=True).save_pretrained(FOLDER)"
-        raise BadInput("its tokenizer is not one of the `tokenizers` library", where=folder.who, fix=fix)
-    return tokenizer
 
 
 def _fetch_pooling(folder: Folder, name: str) -> None:

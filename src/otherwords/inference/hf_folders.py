@@ -53,6 +53,15 @@ def load_tokenizer(folder: Folder) -> Any:
             raise _unloadable(folder, "AutoTokenizer", error) from error
 
 
+def load_fast_tokenizer(folder: Folder) -> Any:
+    """The same, where it must be one of the `tokenizers` library."""
+    tokenizer = load_tokenizer(folder)
+    if not tokenizer.is_fast:
+        fix = "save one with AutoTokenizer.from_pretrained(SOURCE, use_fast=True).save_pretrained(FOLDER)"
+        raise BadInput("its tokenizer is not one of the `tokenizers` library", where=folder.who, fix=fix)
+    return tokenizer
+
+
 def load(folder: Folder, auto: str = CLASSIFIER) -> Any:
     """A model all of whose weights are in its folder, in single precision; `auto` is transformers' class to load with.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BadInput
-from ..inference.hf_folders import MASKED_LM, Folder, find, load, load_tokenizer
+from ..inference.hf_folders import MASKED_LM, find, load, load_fast_tokenizer
 from ..inference.limits import careful, limit, positions, refuse_sizes
 from ..inference.padding import choose_padding
 from ..inference.scheduling import Scheduler
@@ -33,7 +32,7 @@ def hf(
     folder = find(name, revision)
     refuse_budget(folder.who, tokens)
     refuse_sizes(folder.who, max_length)
-    tokenizer, model = _tokenizer(folder), load(folder, MASKED_LM)
+    tokenizer, model = load_fast_tokenizer(folder), load(folder, MASKED_LM)
     length, padding = limit(folder.who, max_length, positions(model)), choose_padding(tokenizer, model)
     place = choose_device(device, folder.who)
     arithmetic = choose_dtype(dtype, place, folder.who)
@@ -49,14 +48,6 @@ def hf(
         identity=f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}",
         batch_invariant=False,  # the choice of kernels differs with the batch, and with it the last bits
     )
-
-
-def _tokenizer(folder: Folder) -> Any:
-    tokenizer = load_tokenizer(folder)
-    if not tokenizer.is_fast:
-        fix = "save one with AutoTokenizer.from_pretrained(SOURCE, use_fast=True).save_pretrained(FOLDER)"
-        raise BadInput("its tokenizer is not one of the `tokenizers` library", where=folder.who, fix=fix)
-    return tokenizer
 
 
 def _scheduler(

@@ -55,11 +55,8 @@ def accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
 
 def short_names(signatures: Sequence[str]) -> dict[str, str]:
     """Signatures without their options, unless another one differs in these alone."""
-    heads = [one.partition("(")[0] for one in signatures]
-    return {
-        one: head if heads.count(head) == 1 else one.partition("#")[0]
-        for one, head in zip(signatures, heads, strict=True)
-    }
+    heads = [one.partition("(")[0] or one for one in signatures]
+    return {one: head if heads.count(head) == 1 else one for one, head in zip(signatures, heads, strict=True)}
 
 
 def _sorted(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
