@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics.reading import read
-from otherwords.metrics.words import jaccard, lexical_distance, token_overlap
 from otherwords.pipeline import score
 from otherwords.registry import metrics
+from otherwords.words.distance import jaccard, lexical_distance, token_overlap
 
 unhurried = settings(deadline=None)  # other work on the same machine is no failure
 

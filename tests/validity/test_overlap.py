@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
-from otherwords.validity.overlap import jaccard, words
+from otherwords.words.distance import jaccard, words
 
 ONE = Problem("p", TASKS["nli"], {"premise": "a b c d", "hypothesis": "e f"}, "neutral")
 

@@ -13,9 +13,9 @@ import polars as pl
 from ..errors import Unmeasurable
 from ..registry import metrics
 from ..storage import tables
+from ..words.distance import jaccard, lexical_distance, refuse_fuzzy, token_overlap
 from .metric import Array, Metric
 from .table import Answers
-from .words import jaccard, lexical_distance, refuse_fuzzy, token_overlap
 
 #: The fields of the four tasks.
 FIELDS = ("premise", "hypothesis", "update", "obs1", "obs2", "hyp1", "hyp2")

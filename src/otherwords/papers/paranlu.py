@@ -22,8 +22,8 @@ from ..metrics.corrected import corrected, coverage
 from ..metrics.metric import Array, as_metric
 from ..metrics.table import Answers
 from ..metrics.testset import confidence_in
-from ..metrics.words import lexical_distance
 from ..registry import metrics
+from ..words.distance import lexical_distance
 from .cells import Cell, Key, against_published, find
 
 Obtained = Iterator[tuple[Key, float]]

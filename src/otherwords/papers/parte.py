@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..metrics import accuracy, flip_rate
-from ..validity.overlap import jaccard
+from ..words.distance import jaccard
 from .cells import Cell, Key, against_published, find
 
 Obtained = Iterator[tuple[Key, float]]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ..papers.merge import filter_rates, overlap
 from ..storage.run import RunFolder
+from ..variants.merge.rates import filter_rates, overlap
 from ..variants.merge.tallying import FILTERS, KEPT
 from .parts import FilterRate, Overlap, Suggestions
 

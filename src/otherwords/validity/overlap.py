@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import BadInput
 from ..problem import Bucket, Verdict
 from ..registry import checks
+from ..words.distance import jaccard
 from .changed import changed_fields
-
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @checks("overlap.v1")
@@ -31,18 +29,3 @@ def overlap(most: float = 0.75) -> Any:
                 yield Verdict(share <= most, "" if share <= most else f"Jaccard {share:.3f} above {most:g}", share)
 
     return check
-
-
-def jaccard(one: str, other: str) -> float:
-    """Shared words over all words, after lower-casing and removing ASCII punctuation.
-
-    >>> jaccard("Two films won six Oscars .", "Six Oscars were won by two films.")
-    0.7142857142857143
-    """
-    a, b = set(words(one)), set(words(other))
-    return len(a & b) / len(a | b) if a | b else 1.0
-
-
-def words(text: str) -> list[str]:
-    """The words of a text, in order, as PaRTE and ParaNLU cut them: lower-cased, without ASCII punctuation."""
-    return text.translate(_PUNCTUATION).lower().split()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from typing import Any
 from ..datasets.source import Source, find
 from ..errors import BadInput
 from ..storage.files import digest, fingerprint
-from .merge.shared_words import LETTERS
+
+#: A word as corpora are counted: letters alone.
+LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class Frequencies:

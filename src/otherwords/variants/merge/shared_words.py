@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,10 +9,10 @@ from ...problem import Problem
 from ...words.lexicon import lexicon
 from ...words.places import all_forms
 from ...words.tagging import Token
+from ..corpus import LETTERS
 
 #: Open word classes and spaCy's universal tags for them; PROPN (names) and AUX are none.
 CLASSES = {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ", "adverb": "ADV"}
-LETTERS = re.compile(r"[^\W\d_]+")
 _NAMES = {tag: name for name, tag in CLASSES.items()}
 
 

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from ..errors import BadInput
-from ..validity.overlap import jaccard, words
+import string
 
-__all__ = ["jaccard", "lexical_distance", "token_overlap"]
+from ..errors import BadInput
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def jaccard(one: str, other: str) -> float:
+    """Shared words over all words, after lower-casing and removing ASCII punctuation.
+
+    >>> jaccard("Two films won six Oscars .", "Six Oscars were won by two films.")
+    0.7142857142857143
+    """
+    a, b = set(words(one)), set(words(other))
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in order, as PaRTE and ParaNLU cut them: lower-cased, without ASCII punctuation."""
+    return text.translate(_PUNCTUATION).lower().split()
 
 
 def lexical_distance(one: str, other: str) -> float:
