@@ -26,7 +26,7 @@ _OURS = (
     _MAKE
     + """
 import time, otherwords as ow
-from otherwords.comparison import compare
+from otherwords.scoring.compare import compare
 one, other = answers(1, "one"), answers(2, "two")
 start = time.perf_counter()
 [found] = compare(one, other, ["flip_rate"])

@@ -71,7 +71,7 @@ def precision(folder: str, given: Given) -> dict[str, Any]:
 
 def masked_words(shape: dict[str, int], given: Given, tokenizer_file: str) -> dict[str, float]:
     """The first word of each premise, masked: the best 200 words for it."""
-    from otherwords.masked_lms.huggingface import hf
+    from otherwords.language_models.masked_lm_hf import hf
 
     with tempfile.TemporaryDirectory() as folder:
         build_masked_lm(Path(folder), shape, given, tokenizer_file)

@@ -19,8 +19,7 @@ import torch
 from torch.nn import functional
 
 from otherwords.inference.families import Encoder, Head, Layer, Linear, Network, Norm
-from otherwords.inference.lean_encoder import LeanClassifier
-from otherwords.inference.lean_parts import Parts, plain_parts
+from otherwords.inference.lean import LeanClassifier, Parts, plain_parts
 
 GPU = torch.cuda.is_available()
 PLACE = torch.device("cuda" if GPU else "cpu")
@@ -76,8 +75,7 @@ def _candidates() -> dict[str, Parts]:
     made = {"sdpa": plain}
     made["varlen"] = replace(plain, attention=_varlen)
     try:
-        from otherwords.inference.kernels.add_norm import add_norm
-        from otherwords.inference.kernels.attention import attend
+        from otherwords.inference.kernels import add_norm, attend
     except ImportError as error:
         print(f"no triton: {error}")
         return made
@@ -142,8 +140,7 @@ def _pieces(width: int, heads: int, tokens: int) -> dict[str, int]:
         "add, norm": lambda: functional.layer_norm(x + y, (width,), weight, bias, 1e-5),
     }
     if "triton" in _candidates():
-        from otherwords.inference.kernels.add_norm import add_norm
-        from otherwords.inference.kernels.attention import _attend
+        from otherwords.inference.kernels import _attend, add_norm
 
         ways["add_norm"] = lambda: add_norm(x, y, weight, bias, 1e-5)
         for name, lengths in (("even", _lengths(26, 26, tokens)), ("mixed", _lengths(22, 31, tokens))):

@@ -81,7 +81,7 @@ report(seconds=seconds, p=found.tolist())
 _FILL = (
     _READ
     + """
-from otherwords.masked_lms.filling import load
+from otherwords.language_models.masked_lm import load
 model = load(f"onnx:{folder}/onnx")
 seconds, found = timed(lambda some: model.fill([tuple(one) for one in some], int(sys.argv[3])), rows)
 report(seconds=seconds, best=found.logp[:, 0].tolist())

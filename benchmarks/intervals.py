@@ -15,9 +15,9 @@ import time, numpy as np, polars as pl
 from otherwords.metrics import reading
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
-from otherwords.scoring import sample_of
-from otherwords.significance.intervals import percentile
-from otherwords.significance.resampling import bootstrap, few
+from otherwords.scoring.measure import sample_of
+from otherwords.significance.bootstrap import percentile
+from otherwords.significance.bootstrap import bootstrap, few
 
 buckets, replicates = 100_000, 10_000
 random = np.random.default_rng(0)

@@ -19,7 +19,7 @@ ITEMS, REPLICATES = 19_647, 1_000
 _BOOTSTRAP = """
 import time
 import numpy as np
-from otherwords.significance.invariance import Matched, ie_test, paired_t
+from otherwords.significance.ie_test import Matched, ie_test, paired_t
 n, size = int(sys.argv[1]), int(sys.argv[2])
 n10, n01 = 900, 810
 sample, observed = Matched(n, 15_500, n10, n01), paired_t(n, n10, n01)
@@ -65,8 +65,8 @@ report(seconds=sorted(times)[2])
 _SURVEYED = """
 import time
 from pathlib import Path
-from otherwords.papers.ie_runs import survey
-from otherwords.significance.invariance import paired_t
+from otherwords.papers.ie_test import survey
+from otherwords.significance.ie_test import paired_t
 times = []
 for _ in range(5):
     start = time.perf_counter()

@@ -54,8 +54,8 @@ import time, polars as pl
 from otherwords.metrics import reading as answers
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
-from otherwords.significance.resampling import Sample, bootstrap
-from otherwords.significance.rows import by_cluster, collapse
+from otherwords.significance.bootstrap import Sample, bootstrap
+from otherwords.significance.bootstrap import by_cluster, collapse
 names = ("accuracy_original.v1", "accuracy_variants.v1", "p_c.v1", "flip_rate.v1")
 chosen = [as_metric(metrics.make(name).function) for name in names]
 frame = pl.read_parquet(sys.argv[1])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from otherwords.significance.shares import wilson
+from otherwords.significance.proportions import wilson
 
 VERDICTS = Path(__file__).parents[1] / "docs" / "validity" / "verdicts.csv"
 #: What is asked of a verdict. The paper calls sound what keeps the label with at most a minor slip (its Appendix A).

@@ -18,34 +18,9 @@ import otherwords
 SRC = Path(otherwords.__file__).parent
 FLOW = [
     *("_version", "errors", "problem", "progress", "storage", "registry", "frames", "words", "grammar"),
-    *("inference", "masked_lms", "writers", "encoders", "datasets", "variants"),
-    *(
-        "models",
-        "validity",
-        "training",
-        "exporting",
-        "metrics",
-        "significance",
-        "choices",
-        "scoring",
-        "differences",
-        "comparison",
-        "between",
-        "engines",
-        "pipeline",
-        "judging",
-        "papers",
-        "stages",
-        "varying",
-        "profiling",
-        "report",
-        "study",
-        "runner",
-        "pipes",
-        "gates",
-        "cli",
-        "__main__",
-    ),
+    *("inference", "language_models", "datasets", "variants", "models", "validity", "training", "exporting"),
+    *("answers", "metrics", "significance", "scoring", "pipeline", "judging", "running", "papers", "profiling"),
+    *("report", "cli", "__main__"),
 ]
 HEAVY = ("numpy", "polars", "torch")
 MODULES = sorted(SRC.rglob("*.py"))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 import otherwords as ow
-from otherwords.cli.circularity_tables import circularity_tables
+from otherwords.cli.circularity import circularity_tables
 from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.judging.findings import Earlier
 from otherwords.judging.rates import kappa
-from otherwords.significance.shares import wilson
+from otherwords.significance.proportions import wilson
 
 E, N, C = "entailment", "neutral", "contradiction"
 #: A problem: its right answer, and the model's; only the last is answered wrong.

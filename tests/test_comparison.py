@@ -14,9 +14,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 import otherwords as ow
-from otherwords.between import compare_groups
-from otherwords.comparison import compare
 from otherwords.errors import BadInput, UnknownName
+from otherwords.scoring.compare import compare, compare_groups
 
 LABELS = ("entailment", "neutral", "contradiction")
 FEW: dict[str, Any] = {"replicates": 400}

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import otherwords as ow
-from otherwords.between import compare_groups
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics.audit import audit
+from otherwords.metrics.across import audit
 from otherwords.metrics.contrast import NAMES
+from otherwords.scoring.compare import compare_groups
 
 PLAIN = [
     {"id": "p1", "premise": "It isn't wet.", "hypothesis": "It's dry.", "label": "entailment"},

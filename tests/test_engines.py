@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import otherwords as ow
-from otherwords.engines import InProcess
+from otherwords.running.engines import InProcess
 
 
 class Workers:

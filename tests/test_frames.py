@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput
-from otherwords.frames import along, buckets, kept, problems, to_frame, variant_rows
+from otherwords.frames import buckets, free_columns, kept, problems, to_frame, variant_rows
 from otherwords.problem import TASKS, Problem, Variant
 
 NLI = TASKS["nli"]
@@ -109,10 +109,10 @@ NAMES = st.sampled_from(["model", "input_model", "input_input_model", "pred", "i
 
 @given(st.dictionaries(NAMES, st.integers(-5, 5)), st.sets(st.sampled_from(["id", "x"])))
 def test_nothing_that_comes_along_is_lost(values, taken):
-    found = along(values, taken)
+    found = free_columns(values, taken)
     assert sorted(found.values()) == sorted(values.values())
     assert not set(found) & {"model", "pred", *taken}
-    assert along(found, taken) == found
+    assert free_columns(found, taken) == found
 
 
 def test_buckets_hold_originals_and_their_variants():
@@ -159,5 +159,5 @@ def test_a_verdict_that_is_none():
     ("value", "found"), [(2**63 - 1, 2**63 - 1), (-(2**63) + 1, -(2**63) + 1), (2**63, str(2**63))]
 )
 def test_whole_numbers_too_large_for_a_table_become_text(value, found):
-    assert along({"x": value}) == {"x": found}
-    assert to_frame([row("a", **along({"x": value}))], NLI)["x"].to_list() == [found]
+    assert free_columns({"x": value}) == {"x": found}
+    assert to_frame([row("a", **free_columns({"x": value}))], NLI)["x"].to_list() == [found]

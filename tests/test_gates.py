@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from otherwords.errors import BadInput, GateFailed, UnknownName
-from otherwords.gates import enforce, parse, refuse_unknown
 from otherwords.problem import Score
+from otherwords.scoring.gates import enforce, parse, refuse_unknown
 
 
 def _score(value, metric="flip_rate", model="m", group=None):

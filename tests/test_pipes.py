@@ -10,9 +10,9 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
-from otherwords import pipes
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
+from otherwords.running import pipes
 
 
 @pytest.fixture

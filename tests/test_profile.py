@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
-from otherwords.words.artifacts import ARTIFACTS
+from otherwords.profiling.changes import ARTIFACTS
 
 
 def row(name, of=None, how=None, label="entailment", premise="A man is outside.", hypothesis="He waits.", **more):

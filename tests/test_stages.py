@@ -15,14 +15,15 @@ import polars as pl
 import pytest
 
 import otherwords as ow
-from otherwords import pipeline, stages
+from otherwords import pipeline
 from otherwords.datasets.source import Source, load
-from otherwords.engines import InProcess
 from otherwords.errors import BadInput
 from otherwords.problem import Note, Score, Task
-from otherwords.stages import Job
-from otherwords.storage.run import RunFolder, key_of
-from otherwords.variants.notes import notes_table
+from otherwords.running import stages
+from otherwords.running.engines import InProcess
+from otherwords.running.stages import Job
+from otherwords.storage.run_folder import RunFolder, key_of
+from otherwords.variants.generating import notes_table
 
 LABELS = ("entailment", "neutral", "contradiction")
 GENERATORS = ("contractions", "identity")

@@ -12,9 +12,9 @@ import pytest
 
 import otherwords as ow
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
-from otherwords.report.rendering import rerender
-from otherwords.storage.run import RunFolder
-from otherwords.study import Study, read_study
+from otherwords.report.page import rerender
+from otherwords.running.study import Study, read_study
+from otherwords.storage.run_folder import RunFolder
 
 LABELS = ("entailment", "neutral", "contradiction")
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import otherwords as ow
-from otherwords import pipes
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
 from otherwords.registry import generators
+from otherwords.running import pipes
 
 pytest.importorskip("spacy")
 PAIRS = [

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .between import compare_groups
-    from .comparison import compare
     from .datasets.source import load
-    from .differences import Difference
     from .errors import OtherwordsError
     from .exporting.export import export
     from .judging.circularity import circularity
@@ -25,16 +22,16 @@ if TYPE_CHECKING:
     from .papers.reproduction import reproduce
     from .pipeline import answer, check, score, vary
     from .problem import TASKS, Batch, Bucket, Problem, Score, Task, Variant, Verdict
-    from .profiling.parts import Profile
-    from .profiling.profile import profile
-    from .runner import run
-    from .study import Study
+    from .profiling.profile import Profile, profile
+    from .running.runner import run
+    from .running.study import Study
+    from .scoring.compare import Difference, compare, compare_groups
     from .training.making import train
 
 _HOME = {
-    "compare_groups": "between",
-    "compare": "comparison",
-    "Difference": "differences",
+    "compare_groups": "scoring.compare",
+    "compare": "scoring.compare",
+    "Difference": "scoring.compare",
     "load": "datasets.source",
     "OtherwordsError": "errors",
     "export": "exporting.export",
@@ -46,10 +43,10 @@ _HOME = {
     **dict.fromkeys(("answer", "check", "score", "vary"), "pipeline"),
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
     "reproduce": "papers.reproduction",
-    "Profile": "profiling.parts",
+    "Profile": "profiling.profile",
     "profile": "profiling.profile",
-    "run": "runner",
-    "Study": "study",
+    "run": "running.runner",
+    "Study": "running.study",
     "train": "training.making",
 }
 

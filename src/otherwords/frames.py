@@ -17,10 +17,10 @@ from .storage.files import digest
 _TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
 
 
-def along(values: Mapping[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
+def free_columns(values: Mapping[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
     """What comes along with a row: under names that are free, nested values as JSON, so that every table can hold it.
 
-    >>> along({"model": "gpt", "tags": ["a", "b"]})
+    >>> free_columns({"model": "gpt", "tags": ["a", "b"]})
     {'input_model': 'gpt', 'tags': '["a", "b"]'}
     """
     claimed = _TAKEN.union(taken)
@@ -54,11 +54,11 @@ def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def completed(frame: pl.DataFrame, task: Task) -> pl.DataFrame:
+def with_standard_columns(frame: pl.DataFrame, task: Task) -> pl.DataFrame:
     """A table made by hand, with the columns that `load` would have given it.
 
     >>> task = Task("nli", fields=("premise", "hypothesis"), labels=("yes", "no"))
-    >>> completed(pl.DataFrame({"id": ["1"], "premise": ["It rains."], "hypothesis": ["It is wet."]}), task).columns
+    >>> with_standard_columns(pl.DataFrame({"id": ["1"], "premise": ["It rains."], "hypothesis": ["It is wet."]}), task).columns
     ['id', 'premise', 'hypothesis', 'of', 'how', 'label', 'cluster']
     """
     if lost := [name for name in ("id", *task.fields) if name not in frame.columns]:
@@ -119,7 +119,7 @@ def variant_rows(variants: Iterable[Variant], clusters: dict[str, str]) -> list[
             **v.text,
             "label": v.label,
             "cluster": clusters[v.of],
-            **along(v.extra, ("id", "of", "how", *v.text, "label", "cluster")),
+            **free_columns(v.extra, ("id", "of", "how", *v.text, "label", "cluster")),
         }
         for v in variants
     ]

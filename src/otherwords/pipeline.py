@@ -10,31 +10,28 @@ from typing import Any
 
 import polars as pl
 
-from .choices import Settings, about_originals, choose, deal
+from .answers.groups import columns_of, of_model, with_model
+from .answers.reading import check_columns, is_variant, sift
+from .answers.roles import parts
+from .answers.table import Place
 from .errors import BadInput
-from .frames import completed, kept, problems, reworded, to_frame, variant_rows
-from .metrics.coding import Place
-from .metrics.controls import tell_unsteady
+from .frames import kept, problems, reworded, to_frame, variant_rows, with_standard_columns
+from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import as_metric
-from .metrics.parting import parts
-from .metrics.reading import check_columns, is_variant
-from .metrics.sifting import sift
-from .metrics.splitting import columns_of, of_model, with_model
-from .models.answering import TRUNCATED, answer_table, ask, sing, tell_cut
+from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated
 from .models.answering import load as load_model
 from .models.cache import Cache, default_path
 from .models.model import Answerer
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics
-from .scoring import measure_groups, measure_together
+from .scoring.measure import measure_groups, measure_together
+from .scoring.select import Settings, about_originals, choose, deal
 from .storage import tables
-from .validity.human import tell_unknown
-from .validity.replaced import refuse_namesakes, tell_replaced
-from .validity.self_judged import Counts, accepted, refuse_unfit, tell_accepted
-from .variants.generating import generate, numbered, prepared
-from .variants.notes import notes_table
-from .variants.unused import tell_unused
+from .validity.checking import refuse_duplicate_names, warn_replaced_verdicts
+from .validity.human import warn_unknown_ids
+from .validity.mutual_entailment import Counts, accepted, refuse_unfit, warn_none_accepted
+from .variants.generating import generate, notes_table, numbered, prepared, warn_unused_rows
 
 
 def vary(
@@ -61,7 +58,7 @@ def varied(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The variants, and the notes of the generators."""
     task = get_task(task)
-    frame = completed(frame, task)
+    frame = with_standard_columns(frame, task)
     originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
     clusters = dict(frame.select("id", "cluster").iter_rows())
     if len({one.id for one in originals}) < len(originals):
@@ -88,7 +85,7 @@ def varied(
                 fix="variants need ids of their own",
             )
         seen.add(variant.id)
-    tell_unused([one for one, said in zip(bound, using, strict=True) if isinstance(said, str)], len(originals))
+    warn_unused_rows([one for one, said in zip(bound, using, strict=True) if isinstance(said, str)], len(originals))
     return to_frame(variant_rows(made, clusters), task), notes_table(said)
 
 
@@ -100,12 +97,12 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
     not judged. Where the model under test is to be judge, a fourth column says so, and `answer` carries it out.
     """
     task = get_task(task)
-    suite = completed(suite, task)
+    suite = with_standard_columns(suite, task)
     judges = [_bind(checks, one) for one in using]
-    refuse_namesakes(judges)
+    refuse_duplicate_names(judges)
     refuse_unfit(judges, task)
     mine = [bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)]
-    tell_replaced(mine, [suite])
+    warn_replaced_verdicts(mine, [suite])
     gathered = reworded(suite, task) if judges else []
     names = [variant.id for bucket in gathered for variant in bucket.variants]
     for bound in judges:
@@ -125,7 +122,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
             judged = judged.with_columns(pl.lit(by).alias(f"{column}:by"))
         old = [name for name in {*judged.columns, f"{column}:by"} if name != "id" and name in suite.columns]
         suite = suite.drop(old).join(judged, on="id", how="left", maintain_order="left")
-    tell_unknown(mine, _ids(suite))
+    warn_unknown_ids(mine, _ids(suite))
     return suite
 
 
@@ -154,11 +151,11 @@ def answer(
     if isinstance(model, str):
         model = load_model(model, get_task(task), label_map)
         if canary:
-            sing(model, cache)
-    suite = completed(suite, model.task)
+            run_canary(model, cache)
+    suite = with_standard_columns(suite, model.task)
     table, counts = answer_shard(suite, model, cache, batch_size)
-    tell_accepted(model.name, counts)
-    tell_cut(model, int(table[TRUNCATED].sum()) if TRUNCATED in table.columns else 0, len(table))
+    warn_none_accepted(model.name, counts)
+    warn_truncated(model, int(table[TRUNCATED].sum()) if TRUNCATED in table.columns else 0, len(table))
     return table
 
 
@@ -232,7 +229,7 @@ def score(
     if "rewordings" in parted and any(as_metric(one.function).across for one in ordinary):
         table = parted["rewordings"][0]
         scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
-    tell_unsteady(answers)
+    warn_unsteady_controls(answers)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and to their variants, as many as the metric asks for"
         raise BadInput("nothing to measure", where=source, fix=fix)

@@ -29,7 +29,7 @@ def current() -> Progress:
 
 
 @contextmanager
-def heard_by(progress: Progress) -> Iterator[None]:
+def reporting_to(progress: Progress) -> Iterator[None]:
     """Let `progress` hear of all that happens in the block."""
     token = _current.set(progress)
     try:

@@ -341,9 +341,9 @@ def _print(value: Any) -> str:
 datasets = Registry("datasets", "otherwords.datasets")
 generators = Registry("generators", "otherwords.variants")
 checks = Registry("checks", "otherwords.validity", named=True)
-masked_lms = Registry("masked_lms", "otherwords.masked_lms")
-writers = Registry("writers", "otherwords.writers")
-encoders = Registry("encoders", "otherwords.encoders")
+masked_lms = Registry("masked_lms", "otherwords.language_models")
+writers = Registry("writers", "otherwords.language_models")
+encoders = Registry("encoders", "otherwords.language_models")
 models = Registry("models", "otherwords.models")
 metrics = Registry("metrics", "otherwords.metrics")
 KINDS = {

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from otherwords.encoders.encoding import Encoder, load
 from otherwords.errors import BadInput
+from otherwords.language_models.encoder import Encoder, load
 
 KIND = "encoders"
 WORDS = "a dog runs in the park while it rains and no cat sleeps".split()  # noqa: SIM905

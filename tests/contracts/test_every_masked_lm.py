@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.masked_lms.filling import MaskedLM, load
+from otherwords.language_models.masked_lm import MaskedLM, load
 
 KIND = "masked_lms"
 WORDS = "a dog runs in the park while it rains and no cat sleeps".split()  # noqa: SIM905

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import otherwords as ow
+from otherwords.answers import reading
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics import reading
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
 

@@ -7,8 +7,7 @@ from functools import cache
 
 import pytest
 
-from otherwords.writers.decoding import Decoding
-from otherwords.writers.writing import Draft, Writer, load
+from otherwords.language_models.writer import Decoding, Draft, Writer, load
 
 KIND = "writers"
 DECODINGS = [

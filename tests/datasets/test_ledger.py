@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.datasets.ledger import Entry, Ledger
+from otherwords.datasets.intake import Entry, Ledger
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from otherwords.datasets.monotonicity import reversals
 from otherwords.datasets.records import Record
-from otherwords.datasets.reversals import reversals
 from otherwords.errors import BadInput
 
 MONLI = [

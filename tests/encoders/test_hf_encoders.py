@@ -14,8 +14,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from otherwords.encoders.encoding import load
 from otherwords.errors import BadInput
+from otherwords.language_models.encoder import load
 
 TEXT = "a dog runs in the park while it rains and no cat sleeps"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *TEXT.split()]
@@ -91,7 +91,7 @@ def test_vectors_are_what_each_text_alone_gets(bert, saved, pooling, tokens):
 
 def test_filled_up_rows_do_not_count():
     """As on a GPU, where rows of several lengths share a batch."""
-    from otherwords.encoders.pooling import pooled
+    from otherwords.language_models.encoder_hf import pooled
 
     states = torch.tensor([[[1.0, 0.0], [3.0, 2.0], [9.0, 9.0]], [[1.0, 1.0], [1.0, 1.0], [4.0, 1.0]]])
     mask = torch.tensor([[1, 1, 0], [1, 1, 1]])

@@ -13,8 +13,7 @@ import torch
 
 from otherwords.errors import BadInput, GateFailed, MissingExtra
 from otherwords.exporting.comparing import in_pieces
-from otherwords.exporting.export import export
-from otherwords.exporting.folder import whole
+from otherwords.exporting.export import export, whole
 from otherwords.models.model import Reply
 from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from otherwords.errors import BadInput
-from otherwords.exporting import building, tracing
+from otherwords.exporting import graphs as building
+from otherwords.exporting import tracing
 from otherwords.inference import families
 
 from .conftest import ARCHITECTURES, BUILT, WORDS, tiny_model

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from onnx import numpy_helper
 
 from otherwords.errors import BadInput
-from otherwords.exporting import building
+from otherwords.exporting import graphs as building
 from otherwords.exporting.storing import rounded, store
 from otherwords.inference import families
 

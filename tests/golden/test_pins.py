@@ -27,7 +27,7 @@ from otherwords.models.answering import load as load_model
 from otherwords.models.cache import key as cache_key
 from otherwords.problem import TASKS
 from otherwords.registry import KINDS
-from otherwords.storage.run import key_of
+from otherwords.storage.run_folder import key_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

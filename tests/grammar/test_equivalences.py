@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 pytest.importorskip("spacy")
 
 from otherwords.grammar.equivalences import EQUIVALENCES, can_be_taken_back, rewritings
-from otherwords.grammar.parsing import parser
-from otherwords.grammar.tree import Tree
+from otherwords.grammar.parsing import Tree, parser
 
 
 def rewritten(text: str, kind: str) -> list[str]:

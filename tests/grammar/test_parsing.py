@@ -44,7 +44,7 @@ def test_a_second_pass_and_other_company_change_nothing():
 def test_parses_are_those_of_the_whole_pipeline():
     import spacy
 
-    from otherwords.words.pipelines import installed
+    from otherwords.words.tagging import installed
 
     whole = spacy.load(installed())
     texts = ["Anna gave the dog that barks a bone.", "I can't do that; he'd had 2 of  them, \n once."]

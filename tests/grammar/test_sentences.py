@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("spacy")
 
-from otherwords.grammar.parsing import Node, parser
-from otherwords.grammar.sentences import sentences
+from otherwords.grammar.parsing import Node, parser, sentences
 
 
 def cut(text: str) -> list[tuple[int, str]]:

@@ -9,12 +9,15 @@ import sys
 import pytest
 
 import otherwords.inference
-import otherwords.masked_lms
+import otherwords.language_models
 
 ABSENT = {"polars", "pydantic", "typer", "rich", "onnxruntime", "onnx", "spacy", "scipy"}
 BARE = [
     *(f"otherwords.inference.{module.name}" for module in pkgutil.iter_modules(otherwords.inference.__path__)),
-    *(f"otherwords.masked_lms.{module.name}" for module in pkgutil.iter_modules(otherwords.masked_lms.__path__)),
+    *(
+        f"otherwords.language_models.{module.name}"
+        for module in pkgutil.iter_modules(otherwords.language_models.__path__)
+    ),
     "otherwords.models.huggingface",
     "otherwords.models.sequence_pairs",
 ]

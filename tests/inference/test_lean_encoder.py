@@ -13,9 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otherwords.inference.families import describe
-from otherwords.inference.fast_parts import TOLERANCE, checked, choose_parts, try_out
-from otherwords.inference.lean_encoder import lean_classifier
-from otherwords.inference.lean_parts import packed, padded_attention, plain_parts
+from otherwords.inference.lean import (
+    TOLERANCE,
+    checked,
+    choose_parts,
+    lean_classifier,
+    packed,
+    padded_attention,
+    plain_parts,
+    try_out,
+)
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Tokens
 from otherwords.inference.torch_device import TorchDevice

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from otherwords.errors import WrongAnswer
 from otherwords.inference import scheduling
-from otherwords.inference.batching import fitting, full_batches, last_batches, packed_batches
-from otherwords.inference.scheduling import Scheduler
+from otherwords.inference.scheduling import Scheduler, fitting, full_batches, last_batches, packed_batches
 from otherwords.inference.tokens import Rows, Tokens, side_by_side
 
 LENGTHS = st.lists(st.integers(1, 12), max_size=40)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from otherwords.inference.tokenizing import clean, pair_encoder, text_encoder
+from otherwords.inference.tokens import clean, pair_encoder, text_encoder
 
 WORDS = ["[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
 TEXTS = st.lists(st.sampled_from([*"abcdefgh", "zebra"]), max_size=14).map(" ".join)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.masked_lms.filling import load
+from otherwords.language_models.masked_lm import load
 from otherwords.registry import masked_lms
 
 TEXT = "a dog runs in the park while it rains and no cat sleeps"

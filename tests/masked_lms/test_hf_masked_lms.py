@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForMaskedLM, PreTrainedTokenizerFa
 from transformers.utils import logging
 
 from otherwords.errors import BadInput
-from otherwords.masked_lms.filling import load
+from otherwords.language_models.masked_lm import load
 
 TEXT = "a dog runs in the park while it rains and no cat sleeps"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *TEXT.split()]
@@ -92,7 +92,7 @@ def test_fillings_are_what_each_text_alone_gets(family, tmp_path):
 
 def test_only_the_asked_places_reach_the_head(tiny):
     """The head costs a row of the vocabulary for each place it sees: it must see one a text."""
-    from otherwords.masked_lms.huggingface import logits_at
+    from otherwords.language_models.masked_lm_hf import logits_at
 
     model, seen = made("bert"), []
     model.cls.register_forward_hook(lambda head, given, out: seen.append(tuple(out.shape)))

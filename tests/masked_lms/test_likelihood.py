@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaske
 from transformers.utils import logging
 
 from otherwords.errors import BadInput
-from otherwords.masked_lms.filling import load
+from otherwords.language_models.masked_lm import load
 
 TEXTS = ["a dog runs.", "playing in the park while it rains", "no runner sleeps.", "a dog runs."]
 ROBERTA_TEXTS = ["a dog runs in the park", "the dog sleeps", "no cat runs", "dogs run"]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from otherwords.masked_lms.masking import Masker
-from otherwords.masked_lms.vocabulary import vocabulary
+from otherwords.language_models.masked_lm import vocabulary
+from otherwords.language_models.masking import Masker
 
 TEXTS = ["a dog runs in the park", "the dog sleeps", "no cat runs", "dogs run"]
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "a", "dog", "runs", "."]

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.inference import embedded
-from otherwords.masked_lms.filling import load
+from otherwords.inference import onnx_files as embedded
+from otherwords.language_models.masked_lm import load
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.masked_lms.filling import load
+from otherwords.language_models.masked_lm import load
 
 TEXT = "A dog runs."
 

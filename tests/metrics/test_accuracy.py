@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput
 from otherwords.metrics import accuracy, flip_rate, p_c
 from otherwords.metrics.accuracy import accuracy_weighted, majority_class
-from otherwords.metrics.reading import read
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput
-from otherwords.metrics.across import hard_cases, never_right, snr
-from otherwords.metrics.audit import list_hard_cases, list_never_right
+from otherwords.metrics.across import hard_cases, list_hard_cases, list_never_right, never_right, snr
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 

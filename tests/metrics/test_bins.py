@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import otherwords as ow
-from otherwords.metrics.bins import as_written, cut
+from otherwords.answers.table import as_written, cut
 from otherwords.metrics.corrected import corrected, coverage, decile
-from otherwords.metrics.margins import flips_by_margin, margin
+from otherwords.metrics.flips import flips_by_margin, margin
 
 #: Probabilities of the right label: 0.7 and 0.9 are less than that in single precision.
 SHARES = [0.7, 0.9, 0.6, 0.3, 0.1, 0.8]

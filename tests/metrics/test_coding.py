@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from otherwords.answers.reading import read
+from otherwords.answers.table import EVERYWHERE, Place, codes
 from otherwords.errors import BadInput
-from otherwords.metrics.coding import EVERYWHERE, Place, codes
-from otherwords.metrics.reading import read
 
 NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=30)
 

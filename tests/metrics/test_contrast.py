@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from otherwords.answers import reading
+from otherwords.answers.reading import sift
+from otherwords.answers.roles import parts
+from otherwords.answers.table import Place
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics import contrast as plain
-from otherwords.metrics import reading
-from otherwords.metrics.coding import Place
-from otherwords.metrics.parting import parts
-from otherwords.metrics.sifting import sift
 from otherwords.pipeline import score
 from otherwords.problem import Task
 

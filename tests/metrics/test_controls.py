@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otherwords.between import compare_groups
-from otherwords.comparison import compare
+from otherwords.answers import reading
+from otherwords.answers.reading import sift
+from otherwords.answers.roles import parts
+from otherwords.answers.table import Place
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics import reading
-from otherwords.metrics.audit import audit
-from otherwords.metrics.coding import Place
-from otherwords.metrics.controls import control_flips
-from otherwords.metrics.parting import parts
-from otherwords.metrics.sifting import sift
+from otherwords.metrics.across import audit
+from otherwords.metrics.contrast import control_flips
 from otherwords.pipeline import score
 from otherwords.problem import Task
+from otherwords.scoring.compare import compare, compare_groups
 
 TASK = Task("letters", ("text",), ("e", "n", "c"))
 ORDINARY = ["accuracy_original", "accuracy_variants", "flip_rate", "pa", "r_r", "majority_class", "never_right"]

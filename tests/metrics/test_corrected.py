@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from otherwords.answers import reading
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics import reading
 from otherwords.metrics.corrected import corrected, coverage, decile
 from otherwords.metrics.metric import as_metric
 from otherwords.pipeline import score

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics.reading import read
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 from otherwords.words.distance import jaccard, lexical_distance, token_overlap

@@ -13,8 +13,16 @@ from scipy.stats import hypergeom
 
 import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics.fooling import r_r, r_s, r_s_without_neutral
-from otherwords.metrics.fooling_at import fooled_within, r_r_at, r_s_at, r_s_without_neutral_at, too_few_variants
+from otherwords.metrics.fooling import (
+    fooled_within,
+    r_r,
+    r_r_at,
+    r_s,
+    r_s_at,
+    r_s_without_neutral,
+    r_s_without_neutral_at,
+    too_few_variants,
+)
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from otherwords.answers import reading
 from otherwords.errors import Unmeasurable
-from otherwords.metrics import reading
 from otherwords.metrics.metric import as_metric
 from otherwords.pipeline import score
 from otherwords.problem import Score, Task
 from otherwords.registry import metrics
-from otherwords.significance import rows as significance
+from otherwords.significance import bootstrap as significance
 
 TASK = Task("laws", fields=("text",), labels=("a", "b", "c"))
 ALL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import otherwords as ow
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics.margins import bin_names, flips_by_margin, margin
+from otherwords.metrics.flips import bin_names, flips_by_margin, margin
 from otherwords.metrics.metric import as_metric
-from otherwords.metrics.reading import read
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics import flip_rate
-from otherwords.metrics.merging import (
+from otherwords.metrics.flips import (
     accuracy_merged,
     flip_rate_merged,
     flips_lost_by_merging,

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput
-from otherwords.metrics.pattern import exact, pa, pa_curve, passing
-from otherwords.metrics.reading import read
-from otherwords.metrics.subsampling import pa_curve_subsampled, pa_subsampled
+from otherwords.metrics.pattern import exact, pa, pa_curve, pa_curve_subsampled, pa_subsampled, passing
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from otherwords.answers import reading
+from otherwords.answers.table import EVERYWHERE, codes, has_duplicates
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
-from otherwords.metrics import reading
-from otherwords.metrics.coding import EVERYWHERE, codes, has_duplicates
 from otherwords.pipeline import score
 from otherwords.problem import Score
 

@@ -13,11 +13,10 @@ from hypothesis.extra import numpy as arrays
 from scipy.spatial.distance import jensenshannon
 
 import otherwords as ow
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics.divergence import jsd
 from otherwords.metrics.metric import as_metric
-from otherwords.metrics.reading import read
-from otherwords.metrics.shift import jsd_means, jsd_means_by_flip, jsd_pairs, jsd_pairs_by_flip
+from otherwords.metrics.shift import jsd, jsd_means, jsd_means_by_flip, jsd_pairs, jsd_pairs_by_flip
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from otherwords.answers import reading
+from otherwords.answers.reading import sift
 from otherwords.errors import BadInput
-from otherwords.metrics import reading
-from otherwords.metrics.sifting import sift
 from otherwords.pipeline import score
 
 

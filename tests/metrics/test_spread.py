@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 import otherwords as ow
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics.metric import as_metric
-from otherwords.metrics.reading import read
-from otherwords.metrics.spread import ks, sigma, sigma_by_flip
+from otherwords.metrics.shift import ks, sigma, sigma_by_flip
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 
+from otherwords.answers import reading
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics import reading
+from otherwords.metrics.corrected import items_in
 from otherwords.metrics.metric import as_metric
-from otherwords.metrics.testset import items_in
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 from otherwords.storage import tables

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput
-from otherwords.metrics.pattern import pa
-from otherwords.metrics.reading import read
-from otherwords.metrics.thresholds import matching_threshold, pa_drop
+from otherwords.metrics.pattern import matching_threshold, pa, pa_drop
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 

@@ -8,11 +8,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from otherwords.comparison import compare
 from otherwords.errors import BadInput
-from otherwords.metrics.consistency import accuracy_buckets, p_c, p_c_distinct
-from otherwords.metrics.variance import p_c_at, p_c_bound, pvap, pvap_distinct, vap
+from otherwords.metrics.consistency import (
+    accuracy_buckets,
+    p_c,
+    p_c_at,
+    p_c_bound,
+    p_c_distinct,
+    pvap,
+    pvap_distinct,
+    vap,
+)
 from otherwords.pipeline import score
+from otherwords.scoring.compare import compare
 
 BUCKETS = st.lists(st.lists(st.booleans(), min_size=1, max_size=6), min_size=1, max_size=8)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput
-from otherwords.metrics.reading import read
-from otherwords.metrics.votes import majority_vote, vote_gain
+from otherwords.metrics.accuracy import majority_vote, vote_gain
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 

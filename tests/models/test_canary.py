@@ -13,7 +13,7 @@ import pytest
 import otherwords as ow
 from otherwords.cli.options import label_map
 from otherwords.errors import BadInput, LabelOrder
-from otherwords.models.answering import load, sing
+from otherwords.models.answering import load, run_canary
 from otherwords.models.cache import Cache
 from otherwords.models.canary import batch, canary, judge, questions
 from otherwords.models.model import Answerer, Model
@@ -54,7 +54,7 @@ def knows(
 
 def heard(model):
     with Cache() as cache:
-        sing(model, cache)
+        run_canary(model, cache)
 
 
 def test_a_dozen_questions_per_task_evenly():
@@ -212,7 +212,7 @@ def test_a_task_of_ones_own_has_no_canary(task):
     """Also where it has a name that is known: its questions would make no sense."""
     assert questions(task) == []
     with Cache() as cache:
-        sing(load("scripted", task), cache)
+        run_canary(load("scripted", task), cache)
         assert cache.info() == []
 
 

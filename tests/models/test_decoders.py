@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast as Fast
 from transformers.utils import logging
 
 from otherwords.errors import WrongAnswer
-from otherwords.inference.padding import NO_TOKEN, Padding, choose_padding
+from otherwords.inference.limits import NO_TOKEN, Padding, choose_padding
 from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry
 

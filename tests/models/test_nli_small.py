@@ -12,8 +12,8 @@ import pytest
 
 import otherwords as ow
 from otherwords.errors import BadInput
-from otherwords.inference import embedded
-from otherwords.models.answering import load, sing
+from otherwords.inference import onnx_files as embedded
+from otherwords.models.answering import load, run_canary
 from otherwords.models.cache import Cache
 from otherwords.problem import TASKS, Batch
 
@@ -48,7 +48,7 @@ def test_it_is_as_good_as_its_card_must_say(shared, dataset, least):
 
 def test_its_labels_are_in_order():
     with Cache() as cache:
-        sing(load("nli-small", NLI), cache)  # warns or raises where they are not
+        run_canary(load("nli-small", NLI), cache)  # warns or raises where they are not
 
 
 @pytest.mark.parametrize("options", ["", "(tokens=40)", "(threads=1)"])

@@ -7,8 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from otherwords.papers.cells import Cell, against_published
-from otherwords.papers.reproduction import PAPERS
+from otherwords.papers.reproduction import PAPERS, Cell, against_published
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,11 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
 from otherwords.errors import BadInput
-from otherwords.papers import ie_runs
-from otherwords.papers.cells import Cell
-from otherwords.papers.ie_runs import BASELINE, DEEP, released_p_value
-from otherwords.papers.ie_test import reproduce
-from otherwords.significance.contingency import mcnemar
-from otherwords.significance.invariance import ie_test
-from otherwords.significance.nulls import paired_t
+from otherwords.papers import ie_test as ie_runs
+from otherwords.papers.ie_test import BASELINE, DEEP, released_p_value, reproduce
+from otherwords.papers.reproduction import Cell
+from otherwords.significance.ie_test import ie_test, paired_t
+from otherwords.significance.proportions import mcnemar
 
 RUN = ["dataset", "model", "rho", "batch"]
 

@@ -10,7 +10,7 @@ import pytest
 from otherwords.errors import BadInput
 from otherwords.papers.merge import filter_rates, over_draws, overlap, seed_counts, unique_variants
 from otherwords.pipeline import varied
-from otherwords.variants.merge.tallying import CLASS, KEPT, UNLIKELY
+from otherwords.variants.masked_lm.counts import CLASS, KEPT, UNLIKELY
 
 
 def notes(*rows: dict) -> pl.DataFrame:

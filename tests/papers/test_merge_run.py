@@ -14,8 +14,8 @@ from otherwords.errors import BadInput
 from otherwords.papers.merge import filter_rates
 from otherwords.problem import Note
 from otherwords.storage import tables
-from otherwords.variants.merge.tallying import KEPT
-from otherwords.variants.notes import notes_table, read_notes
+from otherwords.variants.generating import notes_table, read_notes
+from otherwords.variants.masked_lm.counts import KEPT
 
 WORDS = [["cat", 0.4], ["cow", 0.3], ["dog", 0.2], ["##s", 0.1]]
 

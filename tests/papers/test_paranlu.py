@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.papers.cells import Cell
 from otherwords.papers.paranlu import FIGURE_5, FIGURE_6, SPLITS, TABLE_4, reproduce
+from otherwords.papers.reproduction import Cell
 from otherwords.pipeline import score
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.papers.cells import Cell
 from otherwords.papers.parte import MODELS, reproduce
+from otherwords.papers.reproduction import Cell
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from otherwords.report.contrasts import balance, rewordings
+from otherwords.report.accounts import balance, rewordings
 
 SUITE = ("premise", "hypothesis")
 TEXTS = {"car": ("A red car.", "A red car."), "car.1": ("A red car.", "A blue car.")}

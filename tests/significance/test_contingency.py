@@ -13,7 +13,7 @@ from scipy import optimize, special, stats
 from statsmodels.stats import contingency_tables
 
 from otherwords.errors import BadInput, UnknownName
-from otherwords.significance.contingency import cochran_q, mcnemar, tost
+from otherwords.significance.proportions import cochran_q, mcnemar, tost
 
 SMALL = st.integers(0, 60)
 

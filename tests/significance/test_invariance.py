@@ -14,11 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from otherwords.answers.reading import read
 from otherwords.errors import BadInput, UnknownName
-from otherwords.metrics.reading import read
-from otherwords.significance.contingency import mcnemar
-from otherwords.significance.invariance import Matched, decide, ie_test, matched, matched_answers, unsound_drop
-from otherwords.significance.nulls import NULLS, TAILS, paired_t
+from otherwords.significance.ie_test import (
+    NULLS,
+    TAILS,
+    Matched,
+    decide,
+    ie_test,
+    matched,
+    matched_answers,
+    paired_t,
+    unsound_drop,
+)
+from otherwords.significance.proportions import mcnemar
 
 COLUMNS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
 

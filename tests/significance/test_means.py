@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from otherwords.errors import BadInput
-from otherwords.significance.means import t_test
+from otherwords.significance.t_test import t_test
 
 
 @pytest.mark.parametrize("seed", range(5))

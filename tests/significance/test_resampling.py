@@ -14,10 +14,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from otherwords.metrics.metric import ratio
 from otherwords.pipeline import score
-from otherwords.significance import resampling
-from otherwords.significance.intervals import bca, percentile
-from otherwords.significance.resampling import Sample
-from otherwords.significance.rows import by_cluster, collapse
+from otherwords.significance import bootstrap as resampling
+from otherwords.significance.bootstrap import Sample, bca, by_cluster, collapse, percentile
 from otherwords.storage.files import seed_for
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from otherwords.errors import BadInput
-from otherwords.significance.shares import wald, wilson
+from otherwords.significance.proportions import wald, wilson
 
 COUNTS = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -68,6 +68,6 @@ def test_refused(k: int, n: int, confidence: float, field: str) -> None:
 
 
 def test_scipy_is_not_loaded_before_it_is_needed() -> None:
-    code = "import sys, otherwords.significance.shares as s; a = 'scipy' in sys.modules; s.wilson(1, 2); print(a)"
+    code = "import sys, otherwords.significance.proportions as s; a = 'scipy' in sys.modules; s.wilson(1, 2); print(a)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "False"

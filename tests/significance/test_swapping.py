@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from otherwords.metrics.metric import Metric
-from otherwords.significance.beside import apart, beside
-from otherwords.significance.swapping import exchange_test, swap_test
+from otherwords.significance.permutation import apart, beside, exchange_test, swap_test
 
 Array = np.ndarray[Any, Any]
 RATE = Metric(lambda answers: answers)

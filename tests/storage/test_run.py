@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from otherwords.errors import BadInput, Busy
-from otherwords.storage.run import RunFolder, key_of
+from otherwords.storage.run_folder import RunFolder, key_of
 
 FRAME = pl.DataFrame({"id": ["a", "b"]})
 
@@ -126,7 +126,7 @@ def test_a_damaged_manifest_is_named(folder, content):
 
 HOLD = """
 import sys, time
-from otherwords.storage.run import RunFolder
+from otherwords.storage.run_folder import RunFolder
 with RunFolder(sys.argv[1]).locked():
     print("held", flush=True)
     time.sleep(60)
@@ -134,7 +134,7 @@ with RunFolder(sys.argv[1]).locked():
 TRY = """
 import sys
 from otherwords.errors import Busy
-from otherwords.storage.run import RunFolder
+from otherwords.storage.run_folder import RunFolder
 try:
     with RunFolder(sys.argv[1]).locked():
         print("held")
@@ -194,7 +194,7 @@ def test_a_killed_writer_leaves_the_old_part(folder):
     code = """
 import sys
 import polars as pl
-from otherwords.storage.run import RunFolder
+from otherwords.storage.run_folder import RunFolder
 frame = pl.DataFrame({"x": range(3_000_000)})
 print("go", flush=True)
 RunFolder(sys.argv[1]).write("problems", 0, "new", frame)

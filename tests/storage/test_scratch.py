@@ -1,7 +1,7 @@
 import gc
 import warnings
 
-from otherwords.storage.scratch import Scratch
+from otherwords.storage.files import Scratch
 
 
 def test_it_holds_more_than_memory_should_and_goes_in_silence():

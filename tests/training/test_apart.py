@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput
-from otherwords.training.apart import split, squeezed
-from otherwords.training.gathering import gather
+from otherwords.training.data import gather, split, squeezed
 from otherwords.training.recipe import Recipe
 
 from .conftest import LABELS, problems

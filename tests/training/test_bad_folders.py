@@ -13,7 +13,7 @@ from transformers.utils import logging
 
 from otherwords.errors import BadInput
 from otherwords.training import __main__ as bare
-from otherwords.training.examples import read, write
+from otherwords.training.objectives import read, write
 from otherwords.training.prepared import carry_out, prepare
 from otherwords.training.settings import Settings
 from otherwords.training.starting import start

@@ -23,9 +23,9 @@ from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
 from otherwords.problem import TASKS, Batch
 from otherwords.training import making
-from otherwords.training.curves import describe, draw
-from otherwords.training.examples import read
+from otherwords.training.history import describe, draw
 from otherwords.training.making import train
+from otherwords.training.objectives import read
 from otherwords.training.prepared import carry_out, prepared_settings
 
 from .conftest import LABELS, problems, save_model, save_tokenizer, toy_rows

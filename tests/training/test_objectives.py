@@ -11,9 +11,8 @@ from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassificatio
 from transformers.utils import logging
 
 from otherwords.inference.tokens import Tokens
-from otherwords.training.examples import UNLABELLED, Examples
-from otherwords.training.objectives import MaskedWords, PairLabels
-from otherwords.training.order import batches, slope
+from otherwords.training.finetuning import batches, slope
+from otherwords.training.objectives import UNLABELLED, Examples, MaskedWords, PairLabels
 
 PAD, CLS, SEP, MASK, SPECIAL, VOCABULARY = 0, 2, 3, 4, (0, 1, 2, 3, 4), 22
 ROWS = st.lists(st.lists(st.integers(5, 21), max_size=12), min_size=1, max_size=30)

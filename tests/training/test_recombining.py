@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput
-from otherwords.training.apart import squeezed
-from otherwords.training.recombining import _nearest, _tf_idf, recombine
+from otherwords.training.data import _nearest, _tf_idf, recombine, squeezed
 
 from .conftest import NOUNS, VERBS
 
@@ -93,7 +92,7 @@ def test_other_seeds_make_other_pairs():
 
 def test_the_seed_of_hashing_does_not_matter():
     code = (
-        "from otherwords.training.recombining import recombine\n"
+        "from otherwords.training.data import recombine\n"
         "rows = [(f'a dog number{i} runs', f'some cat number{i % 7} sleeps') for i in range(60)]\n"
         "print(recombine(rows, 80, 3))"
     )

@@ -10,7 +10,7 @@ import pytest
 
 import otherwords as ow
 from otherwords.errors import BadInput
-from otherwords.masked_lms.filling import load
+from otherwords.language_models.masked_lm import load
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
 
@@ -86,7 +86,7 @@ def test_an_optional_field_may_be_absent():
 def test_a_model_without_a_mask_is_refused(tmp_path):
     import shutil
 
-    from otherwords.inference.embedded import embedded
+    from otherwords.inference.onnx_files import embedded
 
     shutil.copytree(embedded("mlm-small"), tmp_path / "maskless")
     path = tmp_path / "maskless" / "tokenizer.json"

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
-from otherwords.pipes import check_files
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
-from otherwords.validity.ballots import Ballots, read_ballots
-from otherwords.validity.human import _Judges
+from otherwords.running.pipes import check_files
+from otherwords.validity.human import Ballots, _Judges, read_ballots
 
 
 def bucket(*names):

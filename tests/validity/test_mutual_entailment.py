@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.problem import TASKS, Bucket, Problem, Task
 from otherwords.registry import checks
-from otherwords.validity.entailing import Rule, entailment_of, mutual
-from otherwords.validity.judges import load_judge
+from otherwords.validity.mutual_entailment import Rule, entailment_of, load_judge, mutual
 
 ONE = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "neutral")
 FORTH, BACK = "original does not entail variant", "variant does not entail original"

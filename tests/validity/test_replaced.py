@@ -11,8 +11,8 @@ import pytest
 import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput, UnknownName
-from otherwords.pipes import check_files
 from otherwords.registry import checks, generators
+from otherwords.running.pipes import check_files
 
 SUITE = [
     {"id": "p", "premise": "A man.", "hypothesis": "A person.", "label": "entailment"},

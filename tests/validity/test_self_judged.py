@@ -11,8 +11,8 @@ import pytest
 import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
-from otherwords.metrics.fooling_at import too_few_variants
-from otherwords.pipes import answer_files, check_files
+from otherwords.metrics.fooling import too_few_variants
+from otherwords.running.pipes import answer_files, check_files
 from otherwords.storage import tables
 
 

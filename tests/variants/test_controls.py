@@ -15,8 +15,7 @@ import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Problem
 from otherwords.registry import generators
-from otherwords.variants.controls import extended
-from otherwords.variants.scramble import scrambled
+from otherwords.variants.controls import extended, scrambled
 
 DOGS = "Two large DOGS chase dogs."
 

@@ -10,7 +10,7 @@ import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
 from otherwords.problem import TASKS, Problem
 from otherwords.registry import generators
-from otherwords.variants.formats import recognised
+from otherwords.variants.recorded import recognised
 
 DOG = {"premise": "A dog runs.", "hypothesis": "It moves."}
 RAIN = {"premise": "It  rains\non Zoë.", "hypothesis": 'He said "wet".'}

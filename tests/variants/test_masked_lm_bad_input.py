@@ -71,7 +71,7 @@ def test_without_spacy_it_says_how_to_install_it(monkeypatch, spec):
 
     tagging.tagger.cache_clear()
     real = importlib.util.find_spec
-    monkeypatch.setattr("otherwords.words.pipelines.find_spec", lambda name: None if name == "spacy" else real(name))
+    monkeypatch.setattr("otherwords.words.tagging.find_spec", lambda name: None if name == "spacy" else real(name))
     with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[spacy\]'"):
         generators.make(f'masked-lm(models="{spec}")')
     tagging.tagger.cache_clear()

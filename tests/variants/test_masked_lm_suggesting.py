@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from otherwords.masked_lms.filling import Fillings, load
-from otherwords.masked_lms.vocabulary import vocabulary
-from otherwords.variants.merge.suggesting import Suggester, _Columns, _offers
+from otherwords.language_models.masked_lm import Fillings, load, vocabulary
+from otherwords.variants.masked_lm.suggestions import Suggester, _Columns, _offers
 
 #: As RoBERTa's: a word after a blank carries it (Ġ), and without one it looks like a piece.
 BYTES = ["[UNK]", "Ġdog", "Ġcat", "Dog", "Cat", "cat", "ing", "Ġ,", "Ġ7", "Ġcats", "Cats"]

@@ -6,7 +6,7 @@ import pytest
 
 from otherwords.errors import BadInput
 from otherwords.problem import Note
-from otherwords.variants.notes import COLUMNS, notes_table
+from otherwords.variants.generating import COLUMNS, notes_table
 
 
 def test_what_notes_are_about_are_columns():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Problem
 from otherwords.registry import datasets, generators
-from otherwords.variants.pairing import paired, pairs
+from otherwords.variants.recorded import paired, pairs
 
 TEXTS = {"obs1": "It rained.", "obs2": "She was dry.", "hyp1": "She had an umbrella.", "hyp2": "She had none."}
 STORY = Problem("s", TASKS["a-nli"], TEXTS, "hyp1", {"topic": "t"})

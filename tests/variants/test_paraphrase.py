@@ -149,7 +149,7 @@ def test_a_writer_that_gives_the_prompt_or_nothing_is_no_crash(otherwise, reason
 
 def test_what_was_left_out_is_in_the_notes_of_the_stage():
     from otherwords.pipeline import varied
-    from otherwords.variants.notes import left_out, totals
+    from otherwords.variants.generating import left_out, totals
 
     spec = 'paraphrase(model="scripted(otherwise=echo)", k=3, tries=2)'
     made, notes = varied(ow.load("everyday").head(3), [spec], TASKS["nli"], 0)

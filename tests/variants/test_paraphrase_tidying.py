@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.variants.tidying import begins, repeats_itself, same, tidied
+from otherwords.variants.rewriting import begins, repeats_itself, same, tidied
 
 SOURCE = "A dog runs in the park."
 PROMPT = f"Rephrase the following sentence while preserving its original meaning: {SOURCE}"

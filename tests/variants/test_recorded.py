@@ -9,7 +9,7 @@ import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Problem
 from otherwords.registry import generators
-from otherwords.variants.unused import tell_unused
+from otherwords.variants.generating import warn_unused_rows
 
 NLI = TASKS["nli"]
 ONE = Problem("o1", NLI, {"premise": "P.", "hypothesis": "H."}, "neutral", {"topic": "t"})
@@ -150,7 +150,7 @@ def test_it_is_counted_and_told_at_the_end(jsonl):
     assert list(bound.function([ONE], [0])) == list(bound.function([ONE], [0])) == []
     assert bound.function.left_out == {"unchanged": 2}
     with pytest.warns(UserWarning, match=r"rows\.jsonl#.*: 2 of its rows are no variants: unchanged"):
-        tell_unused([bound], 2)
+        warn_unused_rows([bound], 2)
 
 
 @pytest.mark.parametrize("mark", ["contrast", "control"])

@@ -11,7 +11,8 @@ import otherwords as ow
 from otherwords.errors import BadInput, MissingExtra
 from otherwords.problem import TASKS, Note, Problem, Variant
 from otherwords.registry import generators
-from otherwords.words import english, pipelines
+from otherwords.words import english
+from otherwords.words import tagging as pipelines
 
 pytest.importorskip("spacy")
 pytest.importorskip("lemminflect")
@@ -191,8 +192,8 @@ def test_a_text_of_many_words_is_rewritten_sentence_by_sentence():
 
 def test_only_the_sentence_that_changes_is_parsed_anew():
     """Else a text of n sentences costs n times its length."""
+    from otherwords.grammar.equivalences import sound_rewritings
     from otherwords.grammar.parsing import parser
-    from otherwords.grammar.there_and_back import sound_rewritings
 
     letters = []
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from otherwords.words.expressions import bound
 from otherwords.words.lexicon import lexicon
+from otherwords.words.places import bound
 from otherwords.words.tagging import Token
 
 TAGS = {"n": ("NOUN", "NN"), "v": ("VERB", "VBZ"), "p": ("ADP", "RP"), "a": ("ADJ", "JJ"), "d": ("DET", "DT")}

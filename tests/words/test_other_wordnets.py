@@ -10,7 +10,7 @@ import pytest
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Problem
 from otherwords.registry import generators
-from otherwords.words.other_wordnets import other_wordnet
+from otherwords.words.lexicon import other_wordnet
 
 wn = pytest.importorskip("wn")
 
@@ -101,7 +101,7 @@ def test_an_unknown_one_names_those_that_exist(french):
 
 
 def test_without_wn_the_extra_is_named():
-    code = "import sys; sys.modules['wn'] = None\nfrom otherwords.words.other_wordnets import other_wordnet\n"
+    code = "import sys; sys.modules['wn'] = None\nfrom otherwords.words.lexicon import other_wordnet\n"
     done = subprocess.run(
         [sys.executable, "-c", code + "other_wordnet('x')"], capture_output=True, text=True, check=False
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from otherwords.words.spoken import spoken
+from otherwords.words.cues import spoken
 
 
 @pytest.mark.parametrize(

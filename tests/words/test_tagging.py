@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.errors import BadInput, MissingExtra
-from otherwords.words import pipelines, remembering
+from otherwords.words import tagging as pipelines
+from otherwords.words import tagging as remembering
 from otherwords.words.tagging import Tagger, tagger
 
 pytest.importorskip("spacy")

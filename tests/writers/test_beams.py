@@ -9,8 +9,10 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from otherwords.writers.decoding import Decoding  # noqa: E402
-from otherwords.writers.writing import load  # noqa: E402
+from otherwords.language_models.writer import (
+    Decoding,  # noqa: E402
+    load,  # noqa: E402
+)
 
 KINDS = ("t5", "bart", "marian", "gpt2", "llama")
 MOST = 10

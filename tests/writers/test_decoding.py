@@ -7,7 +7,7 @@ import math
 import pytest
 
 from otherwords.errors import BadInput
-from otherwords.writers.decoding import Decoding, choose_decoding
+from otherwords.language_models.writer import Decoding, choose_decoding
 
 
 def test_what_is_left_open_is_what_the_papers_do():

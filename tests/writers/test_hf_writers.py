@@ -13,9 +13,13 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from otherwords.errors import BadInput, WrongAnswer  # noqa: E402
+from otherwords.language_models.writer import (  # noqa: E402
+    CUT_OFF,
+    TOO_LONG,
+    Decoding,  # noqa: E402
+    load,
+)
 from otherwords.registry import writers  # noqa: E402
-from otherwords.writers.decoding import Decoding  # noqa: E402
-from otherwords.writers.writing import CUT_OFF, TOO_LONG, load  # noqa: E402
 
 DECODINGS = [
     Decoding("sample", 3, temperature=1.3, top_k=12, top_p=0.9),
@@ -81,7 +85,7 @@ def test_a_text_without_an_end_is_marked(saved, prompts):
 
 def test_memory_that_ends_halves_the_batch(saved, prompts, monkeypatch):
     whole = load(f"hf:{saved('t5')}(device=cpu, max_new=5)").write(prompts, [0] * 8, DECODINGS[1])
-    from otherwords.writers import huggingface
+    from otherwords.language_models import writer_hf as huggingface
 
     sizes, search = [], huggingface.search
 

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from otherwords.writers.decoding import Decoding  # noqa: E402
-from otherwords.writers.sampling import drawn, kept, uniforms  # noqa: E402
-from otherwords.writers.writing import load  # noqa: E402
+from otherwords.language_models.decoding import drawn, kept, uniforms  # noqa: E402
+from otherwords.language_models.writer import (
+    Decoding,  # noqa: E402
+    load,  # noqa: E402
+)
 
 
 @pytest.mark.parametrize("top_k", [0, 1, 5, 40, 1000])

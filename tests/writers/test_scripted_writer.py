@@ -7,8 +7,7 @@ import json
 import pytest
 
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.writers.decoding import Decoding
-from otherwords.writers.writing import CUT_OFF, Draft, Writer, load
+from otherwords.language_models.writer import CUT_OFF, Decoding, Draft, Writer, load
 
 BOOK = {"A dog runs.": ["A dog is running.", "The dog…"], "runs.": ["never this one"], "nothing": []}
 

@@ -39,7 +39,7 @@ def audit(
     With every model's answers and whatever came along with the problems, such as annotators' labels: of the 31 seeds
     that no model of the MERGE paper got right, only 29 % had the right label.
     """
-    from ..metrics.audit import audit as find
+    from ..metrics.across import audit as find
     from .tables import frame_table
 
     found = find(answers, which, task=task, out=out or None)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, tell, tell_funnel
+from .display import bars, print_funnel, tell
 
 
 def check(
@@ -35,11 +35,11 @@ def check(
     why, is summed up on standard error.
     """
     from ..datasets.source import Source
-    from ..pipes import check_files
+    from ..running.pipes import check_files
 
     with bars(quiet):
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
         done = check_files(source, out, checks)
     if not quiet:
         tell(done, out)
-        tell_funnel(done.funnel)
+        print_funnel(done.funnel)

@@ -57,9 +57,9 @@ def compare(
     Only what both models answered counts; what is left out is said. p-values come from swapping whole clusters between
     the two, and are adjusted for all differences in the table (Holm; Bonferroni and Benjamini-Hochberg in the JSON).
     """
-    from ..between import compare_groups
-    from ..comparison import compare as compare_models
     from ..errors import BadInput
+    from ..scoring.compare import compare as compare_models
+    from ..scoring.compare import compare_groups
     from .tables import difference_table
 
     settings: dict[str, Any] = {

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ..pipes import Summary
+    from ..running.pipes import Summary
     from ..validity.funnel import Funnel
 
 
@@ -30,10 +30,10 @@ def console(stderr: bool = False) -> Console:
 def bars(quiet: bool) -> Iterator[None]:
     """Show a bar with rate and time left for every stage in the block."""
     from ..progress import Progress as Listener
-    from ..progress import heard_by
+    from ..progress import reporting_to
 
     if quiet:
-        with heard_by(Listener()):
+        with reporting_to(Listener()):
             yield
         return
     from rich.progress import (
@@ -81,7 +81,7 @@ def bars(quiet: bool) -> Iterator[None]:
 
     listener = Bars()
     try:
-        with heard_by(listener):
+        with reporting_to(listener):
             yield
     finally:
         if listener.task is not None:
@@ -92,14 +92,14 @@ def tell(done: Summary, out: str) -> None:
     """Say on standard error what a stage did."""
     place = "standard output" if out == "-" else out
     say(f"{sentence(done.counts)}; {done.rows:,} row{'' if done.rows == 1 else 's'} written to {place}")
-    tell_unvaried(done.unvaried)
-    tell_left_out(done.left_out)
-    tell_self_judged(done.self_judged)
+    print_unvaried(done.unvaried)
+    print_left_out(done.left_out)
+    print_self_judged(done.self_judged)
     if done.rejected:
         say(f"rejected rows and the reasons are in {done.rejected}")
 
 
-def tell_unvaried(counts: Mapping[str, int]) -> None:
+def print_unvaried(counts: Mapping[str, int]) -> None:
     """Say which of several generators made nothing of some problems; of one alone the sentence before has told."""
     from ..report.accounts import short_names
 
@@ -109,7 +109,7 @@ def tell_unvaried(counts: Mapping[str, int]) -> None:
             say(f"{names[signature]} made nothing of {count:,} problem{'' if count == 1 else 's'}")
 
 
-def tell_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
+def print_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
     """Say what generators made and gave up, the commonest reasons first."""
     from ..report.accounts import given_up
 
@@ -117,7 +117,7 @@ def tell_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
         say(f"{one.generator} left out: {'; '.join(f'{reason} ({count:,})' for reason, count in one.reasons)}")
 
 
-def tell_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:
+def print_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:
     """Say how many variants each model accepted of those that it was to judge itself."""
     for model, checks in counts.items():
         for check, one in checks.items():
@@ -125,7 +125,7 @@ def tell_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> N
             say(f"{check}: {model} accepts {one['accepted']:,} of {one['judged']:,} variants ({share:.1%})")
 
 
-def tell_funnel(funnel: Funnel | None) -> None:
+def print_funnel(funnel: Funnel | None) -> None:
     """Show on standard error what each check dropped; nothing where nothing was checked, or made."""
     from .tables import funnel_table
 

@@ -21,6 +21,6 @@ def report(
 
     One HTML page that needs no network.
     """
-    from ..report.rendering import rerender
+    from ..report.page import rerender
 
     typer.echo(rerender(folder, out))

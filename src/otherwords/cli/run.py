@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, say, sentence, tell_funnel, tell_left_out, tell_self_judged, tell_unvaried
+from .display import bars, console, print_funnel, print_left_out, print_self_judged, print_unvaried, say, sentence
 
 
 def run(
@@ -67,10 +67,10 @@ def run(
 
     Problems, variants, checks, answers, scores and a report: from a study file, from options, or from both.
     """
-    from ..gates import enforce, refuse_unknown
     from ..registry import generators as registered
-    from ..runner import run as run_study
-    from ..study import read_study
+    from ..running.runner import run as run_study
+    from ..running.study import read_study
+    from ..scoring.gates import enforce, refuse_unknown
     from ..validity.funnel import funnel, scans
     from .tables import score_table
 
@@ -95,10 +95,10 @@ def run(
         result = run_study(settled, out=out or None)
     if not quiet:
         say(sentence({**result.manifest["intake"], **result.manifest["counts"]}))
-        tell_unvaried(result.manifest.get("unvaried", {}))
-        tell_left_out(result.manifest.get("left_out", {}))
-        tell_funnel(funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
-        tell_self_judged(result.manifest.get("self_judged", {}))
+        print_unvaried(result.manifest.get("unvaried", {}))
+        print_left_out(result.manifest.get("left_out", {}))
+        print_funnel(funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
+        print_self_judged(result.manifest.get("self_judged", {}))
     if json:
         typer.echo(json_library.dumps([asdict(one) for one in result.scores], indent=2, ensure_ascii=False))
     elif not quiet:

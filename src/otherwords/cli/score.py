@@ -48,8 +48,8 @@ def score(
     From any table with `bucket, variant, gold, pred`, the original with an empty variant; columns `model`, `cluster`
     and `p:<label>` are used where they are there.
     """
-    from ..gates import enforce, refuse_unknown
     from ..pipeline import score as measure
+    from ..scoring.gates import enforce, refuse_unknown
     from .tables import score_table
 
     if require:

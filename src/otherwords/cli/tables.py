@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ..differences import Difference
-    from ..papers.cells import Cell
+    from ..papers.reproduction import Cell
     from ..problem import Score
+    from ..scoring.compare import Difference
     from ..validity.funnel import Drops, Funnel
 
 

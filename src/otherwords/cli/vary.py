@@ -42,8 +42,8 @@ def vary(
     Writes the variants, a row each with `id`, `of`, `how`, the texts and the label.
     """
     from ..datasets.source import Source
-    from ..pipes import vary_files
     from ..registry import generators as registered
+    from ..running.pipes import vary_files
 
     with bars(quiet):
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)

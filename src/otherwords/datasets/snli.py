@@ -1,4 +1,4 @@
-"""SNLI and the two data sets released in its layout: MultiNLI and Breaking NLI."""
+"""Adversarial NLI; abductive NLI, which is called aNLI as well, is in alpha_nli.py."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from ..registry import datasets
 from ..storage.files import digest
 from .records import Dataset, Record, delimited, json_lines, renamed, table_rows
+
+# MERGED from datasets.snli: SNLI and the two data sets released in its layout: MultiNLI and Breaking NLI.
 
 _NAMES = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
 #: Five times the size of the sentences they parse, and nothing here reads them.
@@ -67,3 +69,15 @@ def _pairs(records: Iterable[Record]) -> Iterator[Record]:
     for record in renamed(records, _NAMES):
         row = {name: value for name, value in record.row.items() if name not in _PARSES}
         yield record._replace(row=row)
+
+
+# MERGED from datasets.anli: Adversarial NLI; abductive NLI, which is called aNLI as well, is in alpha_nli.py.
+
+_LABELS = (("e", "entailment"), ("n", "neutral"), ("c", "contradiction"))
+
+
+@datasets("anli.v1")
+def anli(path: Path) -> Dataset:
+    """Adversarial NLI as released: anli_v1.0/R1..R3/*.jsonl (Nie et al. 2020)."""
+    names = {"id": "uid", "premise": "context"}
+    return Dataset(lambda: renamed(json_lines(path), names), task="nli", files=(path,), labels=_LABELS)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from .graph import Array, onnx
+from .graphs import Array, onnx
 
 WEIGHTS = ("int8", "fp16", "fp32")
 #: Tables of fewer numbers stay as they are, as do biases and norms: there is nothing to save.

@@ -14,9 +14,8 @@ from typing import Any
 
 from ..errors import BadInput
 from ..inference.hf_folders import quietly
-from ..masked_lms.huggingface import logits_at
-from .building import ASKED, CHOSEN, ROWS
-from .graph import OPSET, Array, onnx
+from ..language_models.masked_lm_hf import logits_at
+from .graphs import ASKED, CHOSEN, OPSET, ROWS, Array, onnx
 
 #: Rows and tokens of the example that is traced; any will do, as long as they are no other size of the model.
 _EXAMPLE = (3, 11)

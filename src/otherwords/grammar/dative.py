@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..words.lexicon import lexicon
-from .noun_phrases import behind, has_pronoun, has_scope, is_noun_phrase, is_pronoun, is_someone
+from .parsing import Tree
+from .phrases import behind, has_pronoun, has_scope, is_noun_phrase, is_pronoun, is_someone
 from .rewriting import Rewriting, replaced
-from .tree import Tree
 
 _TO = "give hand pass show teach offer send throw toss lend sell feed serve read write bring mail"
 _FOR = "buy make cook bake draw build pour knit"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .noun_phrases import behind, has_pronoun, has_scope, is_definite, is_plural
+from .parsing import Tree
+from .phrases import behind, has_pronoun, has_scope, is_definite, is_plural
 from .rewriting import Rewriting, in_order, replaced
-from .tree import Tree
 
 _COPULA = {"is", "are", "was", "were"}
 #: Nouns that say what something is like rather than which it is.

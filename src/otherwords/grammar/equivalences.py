@@ -1,18 +1,20 @@
-"""All rewritings by kind, and whether one can be taken back: its text, parsed anew, must give the original again."""
+"""The rewritings of texts that lead back: each sentence is parsed alone, rewritten, parsed anew and rewritten again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from .coordination import swap_conjuncts
 from .dative import to_double_object, to_prepositional
 from .definite import swap_definite
+from .parsing import Parser, Tree, sentences
 from .relative import exchange, to_adjective, to_clause
 from .rewriting import Rewriting
-from .tree import Tree
 from .voice import to_active, to_passive
+
+# MERGED from grammar.equivalences: All rewritings by kind, and whether one can be taken back: its text, parsed anew, must give the original again.
 
 Rewriter = Callable[[Tree], Iterable[Rewriting]]
 #: What each kind consists of.
@@ -67,3 +69,38 @@ def _stands_apart(text: str, one: Rewriting) -> bool:
 
 def _plain(text: str) -> list[str]:
     return [_FREE.get(word, word) for word in re.findall(r"\w+|\S", text.lower())]
+
+
+# MERGED from grammar.there_and_back: The rewritings of texts that lead back: each sentence is parsed alone, rewritten, parsed anew and rewritten again.
+
+
+def sound_rewritings(
+    texts: Sequence[str], kinds: Sequence[str], parse: Parser
+) -> Iterator[tuple[list[Rewriting], list[Rewriting]]]:
+    """For each text the rewritings of its sentences that can be taken back, and those that cannot.
+
+    >>> from .parsing import parser
+    >>> text = "It rains. A dog chases a cat."
+    >>> [([rewriting], given_up)] = sound_rewritings([text], ["voice"], parser())
+    >>> rewriting.made(text), given_up
+    ('It rains. A cat is chased by a dog.', [])
+    """
+    cut = [list(sentences(text, nodes)) for text, nodes in zip(texts, parse(texts), strict=True)]
+    parsed = parse(sentence.text for text in cut for sentence in text)
+    made = [
+        [
+            (sentence, rewriting)
+            for sentence in text
+            for rewriting in rewritings(Tree(sentence.text, next(parsed)), kinds)
+        ]
+        for text in cut
+    ]
+    again = parse(rewriting.made(sentence.text) for text in made for sentence, rewriting in text)
+    for text in made:
+        sound: list[Rewriting] = []
+        given_up: list[Rewriting] = []
+        for sentence, rewriting in text:
+            new = Tree(rewriting.made(sentence.text), next(again))
+            holds = can_be_taken_back(rewriting, sentence.text, new)
+            (sound if holds else given_up).append(rewriting._replace(at=sentence.start + rewriting.at))
+        yield sound, given_up

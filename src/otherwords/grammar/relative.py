@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ..words.inflection import article
-from .adjectives import is_plain, rank
-from .noun_phrases import is_human, is_plural, is_several
+from .parsing import Tree
+from .phrases import is_human, is_plain, is_plural, is_several, rank
 from .rewriting import Rewriting, begins_sentence, replaced, small
-from .tree import Tree
 
 _PRONOUNS = {"that", "who", "which"}
 _SHADES = {"dark", "bright", "deep", "pale", "light"}

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from ..words.inflection import forms_of
 from ..words.lexicon import lexicon
-from .noun_phrases import PEOPLE
-from .parsing import Node
-from .tree import Tree
+from .parsing import Node, Tree
+from .phrases import PEOPLE
 
 #: Tags of words that have a capital only at the beginning of a sentence.
 _CLOSED_CLASS = frozenset({"DT", "PDT", "PRP", "PRP$", "CD", "IN", "WDT", "WP", "EX", "CC", "TO"})

@@ -4,27 +4,188 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import verb_groups
-from .adjectives import rank
+from ..words.inflection import forms_of, inflected
+from ..words.lexicon import lexicon
 from .dative import TWO_OBJECTS
-from .noun_phrases import (
+from .parsing import Tree
+from .phrases import (
     OBJECT_CASE,
     SUBJECT_CASE,
     behind,
     has_pronoun,
     has_scope,
     has_third_person,
+    is_adverbial,
     is_bare,
     is_definite,
     is_noun_phrase,
     is_plural,
     is_pronoun,
     is_someone,
+    rank,
 )
-from .prepositions import is_adverbial
 from .rewriting import Rewriting, doubtful, in_order, replaced
-from .tree import Tree
-from .verb_lists import ACTING_THINGS, IDIOMS, MEASURES, NO_AGENTS, NO_PASSIVE, PASSIVE_WITH, TWO_WITHOUT_PREPOSITION
+
+# MERGED from grammar.verb_lists: What grammars list of English verbs: those without a passive, with two objects, and idioms of verb and noun.
+
+_NO_PASSIVE = """
+    be become remain stay seem appear look sound feel have get let resemble equal contain comprise involve lack fit
+    suit cost weigh measure last want need wish mean know say tell think believe hope expect try begin start stop
+    keep continue finish go come walk run sit stand sleep rest live die dream laugh smile grin wait leave face pose
+    lie point belong join marry meet date escape survive await regard concern spend reach exit help cause like
+    prefer turn undergo gain lose compete exercise jump dance swim skate land feature consist depict represent
+    skateboard surf ski hike camp near include house fidget total exceed depart accuse convict remind
+    rob deprive
+"""
+#: Verbs that have no passive, or one that says something else.
+NO_PASSIVE = frozenset(_NO_PASSIVE.split())
+#: Verbs that stand in the passive with few objects.
+PASSIVE_WITH = {
+    "take": {"picture", "photo", "photograph", "test", "exam"},
+    "give": {"speech", "lecture", "talk", "concert", "performance"},
+    "do": {"trick", "stunt", "laundry", "homework", "dish", "experiment"},
+}
+_MEASURES = """
+    mile kilometer meter metre foot feet inch yard lap hour minute second day week month year night morning afternoon
+    evening time way lot bit indoor outdoor indoors outdoors outside inside downtown home today tomorrow
+    yesterday tonight weekend other stop nonstop
+"""
+#: Nouns that say how far, how long or how often, and no object, whatever the parser says.
+MEASURES = frozenset(_MEASURES.split())
+_IDIOMS = {
+    "hold": "hand breath",
+    "shake": "hand head",
+    "make": "way face noise sense love fun use progress money living friend peace eye difference",
+    "give": "birth chase",
+    "lend": "hand",
+    "pay": "attention",
+    "catch": "fire wave air sun breath eye",
+    "play": "catch role tag part doctor house ball dead",
+    "blow": "kiss nose",
+    "break": "ground",
+    "ride": "wave",
+    "raise": "arm hand",
+    "watch": "tv",
+    "wear": "makeup clothes clothing",
+    "change": "mind clothes",
+    "bear": "witness",
+    "serve": "time",
+    "shoot": "hoop",
+    "throw": "fit party",
+    "hit": "road",
+    "flip": "bird",
+    "form": "part",
+    "slacken": "speed pace",
+}
+#: Verb and noun that say something else together than apart, or of which neither can be moved.
+IDIOMS = {verb: frozenset(nouns.split()) for verb, nouns in _IDIOMS.items()}
+_ALSO_TWO = """
+    save earn owe allow deny charge promise wish grant award leave guarantee spare forgive tell ask call name consider
+    elect appoint get find
+"""
+#: Verbs that may have two objects, or an object and what it is called, without a construction with "to" or "for".
+TWO_WITHOUT_PREPOSITION = frozenset(_ALSO_TWO.split())
+#: Verbs of which things, too, are the agent in a passive.
+ACTING_THINGS = {"surround", "cover", "follow", "hit", "destroy", "block", "hide", "fill", "knock", "crush", "carry",
+                 "pull"}  # fmt: skip
+_PLACES_AND_TIMES = """
+    lake river street road avenue beach park mount bridge bay square station sea ocean monday tuesday wednesday thursday
+    friday saturday sunday january february march april may june july august september october november december
+    christmas easter
+"""
+#: Words in names behind "by" that say where or when.
+NO_AGENTS = frozenset(_PLACES_AND_TIMES.split())
+
+
+# MERGED from grammar.verb_groups: The verb of a clause with its auxiliaries, in the active and in the passive voice.
+
+MODALS = frozenset({"can", "could", "may", "might", "must", "shall", "should", "will", "would"})
+_BE = {("present", False): "is", ("present", True): "are", ("past", False): "was", ("past", True): "were"}
+_TENSES = {"is": "present", "are": "present", "am": "present", "was": "past", "were": "past"}
+#: Participles of which the library prefers the other.
+_USUAL = {"light": "lit", "smell": "smelled", "knit": "knitted"}
+_HAVE = {("has", False): "has", ("has", True): "have", ("have", False): "has", ("have", True): "have"}
+
+
+def passive_group(tree: Tree, verb: int, plural: bool) -> str | None:
+    """The verb group of a clause in the passive, for a subject in the singular or plural; None where it has none.
+
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["The dog has chased the cats."])
+    >>> passive_group(Tree("The dog has chased the cats.", nodes), 3, plural=True)
+    'have been chased'
+    """
+    participle = _participle(tree, verb)
+    auxiliaries = [tree[one].text.lower() for one in tree.children(verb, "aux")]
+    match [*auxiliaries, tree[verb].tag]:
+        case ["VBZ" | "VBP"]:
+            helpers = [_BE["present", plural]]
+        case ["VBD"]:
+            helpers = [_BE["past", plural]]
+        case [("is" | "are" | "was" | "were") as be, "VBG"]:
+            helpers = [_BE[_TENSES[be], plural], "being"]
+        case [("has" | "have") as have, "VBN" | "VBD"]:
+            helpers = [_HAVE[have, plural], "been"]
+        case ["had", "VBN" | "VBD"]:
+            helpers = ["had", "been"]
+        case [modal, "VB"] if modal in MODALS:
+            helpers = [modal, "be"]
+        case _:
+            return None
+    return " ".join([*helpers, participle]) if participle else None
+
+
+def active_group(tree: Tree, verb: int, plural: bool) -> str | None:
+    """The verb group of a clause in the active, for a subject in the singular or plural; None where it has none.
+
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["The cats are being chased by the dog."])
+    >>> active_group(Tree("The cats are being chased by the dog.", nodes), 4, plural=False)
+    'is chasing'
+    """
+    lemma = base_form(tree, verb)
+    auxiliaries = [tree[one].text.lower() for one in sorted(tree.children(verb, "aux", "auxpass"))]
+    match auxiliaries:
+        case [("is" | "are" | "was" | "were") as be]:
+            told = [("VBD" if _TENSES[be] == "past" else "VBP" if plural else "VBZ")]
+        case [("is" | "are" | "was" | "were") as be, "being"]:
+            told = [_BE[_TENSES[be], plural], "VBG"]
+        case [("has" | "have") as have, "been"]:
+            told = [_HAVE[have, plural], "VBN"]
+        case ["had", "been"]:
+            told = ["had", "VBN"]
+        case [modal, "be"] if modal in MODALS:
+            told = [modal, "VB"]
+        case _:
+            return None
+    form = inflected(lemma, told[-1]) if lemma else None
+    return " ".join([*told[:-1], form]) if form else None
+
+
+def has_open_tense(tree: Tree, verb: int, plural: bool) -> bool:
+    """Whether a verb may stand in the present or in the past: "they cut the bread"."""
+    lemma = base_form(tree, verb) or ""
+    return plural and not tree.children(verb, "aux") and lemma in forms_of(lemma, "VBD")
+
+
+def base_form(tree: Tree, verb: int) -> str | None:
+    """The base form of a verb: the parser's, or one of WordNet's where that does not inflect to the word; else None.
+
+    "Riding", for the parser, is a form of "rid".
+    """
+    node = tree[verb]
+    word, tags = node.text.lower(), ("VBN", "VBD") if node.tag in {"VBN", "VBD"} else (node.tag,)
+    bases = (node.lemma.lower(), *lexicon().base_forms(word, "v")) if node.pos == "VERB" else ()
+    fitting = (base for base in bases if any(word in forms_of(base, tag, guess=False) for tag in tags))
+    return next((base for base in fitting if base.isalpha()), None)
+
+
+def _participle(tree: Tree, verb: int) -> str | None:
+    lemma = base_form(tree, verb)
+    return _USUAL.get(lemma) or inflected(lemma, "VBN") if lemma else None
+
+
+# MERGED from grammar.voice: Active and passive: "a cat chases the dog" and "the dog is chased by a cat" say the same.
 
 #: Words between the verb and the agent of a passive; behind more of them nobody looks for one.
 _LONGEST_REST = 7
@@ -73,8 +234,8 @@ def to_active(tree: Tree, *, by_someone: bool = False) -> Iterator[Rewriting]:
 
 def _passive(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]) -> Rewriting | None:
     plural = is_plural(tree, thing)
-    group = None if plural is None else verb_groups.passive_group(tree, verb, plural)
-    if group is None or verb_groups.has_open_tense(tree, verb, is_plural(tree, subject) is not False):
+    group = None if plural is None else passive_group(tree, verb, plural)
+    if group is None or has_open_tense(tree, verb, is_plural(tree, subject) is not False):
         return None
     if not _may_change(tree, verb, subject, thing, rest) or not _has_passive(tree, verb, subject, thing):
         return None
@@ -88,7 +249,7 @@ def _passive(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]) -
 def _active(tree: Tree, verb: int, thing: int, agent: int, rest: list[int], by_someone: bool) -> Rewriting | None:
     doers = tree.children(agent)
     plural = is_plural(tree, doers[0]) if len(doers) == 1 else None
-    group = None if plural is None else verb_groups.active_group(tree, verb, plural)
+    group = None if plural is None else active_group(tree, verb, plural)
     if group is None or not (by_someone or (_is_agent(tree, verb, doers[0]) and not behind(tree, doers[0]))):
         return None
     if not _may_change(tree, verb, doers[0], thing, rest) or not _has_passive(tree, verb, doers[0], thing):
@@ -119,7 +280,7 @@ def _may_change(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]
 
 def _can_wait(tree: Tree, verb: int, rest: list[int]) -> bool:
     """Whether the agent can come behind what else is said: where, when and to whom, and not too many words."""
-    receiver = TWO_OBJECTS.get(verb_groups.base_form(tree, verb) or "")
+    receiver = TWO_OBJECTS.get(base_form(tree, verb) or "")
     first = rest[0] if rest and tree[rest[0]].text.lower() == receiver else None
     joined = first is not None and any(tree[one].dep == "cc" for one in tree.subtree(first))
     plain = all(one == first or is_adverbial(tree, one) for one in rest)
@@ -134,7 +295,7 @@ def _is_agent(tree: Tree, verb: int, doer: int) -> bool:
 
 def _has_passive(tree: Tree, verb: int, subject: int, thing: int) -> bool:
     """Whether a verb with this object is one that is used in the passive."""
-    lemma, noun = verb_groups.base_form(tree, verb) or "", tree[thing].lemma.lower()
+    lemma, noun = base_form(tree, verb) or "", tree[thing].lemma.lower()
     if lemma in NO_PASSIVE or noun in MEASURES or noun in IDIOMS.get(lemma, ()):
         return False
     if noun not in PASSIVE_WITH.get(lemma, (noun,)) or rank(noun) is not None:
@@ -145,7 +306,7 @@ def _has_passive(tree: Tree, verb: int, subject: int, thing: int) -> bool:
     if helpers in (["have"], ["has"], ["had"]) and is_bare(tree, thing):
         return False  # "the house had broken windows"
     definite = all(is_definite(tree, one) or is_pronoun(tree, one) for one in (subject, thing))
-    if not verb_groups.MODALS.isdisjoint(helpers) and not definite:
+    if not MODALS.isdisjoint(helpers) and not definite:
         return False  # "a man can lift a car" is not said of one certain car
     return not (tree[verb].tag in {"VBZ", "VBP"} and is_bare(tree, thing))  # "soccer is played by men" is a habit
 

@@ -1,4 +1,4 @@
-"""Models stored as ONNX files, on the CPU: found, refused where something is wrong, and run on all cores."""
+"""The models that come with the package."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from .tokens import Rows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+
+# MERGED from inference.onnx_files: Models stored as ONNX files, on the CPU: found, refused where something is wrong, and run on all cores.
 
 #: What any graph may ask for; more is for its kind of model to allow.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -175,3 +178,16 @@ def _inputs(session: Any, allowed: Sequence[str], where: str) -> dict[str, type]
         fix = f"export it with {', '.join(allowed)} alone, of any batch size and length (dynamic axes)"
         raise BadInput(f"the graph's inputs are {found}", where=where, fix=fix)
     return {name: _TYPES[kind] for name, kind in declared.items()}
+
+
+# MERGED from inference.embedded: The models that come with the package.
+
+ASSETS = Path(__file__).parents[1] / "assets"
+
+
+def embedded(name: str) -> Path:
+    """The folder of an embedded model, which an installation may have been stripped of."""
+    if not (ASSETS / name / "model.onnx").is_file():
+        fix = "reinstall otherwords, or name a model of your own: onnx:FOLDER, hf:NAME"
+        raise BadInput("the embedded model is not in this installation", where=name, fix=fix)
+    return ASSETS / name

@@ -15,22 +15,21 @@ from typing import Any
 import polars as pl
 
 from .. import pipeline
-from ..choices import Settings, choose
 from ..errors import BadInput, UnknownName
 from ..models.answering import load as load_model
-from ..models.answering import sing
+from ..models.answering import run_canary
 from ..models.cache import Cache, default_path
 from ..models.model import Answerer
 from ..problem import Task
 from ..progress import current
 from ..registry import Bound, split_name
 from ..registry import models as registered
+from ..scoring.select import Settings, choose
 from ..storage import tables
 from ..validity.mutual_entailment import BySelf
 from .findings import EVERY_SELF, NOBODY, Circularity, Earlier
 from .rates import Measuring
-from .suites import Suite, read_suite
-from .verdicts import Judging, accepted, bind_judges
+from .verdicts import Judging, Suite, accepted, bind_judges, read_suite
 
 JUDGES = ("self", "nli-small")
 #: The paper's rates, which grow with the number of variants left, and one that does not: at a single variant.
@@ -132,7 +131,7 @@ def _opened(cache: Cache | str | Path | None) -> AbstractContextManager[Cache]:
 def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: bool, batch_size: int) -> pl.DataFrame:
     """A model's answers to the whole suite, with a verdict of each judge beside every variant."""
     if canary:
-        sing(model, judging.cache)
+        run_canary(model, judging.cache)
     current().start("answers", suite.height + len(judging.names))
     answers, _ = pipeline.answer_shard(suite, model, judging.cache, batch_size)
     verdicts = judging.by(model, batch_size)

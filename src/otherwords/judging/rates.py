@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ..choices import Settings
+from ..answers.groups import groups, is_original, split
+from ..answers.reading import read
+from ..answers.table import Place
 from ..metrics import fooling
-from ..metrics.coding import Place
 from ..metrics.metric import Array, as_metric, divide
-from ..metrics.reading import read
-from ..metrics.splitting import groups, is_original, split
 from ..problem import Score
 from ..registry import Bound, metrics
-from ..scoring import measure
+from ..scoring.measure import measure
+from ..scoring.select import Settings
 from .findings import NOBODY, Acceptance, Disagreement, Judged
 from .verdicts import accepted
 

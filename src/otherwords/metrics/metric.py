@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..answers.table import Answers
 from ..errors import BadInput
-from .table import Answers
 
 Array = npt.NDArray[Any]
 Uses = Literal["originals", "variants", "both", "contrasts", "controls"]

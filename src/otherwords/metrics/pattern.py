@@ -1,4 +1,4 @@
-"""Pattern accuracy: share of problems that a model gets right in enough of their variants (Zgreaban et al. 2025)."""
+"""Pattern accuracy against the seeds: how far it drops, and at which threshold they match (MERGE's QT and MT)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..answers.table import Answers
 from ..errors import BadInput
 from ..registry import metrics
-from .metric import Array, Metric, divide, tally
-from .table import Answers
+from .metric import Array, Metric, divide, paired, tally
+
+# MERGED from metrics.pattern: Pattern accuracy: share of problems that a model gets right in enough of their variants (Zgreaban et al. 2025).
 
 
 def pa(correct: npt.ArrayLike, bucket: npt.ArrayLike, at: float = 0.9, of: int = 0) -> float:
@@ -150,3 +152,157 @@ def _tails(right: int, size: int, of: int) -> list[float]:
 
 def _shares(totals: Array) -> Array:
     return divide(totals[..., :-1], totals[..., -1:])
+
+
+# MERGED from metrics.subsampling: Pattern accuracy averaged over random subsamples of variants, as MERGE computes it (Zgreaban et al. 2025).
+
+
+def pa_subsampled(
+    correct: npt.ArrayLike, bucket: npt.ArrayLike, at: float = 0.9, size: int = 20, draws: int = 10, seed: int = 1
+) -> float:
+    """PA@x as the paper has it: draw `size` variants of every problem, `draws` times, and average.
+
+    >>> pa_subsampled([1] * 30 + [0] * 30, ["a"] * 30 + ["b"] * 30)
+    0.5
+    """
+    return float(_average(correct, bucket, (exact(at),), size, draws, seed)[0])
+
+
+def pa_curve_subsampled(
+    correct: npt.ArrayLike, bucket: npt.ArrayLike, step: float = 0.05, size: int = 20, draws: int = 10, seed: int = 1
+) -> dict[str, float]:
+    """The whole curve, averaged over the same draws at every threshold: each point is what `pa_subsampled` gives.
+
+    Two of each problem's variants are drawn; of a both are right, of b always one, of c none:
+
+    >>> pa_curve_subsampled([1, 1, 1, 1, 0, 0, 0], ["a", "a", "a", "b", "b", "c", "c"], step=0.5, size=2)
+    {'0.50': 0.6666666666666666, '1.00': 0.3333333333333333}
+    """
+    thresholds = steps(step)
+    shares = _average(correct, bucket, thresholds, size, draws, seed)
+    return dict(zip(step_names(step), shares.tolist(), strict=True))
+
+
+def _average(
+    correct: npt.ArrayLike,
+    bucket: npt.ArrayLike,
+    thresholds: tuple[Fraction, ...],
+    size: int,
+    draws: int,
+    seed: int,
+) -> Array:
+    """The mean over draws of the share of problems that pass, for each threshold."""
+    if size < 1 or draws < 1:
+        raise BadInput(f"found size={size}, draws={draws}", fix="draw at least one variant, at least once")
+    large_enough(*tally("PA", correct, bucket), size)
+    right = np.asarray(correct).astype(bool)
+    codes = np.unique(np.asarray(bucket), return_inverse=True)[1]
+    need, random = np.array([needed(one, size) for one in thresholds]), np.random.default_rng(seed)
+    drawn = np.concatenate([_drawn(right, codes, size, random) for _ in range(draws)])
+    return np.asarray((drawn[:, None] >= need).mean(axis=0))
+
+
+def _drawn(right: Array, codes: Array, size: int, random: np.random.Generator) -> Array:
+    """How many are right of one random choice of `size` variants, for every problem that has so many."""
+    order = np.lexsort((random.random(len(codes)), codes))
+    n = np.bincount(codes)
+    rank = np.arange(len(codes)) - np.repeat(np.cumsum(n) - n, n)
+    chosen = order[rank < size]
+    return np.asarray(np.bincount(codes[chosen], right[chosen], len(n))[n >= size])
+
+
+# MERGED from metrics.thresholds: Pattern accuracy against the seeds: how far it drops, and at which threshold they match (MERGE's QT and MT).
+
+#: Thresholds are tried in hundredths, as Table 3 prints them; a step of PA between two of them is not looked at.
+GRID = tuple(Fraction(one, 100) for one in range(1, 101))
+
+
+def pa_drop(
+    correct: npt.ArrayLike, bucket: npt.ArrayLike, original: npt.ArrayLike, at: float = 0.9, of: int = 0
+) -> float:
+    """Pattern accuracy minus the accuracy on the same problems' originals: what holding on to an answer costs.
+
+    Negative where the model loses, as the column QT of MERGE's Table 3 prints it; the table's caption has the
+    difference the other way round. `original` says of every answer whether its bucket's original is right. Both
+    originals are right, and all three variants of one problem, but one of two of the other:
+
+    >>> pa_drop([1, 1, 1, 1, 0], ["a", "a", "a", "b", "b"], [1, 1, 1, 1, 1])
+    -0.5
+    """
+    k, n, right = _counts(correct, bucket, original, of)
+    return float(passing(k, n, (exact(at),), of).mean() - right.mean())
+
+
+def matching_threshold(
+    correct: npt.ArrayLike, bucket: npt.ArrayLike, original: npt.ArrayLike, of: int = 0
+) -> tuple[float, float]:
+    """At which share of right variants pattern accuracy is nearest the accuracy on the originals.
+
+    Pattern accuracy is a step function, so a whole interval is nearest: its two ends, in hundredths. One of two
+    originals is right; the variants pass at every threshold in one problem, and up to 1/2 in the other:
+
+    >>> matching_threshold([1, 1, 1, 0], ["a", "a", "b", "b"], [1, 1, 0, 0])
+    (0.51, 1.0)
+    """
+    k, n, right = _counts(correct, bucket, original, of)
+    low, high = _nearest(passing(k, n, GRID, of).sum(axis=0), right.sum())
+    return float(low), float(high)
+
+
+@metrics("pa_drop.v1")
+def pa_drop_metric(at: float = 0.9, of: int = 0) -> Any:
+    """Pattern accuracy minus accuracy on the same originals (QT in MERGE's Table 3: negative where a model loses).
+
+    `at` and `of` are as in `pa`.
+    """
+    thresholds = (exact(at),)
+
+    def statistics(answers: Answers) -> Array:
+        return _rows(answers, thresholds, of)
+
+    return Metric(statistics, lambda totals: divide(totals[..., 0] - totals[..., 1], totals[..., 2]), uses="both")
+
+
+@metrics("matching_threshold.v1")
+def matching_threshold_metric(of: int = 0) -> Any:
+    """Thresholds, in hundredths, low to high, where pattern accuracy is nearest that on originals (MERGE's MT).
+
+    `of` is as in `pa`.
+    """
+
+    def statistics(answers: Answers) -> Array:
+        return _rows(answers, GRID, of)
+
+    def combine(totals: Array) -> Array:
+        found = _nearest(totals[..., : len(GRID)], totals[..., -2])
+        return np.where(totals[..., -1:] > 0, found, np.nan)
+
+    return Metric(statistics, combine, uses="both", parts=("low", "high"), smooth=False)
+
+
+def _rows(answers: Answers, thresholds: tuple[Fraction, ...], of: int) -> Array:
+    """A column per threshold passed, then whether the original is right, then whether there is anything to say."""
+    counted = said(answers, of)
+    right = answers.correct[answers.originals] * counted
+    return np.column_stack([passing(*answers.variants, thresholds, of), right, counted])
+
+
+def _counts(
+    correct: npt.ArrayLike, bucket: npt.ArrayLike, original: npt.ArrayLike, of: int
+) -> tuple[Array, Array, Array]:
+    """Per problem with variants enough: how many are right, how many there are, whether the original is right."""
+    seeds, names = paired("pattern accuracy", original, bucket)
+    k, n = tally("pattern accuracy", correct, bucket)
+    right = seeds.astype(bool)[np.unique(names, return_index=True)[1]]
+    return *large_enough(k, n, of), right[n >= of]
+
+
+def _nearest(passed: Array, right: Array) -> Array:
+    """The first and the last of the thresholds whose count of passing problems is nearest that of right originals.
+
+    The count never grows with the threshold, so all that is equally near lies side by side.
+    """
+    gap = np.abs(passed - np.asarray(right)[..., None])
+    nearest = gap == gap.min(axis=-1, keepdims=True)
+    first, behind = nearest.argmax(axis=-1), nearest[..., ::-1].argmax(axis=-1)
+    return np.stack([(first + 1) / len(GRID), (len(GRID) - behind) / len(GRID)], axis=-1)

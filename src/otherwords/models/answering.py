@@ -29,7 +29,7 @@ def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> A
     model = Answerer(name, bound.signature + map_part, as_model(bound.function), task, label_map or {})
     if model.model.labels:
         _ = model.targets  # a label map that does not fit is refused now, not at the first batch
-        _tell_strange(model)
+        _warn_untested_labels(model)
     return model
 
 
@@ -93,7 +93,7 @@ def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]
     return table.hstack(frame.select(pl.col(name).alias(_unclaimed(name)) for name in along))
 
 
-def tell_cut(model: Answerer, cut: int, count: int) -> None:
+def warn_truncated(model: Answerer, cut: int, count: int) -> None:
     """Warn, once for a whole table, of problems that the model read only in part."""
     if cut:
         limit = model.model.max_length
@@ -104,7 +104,7 @@ def tell_cut(model: Answerer, cut: int, count: int) -> None:
         warnings.warn(f"{message}; {hint}; the column truncated says which they are", stacklevel=3)
 
 
-def sing(model: Answerer, cache: Cache) -> None:
+def run_canary(model: Answerer, cache: Cache) -> None:
     """Run the canary: raises where the labels are permuted, warns where the model is weak."""
     batch = canary.batch(model.task)
     if len(batch):
@@ -112,7 +112,7 @@ def sing(model: Answerer, cache: Cache) -> None:
         canary.canary(model, [model.task.labels[answer.pred] for answer in answers])
 
 
-def _tell_strange(model: Answerer) -> None:
+def _warn_untested_labels(model: Answerer) -> None:
     """Warn of a map's labels that the model does not have. A study's map serves all its models, so it may be right."""
     own = {plain(label) for label in model.model.labels}
     if strange := [label for label in model.label_map if plain(label) not in own]:

@@ -8,20 +8,11 @@ from typing import Any
 
 from ..errors import BadInput
 from ..inference.hf_folders import find, load, load_tokenizer
-from ..inference.lean_encoder import lean_classifier
-from ..inference.limits import careful, limit, positions, refuse_sizes
-from ..inference.padding import choose_padding
+from ..inference.lean import lean_classifier
+from ..inference.limits import careful, choose_padding, limit, positions, refuse_sizes
 from ..inference.scheduling import Scheduler
-from ..inference.tokenizing import Pairs, clean_pair, pair_encoder
-from ..inference.tokens import Tokens
-from ..inference.torch_device import (
-    TorchDevice,
-    budget,
-    choose_device,
-    choose_dtype,
-    compile_layers,
-    refuse_budget,
-)
+from ..inference.tokens import Pairs, Tokens, clean_pair, pair_encoder
+from ..inference.torch_device import TorchDevice, budget, choose_device, choose_dtype, compile_layers, refuse_budget
 from ..registry import models
 from .model import Model
 from .sequence_pairs import label_names, reply

@@ -1,7 +1,8 @@
-"""Sequence-pair classifiers as ONNX files, on the CPU, with onnxruntime and tokenizers: no torch."""
+"""The embedded classifier: a small NLI model that comes with the package, for the first minute and for tests."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,24 @@ import numpy as np
 
 from ..errors import BadInput
 from ..inference.limits import configured_positions, limit, refuse_sizes
-from ..inference.onnx_files import TOKENS, find_graph, identity, is_full, load_graph, read_config, read_tokenizer
+from ..inference.onnx_files import (
+    TOKENS,
+    content,
+    embedded,
+    find_graph,
+    identity,
+    is_full,
+    load_graph,
+    read_config,
+    read_tokenizer,
+)
 from ..inference.scheduling import Scheduler
-from ..inference.tokenizing import pair_encoder
+from ..inference.tokens import pair_encoder
 from ..registry import models
 from .model import Model
 from .sequence_pairs import label_names, probabilities, reply
+
+# MERGED from models.onnx: Sequence-pair classifiers as ONNX files, on the CPU, with onnxruntime and tokenizers: no torch.
 
 #: Problems asked at a time: a few seconds' worth, which is all that a killed run loses.
 PROBLEMS = 1024
@@ -63,3 +76,17 @@ def _output(session: Any, labels: tuple[str, ...], where: str) -> str:
     if len(shapes[name]) == 2 and isinstance(shapes[name][1], int):
         probabilities(np.zeros((1, shapes[name][1])), labels, where)
     return name
+
+
+# MERGED from models.nli_small: The embedded classifier: a small NLI model that comes with the package, for the first minute and for tests.
+
+
+@models("nli-small.v1", unsigned=("threads", "tokens"))
+def nli_small(max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> Model:
+    """Ask the small NLI classifier that comes with otherwords, on the CPU.
+
+    Pairs of more than `max_length` tokens are cut. `threads` of 0 uses all cores; a batch holds up to `tokens` tokens.
+    Its card, beside it in assets/nli-small, says what it was trained on and how good it is.
+    """
+    folder = embedded("nli-small")
+    return replace(onnx(folder, max_length, threads, tokens), identity=content(folder / "model.onnx"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..inference.scheduling import Scheduler
-from ..inference.tokenizing import clean
+from ..inference.tokens import clean
 from ..problem import Batch, Task
 from .model import Floats, Reply
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from ..pipeline import score
-from ..variants.merge.rates import filter_rates, overlap, seed_counts, unique_variants, with_columns
+from ..variants.masked_lm.counts import filter_rates, overlap, seed_counts, unique_variants, with_columns
 
 __all__ = ["filter_rates", "over_draws", "overlap", "seed_counts", "unique_variants"]
 

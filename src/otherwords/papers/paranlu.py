@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ..metrics import accuracy, reading
+from ..answers import reading
+from ..answers.table import Answers
+from ..metrics import accuracy
 from ..metrics.consistency import agreement
-from ..metrics.corrected import corrected, coverage
+from ..metrics.corrected import confidence_in, corrected, coverage
 from ..metrics.metric import Array, as_metric
-from ..metrics.table import Answers
-from ..metrics.testset import confidence_in
 from ..registry import metrics
 from ..words.distance import lexical_distance
-from .cells import Cell, Key, against_published, find
+from .reproduction import Cell, Key, against_published, find
 
 Obtained = Iterator[tuple[Key, float]]
 SPLITS = ("a-NLI", "d-SNLI", "d-ATOMIC", "d-SOCIAL")

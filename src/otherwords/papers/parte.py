@@ -17,7 +17,7 @@ import polars as pl
 
 from ..metrics import accuracy, flip_rate
 from ..words.distance import jaccard
-from .cells import Cell, Key, against_published, find
+from .reproduction import Cell, Key, against_published, find
 
 Obtained = Iterator[tuple[Key, float]]
 MODELS = {"BoW": "cbow", "BiLSTM": "bilstm", "BERT": "bert", "RoBERTa": "roberta", "GPT-3": "gpt"}

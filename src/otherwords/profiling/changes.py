@@ -9,6 +9,25 @@ from ..errors import BadInput, shorten
 from ..problem import Problem
 from ..words.alignment import substitutions
 
+# MERGED from words.artifacts: Words that betray a label in SNLI and MultiNLI: the five strongest of each (Gururangan et al. 2018, Table 4).
+
+#: By corpus and label, the strongest first, as the paper prints them.
+ARTIFACTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "snli": {
+        "entailment": ("outdoors", "least", "instrument", "outside", "animal"),
+        "neutral": ("tall", "first", "competition", "sad", "favorite"),
+        "contradiction": ("nobody", "sleeping", "no", "tv", "cat"),
+    },
+    "mnli": {
+        "entailment": ("some", "yes", "something", "sometimes", "various"),
+        "neutral": ("also", "because", "popular", "many", "most"),
+        "contradiction": ("never", "no", "nothing", "any", "none"),
+    },
+}
+
+
+# MERGED from profiling.changes: What a variant put for what: as its generator wrote it down, else as an alignment of the texts shows it.
+
 
 def changed(variant: Problem, original: Problem) -> bool:
     """Whether a variant differs from its original in more than white space."""

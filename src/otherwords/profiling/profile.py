@@ -6,30 +6,272 @@ is, one with several by their mean.
 
 from __future__ import annotations
 
+import re
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from .. import stages
+from .._version import __version__
 from ..datasets.intake import Intake
 from ..datasets.records import Record
 from ..datasets.source import Source
 from ..errors import BadInput
 from ..frames import kept as without_dropped
 from ..frames import reworded, to_frame
-from ..problem import Task, get_task
+from ..problem import Bucket, Problem, Task, get_task
 from ..progress import current
+from ..running import stages
 from ..storage import tables
-from ..storage.run import RunFolder, read_part
-from .parts import Part, Profile
-from .suggestions import suggestions
-from .tally import Tally
+from ..storage.run_folder import RunFolder, read_part
+from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap
+from .changes import ARTIFACTS, changed, changes
+
+# MERGED from profiling.parts: What a profile consists of.
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """Words of originals that became other words: how often, and which share of all substitutions that is."""
+
+    before: str
+    after: str
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Length:
+    """Mean length, in words over all fields, of the problems of a label before and after.
+
+    `increase` is relative; None where there were no words before.
+    """
+
+    label: str
+    problems: int
+    before: float
+    after: float
+    increase: float | None
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A word that betrays a label: the share of that label's problems that contain it, before and after."""
+
+    corpus: str
+    label: str
+    word: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one generator did, or all together. `words_changed` is the mean over variants that differ at all.
+
+    It counts words of the original that were replaced or left out, over all fields together.
+    """
+
+    how: str
+    problems: int
+    variants: int
+    changed: int
+    share_changed: float
+    words_changed: float | None
+    substitutions: tuple[Substitution, ...]
+    lengths: tuple[Length, ...]
+    artifacts: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True)
+class FilterRate:
+    """How many suggestions of a masked-LM, for words of a class in a field, reached a filter, and what it removed."""
+
+    model: str
+    word_class: str
+    field: str
+    filter: str
+    removed: int
+    reached: int
+    percent: float
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many suggestions of a problem two masked-LMs share on average; one and itself: that it has alone."""
+
+    model: str
+    other: str
+    mean: float
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """What a generator with masked-LMs noted of their suggestions."""
+
+    how: str
+    filters: tuple[FilterRate, ...]
+    overlap: tuple[Overlap, ...]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The whole suite, and each generator by itself; what became of suggestions, in a run; and what counted it."""
+
+    task: str
+    whole: Part
+    generators: tuple[Part, ...]
+    suggestions: tuple[Suggestions, ...] = ()
+    otherwords: str = __version__
+
+    def shortened(self, top: int) -> Profile:
+        """The same with the most frequent substitutions only."""
+        parts = [replace(part, substitutions=part.substitutions[:top]) for part in (self.whole, *self.generators)]
+        return replace(self, whole=parts[0], generators=tuple(parts[1:]))
+
+
+# MERGED from profiling.tally: Counting what variants do to their originals, bucket by bucket: sums of whole numbers, so that no order matters.
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Tally:
+    """Takes buckets in any order, and holds nothing but counts."""
+
+    def __init__(self, task: Task):
+        self.task, self.variants = task, 0
+        self._words = {label: frozenset(word for _, word in _artifact_words(label)) for label in task.labels}
+        self._problems: Counter[str] = Counter()
+        self._sizes: Counter[str] = Counter()
+        self._found: Counter[tuple[str, str]] = Counter()
+        self._all, self._hows = _Changes(), dict[str, _Changes]()
+
+    def add(self, bucket: Bucket) -> None:
+        """Count a problem and its variants, for all together and for each generator."""
+        label, before = bucket.problem.label, self._look(bucket.problem)
+        self._problems[label] += 1
+        self._sizes[label] += before.size
+        self._found.update((label, word) for word in before.words)
+        self.variants += len(bucket.variants)
+        looks: dict[str, list[_Look]] = {}
+        for variant in bucket.variants:
+            looks.setdefault(variant.how or "unknown", []).append(self._look(variant, bucket.problem))
+        for how, some in looks.items():
+            self._hows.setdefault(how, _Changes()).add(label, before, some)
+        if looks:
+            self._all.add(label, before, [look for some in looks.values() for look in some])
+
+    def _look(self, problem: Problem, original: Problem | None = None) -> _Look:
+        text = " ".join(problem.text[name] for name in self.task.fields)
+        words = self._words[problem.label].intersection(_WORD.findall(text.lower()))
+        if original is None or not changed(problem, original):
+            return _Look(len(text.split()), words, False, [])
+        return _Look(len(text.split()), words, True, changes(problem, original))
+
+    def profile(self) -> Profile:
+        """Turn counts into means and shares."""
+        parts = [self._part(how, self._hows[how]) for how in sorted(self._hows)]
+        return Profile(self.task.name, self._part("all", self._all), tuple(parts))
+
+    def _part(self, how: str, made: _Changes) -> Part:
+        problems, total = sum(self._problems.values()), sum(made.pairs.values())
+        pairs = sorted(made.pairs.items(), key=lambda item: (-item[1], item[0]))
+        return Part(
+            how=how,
+            problems=problems,
+            variants=made.variants,
+            changed=made.problems,
+            share_changed=made.problems / problems,
+            words_changed=made.words / made.changed if made.changed else None,
+            substitutions=tuple(Substitution(*pair, count, count / total) for pair, count in pairs),
+            lengths=tuple(self._length(label, made) for label in self.task.labels if self._problems[label]),
+            artifacts=tuple(
+                self._artifact(corpus, label, word, made)
+                for label in self.task.labels
+                if self._problems[label]
+                for corpus, word in _artifact_words(label)
+            ),
+        )
+
+    def _length(self, label: str, made: _Changes) -> Length:
+        before = Fraction(self._sizes[label], self._problems[label])
+        after = before + _mean(made.longer, label) / self._problems[label]
+        increase = float(after / before - 1) if before else None
+        return Length(label, self._problems[label], float(before), float(after), increase)
+
+    def _artifact(self, corpus: str, label: str, word: str, made: _Changes) -> Artifact:
+        before = Fraction(self._found[label, word], self._problems[label])
+        after = before + _mean(made.oftener, (label, word)) / self._problems[label]
+        return Artifact(corpus, label, word, float(before), float(after))
+
+
+class _Look(NamedTuple):
+    """What is counted of one text: its words, the telling ones among them, and what became of the original's."""
+
+    size: int
+    words: frozenset[str]
+    changed: bool
+    pairs: list[tuple[str, str]]
+
+
+class _Changes:
+    """Counts of one generator. Differences to the original are kept by bucket size, for their means to be exact."""
+
+    def __init__(self) -> None:
+        self.variants = self.problems = self.changed = self.words = 0
+        self.pairs: Counter[tuple[str, str]] = Counter()
+        self.longer: Counter[tuple[Any, int]] = Counter()
+        self.oftener: Counter[tuple[Any, int]] = Counter()
+
+    def add(self, label: str, before: _Look, looks: Sequence[_Look]) -> None:
+        self.variants += len(looks)
+        self.problems += any(look.changed for look in looks)
+        for look in looks:
+            self.changed += look.changed
+            self.words += sum(len(old.split()) for old, _ in look.pairs)
+            self.pairs.update(look.pairs)
+            self.longer[label, len(looks)] += look.size - before.size
+            for word in look.words ^ before.words:
+                self.oftener[(label, word), len(looks)] += 1 if word in look.words else -1
+
+
+def _mean(sums: Counter[tuple[Any, int]], key: Any) -> Fraction:
+    """Sum over problems of the mean over their variants."""
+    return sum((Fraction(total, n) for (name, n), total in sums.items() if name == key), Fraction(0))
+
+
+def _artifact_words(label: str) -> list[tuple[str, str]]:
+    return [(corpus, word) for corpus, lists in ARTIFACTS.items() for word in lists.get(label, ())]
+
+
+# MERGED from profiling.suggestions: What became of the suggestions of masked-LMs in a run: the share that each filter removed, and who agreed.
+
+
+def suggestions(names: Sequence[str]) -> tuple[Suggestions, ...]:
+    """For each generator with masked-LMs, from the notes of the run folders that are named."""
+    folders = [RunFolder(name) for name in names if (Path(name) / "notes").is_dir()]
+    notes = [folder.read("notes") for folder in folders if folder.parts("notes")]
+    whole = pl.concat(notes, how="diagonal_relaxed") if notes else pl.DataFrame({"what": [], "generator": []})
+    told = whole.filter(pl.col("what").is_in(FILTERS)) if whole.height else whole
+    return tuple(_suggestions(name, whole.filter(generator=name)) for name in sorted(set(told["generator"])))
+
+
+def _suggestions(generator: str, notes: pl.DataFrame) -> Suggestions:
+    rates = tuple(FilterRate(**row) for row in filter_rates(notes).iter_rows(named=True))
+    if not (notes["what"] == KEPT).any():  # no class had suggestions enough
+        return Suggestions(generator, rates, ())
+    rows = overlap(notes).unpivot(index="model", variable_name="other", value_name="mean").sort("model", "other")
+    return Suggestions(generator, rates, tuple(Overlap(**row) for row in rows.iter_rows(named=True)))
+
+
+# MERGED from profiling.profile: The profile of a transformation: how much it changes, which words, and what that does to length and artifacts.
 
 Suite = pl.DataFrame | str | Path
 
@@ -69,11 +311,11 @@ def profile(
         raise BadInput("there are no variants to profile", where=_name(suite), fix=_advice(left_out))
     found = replace(tally.profile(), suggestions=suggestions(_names(suite)))
     if out:
-        tables.write([_listed(part) for part in found.generators], out)
+        tables.write([_substitution_rows(part) for part in found.generators], out)
     return found
 
 
-def _listed(part: Part) -> pl.DataFrame:
+def _substitution_rows(part: Part) -> pl.DataFrame:
     rows = [{"how": part.how, **asdict(one)} for one in part.substitutions]
     schema = {"how": pl.String, "before": pl.String, "after": pl.String, "count": pl.Int64, "share": pl.Float64}
     return pl.DataFrame(rows, schema=schema)

@@ -1,9 +1,20 @@
-"""What happened before the answers, as the manifest tells it: what generators gave up, and what models accepted."""
+"""Controls on both sides: answers that stayed where they must, and that changed where they must."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+import polars as pl
+
+from ..answers.roles import CONTRAST, CONTROL, is_contrast, is_control, parts
+from ..answers.table import Place
+from ..metrics import contrast as controls
+from ..metrics.contrast import NAMES
+from ..problem import Score
+
+# MERGED from report.accounts: What happened before the answers, as the manifest tells it: what generators gave up, and what models accepted.
 
 #: Entries of the manifest that have a section of their own, and need none in the foot.
 TOLD = ("unvaried", "left_out", "self_judged")
@@ -65,3 +76,102 @@ def _sorted(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+# MERGED from report.contrasts: Controls on both sides: answers that stayed where they must, and that changed where they must.
+
+#: What stands over the column of all suites together.
+ALL_SUITES = "all suites"
+#: What is known of a control's flips beforehand.
+EXPECTED = {"identity": "must be 0", "tautology": "should be 0", "scramble": "should be high"}
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Per model: 1 - flip rate, the sensitivity to each suite, the flips of each control; None where not scored.
+
+    `suites` names the columns of sensitivity, all suites together first where there are several; `controls` those of
+    flips, each with what is expected of it. `more` has the other scores of contrasts, for a table of their own.
+    """
+
+    suites: tuple[str, ...]
+    controls: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, Score | None, tuple[Score | None, ...]], ...]
+    more: tuple[Score, ...]
+
+
+def rewordings(answers: pl.DataFrame) -> pl.DataFrame:
+    """A table of answers without contrasts and controls."""
+    return next((part for name, part, _ in parts(answers, Place()) if name == "rewordings"), answers.clear())
+
+
+def problems(buckets: pl.DataFrame) -> pl.DataFrame:
+    """A table of buckets without the contrasts and their originals."""
+    return buckets.filter(~pl.Series(is_contrast(buckets)))
+
+
+def balance(scores: Sequence[Score], answers: pl.DataFrame) -> Balance | None:
+    """Set invariance beside sensitivity and controls; None where no contrast and no control was scored."""
+    mine = [one for one in scores if _mark(one)]
+    if not mine:
+        return None
+    more = [one for one in mine if one.metric in NAMES]
+    suites = _suites(more, answers)
+    flips = _controls([one for one in mine if one.metric == controls.NAME], answers)
+    columns = [*(("sensitivity", name) for name in suites), *((controls.NAME, group) for group in flips)]
+    cells = {(one.model, one.metric, _group(one)): one for one in mine}
+    models = dict.fromkeys(score.model for score in mine)
+    rows = [(m, _invariance(scores, m), tuple(cells.get((m, *column)) for column in columns)) for m in models]
+    expected = tuple((name, EXPECTED.get(name, "")) for name in flips.values())
+    return Balance(tuple(suites.values()), expected, tuple(rows), tuple(_named(one, suites) for one in more))
+
+
+def without(scores: Sequence[Score]) -> list[Score]:
+    """The scores that the section does not show: they have tables of their own."""
+    return [score for score in scores if not _mark(score)]
+
+
+def _mark(score: Score) -> str:
+    """The column whose groups the section shows, for a score of contrasts or controls; empty for all others."""
+    mark = CONTRAST if score.metric in NAMES else CONTROL if score.metric == controls.NAME else ""
+    return mark if score.group is None or score.group.partition("=")[0] == mark else ""
+
+
+def _group(score: Score) -> str:
+    """The suite or control that a score is about, empty for all of them together."""
+    return (score.group or "").partition("=")[2]
+
+
+def _suites(mine: Sequence[Score], answers: pl.DataFrame) -> dict[str, str]:
+    """What stands over each suite's column; the empty one is all together, or the only one there is."""
+    names = sorted({_group(one) for one in mine} - {""} | _names(answers, CONTRAST))
+    if not mine:
+        return {}
+    return {"": names[0]} if len(names) == 1 else {"": ALL_SUITES, **{name: name for name in names}}
+
+
+def _controls(mine: Sequence[Score], answers: pl.DataFrame) -> dict[str, str]:
+    """What stands over each control's column; together they mean nothing, as one must not flip and another must."""
+    names = sorted({_group(one) for one in mine} - {""} | _names(answers, CONTROL))
+    if not mine:
+        return {}
+    return {"": names[0]} if len(names) == 1 else {name: name for name in names}
+
+
+def _names(answers: pl.DataFrame, column: str) -> set[str]:
+    rows = is_contrast(answers) if column == CONTRAST else is_control(answers)
+    return set(answers[column].filter(pl.Series(rows)).cast(pl.String).to_list()) if rows.any() else set()
+
+
+def _named(score: Score, suites: dict[str, str]) -> Score:
+    suite = _group(score)
+    return replace(score, group=f"suite={suites.get(suite, suite)}")
+
+
+def _invariance(scores: Sequence[Score], model: str) -> Score | None:
+    """One minus the flip rate, with the ends of its interval the other way round."""
+    for one in scores:
+        if one.metric == "flip_rate" and one.model == model and one.group is None and one.value is not None:
+            low, high = (None if end is None else 1 - end for end in (one.high, one.low))
+            return replace(one, metric="invariance", value=1 - one.value, low=low, high=high)
+    return None

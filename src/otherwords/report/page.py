@@ -1,10 +1,11 @@
-"""The page: everything a sceptical reader needs in one HTML file that loads nothing from anywhere."""
+"""From a run folder to its page."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -12,8 +13,13 @@ import polars as pl
 
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
+from ..storage.files import write_text
+from ..storage.run_folder import RunFolder
 from ..validity import funnel as dropped
-from . import accounts, contrasts, flips, numbers, plot
+from . import accounts, flips, numbers, plot
+from . import accounts as contrasts
+
+# MERGED from report.page: The page: everything a sceptical reader needs in one HTML file that loads nothing from anywhere.
 
 #: The order of the foot; entries of the manifest that are not named here follow in their own order.
 _FOOT = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
@@ -141,3 +147,31 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+# MERGED from report.rendering: From a run folder to its page.
+
+
+def rerender(path: str | Path, out: Path | None = None) -> Path:
+    """Render the report of a finished run again, from what its folder holds."""
+    folder = RunFolder(path)
+    if not (folder.path / "scores.json").exists():
+        raise BadInput("has no scores.json", where=str(path), fix="name the folder of a finished run: otherwords run")
+    try:
+        scores = [Score(**one) for one in json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))]
+    except (ValueError, TypeError) as error:
+        fix = "run the study again"
+        raise BadInput(f"its scores.json is damaged: {error}", where=str(path), fix=fix) from error
+    if "task" not in folder.manifest:
+        raise BadInput("has no manifest.json", where=str(path), fix="run the study again")
+    return write_report(folder, scores, out)
+
+
+def write_report(folder: RunFolder, scores: Sequence[Score], out: Path | None = None) -> Path:
+    """Render the report of a run folder."""
+    manifest = folder.manifest
+    task = Task(**manifest["task"])
+    page = render(scores, folder.read("answers"), folder.read("buckets"), task, manifest)
+    path = out or folder.path / "report.html"
+    write_text(path, page)
+    return path

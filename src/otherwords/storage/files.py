@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, checksums, stable hashes."""
+"""A place on disk for what is too much for memory and of no use afterwards."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Busy
+
+# MERGED from storage.files: Files that are whole or absent: atomic writes, checksums, stable hashes.
 
 
 @contextmanager
@@ -101,3 +104,16 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+# MERGED from storage.scratch: A place on disk for what is too much for memory and of no use afterwards.
+
+
+class Scratch(sqlite3.Connection):
+    """A database in SQLite's private temporary file; it goes when nobody holds it any more."""
+
+    def __init__(self) -> None:
+        super().__init__("", isolation_level=None, check_same_thread=False)
+
+    def __del__(self) -> None:
+        self.close()  # Python 3.13 warns of a database that was left open

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import math
 import os
 import re
 import shutil
@@ -13,9 +17,68 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput
-from . import faults
+from ..errors import BadInput, shorten
 from .files import atomic, disk_errors
+
+# MERGED from storage.faults: What is wrong with a table that cannot be read: which line, which field, what was found, what would work.
+
+_MARK = b"\xef\xbb\xbf"
+
+
+def without_mark(source: Path | bytes) -> Path | bytes:
+    """Give a text without the byte order mark that Windows puts before it.
+
+    A name like `answers[1].jsonl` is opened here, too: Polars would take it for a pattern.
+    """
+    if isinstance(source, bytes):
+        return source.removeprefix(_MARK)
+    with source.open("rb") as file:
+        if set("*?[") & set(str(source)):
+            return file.read().removeprefix(_MARK)
+        return file.read() if file.read(len(_MARK)) == _MARK else source
+
+
+def tell(source: Path | bytes, separator: str | None, where: str) -> None:
+    """Raise for the first line that is wrong: of JSONL without a separator, else of CSV or TSV."""
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        lines = (line.decode("utf-8", "replace") for line in file)
+        _tell_json(lines, where) if separator is None else _tell_cells(lines, separator, where)
+
+
+def _tell_json(lines: Iterable[str], where: str) -> None:
+    rows = 0
+    for number, line in enumerate(lines, 1):
+        place = f"{where}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            found = f"broken JSON at column {error.colno}: {error.msg}"
+            raise BadInput(found, where=place, fix="write one JSON object a line") from None
+        if not isinstance(row, dict):
+            raise BadInput(f"found {shorten(row)}", where=place, fix="write one JSON object a line")
+        for name, value in row.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise BadInput(f"found {value}", where=place, field=name, fix="give a number, or null")
+        rows += 1
+    if not rows:
+        raise BadInput("is empty", where=where, fix="give a table with at least one row")
+
+
+def _tell_cells(lines: Iterable[str], separator: str, where: str) -> None:
+    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    rows = csv.reader(lines, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
+    header = next((cells for cells in rows if cells), None)
+    if header is None:
+        raise BadInput("is empty", where=where, fix="give a header and at least one row")
+    for cells in rows:
+        if len(cells) > len(header):
+            found = f"found {len(cells)} cells under {len(header)} column names"
+            raise BadInput(found, where=f"{where}, line {rows.line_num}", fix="repair the row")
+
+
+# MERGED from storage.tables: Tables at the door: JSONL, CSV, TSV and Parquet, written frame by frame in bounded memory and only ever whole.
 
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 #: Names and labels: text even where they look like numbers, because 01 is not 1.
@@ -123,7 +186,7 @@ def _read_folder(path: Path) -> pl.DataFrame:
 
 def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
     separator = {".csv": ",", ".tsv": "\t"}.get(suffix)
-    source = faults.without_mark(source)
+    source = without_mark(source)
     try:
         if separator is None:
             return pl.read_ndjson(source, infer_schema_length=None)
@@ -132,7 +195,7 @@ def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
             return _unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options))
         return pl.read_csv(source, **options)
     except (pl.exceptions.PolarsError, ValueError) as error:
-        faults.tell(source, separator, where)
+        tell(source, separator, where)
         raise BadInput(f"cannot be read as a table: {_first_line(error)}", where=where) from error
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ..errors import OtherwordsError
-from ..progress import Progress, heard_by
+from ..progress import Progress, reporting_to
 from .history import FILE
 from .prepared import carry_out
 
@@ -25,7 +25,7 @@ def main() -> int:
         return 2
     for folder in map(Path, sys.argv[1:]):
         try:
-            with heard_by(_Lines()):
+            with reporting_to(_Lines()):
                 print(folder, carry_out(folder), flush=True)
         except KeyboardInterrupt:
             print("interrupted; run again to go on from the last checkpoint", file=sys.stderr)

@@ -7,26 +7,132 @@ from __future__ import annotations
 
 import math
 import shutil
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..errors import BadInput
 from ..inference.tokens import Ints
 from ..progress import current
 from . import checkpoints
-from .evaluating import evaluated
-from .examples import Examples
 from .history import History
-from .order import batches, slope
+from .objectives import Examples, MaskedWords, PairLabels
 from .settings import Settings
-from .starting import start
-from .stopping import between_steps
-from .updating import optimizer, portions
+from .starting import Started, start
+
+# MERGED from training.order: Which rows come when, and how fast the model may learn then: both follow from the seed and the number alone.
+
+#: Rows of similar length share a batch: so many batches are filled from a shuffled pool sorted by length.
+_POOL = 64
+
+
+def batches(lengths: Ints, size: int, seed: int, epoch: int) -> Iterator[Ints]:
+    """All rows once, in batches of similar length, in an order of each epoch's own.
+
+    >>> rows = [batch.tolist() for batch in batches(np.array([3, 9, 3, 9, 3]), size=2, seed=1, epoch=0)]
+    >>> sorted(sum(rows, [])), sorted(map(len, rows))
+    ([0, 1, 2, 3, 4], [1, 2, 2])
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
+    pools = (order[i : i + size * _POOL] for i in range(0, len(order), size * _POOL))
+    by_length = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
+    found = [pool[i : i + size] for pool in by_length for i in range(0, len(pool), size)]
+    yield from (found[i] for i in random.permutation(len(found)))
+
+
+def slope(update: int, total: int, warmup: float) -> float:
+    """Up to one during the warm-up, then straight down to zero.
+
+    >>> [slope(update, total=10, warmup=0.2) for update in (0, 1, 2, 6)]
+    [0.5, 1.0, 1.0, 0.5]
+    """
+    rise = round(total * warmup)
+    if update < rise:
+        return (update + 1) / rise
+    return max(0.0, (total - update) / max(1, total - rise))
+
+
+# MERGED from training.updating: What an update is made of: a batch in portions that fit the device, and the optimiser.
+
+
+def portions(inputs: dict[str, Any], count: int) -> Iterator[dict[str, Any]]:
+    """Cut a batch into so many parts of nearly the same size, or one a row where there are fewer.
+
+    >>> [part["labels"].tolist() for part in portions({"labels": np.arange(5)}, 2)]
+    [[0, 1], [2, 3, 4]]
+    """
+    rows = len(inputs["labels"])
+    ends = np.linspace(0, rows, min(count, rows) + 1).round().astype(int)
+    return ({name: value[a:b] for name, value in inputs.items()} for a, b in pairwise(ends))
+
+
+def optimizer(model: Any, settings: Settings, *, fused: bool) -> Any:
+    """AdamW; biases and normalisations are not drawn towards zero."""
+    import torch
+
+    weights = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
+    others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
+    groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=fused)
+
+
+# MERGED from training.evaluating: How good a model is on the validation examples, which are put in the same way every time.
+
+_ROWS = 256
+
+
+def evaluated(model: Any, valid: PairLabels | MaskedWords, started: Started) -> dict[str, float]:
+    """The mean loss, and the share of labels or masked tokens that are right."""
+    import torch
+
+    model.eval()
+    order, sums = np.argsort(valid.tokens.lengths, kind="stable"), torch.zeros(3, dtype=torch.float64)
+    for first in range(0, len(order), _ROWS):
+        inputs = valid.batch(order[first : first + _ROWS], np.random.default_rng([0, first]))
+        with torch.inference_mode(), started.autocast():
+            loss, right, count = valid.loss(model, started.send(inputs))
+        sums += torch.stack([loss, right, count]).to("cpu", torch.float64)
+    total_loss, total_right, total = sums.tolist()
+    if not total:
+        fix = "give labelled rows, or longer texts"
+        raise BadInput("there is nothing to be right about", field="valid", fix=fix)
+    return {"valid_loss": total_loss / total, "valid_accuracy": total_right / total}
+
+
+# MERGED from training.stopping: Ctrl-C between two steps: what was learnt so far is put down first.
+
+
+@contextmanager
+def between_steps() -> Iterator[Callable[[], bool]]:
+    """Let the first Ctrl-C wait: whether there was one, is what the given function says. A second ends at once."""
+    if threading.current_thread() is not threading.main_thread():  # where signals cannot be caught
+        yield lambda: False
+        return
+    asked: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(asked)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# MERGED from training.finetuning: Fine-tune an encoder: the one loop behind `otherwords train`, the embedded models and the invariance test's models.
 
 #: A checkpoint is written at every validation, and in between after so many seconds.
 _CHECKPOINT_SECONDS = 600

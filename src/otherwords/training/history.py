@@ -4,12 +4,120 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
 from ..storage.files import write_text
-from .curves import draw
+
+# MERGED from training.curves: The log of a training as a picture: loss and accuracy over the epochs, in training and in validation.
+
+#: A panel's width and height inside its axes, and the room for what is written around it.
+_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP, _BELOW = 300, 200, 58, 52, 84, 48
+_PANELS = (("Loss", "loss"), ("Accuracy", "accuracy"))
+#: What is drawn of each, its colour, and its dashes: told apart without colour, too.
+_KINDS = (("train", "training", "#7a7a7a", "5 3"), ("valid", "validation", "#0b62a4", ""))
+_STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:13px}.quiet{fill:#555}"
+    ".grid{stroke:#e2e2e2}.axis{stroke:#888}path{fill:none;stroke-width:2}"
+)
+
+Points = list[tuple[float, float]]
+
+
+def draw(lines: Sequence[dict[str, float]]) -> str:
+    """Draw the lines of a log; its description says the last of them in words."""
+    width, height = _LEFT + 2 * _WIDTH + _GAP + 24, _TOP + _HEIGHT + _BELOW
+    panels = "".join(_panel(lines, i, title, figure) for i, (title, figure) in enumerate(_PANELS))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}">\n<title>Loss and accuracy over the epochs of a training</title>\n'
+        f"<desc>{escape(describe(lines))}</desc>\n<style>{_STYLE}</style>\n"
+        f'<rect width="{width}" height="{height}" fill="#fff"/>\n{_legend()}{panels}</svg>\n'
+    )
+
+
+def describe(lines: Sequence[dict[str, float]]) -> str:
+    """Say in words where the curves end.
+
+    >>> describe([{"epoch": 2.0, "train_loss": 0.5, "valid_accuracy": 0.75}])
+    'After epoch 2: training loss 0.5, validation accuracy 0.75.'
+    """
+    last = lines[-1]
+    told = [
+        f"{kind} {figure} {last[f'{short}_{figure}']:.4g}"
+        for _, figure in _PANELS
+        for short, kind, _, _ in _KINDS
+        if f"{short}_{figure}" in last
+    ]
+    return f"After epoch {last['epoch']:g}: {', '.join(told)}."
+
+
+def _legend() -> str:
+    parts = []
+    for i, (_, kind, colour, dashes) in enumerate(_KINDS):
+        x = _LEFT + 110 * i
+        parts.append(f'<path d="M{x} 16h26" stroke="{colour}" stroke-dasharray="{dashes}"/>')
+        parts.append(f'<text x="{x + 32}" y="20">{kind}</text>\n')
+    return "".join(parts)
+
+
+def _panel(lines: Sequence[dict[str, float]], number: int, title: str, figure: str) -> str:
+    left, bottom = _LEFT + number * (_WIDTH + _GAP), _TOP + _HEIGHT
+    curves = {kind[0]: _points(lines, f"{kind[0]}_{figure}") for kind in _KINDS}
+    ticks = _ticks([value for points in curves.values() for _, value in points] or [0.0, 1.0])
+    epochs = max(1, math.ceil(lines[-1]["epoch"]))
+    parts = [f'<text class="title" x="{left}" y="{_TOP - 12}">{title}</text>\n']
+    for tick in ticks:
+        y = _y(tick, ticks)
+        parts.append(f'<line class="grid" x1="{left}" x2="{left + _WIDTH}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<text class="quiet" x="{left - 8}" y="{y + 4}" text-anchor="end">{tick:.4g}</text>\n')
+    for epoch in range(0, epochs + 1, math.ceil(epochs / 10)):
+        x = left + _WIDTH * epoch / epochs
+        parts.append(f'<text class="quiet" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{epoch}</text>')
+    parts.append(f'<line class="axis" x1="{left}" x2="{left + _WIDTH}" y1="{bottom}" y2="{bottom}"/>\n')
+    parts.append(f'<text class="quiet" x="{left + _WIDTH / 2}" y="{bottom + 38}" text-anchor="middle">epochs</text>\n')
+    for short, kind, colour, dashes in _KINDS:
+        at = [(left + _WIDTH * epoch / epochs, _y(value, ticks)) for epoch, value in curves[short]]
+        parts.append(_curve(at, f"{kind} {figure}", colour, dashes))
+    return "".join(parts)
+
+
+def _curve(at: Points, name: str, colour: str, dashes: str) -> str:
+    if not at:
+        return ""
+    way = "L".join(f"{x:.1f} {y:.1f}" for x, y in at)
+    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"/>' for x, y in at)
+    return f'<g><title>{name}</title><path d="M{way}" stroke="{colour}" stroke-dasharray="{dashes}"/>{dots}</g>\n'
+
+
+def _points(lines: Sequence[dict[str, float]], name: str) -> Points:
+    return [(line["epoch"], line[name]) for line in lines if name in line]
+
+
+def _y(value: float, ticks: Sequence[float]) -> float:
+    return round(_TOP + _HEIGHT * (ticks[-1] - value) / (ticks[-1] - ticks[0]), 1)
+
+
+def _ticks(values: Sequence[float]) -> list[float]:
+    """Round numbers around all values, four to eight of them.
+
+    >>> _ticks([0.52, 0.81])
+    [0.5, 0.6, 0.7, 0.8, 0.9]
+    """
+    low, high = min(values), max(values)
+    if low == high:  # a single point stands in the middle
+        low, high = low - (abs(low) / 10 or 1.0), high + (abs(high) / 10 or 1.0)
+    spread = high - low
+    step = 10 ** math.floor(math.log10(spread))
+    step = next(step * part for part in (0.2, 0.5, 1.0, 2.0) if spread / (step * part) <= 5)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [round(i * step, 10) for i in range(first, last + 1)]
+
+
+# MERGED from training.history: The log of a training: a line of JSON per validation, and a picture of all of them.
 
 FILE, PLOT = "log.jsonl", "log.svg"
 

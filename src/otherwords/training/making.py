@@ -13,10 +13,9 @@ from ..datasets.source import Source
 from ..errors import BadInput, OtherwordsError
 from ..storage.files import write_json, write_text
 from .checkpoints import exists, is_trained
-from .gathering import Gathered, gather
+from .data import Gathered, gather, recombine
 from .prepared import DATA, carry_out, change, is_prepared, prepare, prepared_settings
 from .recipe import Recipe, read_recipe
-from .recombining import recombine
 from .settings import Settings
 from .starting import refuse_bare
 

@@ -15,11 +15,10 @@ import numpy as np
 from ..errors import BadInput, MissingExtra
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load_start, load_tokenizer, quietly
 from ..inference.limits import positions
-from ..inference.tokenizing import pair_encoder, text_encoder
+from ..inference.tokens import pair_encoder, text_encoder
 from ..inference.torch_device import choose_device
 from ..storage.files import disk_errors
-from .examples import Examples
-from .objectives import MaskedWords, PairLabels
+from .objectives import Examples, MaskedWords, PairLabels
 from .settings import Settings
 
 #: What encoders call the share of values that training drops out.

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from ..errors import BadInput
-from ..masked_lms.filling import MaskedLM, load
+from ..language_models.masked_lm import MaskedLM, load
 from ..problem import Bucket, Verdict
 from ..registry import checks
-from .changed import EMPTY, Pair, compared
+from .checking import EMPTY, Pair, compared
 
 
 # As of `similarity`: the masked-LM is signed by its own signature.

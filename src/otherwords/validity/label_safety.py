@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from ..problem import Bucket, Verdict
 from ..registry import checks
+from ..words.alignment import content, opposites
 from ..words.cues import Cue, cues
 from ..words.english import FUNCTION_WORDS
-from ..words.opposites import content, opposites
 
 
 @checks("label-safety.v1")

@@ -9,7 +9,7 @@ from ..errors import BadInput
 from ..problem import Bucket, Verdict
 from ..registry import checks
 from ..words.distance import jaccard
-from .changed import changed_fields
+from .checking import changed_fields
 
 
 @checks("overlap.v1")

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from ..encoders.encoding import Encoder, load
 from ..errors import BadInput
+from ..language_models.encoder import Encoder, load
 from ..problem import Bucket, Verdict
 from ..registry import checks
-from .changed import EMPTY, Pair, compared
-from .long_texts import tell_long, too_long
+from .checking import EMPTY, Pair, compared, too_long, warn_too_long
 
 _WHERE = "similarity"
 
@@ -35,7 +34,7 @@ def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         verdicts = [_verdict(found, least) for found in compared(buckets, partial(cosines, model), same=1.0)]
-        tell_long(_WHERE, "the encoder", verdicts)
+        warn_too_long(_WHERE, "the encoder", verdicts)
         return iter(verdicts)
 
     check.identity = model.signature  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Bucket, Problem, Verdict
 from ..registry import checks
-from .changed import changed_fields, has_text
+from .checking import changed_fields, has_text
 
 
 @checks("surface.v1")

@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import BadInput
+from ..language_models.writer import Decoding, Draft, Writer, choose_decoding, load
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
-from ..writers.decoding import Decoding, choose_decoding
-from ..writers.writing import Draft, Writer, load
-from .rewriting import Job, Sieve, choose_check, planned, rewritten
-from .tidying import repeats_itself
+from .rewriting import Job, Sieve, choose_check, planned, repeats_itself, rewritten
 
 _WHERE = "back-translation.v1"
 

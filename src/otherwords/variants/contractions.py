@@ -9,7 +9,7 @@ from typing import Any
 from ..problem import Problem, Variant
 from ..registry import generators
 from ..words.inflection import cased
-from .fields import chosen_fields
+from .generating import chosen_fields
 
 _VERBS = ("is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "could", "would", "should", "must")
 _NOT = {

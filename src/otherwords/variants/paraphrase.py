@@ -2,18 +2,115 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadInput
+from ..language_models.writer import TOO_LONG, Decoding, Writer, choose_decoding, load
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
-from ..writers.decoding import Decoding, choose_decoding
-from ..writers.writing import TOO_LONG, Writer, load
-from .prompts import choose_prompt
 from .rewriting import Job, Sieve, choose_check, planned, rewritten
-from .sweeps import is_controlled, prefixes
+
+# MERGED from variants.prompts: What a paraphraser is told: a prompt with a place for the text, and one for the rest of the problem if it sees it.
+
+#: Arakelyan et al. (2024), section 3.
+PLAIN = "Rephrase the following sentence while preserving its original meaning: {text}"
+#: Ours.
+IN_CONTEXT = "{context}\nRephrase the following sentence while preserving its original meaning in this context: {text}"
+#: For models that take the sentence itself, behind control tokens or alone.
+BARE = "{text}"
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template: {text} is the sentence to rewrite, {context} all other fields, {premise} and its like one field.
+
+    >>> from otherwords.problem import TASKS
+    >>> p = Problem("p1", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "neutral")
+    >>> Prompt("{premise} So {text}").fill(p, "hypothesis")
+    'It rains. So It is wet.'
+    """
+
+    template: str
+    where: str = "paraphrase.v1"
+
+    def fill(self, problem: Problem, field: str, prefix: str = "") -> str:
+        """The prompt for one field of a problem; `prefix` comes before the text."""
+        text = problem.text[field] or ""
+        others = [problem.text[name] for name in problem.task.fields if name != field and problem.text[name]]
+        values = {**problem.text, "context": "\n".join(others), "text": prefix + text}
+
+        def value(match: re.Match[str]) -> str:
+            if match[1] not in values:
+                known = ", ".join(f"{{{name}}}" for name in ("text", "context", *problem.task.fields))
+                raise BadInput(f"no place {match[0]}", where=self.where, field="prompt", fix=f"use {known}")
+            return str(values[match[1]] or "")
+
+        return _PLACE.sub(value, self.template)
+
+
+def choose_prompt(prompt: str, context: bool, bare: bool, where: str) -> Prompt:
+    """The prompt that is given, or the one for the purpose; with `bare`, that is the text alone."""
+    template = prompt or (IN_CONTEXT if context else BARE if bare else PLAIN)
+    places = set(_PLACE.findall(template))
+    if "text" not in places:
+        fix = 'write {text} where the sentence goes, as in "Say it in other words: {text}"'
+        raise BadInput(f"found {template!r}", where=where, field="prompt", fix=fix)
+    if context and places == {"text"}:
+        fix = "give the prompt a place for the rest of the problem: {context}, or {premise} and its like"
+        raise BadInput("is shown to no one by this prompt", where=where, field="context", fix=fix)
+    if not context and places != {"text"}:
+        fix = "set context=true to show it the rest of the problem"
+        raise BadInput(f"has a place for {sorted(places - {'text'})[0]}", where=where, field="prompt", fix=fix)
+    return Prompt(template, where)
+
+
+# MERGED from variants.sweeps: Settings of a controlled paraphraser, one after the other: prefixes as they are, or qualities by their numbers.
+
+#: The control tokens of QCPG (Bandel et al. 2022), in the order in which the released models expect them, right before
+#: the text, as the model card of ibm/qcpg-sentences shows it; numbers are multiples of 5.
+QCPG = {"semantic": "COND_SEMANTIC_SIM_{}", "lexical": "COND_LEXICAL_DIV_{}", "syntactic": "COND_SYNTACTIC_DIV_{}"}
+#: As far as the control tokens of the released models go (captions: lexical up to 90; questions: 90, syntactic 75).
+_MOST = {"semantic": 95, "lexical": 100, "syntactic": 80}
+_SETTING = re.compile(r"\s*(semantic|lexical|syntactic)\s*=\s*(\d+)\s*(?:,|\s|$)")
+
+
+def prefixes(sweep: Sequence[str], where: str) -> dict[str, str]:
+    """What each setting puts before the text; a setting that names qualities becomes control tokens.
+
+    >>> prefixes(["semantic=80 lexical=30 syntactic=50"], "paraphrase.v1")
+    {'semantic=80 lexical=30 syntactic=50': 'COND_SEMANTIC_SIM_80 COND_LEXICAL_DIV_30 COND_SYNTACTIC_DIV_50'}
+    >>> prefixes(["paraphrase: "], "paraphrase.v1")
+    {'paraphrase: ': 'paraphrase: '}
+    """
+    if not isinstance(sweep, (list, tuple)) or not all(isinstance(one, str) for one in sweep):
+        fix = 'give a list, as in ["semantic=80 lexical=30 syntactic=50", "semantic=80 lexical=60 syntactic=50"]'
+        raise BadInput(f"found {sweep!r}", where=where, field="sweep", fix=fix)
+    if len(set(sweep)) < len(sweep):
+        raise BadInput("names a setting twice", where=where, field="sweep", fix="name it once")
+    return {setting: _tokens(setting, where) if is_controlled(setting) else setting for setting in sweep}
+
+
+def is_controlled(setting: str) -> bool:
+    """Whether a setting names qualities, and is not a prefix as it stands."""
+    return bool(_SETTING.match(setting))
+
+
+def _tokens(setting: str, where: str) -> str:
+    given = {name: int(number) for name, number in _SETTING.findall(setting)}
+    wrong = [name for name in QCPG if name not in given or given[name] % 5 or given[name] > _MOST[name]]
+    if wrong or _SETTING.sub("", setting).strip():
+        most = ", ".join(f"{name} up to {_MOST[name]}" for name in QCPG)
+        fix = f"give all three, as multiples of 5: {most}"
+        raise BadInput(f"found {setting!r}", where=where, field="sweep", fix=fix)
+    return " ".join(token.format(given[name]) for name, token in QCPG.items())
+
+
+# MERGED from variants.paraphrase: Paraphrases by a language model: asked with a prompt, refined until enough of them pass.
 
 _WHERE = "paraphrase.v1"
 #: How refinements are drawn in the code that preceded Arakelyan et al. (2024).

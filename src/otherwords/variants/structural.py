@@ -11,18 +11,15 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
-from ..grammar.equivalences import EQUIVALENCES
-from ..grammar.parsing import Parser, parser
-from ..grammar.readable import why_unreadable
+from ..grammar.equivalences import EQUIVALENCES, sound_rewritings
+from ..grammar.parsing import Parser, parser, why_unreadable
 from ..grammar.rewriting import Rewriting
-from ..grammar.there_and_back import sound_rewritings
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..words.english import warn_of_other_language
 from ..words.inflection import versions
-from .changes import with_changes
 from .contractions import closed, opened
-from .fields import chosen_fields
+from .generating import chosen_fields, with_changes
 
 #: What `kinds` may name.
 KINDS = (*EQUIVALENCES, "contraction")

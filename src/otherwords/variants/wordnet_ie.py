@@ -16,10 +16,9 @@ from ..words import synonyms
 from ..words.english import warn_of_other_language
 from ..words.synonyms import Synonym
 from ..words.tagging import tagger
-from .changes import Change, with_changes
 from .corpus import content
 from .corpus import texts as texts_of
-from .fields import chosen_fields
+from .generating import Change, chosen_fields, with_changes
 
 _WORD = re.compile(r"[^\W_]+")
 

@@ -6,13 +6,152 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .counting import QUANTITY
-from .numerals import Numeral, numerals
-from .phrases import phrase
-from .spoken import spoken
+from .numerals import NAMED, QUANTITY, Numeral, numerals
+
+# MERGED from words.spoken: A text as one would say it: lower-cased words, contractions open, "10k" as "10 thousand", sentence marks apart.
+
+#: All that is typed for an apostrophe: quotation marks, primes, accents, modifier letters, the full-width form.
+APOSTROPHES = re.compile("[’‘‛ʼʻʹˈ′´`＇՚ꞌ]")
+#: A number in digits; one that begins with its point does so after no letter or digit.
+DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?(?:[/⁄]\d+)?|(?<![\w.])\.\d+"
+_TOKEN = re.compile(rf"{NAMED}|{DIGITS}|[^\W\d_]+(?:'[^\W\d_]+)*|[.,;:!?]")
+_VERBS = "do|does|did|is|are|was|were|has|have|had|can|could|would|should|must|might|may|need|ought|dare|wo|ca|sha|ai"
+#: "didn't" in all its spellings: "did n't", "didn 't", "didn t", "didnt"; what is cut open must begin with a verb.
+_DENIED = re.compile(rf"\b(?:{_VERBS})(?: ?n ?' ?t|n t|nt)\b|\b[^\W\d_]+n't\b|\bcannot\b")
+_MONEY = r"[$£€¥]"
+#: Magnitudes set behind digits; "m" and "b" behind money only, because 5m are metres.
+_SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}
+_SHORT = re.compile(rf"(?<![\w.,])({_MONEY} ?)?(\.?\d[\d,.]*?)(?:(k)| ?(mn|bn|tn)|(?<=\d) ?([mb]))\b")
+_REWRITTEN = [
+    (re.compile(r"\bno\.(?= ?\d)"), ""),  # "No. 5" denies nothing
+    (re.compile(rf"(?<!\S)[-−–](?={_MONEY}?\.?\d)"), "minus "),
+    (re.compile(r"(?<=\d) ?%|\bper cent\b"), " percent "),
+    (re.compile(r"(?<![\w'])([b-hj-z])[ -](?=\d)"), r"\1"),  # "G 8" is "G8"
+    (re.compile(r"\b(all|every(?:one|body|thing|where)|nobody|no one|none) but (?!not\b)"), r"\1 except "),
+]
+
+
+def spoken(text: str) -> list[str]:
+    """The words of a text, and its sentence marks.
+
+    >>> spoken("He didn′t pay $10k, or 5% of it.")
+    ['he', 'can', 'not', 'pay', '10', 'thousand', ',', 'or', '5', 'percent', 'of', 'it', '.']
+    """
+    plain = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", APOSTROPHES.sub("'", text))
+    plain = _SHORT.sub(_long, unicodedata.normalize("NFKC", plain).lower())
+    for pattern, instead in _REWRITTEN:
+        plain = pattern.sub(instead, plain)
+    plain = _DENIED.sub(" can not ", plain)  # which verb it was does not matter
+    return [token.partition("'")[0] for token in _TOKEN.findall(plain)]
+
+
+def _long(found: re.Match[str]) -> str:
+    money, digits, *suffixes = found.groups()
+    suffix = next(filter(None, suffixes))
+    return found[0] if suffix in ("m", "b") and not money else f"{digits} {_SUFFIXES[suffix]}"
+
+
+# MERGED from words.phrases: The words and phrases that carry a label, by kind and meaning, and the patterns that find them.
+
+#: Before "most", these make it a superlative: "is most beautiful", "her most famous book".
+_BEFORE_SUPERLATIVE = "a his her its their my your our is are was were be been am seems looks".split()  # noqa: SIM905
+_SUPERLATIVES = "|".join(f"{word} most(?! of )" for word in _BEFORE_SUPERLATIVE)
+#: What can be "nearly" so; "about" and "around" are prepositions before them.
+_REACHED = "all|every|everyone|everybody|everything|everywhere|each|always|no|none|nobody|nothing|never|nowhere"
+_NEARLY = "|".join(f"{word} {{N}}|{word}(?= (?:{_REACHED}) )" for word in ("nearly", "almost", "virtually"))
+#: A pair of these is one thing, or no more than one would say without it.
+_IN_PAIRS = (
+    "jeans|pants|trousers|shorts|slacks|khakis|overalls|leggings|tights|stockings|underwear|pajamas|pyjamas|shoes|boots"
+    "|sneakers|sandals|slippers|heels|socks|gloves|mittens|glasses|sunglasses|eyeglasses|goggles|binoculars|headphones"
+    "|earrings|scissors|pliers|tongs|tweezers|shears|clippers|chopsticks|skis|skates|rollerblades|crutches|handcuffs"
+)
+_PAIR = rf"pair of(?! (?:\w+ ){{0,2}}(?:{_IN_PAIRS}) )"
+
+#: Phrases by kind and meaning; of several that fit, the longest counts. {N} is a number that follows.
+PHRASES: dict[tuple[str, str], str] = {
+    # What looks like a cue, and is none.
+    ("", "nothing"): "not only|not just|not merely|not simply|or not|no doubt|no matter|at all|after all|all right"
+    "|all of a sudden|all over|all alone|above all|each other|one another"
+    "|some (?:kind|sort|type|form|variety) of|the most|most likely|most probably|most recently|how many"
+    "|at first|first of all|both(?= \\w+(?: \\w+){0,3} and )"
+    "|this one|that one|the one|which one|another one|other one|first one|last one|next one|new one|old one"
+    f"|{_SUPERLATIVES}",
+    ("negation", "not"): "not|no|none|neither|nor|no longer|not a single|no single|without",
+    ("negation", "nobody"): "nobody|no one|no body|no person|no people",
+    ("negation", "nothing"): "nothing|no thing|no things",
+    ("negation", "nowhere"): "nowhere",
+    ("negation", "never"): "never",
+    ("negation", "hardly"): "hardly|scarcely|barely",
+    ("negation", "rarely"): "rarely|seldom",
+    ("quantifier", "all"): "all|every|each|both|everyone|everybody|every one|each one|everything|everywhere|all of",
+    ("quantifier", "most"): "most|most of|the most of|the majority|a majority|the vast majority",
+    ("quantifier", "mostly"): "mostly|mainly|primarily|chiefly|for the most part",
+    ("quantifier", "many"): "many|numerous|a lot|alot|a lot of|alot of|lots of|tons of|plenty of|much of"
+    "|a large number of|a great number of|a great many|a great deal of|a good many|quite a few"
+    "|dozens of|hundreds of|thousands of|millions of",
+    ("quantifier", "some"): "some|several|a few|some of",
+    ("quantifier", "few"): "few|very little|too little|there is little|there was little|little or no|little of",
+    ("quantifier", "always"): "always|at all times|all the time",
+    ("quantifier", "often"): "often|frequently",
+    ("quantifier", "usually"): "usually|generally|typically|normally",
+    ("quantifier", "sometimes"): "sometimes|occasionally|at times|from time to time",
+    ("quantifier", "at least"): "at least|at the least|no (?:less|fewer) than|not (?:less|fewer) than|or more"
+    "|a minimum of|minimum of",
+    ("quantifier", "at most"): "at most|at the most|no more than|not more than|or less|or fewer|up to {N}"
+    "|a maximum of|maximum of",
+    ("quantifier", "more than"): "more than|greater than|in excess of|over {N}|above {N}",
+    ("quantifier", "less than"): "less than|fewer than|in under|just under|under {N}|below {N}",
+    ("quantifier", "only"): "only|merely|solely|nothing but",
+    ("quantifier", "exactly"): "exactly|precisely",
+    ("quantifier", "about"): f"about {{N}}|around {{N}}|approximately {{N}}|roughly {{N}}|some {{N}}|{_NEARLY}",
+    ("quantifier", "except"): "except|except for|excepting|excluding|with the exception of|apart from|aside from",
+    ("any", "not"): "any|either|any of",
+    ("any", "nobody"): "anybody|anyone|any one|any person|any people",
+    ("any", "nothing"): "anything",
+    ("any", "nowhere"): "anywhere",
+    ("any", "never"): "ever",
+    ("number", "two"): f"couple of|duo of|{_PAIR}",
+}
+_MEANINGS = list(PHRASES)
+
+
+def phrase(spoken: str, place: int, first: str) -> tuple[str, str, str, int] | None:
+    """The phrase that begins at a place with its `first` word: its kind, its meaning, its words, and where it ends.
+
+    >>> phrase("no one came ", 0, "no")
+    ('negation', 'nobody', 'no one', 6)
+    """
+    pattern = _PATTERNS.get(first)
+    match = pattern.match(spoken, place) if pattern else None
+    if not match:
+        return None
+    return *_MEANINGS[int(str(match.lastgroup)[1:].partition("_")[0])], match[0], match.end()
+
+
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """The phrases that begin with a word as one pattern, longer ones first; a group's number leads to its meaning."""
+    number = rf"(?= (?:a )?(?:{QUANTITY}))"
+    firsts: dict[str, list[tuple[str, int]]] = {}
+    for index, phrases in enumerate(PHRASES.values()):
+        for one in re.split(r"\|(?![^(]*\))", phrases):
+            first = re.split(r"\W", one, maxsplit=1)[0]
+            firsts.setdefault(first, []).append((one.replace(" {N}", number), index))
+    for some in firsts.values():
+        some.sort(key=lambda one: -one[0].count(" "))
+    return {
+        first: re.compile("|".join(f"(?P<c{index}_{n}>{one}(?= ))" for n, (one, index) in enumerate(some)))
+        for first, some in firsts.items()
+    }
+
+
+_PATTERNS = _patterns()
+
+
+# MERGED from words.cues: Words that carry a label: negations, quantifiers and numbers, found in a text whatever their spelling.
 
 
 class Cue(NamedTuple):

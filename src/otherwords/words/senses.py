@@ -14,8 +14,7 @@ from functools import lru_cache
 from math import fsum, log
 
 from .english import FUNCTION_WORDS
-from .lexicon import Synset, lexicon
-from .other_wordnets import Wordnet
+from .lexicon import Synset, Wordnet, lexicon
 
 #: Familiar enough: about this many occurrences in SemCor's texts and WordNet's glosses together. Chosen on SNLI's
 #: development set, between "infant", "sofa", "creature" and "babe", "metropolis", "tribunal".

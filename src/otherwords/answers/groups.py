@@ -1,0 +1,100 @@
+"""Parts of an answers table: one model's answers, and groups of variants, each with its original for company."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from ..errors import BadInput, UnknownName
+from .roles import CONTRAST, CONTROL, is_contrast, is_control
+from .table import Place, label_texts
+
+
+def with_model(answers: pl.DataFrame, source: str, sifted: bool = False) -> pl.DataFrame:
+    """Give every answer the name of its model; a table without such a column is one model's."""
+    if answers.height == 0:
+        raise BadInput("no answers", where=source, fix="give a table with at least one row")
+    if "model" not in answers.columns:
+        return answers.with_columns(pl.lit("model").alias("model"))
+    if answers["model"].null_count() and not sifted:
+        row = int(answers["model"].is_null().arg_true()[0])
+        fix = "name the model of every answer, or leave the column out"
+        raise BadInput("found nothing", where=Place(source).row(row), field="model", fix=fix)
+    return answers.with_columns(pl.col("model").cast(pl.String))
+
+
+def of_model(answers: pl.DataFrame, place: Place, model: str) -> tuple[pl.DataFrame, Place]:
+    """One model's answers, and which rows of the user's table they are."""
+    mine = answers["model"] == model
+    here = mine.arg_true().to_numpy()
+    part = answers if mine.all() else answers.filter(mine)
+    return part, Place(place.table, model, here if place.rows is None else place.rows[here])
+
+
+def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | None, pl.DataFrame]]:
+    """The whole table, then its groups: variants by their own value, each with its original for company.
+
+    Besides the table's columns, `label` is the right answer, and `original` says whether the original is answered
+    right or wrong.
+    """
+    if not _several_controls(answers, by):
+        yield None, answers
+    for column in by:
+        yield from ((f"{column}={value}", part) for value, part in split(answers, column))
+
+
+def _several_controls(answers: pl.DataFrame, by: Sequence[str]) -> bool:
+    """Several controls are told one by one only: what must not flip and what should have no rate in common."""
+    return CONTROL in by and CONTROL in answers.columns and answers[CONTROL].drop_nulls().n_unique() > 1
+
+
+def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """The columns that a part of a table is grouped by: those that say something there; suites or controls, if several.
+
+    A suite has columns of its own (Breaking NLI's `category`), of which the rewordings beside it know nothing.
+    """
+    marks = {CONTRAST: is_contrast(part), CONTROL: is_control(part)}
+    if not marks.keys() & set(part.columns):
+        return list(by)
+    told = [name for name in by if name not in part.columns or part[name].null_count() < part.height]
+    several = [name for name, rows in marks.items() if rows.any() and part[name].filter(pl.Series(rows)).n_unique() > 1]
+    if CONTROL in several:
+        return [CONTROL]
+    return [*several, *(name for name in told if name not in several)]
+
+
+def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataFrame]]:
+    """The groups of one column, in the order of its values."""
+    answers = _derived(answers, column)
+    if column not in answers.columns:
+        raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
+    original = is_original()
+    without = answers.filter(~original, pl.col(column).is_null()).height
+    if without:
+        warnings.warn(f"{without} variants have no {column} and are in none of its groups", stacklevel=4)
+    key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
+    for value in answers[column].drop_nulls().unique().sort().to_list():
+        inside = answers.filter(pl.col(column) == value)
+        company = answers.filter(original).join(inside.select(key).unique(), on=key, how="semi", maintain_order="left")
+        yield value, pl.concat([company, inside.filter(~original)])
+
+
+def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
+    if column in answers.columns:
+        return answers
+    if column == "label":
+        return answers.with_columns(label_texts(answers["gold"]).alias("label"))  # as it is called in the data
+    if column == "original":
+        key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
+        right = label_texts(answers["gold"]) == label_texts(answers["pred"])
+        marked = answers.with_columns(right.alias("original"))
+        told = pl.col("original").filter(is_original()).first().over(key)
+        return marked.with_columns(pl.when(told).then(pl.lit("right")).otherwise(pl.lit("wrong")).alias("original"))
+    return answers
+
+
+def is_original() -> pl.Expr:
+    """Which rows of an answers table are originals: those whose variant is null or empty."""
+    return pl.col("variant").is_null() | (pl.col("variant").cast(pl.String) == "")

@@ -1,0 +1,122 @@
+"""Contrasts and controls apart from rewordings: what must change an answer is never counted with what must not.
+
+A row of an answers table is a contrast where its column `contrast` names a suite; so is the original it belongs to. A
+variant is a control where its column `control` names one; its original is an ordinary problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from ..errors import BadInput
+from .table import Array, Place
+
+Part = Literal["rewordings", "contrasts", "controls"]
+#: The parts of a table, in the order in which they are told.
+PARTS: tuple[Part, ...] = ("rewordings", "contrasts", "controls")
+#: The column that names the suite; empty or absent for problems and their rewordings.
+CONTRAST = "contrast"
+#: The column that names the control (identity, ...) a variant comes from; empty or absent for all others.
+CONTROL = "control"
+_NAMES = {CONTRAST: "the suite a contrast belongs to", CONTROL: "the control a variant comes from"}
+_ONE_SUITE = "name one suite on the original and on all its contrasts; rewordings have none"
+_VARIANTS = "name controls on variants of problems that are no contrasts"
+
+
+def parts(answers: pl.DataFrame, where: Place) -> Iterator[tuple[Part, pl.DataFrame, Place]]:
+    """Part a table: problems with their rewordings, contrasts, controls; what has no rows does not come.
+
+    A bucket is of one suite or of none: an original that is marked and a variant that is not, or that names another
+    suite, are refused. Controls come with their originals for company, which stay with the rewordings, too.
+
+    >>> rows = {"bucket": ["a", "a", "a", "b", "b"], "variant": [None, "a1", "a2", None, "b1"]}
+    >>> marks = {"control": [None, None, "identity", None, None], "contrast": [None, None, None, "med", "med"]}
+    >>> [(name, part["variant"].to_list()) for name, part, _ in parts(pl.DataFrame({**rows, **marks}), Place())]
+    [('rewordings', [None, 'a1']), ('contrasts', [None, 'b1']), ('controls', [None, 'a2'])]
+    """
+    contrast, control = is_contrast(answers), is_control(answers)
+    _refuse_wrong_marks(answers, where)
+    marks = [_stripped(name).replace("", None) for name in _NAMES if name in answers.columns]
+    answers = answers.with_columns(marks)  # an empty name is none, and makes no group
+    chosen = {"rewordings": ~contrast, "contrasts": contrast, "controls": np.zeros_like(control)}
+    if control.any():
+        chosen |= {"rewordings": ~(contrast | control), "controls": control | _company(answers, control)}
+    for name in PARTS:
+        rows = np.flatnonzero(chosen[name])
+        if len(rows):
+            counted = rows if where.rows is None else where.rows[rows]
+            part = answers if len(rows) == answers.height else answers[rows]
+            yield name, part, Place(where.table, where.model, counted)
+
+
+def is_contrast(table: pl.DataFrame) -> Array:
+    """Which rows of a table, of answers or of a suite, are contrasts or their originals."""
+    return _is_marked(table, CONTRAST)
+
+
+def is_control(table: pl.DataFrame) -> Array:
+    """Which rows of a table are variants that a control made."""
+    return _is_marked(table, CONTROL)
+
+
+def are_alone(answers: pl.DataFrame) -> bool:
+    """Whether controls are all the variants there are, besides contrasts: the part of a table that is theirs."""
+    others = ~(is_contrast(answers) | is_control(answers))
+    return not (others & ~_originals(answers)).any()
+
+
+def _is_marked(table: pl.DataFrame, column: str) -> Array:
+    if column not in table.columns or table[column].dtype == pl.Null:
+        return np.zeros(table.height, dtype=bool)
+    if table[column].dtype not in (pl.String, pl.Categorical, pl.Enum):
+        fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it says something else"
+        raise BadInput(f"found {table[column].dtype}, not text", field=column, fix=fix)
+    return np.asarray(table.select(_stripped(column).fill_null("") != "").to_series())
+
+
+def _stripped(column: str) -> pl.Expr:
+    """A mark as the door reads it: a blank is none."""
+    return pl.col(column).cast(pl.String).str.strip_chars()
+
+
+def _company(answers: pl.DataFrame, control: Array) -> Array:
+    """The originals of controls."""
+    mark, key = "\0control", _key(answers)  # no column of the user's is called so
+    here = answers.select(*key, pl.Series(mark, control)).select(pl.col(mark).any().over(key)).to_series()
+    return np.asarray(here) & _originals(answers)
+
+
+def is_mixed(answers: pl.DataFrame) -> Array:
+    """Which rows are in a bucket that is marked as a contrast in part; a bucket is one model's."""
+    if CONTRAST not in answers.columns:
+        return np.zeros(answers.height, dtype=bool)
+    suites = _stripped(CONTRAST).fill_null("").n_unique().over(_key(answers))
+    return np.asarray(answers.select(suites > 1).to_series())
+
+
+def is_misplaced(answers: pl.DataFrame) -> Array:
+    """Which rows name a control and are none: originals, and contrasts."""
+    control = is_control(answers)
+    return control & (_originals(answers) | is_contrast(answers)) if control.any() else control
+
+
+def _refuse_wrong_marks(answers: pl.DataFrame, where: Place) -> None:
+    for column, wrong, found, fix in (
+        (CONTRAST, is_mixed(answers), "is marked in part, or with two names", _ONE_SUITE),
+        (CONTROL, is_misplaced(answers), "has a control for an original, or among contrasts", _VARIANTS),
+    ):
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise BadInput(f"bucket {answers['bucket'][row]!r} {found}", where=where.row(row), field=column, fix=fix)
+
+
+def _originals(answers: pl.DataFrame) -> Array:
+    return np.asarray(answers["variant"].cast(pl.String).fill_null("") == "")
+
+
+def _key(answers: pl.DataFrame) -> list[str]:
+    return ["model", "bucket"] if "model" in answers.columns else ["bucket"]

@@ -1,0 +1,228 @@
+"""The answers of one model, column by column, with every bucket, cluster and label coded as a small integer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..errors import BadInput, Unmeasurable, shorten
+
+# MERGED from metrics.coding: Coding: names to small integers, exactly and fast. Ten million answers are an ordinary size.
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where answers come from, so that a complaint can name the row of the user's own table: `rows`, or all."""
+
+    table: str = "the answers"
+    model: str = ""
+    rows: Array | None = None
+
+    def row(self, number: int) -> str:
+        """Name a row as the user counts it."""
+        return f"{self.table}, row {int(number if self.rows is None else self.rows[number]) + 1}"
+
+
+EVERYWHERE = Place()
+
+
+def codes(column: pl.Series, where: Place) -> tuple[Array, int]:
+    """Number distinct values from 0, and count them.
+
+    The numbers follow the sorted hashes, so they depend on the set of names alone: two tables with the same names give
+    each the same number, whatever the order and number of their rows. Pairing models bucket by bucket relies on that.
+    Which name comes first is left open: nothing may depend on it.
+
+    >>> one, other = (codes(pl.Series("bucket", names), EVERYWHERE)[0] for names in (["a", "b", "a"], ["b", "a", "a"]))
+    >>> bool(one[0] == one[2] == other[1] == other[2] and one[1] == other[0])
+    True
+    """
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise BadInput("found nothing", where=where.row(row), field=column.name, fix="every answer needs one")
+    texts = column.cast(pl.String)
+    heads = (texts != texts.shift(1)).fill_null(True)
+    if heads.sum() * 2 < len(texts):  # rows of a bucket mostly stand together: code their first rows, and repeat
+        run = heads.cast(pl.Int64).cum_sum().to_numpy() - 1
+        short, count = _by_hash(texts.filter(heads))
+        return short[run], count
+    return _by_hash(texts)
+
+
+def _by_hash(texts: pl.Series) -> tuple[Array, int]:
+    distinct, code = np.unique(texts.hash().to_numpy(), return_inverse=True)
+    first = np.empty(len(distinct), dtype=np.int64)
+    first[code] = np.arange(len(code))
+    if (texts.gather(first).gather(code) != texts).any():  # two strings with one hash: once in ten million tables
+        # Sorted names keep the promise of `codes` too; which of two names shares a hash is a matter of the set alone.
+        code = texts.rank("dense").to_numpy().astype(np.int64) - 1
+    return code, int(code.max()) + 1
+
+
+def label_codes(column: pl.Series, names: tuple[str, ...], where: Place) -> Array:
+    """Give each label its place among the names; a stranger is refused with its row."""
+    texts = label_texts(column)
+    found = np.full(len(texts), -1, dtype=np.int16)
+    for place, name in enumerate(names):
+        found[(texts == name).fill_null(False).to_numpy()] = place
+    if (strangers := found < 0).any():
+        row = int(np.flatnonzero(strangers)[0])
+        fix = f"use one of {', '.join(names)}, or another --task" if names else "every answer needs one"
+        raise BadInput(f"found {shorten(texts[row])}", where=where.row(row), field=column.name, fix=fix)
+    return found
+
+
+def label_texts(column: pl.Series) -> pl.Series:
+    """Labels as text; a label that a program made a float (1.0) is the whole number it was."""
+    if column.dtype.is_float() and (column.is_finite() & (column == column.round(0))).all():
+        column = column.cast(pl.Int64)
+    return column.cast(pl.String)
+
+
+def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
+    """Whether a (bucket, variant) pair occurs twice, by hashes; sorted numbers are compared, not strings."""
+    mixed = variant.hash().to_numpy() ^ (bucket.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    mixed.sort()
+    return bool((mixed[1:] == mixed[:-1]).any())
+
+
+# MERGED from metrics.bins: Bins: probabilities cut at decimal edges, which binary fractions miss by a hair.
+
+#: Digits that single precision holds of a number below 1; 0.7 is 0.69999999 in it.
+SINGLE = 7
+
+
+def as_written(values: npt.ArrayLike) -> Array:
+    """Numbers in double precision; those that come in single precision as the decimals that they stand for.
+
+    >>> as_written(np.array([0.7, 0.9], dtype=np.float32)).tolist()
+    [0.7, 0.9]
+    """
+    given = np.asarray(values)
+    double = given.astype(np.float64)
+    return np.round(double, SINGLE) if given.dtype == np.float32 else double
+
+
+def cut(shares: Array, bins: int) -> Array:
+    """The number of the bin, of equally wide ones from 0 to 1, that each share lies in; the last one is closed.
+
+    They are rounded first, because 0.6 - 0.2 is a little less than 0.4 in binary, and 0.29 * 100 less than 29.
+
+    >>> cut(np.array([0.0, 0.6 - 0.2, 1.0]), 5).tolist()
+    [0, 2, 4]
+    """
+    return np.asarray(np.minimum(np.floor(np.round(shares * bins, 9)).astype(np.int64), bins - 1))
+
+
+def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Array:
+    """The columns `p:<label>` as they are stated, a column per label; refused where the model gave none."""
+    names = [f"p:{label}" for label in labels]
+    if missing := [name for name in names if name not in frame.columns]:
+        fix = f"columns {', '.join(names)} would work"
+        raise Unmeasurable("the answers have no probabilities", where=where, field=missing[0], fix=fix)
+    table = frame.select(names).cast(pl.Float64)
+    if sum(table.null_count().row(0)):
+        raise Unmeasurable("the model gave no probabilities", where=where, fix="only its labels are known")
+    single = [name for name in names if frame.schema[name] == pl.Float32]
+    return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()
+
+
+# MERGED from metrics.table: The answers of one model, column by column, with every bucket, cluster and label coded as a small integer.
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What metrics see. Rows are answers; `bucket` numbers their buckets from 0 to `n_buckets` - 1.
+
+    `original_pred` is, for every row, the answer to its bucket's original; `cluster` holds one number per bucket.
+    """
+
+    labels: tuple[str, ...]
+    bucket: Array
+    is_variant: Array
+    gold: Array
+    pred: Array
+    cluster: Array
+    frame: pl.DataFrame
+
+    @property
+    def n_buckets(self) -> int:
+        """How many buckets there are."""
+        return len(self.cluster)
+
+    @cached_property
+    def correct(self) -> Array:
+        """Whether each answer is right."""
+        return np.asarray(self.pred == self.gold)
+
+    @cached_property
+    def originals(self) -> Array:
+        """The row of each bucket's original."""
+        rows = np.flatnonzero(~self.is_variant)
+        by_bucket = np.empty(self.n_buckets, dtype=np.int64)
+        by_bucket[self.bucket[rows]] = rows
+        return by_bucket
+
+    @cached_property
+    def original_pred(self) -> Array:
+        """The answer to the original, repeated for every row of its bucket."""
+        return self.of_original(self.pred)
+
+    def of_original(self, values: Array) -> Array:
+        """What each row's original has: one value (or row of values) per answer."""
+        return np.asarray(values[self.originals][self.bucket])
+
+    @cached_property
+    def is_changed(self) -> Array:
+        """Which rows are contrasts with another right answer than their original: none among rewordings."""
+        return np.asarray(self.gold != self.of_original(self.gold))
+
+    @cached_property
+    def p(self) -> Array:
+        """Probabilities, a row per answer and a column per label; refused where the model gave none."""
+        p = probabilities(self.frame, self.labels, self.model)
+        return np.asarray(p / p.sum(axis=1, keepdims=True))  # they sum to one within SLACK only
+
+    @property
+    def model(self) -> str:
+        """The name of the model whose answers these are."""
+        return str(self.frame["model"][0]) if "model" in self.frame.columns else "model"
+
+    def sum_by_bucket(self, *masks: Array) -> Array:
+        """Count, for every bucket, the rows where each mask holds: one column per mask."""
+        return np.stack([np.bincount(self.bucket[mask], minlength=self.n_buckets) for mask in masks], axis=1)
+
+    def add_by_bucket(self, values: Array, mask: Array) -> Array:
+        """Add up, for every bucket, the values of the rows where the mask holds.
+
+        They are added in the order of their size: floats added in another order differ in their last bits.
+        """
+        rows = np.flatnonzero(mask)
+        rows = rows[np.argsort(values[rows], kind="stable")]
+        return np.bincount(self.bucket[rows], values[rows], self.n_buckets)
+
+    @cached_property
+    def variants(self) -> tuple[Array, Array]:
+        """For every bucket: how many variants are answered right, and how many there are."""
+        right, count = self.sum_by_bucket(self.correct & self.is_variant, self.is_variant).T
+        return right, count
+
+    @cached_property
+    def label_counts(self) -> Array:
+        """For every bucket, a column per label: how many variants are given that label."""
+        cells = self.bucket[self.is_variant] * len(self.labels) + self.pred[self.is_variant]
+        count = np.bincount(cells, minlength=self.n_buckets * len(self.labels))
+        return count.reshape(self.n_buckets, len(self.labels))
+
+    def evidence(self, uses: str) -> Array:
+        """How many answers of each bucket a metric looks at."""
+        count = self.variants[1]
+        return {"originals": np.ones_like(count), "both": count + 1}.get(uses, count)

@@ -1,1 +1,0 @@
-"""Sentence encoders: texts in, vectors of unit length out."""

@@ -1,0 +1,93 @@
+"""The embedded masked-LM: a small one that comes with the package."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..inference.limits import configured_positions, limit, refuse_sizes
+from ..inference.onnx_files import (
+    TOKENS,
+    Graph,
+    content,
+    embedded,
+    find_graph,
+    identity,
+    is_full,
+    load_graph,
+    read_config,
+    read_tokenizer,
+)
+from ..inference.scheduling import Scheduler
+from ..inference.tokens import Rows
+from ..registry import masked_lms
+from .masked_lm import Encode, MaskedLM
+
+# MERGED from masked_lms.onnx: Masked-LMs as ONNX files, on the CPU, with onnxruntime and tokenizers: no torch.
+
+#: What such a graph is given beside the tokens, and what it gives: see `otherwords export`.
+INPUTS = ("at", "own", "k")
+OUTPUTS = ("top_ids", "top_logp", "own_logp")
+
+
+@masked_lms("onnx.v1", unsigned=("threads", "tokens"))
+def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> MaskedLM:
+    """Fill masks with a masked-LM that `otherwords export` stored as model.onnx, with its tokenizer, on the CPU.
+
+    `path` is the folder, or an .onnx file with tokenizer.json and config.json beside it. Of texts of more than
+    `max_length` tokens, those around the mask are read. `threads` of 0 uses all cores; a batch holds up to `tokens`
+    tokens.
+    """
+    file = find_graph(path)
+    refuse_sizes(f"onnx:{path}", max_length, tokens)
+    config, tokenizer = read_config(file), read_tokenizer(file)
+    graph = load_graph(file, threads, INPUTS)
+    _refuse_other_graphs(graph)
+    return MaskedLM(
+        tokenizer,
+        partial(_scheduler, graph, tokens),
+        limit(str(file), max_length, configured_positions(config)),
+        types=graph.types,
+        size=int(config.get("vocab_size") or 0),
+        identity=identity(path, file),
+        batch_invariant=graph.batch_invariant,
+    )
+
+
+def _scheduler(graph: Graph, tokens: int, encode: Encode, top: int) -> Scheduler:
+    width = np.array([top], np.int64)
+
+    def start(rows: Rows) -> Any:
+        own = np.maximum(rows.own if rows.own is not None else -1, 0)  # where no one token stood, any will do
+        return graph.start(OUTPUTS, rows, at=rows.at, own=own, k=width)
+
+    return Scheduler(encode, start, graph.wait, tokens, exact=True, in_flight=graph.in_flight, is_full=is_full)
+
+
+def _refuse_other_graphs(graph: Graph) -> None:
+    """A graph that gives the logits of all places and tokens computes a hundred times what is asked for."""
+    given, made = set(graph.inputs), {output.name for output in graph.session.get_outputs()}
+    if missing := [*(set(INPUTS) - given), *(set(OUTPUTS) - made)]:
+        message = f"is no masked-LM of ours: it lacks {', '.join(sorted(missing))} (outputs: {', '.join(sorted(made))})"
+        fix = "make it from the model itself: otherwords export FOLDER"
+        raise BadInput(message, where=str(graph.file), fix=fix)
+
+
+# MERGED from masked_lms.mlm_small: The embedded masked-LM: a small one that comes with the package.
+
+
+@masked_lms("mlm-small.v1", unsigned=("threads", "tokens"))
+def mlm_small(max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> MaskedLM:
+    """Fill masks with the small masked-LM that comes with otherwords, on the CPU.
+
+    Of texts of more than `max_length` tokens, those around the mask are read. `threads` of 0 uses all cores; a
+    batch holds up to `tokens` tokens.
+    Its card, beside it in assets/mlm-small, says what it was trained on and how good it is.
+    """
+    folder = embedded("mlm-small")
+    return replace(onnx(folder, max_length, threads, tokens), identity=content(folder / "model.onnx"))

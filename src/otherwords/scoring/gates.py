@@ -1,0 +1,68 @@
+"""Gates: what a user requires of a score, as in `flip_rate<=0.1`, for use in continuous integration."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable, Sequence
+
+from ..errors import BadInput, GateFailed, UnknownName
+from ..problem import Score
+from .select import choose
+
+_SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+_NAME = r"[\w-]+(?:\([^)]*\))?(?::[^<>=]*[^<>=\s])?"  # pa, pa(at=0.5, of=0), sigma:flipped
+#: A group in brackets: control_flips[control=identity].
+_GATE = re.compile(rf"\s*({_NAME}(?:\[[^\]]+\])?)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
+
+
+def parse(gate: str) -> tuple[str, str, float]:
+    """Read a requirement.
+
+    >>> parse("flip_rate <= 10%")
+    ('flip_rate', '<=', 0.1)
+    """
+    match = _GATE.fullmatch(gate)
+    try:
+        bound = float(match[3]) if match else None
+    except ValueError:
+        bound = None
+    if match is None or bound is None:
+        raise BadInput(f"cannot read the requirement {gate!r}", fix="write it like flip_rate<=0.1 or p_c>=85%")
+    return match[1], match[2], bound / 100 if match[4] else bound
+
+
+def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
+    """Complain of a gate that cannot be read, or that no chosen metric (none: all) will answer, before any work."""
+    asked = [(gate, parse(gate)[0]) for gate in gates]
+    known = [one.plugin.name for one in choose(chosen)[0]]
+    for gate, name in asked:
+        if re.split(r"[(:\[]", name)[0] not in known:
+            there = f"there are: {', '.join(known)}; others can be measured with --metric NAME"
+            raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; {there}")
+
+
+def _named(score: Score) -> str:
+    return score.metric if score.group is None else f"{score.metric}[{score.group}]"
+
+
+def _found(score: Score) -> str:
+    return "has nothing to measure" if score.value is None else f"is {score.value}"
+
+
+def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
+    """Raise where a model's score, overall or of a group in brackets, misses a requirement, or cannot be told."""
+    failed = []
+    for gate in gates:
+        name, sign, bound = parse(gate)
+        found = [one for one in scores if _named(one) == name]
+        if not found:
+            known = ", ".join(sorted({_named(one) for one in scores}))
+            raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {known}")
+        failed += [
+            f"{one.model}: {name} {_found(one)}, required {sign} {bound:g}"
+            for one in found
+            if one.value is None or not _SIGNS[sign](one.value, bound)
+        ]
+    if failed:
+        raise GateFailed("; ".join(failed))

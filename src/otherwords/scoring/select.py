@@ -1,0 +1,167 @@
+"""What is measured, and how: which metrics, what they are called in a table, which intervals."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from .._version import __version__
+from ..answers.roles import PARTS, Part
+from ..answers.table import Answers
+from ..errors import BadInput, Unmeasurable
+from ..metrics.metric import Metric, as_metric, ratio
+from ..registry import Bound, metrics
+from ..significance.bootstrap import KINDS
+
+Gathered = TypeVar("Gathered")
+#: What is measured where nobody says what: the numbers of the papers that need nothing but labels.
+USUAL = (
+    *("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
+    *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
+)
+#: What a table lacks where a part of it is not there, and what would help.
+_LACKING: dict[Part, tuple[str, str]] = {
+    "rewordings": (
+        "there are {there} only",
+        "add problems and their rewordings, whose columns `contrast` and `control` are empty",
+    ),
+    "contrasts": (
+        "there are no contrasts",
+        "add a contrast suite to the data: breaking_nli:FILE, monli:FILE, med:FILE, or rows with a column `contrast`",
+    ),
+    "controls": (
+        "there are no controls",
+        "add a control: --with identity, tautology or scramble",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How intervals are made."""
+
+    seed: int = 1
+    replicates: int = 10_000
+    confidence: float = 0.95
+    interval: str = "percentile"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1 or self.replicates < 1:
+            raise BadInput("confidence must lie between 0 and 1, replicates above 0")
+        if self.interval not in KINDS:
+            raise BadInput(f"no interval {self.interval!r}", fix=f"use {' or '.join(KINDS)}")
+
+    def kind(self, metric: Metric) -> str:
+        """The kind of interval that a metric gets: one that jumps has percentiles only."""
+        return self.interval if metric.smooth else "percentile"
+
+    def signature(self, metric: Metric, data: Answers, what: str, more: str = "") -> str:
+        """How the interval of `what` was made, as signatures print it, and with which version."""
+        cluster = "cluster" if "cluster" in data.frame.columns else "bucket"
+        about = f"confidence={self.confidence}, replicates={self.replicates}, cluster={cluster}{more}"
+        return f"{what}={self.kind(metric)}({about}) seed={self.seed} otherwords={__version__}"
+
+
+def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
+    """Bind the metrics that are asked for: none are the usual ones, "all" every one that needs no option.
+
+    The second value tells whether they were chosen for the user, so that one may be left out where the table lacks what
+    it needs, and need not be explained where it has nothing to measure.
+    """
+    known = [plugin.full_name for plugin in metrics if ... not in plugin.options().values()] if "all" in using else []
+    named = [*known, *(name for name in using or USUAL if name != "all")]
+    chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}
+    return list(reversed(chosen.values())), not using or "all" in using
+
+
+def deal(chosen: Sequence[Bound], there: Collection[Part], lenient: bool, where: str) -> dict[Part, list[Bound]]:
+    """Give each part of a table, rewordings, contrasts and controls, the metrics that look at it.
+
+    A metric whose part is not `there` is refused; where it was not asked for by name, it is left out: without a word
+    if it is about contrasts or controls, because most tables have none.
+    """
+    dealt = {part: [one for one in chosen if _looks_at(one) == part] for part in PARTS}
+    for part in PARTS:
+        if part in there or not dealt[part]:
+            continue
+        names = ", ".join(one.plugin.name for one in dealt[part])
+        lacking, fix = _LACKING[part]
+        lacking = lacking.format(there=" and ".join(there))
+        if not lenient:
+            raise Unmeasurable(f"{names}: {lacking}", where=where, fix=fix)
+        if part == "rewordings":
+            warnings.warn(f"{where}: {lacking}; not measured: {names}", stacklevel=3)
+    return dealt
+
+
+def about_originals(chosen: Sequence[Bound], lenient: bool, where: str) -> list[Bound]:
+    """Where all variants are controls: the metrics that look at originals, the others being refused or left out."""
+    left = [one for one in chosen if as_metric(one.function).uses == "originals"]
+    if idle := [one.plugin.name for one in chosen if one not in left and not lenient]:
+        fix = "ask for control_flips, or add rewordings"
+        raise Unmeasurable(f"{', '.join(idle)}: all variants are controls", where=where, fix=fix)
+    return left
+
+
+def _looks_at(bound: Bound) -> Part:
+    uses = as_metric(bound.function).uses
+    return uses if uses in ("contrasts", "controls") else "rewordings"
+
+
+def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:
+    """What a metric is called in a table: its name, with its options where it is there twice, and the part.
+
+    >>> one, other = metrics.make("pa(at=0.5)"), metrics.make("pa")
+    >>> title(one, [one]), title(one, [one, other])
+    ('pa', 'pa(at=0.5, of=0)')
+    """
+    name = bound.plugin.name
+    if sum(other.plugin.name == name for other in chosen) > 1:
+        name += bound.signature.removeprefix(bound.plugin.full_name)
+    return f"{name}:{part}" if part else name
+
+
+def is_rate(metric: Metric) -> bool:
+    """Whether a metric is a share of units, with 0 and 1 for its ends."""
+    return metric.rate or metric.combine is ratio
+
+
+def gather(
+    chosen: Sequence[Bound], lenient: bool, said: str, work: Callable[[Bound, Metric], Gathered | None]
+) -> list[Gathered]:
+    """Do the work for each metric; where it needs what the answers lack, complain, or (`lenient`) leave it out.
+
+    What is left out is said, after the words in `said`. Work may give None for a metric that it does not concern.
+    """
+    found: list[Gathered] = []
+    left_out: dict[str, list[str]] = {}
+    for bound in chosen:
+        try:
+            one = work(bound, as_metric(bound.function))
+        except Unmeasurable as error:
+            if not lenient:
+                raise
+            left_out.setdefault(error.message, []).append(bound.plugin.name)
+            continue
+        if one is not None:
+            found.append(one)
+    if left_out:
+        warnings.warn(f"{said}: {by_reason(left_out)}", stacklevel=4)
+    return found
+
+
+def by_reason(names: Mapping[str, Sequence[str]]) -> str:
+    """Tell what was left out, reason by reason.
+
+    >>> by_reason({"there are no texts": ["jaccard", "token_overlap"]})
+    'jaccard, token_overlap (there are no texts)'
+    """
+    return "; ".join(f"{', '.join(some)} ({reason})" for reason, some in names.items())
+
+
+def number(value: Any) -> float | None:
+    """A value as scores hold it: None where it is undefined."""
+    return None if math.isnan(value) else float(value)

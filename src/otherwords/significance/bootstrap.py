@@ -1,0 +1,254 @@
+"""Intervals from bootstrap replicates: percentile, and BCa where the metric is smooth (Efron 1987)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..storage.files import seed_for
+
+# MERGED from significance.rows: Rows of statistics: summed by cluster, equal ones told once, in an order that depends on their values alone.
+
+Array = npt.NDArray[Any]
+#: Rows with more columns than this are told apart by a number made of each, not column by column.
+_WIDE = 12
+
+
+def by_cluster(statistics: Array, cluster: Array) -> Array:
+    """Add up the rows of each cluster, in an order that depends on their values alone.
+
+    Floats added in another order differ in their last bits; sorted first, they do not.
+    """
+    count = int(cluster.max()) + 1
+    if count == len(statistics):
+        return statistics
+    if np.issubdtype(statistics.dtype, np.integer):
+        sums = np.zeros((count, statistics.shape[1]), dtype=np.int64)
+        for column in range(statistics.shape[1]):
+            sums[:, column] = np.bincount(cluster, statistics[:, column], count).astype(np.int64)
+        return sums
+    order = np.lexsort((*statistics.T, cluster))
+    starts = np.searchsorted(cluster[order], np.arange(count))
+    return np.asarray(np.add.reduceat(statistics[order], starts, axis=0))
+
+
+def collapse(rows: Array) -> tuple[Array, Array]:
+    """Give the distinct rows, in an order that depends on their values alone, and how often each occurs.
+
+    The result does not know the order or the names of the units it came from, and so neither does anything after it.
+    """
+    found = _by_key(rows) if rows.shape[1] > _WIDE else None
+    if found is None:
+        names = [f"c{i}" for i in range(rows.shape[1])]
+        table = pl.DataFrame(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
+        distinct = table.group_by(names).len("count").sort(names)
+        found = distinct.select(names).to_numpy(), distinct["count"].to_numpy().astype(np.int64)
+    values, counts = found
+    if np.issubdtype(values.dtype, np.integer):
+        values = values.astype(np.int64)  # sums and differences of small integers overflow
+    return values, counts
+
+
+def _by_key(rows: Array) -> tuple[Array, Array] | None:
+    """The same for wide rows, by a number made of each; None where two different rows share theirs."""
+    integers = np.issubdtype(rows.dtype, np.integer) or rows.dtype == np.bool_
+    bits = rows.astype(np.int64) if integers else np.ascontiguousarray(rows + 0.0, dtype=np.float64).view(np.int64)
+    factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | np.uint64(1)
+    keys = (bits.view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    _, first, place, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    if (rows[first][place] != rows).any():
+        return None
+    return rows[first], counts.astype(np.int64)
+
+
+def totals(distinct: Array, counts: Array) -> Array:
+    """The sum over all units."""
+    return np.asarray((distinct * counts[:, None]).sum(axis=0))
+
+
+# MERGED from significance.resampling: A bootstrap of clusters on summed statistics: one routine for every metric.
+
+Combine = Callable[[Array], Array]
+#: How many weights are held at a time: 128 MB.
+_AT_ONCE = 16_000_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Statistics of independent units, equal rows told once; `combine` turns their sums into one value per part.
+
+    `outside` are distinct rows and counts of a second sample, drawn apart from the first: a test set's items.
+    """
+
+    distinct: Array
+    counts: Array
+    combine: Combine
+    name: str = ""
+    outside: tuple[Array, Array] | None = None
+
+    @property
+    def n(self) -> int:
+        """How many units there are."""
+        return int(self.counts.sum())
+
+    def totals(self) -> Array:
+        """The sum over all units, within and outside the buckets."""
+        inside = totals(self.distinct, self.counts)
+        return inside if self.outside is None else inside + totals(*self.outside)
+
+    def value(self) -> Array:
+        """The metric itself, one value per part."""
+        return self.combine(self.totals())
+
+
+def bootstrap(samples: Sequence[Sample], replicates: int, seed: int) -> list[Array]:
+    """Draw as many units as there are, with replacement, again and again; give each metric's values each time.
+
+    Equal rows are drawn together: how often each distinct row occurs in a replicate is one multinomial draw, so the
+    cost depends on how many different rows there are. Where nearly all rows differ, units are drawn and counted, once
+    for all samples of the same size: each is sorted by its own values, so that none depends on the company it is in.
+    """
+    drawn: dict[int, Array] = {}
+    alike: dict[int, list[int]] = {}
+    for place, one in enumerate(samples):
+        if few(one):
+            random = np.random.default_rng(seed_for(seed, "bootstrap", one.name))
+            drawn[place] = _multinomial(random, one.distinct, one.counts, replicates)
+        else:
+            alike.setdefault(one.n, []).append(place)
+    for n, places in alike.items():
+        sums = _shared([samples[place] for place in places], n, replicates, seed)
+        drawn.update(zip(places, sums, strict=True))
+    return [one.combine(_with_outside(one, drawn[place], replicates, seed)) for place, one in enumerate(samples)]
+
+
+def few(sample: Sample) -> bool:
+    """Whether so many rows are equal that drawing by distinct rows is faster than drawing units."""
+    return len(sample.counts) * 10 < sample.n or len(sample.counts) <= 8
+
+
+def _multinomial(random: np.random.Generator, distinct: Array, counts: Array, replicates: int) -> Array:
+    n = int(counts.sum())
+    if n == 0:
+        return np.zeros((replicates, distinct.shape[1]))
+    exact, scale = fixed_point(distinct, n)
+    sums = [
+        random.multinomial(n, counts / n, size=size).astype(np.float64) @ exact
+        for size in chunks(replicates, len(counts))
+    ]
+    return np.asarray(np.concatenate(sums) / scale)
+
+
+def _shared(samples: Sequence[Sample], n: int, replicates: int, seed: int) -> list[Array]:
+    rows = [fixed_point(np.repeat(one.distinct, one.counts, axis=0), n) for one in samples]
+    stacked = np.concatenate([exact for exact, _ in rows], axis=1)
+    random = np.random.default_rng(seed_for(seed, "bootstrap units", str(n)))
+    sums = np.concatenate([_weights(random, n, size) @ stacked for size in chunks(replicates, n)])
+    cuts = np.cumsum([exact.shape[1] for exact, _ in rows])[:-1]
+    return [part / scale for part, (_, scale) in zip(np.split(sums, cuts, axis=1), rows, strict=True)]
+
+
+def _weights(random: np.random.Generator, n: int, size: int) -> Array:
+    """How often each unit is drawn: a row per replicate."""
+    weights = np.empty((size, n))
+    block = max(1, 50_000 // n)  # replicates counted together; the draws are the same for any block
+    for start in range(0, size, block):
+        rows = min(block, size - start)
+        drawn = random.integers(0, n, (rows, n))
+        if rows > 1:
+            drawn += n * np.arange(rows)[:, None]
+        weights[start : start + rows] = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+    return weights
+
+
+def _with_outside(sample: Sample, sums: Array, replicates: int, seed: int) -> Array:
+    if sample.outside is None:
+        return sums
+    random = np.random.default_rng(seed_for(seed, "bootstrap outside", sample.name))
+    return sums + _multinomial(random, *sample.outside, replicates)
+
+
+def chunks(replicates: int, width: int, at_once: int = _AT_ONCE) -> Iterator[int]:
+    """Cut the replicates into parts whose weights fit in memory."""
+    step = max(1, at_once // width)
+    for start in range(0, replicates, step):
+        yield min(step, replicates - start)
+
+
+def fixed_point(rows: Array, n: int) -> tuple[Array, Array]:
+    """Scale columns to whole numbers so small that every sum over n units is exact.
+
+    Exact sums come out the same in any order, so on any processor and with any linear algebra library. Whole numbers
+    stay as they are; fractions are rounded to about 2^-52 n, far below the bootstrap's own error.
+    """
+    if np.issubdtype(rows.dtype, np.integer):
+        return rows.astype(np.float64), np.ones(rows.shape[1])
+    largest = np.abs(rows).max(axis=0)
+    scale = 2.0 ** np.floor(52 - np.log2(n * np.where(largest > 0, largest, 1.0)))
+    return np.round(rows * scale), scale
+
+
+# MERGED from significance.intervals: Intervals from bootstrap replicates: percentile, and BCa where the metric is smooth (Efron 1987).
+
+KINDS = ("percentile", "bca")
+
+
+def percentile(values: Array, confidence: float) -> tuple[Array, Array]:
+    """Cut off the tails, part by part; replicates in which the metric is undefined do not count.
+
+    `values` has a row per replicate; where no replicate is defined, so is no end of the interval (NaN).
+    """
+    tail = (1 - confidence) / 2
+    return _quantiles(values, np.full(values.shape[1], tail), np.full(values.shape[1], 1 - tail))
+
+
+def bca(sample: Sample, values: Array, confidence: float) -> tuple[Array, Array]:
+    """Correct the percentiles for bias (replicates off the value) and acceleration (a spread that changes with it).
+
+    Acceleration comes from leaving out one unit at a time. Where it cannot be told, because all replicates lie on one
+    side of the value or no unit matters, the percentiles stay as they are.
+    """
+    from scipy.special import ndtr, ndtri  # late: `otherwords --help` needs no scipy
+
+    value = sample.value()
+    with np.errstate(invalid="ignore"):
+        below = (values < value).sum(axis=0) + (values == value).sum(axis=0) / 2
+    share = below / np.maximum((~np.isnan(values)).sum(axis=0), 1)
+    bias = ndtri(np.where((share <= 0) | (share >= 1), 0.5, share))
+    a = _acceleration(sample)
+    ends = []
+    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
+        z = bias + ndtri(tail)
+        ends.append(ndtr(bias + z / (1 - a * z)))
+    return _quantiles(values, *ends)
+
+
+def _acceleration(sample: Sample) -> Array:
+    """Skewness of the influence of single units; each unit's share counts by the size of its own sample."""
+    total = sample.totals()
+    cubes, squares = np.zeros(len(sample.value())), np.zeros(len(sample.value()))
+    for distinct, counts in filter(None, [(sample.distinct, sample.counts), sample.outside]):
+        without = sample.combine(total - distinct)
+        known = ~np.isnan(without)
+        weight = counts[:, None] * known
+        without = np.where(known, without, 0)
+        mean = (without * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
+        n = counts.sum()
+        influence = (n - 1) * (mean - without) * known
+        cubes += (counts[:, None] * influence**3).sum(axis=0) / n**3
+        squares += (counts[:, None] * influence**2).sum(axis=0) / n**2
+    return np.where(squares > 0, cubes / (6 * np.where(squares > 0, squares, 1) ** 1.5), 0.0)
+
+
+def _quantiles(values: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    ends = np.full((2, values.shape[1]), np.nan)
+    for part in range(values.shape[1]):
+        defined = values[:, part][~np.isnan(values[:, part])]
+        if defined.size:
+            ends[:, part] = np.quantile(defined, [low[part], high[part]])
+    return ends[0], ends[1]

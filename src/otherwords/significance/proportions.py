@@ -1,0 +1,173 @@
+"""Tests of correctness counted in a table: McNemar for a pair, Cochran's Q for several, TOST for equivalence.
+
+The IE test's paper names McNemar and Cochran's Q as alternatives to its paired t. All of them ask about *accuracy*:
+answers that flip both ways cancel. Equivalence is tested the other way round, with TOST.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, chdtrc, ndtr
+
+from ..errors import BadInput, UnknownName
+
+# MERGED from significance.shares: Intervals of a share k of n, such as the share of sound rewordings in a sample that people judged.
+
+
+def wald(k: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The textbook interval share +- z * sqrt(share * (1 - share) / n), cut at 0 and 1.
+
+    Papers print it, so it is here; near 0 and 1 it is too narrow, and at 0 and n it has no width. `wilson` is the
+    better one. Both take a k that is not whole, such as 400 times a printed share. Sound substitutions in MultiNLI's
+    test set (Salvatore et al. 2023, Table 16), 80.5 % of 400:
+
+    >>> low, high = wald(322, 400)
+    >>> print(f"{low:.1%} to {high:.1%}")
+    76.6% to 84.4%
+    """
+    share, z = _checked(k, n, confidence)
+    half = z * math.sqrt(share * (1 - share) / n)
+    return max(0.0, share - half), min(1.0, share + half)
+
+
+def wilson(k: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The score interval of Wilson (1927): all shares that a test at this level would not reject.
+
+    >>> low, high = wilson(322, 400)
+    >>> print(f"{low:.1%} to {high:.1%}")
+    76.3% to 84.1%
+    """
+    share, z = _checked(k, n, confidence)
+    centre = share + z * z / (2 * n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    # At the ends the bound is 0 or 1 exactly; the difference of two roots would miss it by a rounding error.
+    low = 0.0 if k == 0 else max(0.0, (centre - half) / scale)
+    high = 1.0 if k == n else min(1.0, (centre + half) / scale)
+    return low, high
+
+
+def _checked(k: float, n: int, confidence: float) -> tuple[float, float]:
+    from scipy.special import ndtri  # here, as scoring imports this file and most scores need no such interval
+
+    if n < 1:
+        raise BadInput(f"a share of {n} items", field="n", fix="give at least one item")
+    if not 0 <= k <= n:
+        raise BadInput(f"found {k} of {n}", field="k", fix="give a count from 0 to n")
+    if not 0 < confidence < 1:
+        raise BadInput(f"found {confidence}", field="confidence", fix="give a number between 0 and 1, such as 0.95")
+    return k / n, float(ndtri((1 + confidence) / 2))
+
+
+# MERGED from significance.contingency: Tests of correctness counted in a table: McNemar for a pair, Cochran's Q for several, TOST for equivalence.
+
+
+@dataclass(frozen=True)
+class Result:
+    """A test's statistic and its p-value."""
+
+    statistic: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """The drop in accuracy, and the p-value of "it is at least the margin, in one direction or the other"."""
+
+    difference: float
+    margin: float
+    p: float
+
+
+def mcnemar(n10: int, n01: int, method: str = "exact") -> Result:
+    """Are right-to-wrong changes as frequent as wrong-to-right ones? Two-sided; from the two counts.
+
+    `exact` is the binomial test, and its statistic the smaller count; `chi2` is (n10 - n01)^2 / (n10 + n01) with one
+    degree of freedom, and `corrected` takes 1 off a difference that is not 0. No change at all is no evidence: p = 1.
+
+    >>> round(mcnemar(10, 2).p, 4), round(mcnemar(10, 2, "chi2").statistic, 3)
+    (0.0386, 5.333)
+    """
+    if method not in ("exact", "chi2", "corrected"):
+        raise UnknownName(f"no McNemar test named {method!r}; there are: exact, chi2, corrected")
+    _refuse_negative(n10=n10, n01=n01)
+    total, fewer = n10 + n01, min(n10, n01)
+    if method == "exact":
+        return Result(float(fewer), min(1.0, 2 * float(bdtr(fewer, total, 0.5))))
+    apart = max(0, abs(n10 - n01) - (method == "corrected"))
+    statistic = apart * apart / total if total else 0.0
+    return Result(statistic, float(chdtrc(1, statistic)))
+
+
+def cochran_q(correct: npt.ArrayLike) -> Result:
+    """Are several models (or wordings) equally often right? A row per item, a column per model, true where right.
+
+    With two columns this is McNemar's chi-square. Items that all get right, or none, do not count; where there are only
+    such items there is no evidence, and p = 1.
+
+    >>> q = cochran_q([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
+    >>> round(q.statistic, 3), round(q.p, 3)
+    (4.667, 0.097)
+    """
+    table = np.asarray(correct)
+    if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
+        raise BadInput(f"Cochran's Q of a table of shape {table.shape}", fix="give a row per item, two or more columns")
+    if not np.isin(table, (0, 1)).all():
+        raise BadInput("Cochran's Q of values other than 0 and 1", fix="give whether each answer is right")
+    models = table.shape[1]
+    by_model, by_item = table.sum(axis=0, dtype=np.int64), table.sum(axis=1, dtype=np.int64)
+    spread = models * int((by_model**2).sum()) - int(by_model.sum()) ** 2
+    mixed = models * int(by_item.sum()) - int((by_item**2).sum())
+    statistic = (models - 1) * spread / mixed if mixed else 0.0
+    return Result(statistic, float(chdtrc(models - 1, statistic)))
+
+
+def tost(n: int, n10: int, n01: int, margin: float) -> Equivalence:
+    """Is accuracy before and after the same within a margin? Two one-sided score tests of a paired difference.
+
+    A small p-value says that the difference of accuracies lies inside (-margin, margin). The two tests are Schuirmann's
+    (1987); each is Tango's (1998), whose variance is that of the null hypothesis. With few changes the variance seen
+    in the sample is too small by far: a paired t-test is surer of 99 items out of 100 unchanged than of all 100.
+
+    The p-value is never below (1 - margin)^n, the chance that nothing changes where right answers are lost at the rate
+    of the margin: no outcome speaks more for equivalence than that one.
+
+    >>> round(tost(10_000, 230, 170, margin=0.01).p, 4)
+    0.0239
+    >>> [round(tost(100, changes, 0, margin=0.05).p, 3) for changes in (0, 1, 2)]
+    [0.011, 0.033, 0.084]
+    """
+    _refuse_negative(n10=n10, n01=n01)
+    if n < 1 or n10 + n01 > n:
+        fix = "give at least one item, and no more changes than items"
+        raise BadInput(f"equivalence of {n} items with {n10 + n01} changes", field="n", fix=fix)
+    if not 0 < margin < 1:
+        raise BadInput(f"found {margin}", field="margin", fix="give a share of items, such as 0.01")
+    scores = _score(n, n10, n01, margin), _score(n, n01, n10, margin)  # a gain is a drop, before and after exchanged
+    return Equivalence((n10 - n01) / n, margin, max(float(ndtr(max(scores))), (1 - margin) ** n))
+
+
+def _score(n: int, n10: int, n01: int, drop: float) -> float:
+    """Tango's statistic of the hypothesis that accuracy drops by `drop` > 0; far below 0 where it drops by less."""
+    gained = _gained(n, n10, n01, drop)
+    return (n10 - n01 - n * drop) / math.sqrt(n * (2 * gained + drop * (1 - drop)))
+
+
+def _gained(n: int, n10: int, n01: int, drop: float) -> float:
+    """The likeliest share of wrong-to-right changes where that of right-to-wrong ones is larger by `drop`.
+
+    It is the larger root of a q^2 + b q + c = 0, written so that no two nearly equal numbers are subtracted.
+    """
+    a, b, c = 2 * n, (2 * n - n10 + n01) * drop - n10 - n01, -n01 * drop * (1 - drop)
+    root = math.sqrt(b * b - 4 * a * c)
+    return (root - b) / (2 * a) if b <= 0 else -2 * c / (root + b)
+
+
+def _refuse_negative(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 0:
+            raise BadInput(f"found {count}", field=name, fix="counts start at 0")

@@ -1,1 +1,0 @@
-"""Models that write: prompts in, candidate texts out."""
