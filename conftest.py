@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from refusals import DRAFTS, UPDATE, merge_drafts
 
 # How long an example takes says more about the machine than about the code; the same examples are tried everywhere.
 settings.register_profile("otherwords", deadline=None, derandomize=True)
@@ -30,3 +32,21 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _names_in_doctests(doctest_namespace: dict[str, Any], tmp_path: Path) -> None:
     doctest_namespace["tmp"] = tmp_path / "run"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-messages` rewrites the golden file of error messages."""
+    parser.addoption("--update-messages", action="store_true", help="rewrite tests/messages.json from this run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell worker processes, which inherit the environment."""
+    if config.getoption("--update-messages"):
+        os.environ[UPDATE] = "1"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Put together what all processes saw."""
+    updating = session.config.getoption("--update-messages") and not hasattr(session.config, "workerinput")
+    if updating and DRAFTS.exists():
+        merge_drafts(whole=not session.config.args or session.config.args == session.config.getini("testpaths"))

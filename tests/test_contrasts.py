@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
@@ -111,7 +112,7 @@ def test_a_suite_alone_is_enough_to_compare(files, tmp_path):
         result = run(tmp_path / "run", [files["suite"]], ["perfect=scripted(otherwise=neutral)"], vary=[])
     assert set(told(result, "perfect")) == set(NAMES)
     assert "This run cannot tell: no rewording was answered." in result.report.read_text()
-    with pytest.raises(BadInput, match="nothing to compare; name a generator"):
+    with refuses(BadInput):
         run(tmp_path / "none", [files["plain"]], ["any=scripted"], vary=[])
 
 
@@ -160,7 +161,7 @@ def test_comparing_what_only_one_model_has(both):
     assert one.metric == "flip_rate"
     with (
         pytest.warns(UserWarning, match="only one of the models has answers to contrasts"),
-        pytest.raises(Unmeasurable, match="sensitivity: there are no contrasts"),
+        refuses(Unmeasurable),
     ):
         ow.compare(with_suite, without, ["sensitivity"], replicates=50)
 
@@ -175,7 +176,7 @@ def test_groups_are_compared_within_what_has_the_column(both):
     for one in found:
         assert (one.model, one.other) == ("kind=c", "kind=d")
         assert (one.value, one.other_value) == (scores["kind=c", one.metric], scores["kind=d", one.metric])
-    with pytest.raises(Unmeasurable, match="flip_rate: there are contrasts only"):
+    with refuses(Unmeasurable):
         compare_groups(mine, "kind", ["flip_rate"], replicates=50)
 
 
@@ -185,7 +186,7 @@ def test_lists_are_of_rewordings(both):
     assert (
         audit(both.filter(pl.col("contrast").is_null()), "never-right")["bucket"].to_list() == found["bucket"].to_list()
     )
-    with pytest.raises(BadInput, match="any has answers to contrasts only"):
+    with refuses(BadInput):
         audit(both.filter(pl.col("contrast").is_not_null()))
 
 

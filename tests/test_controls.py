@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
@@ -104,7 +105,7 @@ def test_no_check_judges_them_and_no_profile_counts_them(data, tmp_path):
     found = ow.profile(buckets)
     assert found.whole.variants == others.height
     assert [one.how.partition(".")[0] for one in found.generators] == ["contractions"]
-    with pytest.raises(BadInput, match="there are no variants to profile; name originals and variants that are no con"):
+    with refuses(BadInput):
         ow.profile(buckets.filter(pl.col("of").is_null() | pl.col("control").is_not_null()))
 
 
@@ -132,7 +133,7 @@ def test_a_generator_of_ones_own_can_be_a_control(data):
 
 
 def test_the_name_is_taken():
-    with pytest.raises(BadInput, match=r"field names \['control'\] are reserved"):
+    with refuses(BadInput):
         Task("mine", ("control",), ("yes", "no"))
 
 

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.frames import buckets, free_columns, kept, problems, to_frame, variant_rows
@@ -122,7 +123,7 @@ def test_buckets_hold_originals_and_their_variants():
 
 
 def test_a_bucket_without_original():
-    with pytest.raises(BadInput, match=r"variant 'v': of: no problem has the id 'gone'"):
+    with refuses(BadInput):
         buckets(to_frame([row("v", of="gone")], NLI), NLI)
 
 
@@ -151,7 +152,7 @@ def test_kept_without_checks_and_without_variants():
 
 
 def test_a_verdict_that_is_none():
-    with pytest.raises(BadInput, match=r"check:one: found 'maybe'; a check says true \(keep\) or false \(drop\)"):
+    with refuses(BadInput):
         to_frame([row("a", **{"check:one": "maybe"})], NLI)
 
 

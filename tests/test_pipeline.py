@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords import pipeline
@@ -127,7 +128,7 @@ def test_seed_and_options_change_what_chance_decides(tmp_path: Path) -> None:
 def test_vary_skips_variants_that_are_there_already(tmp_path: Path) -> None:
     whole = suite(rows(), tmp_path)
     assert pipeline.vary(whole, ["identity"])["of"].to_list() == [f"p{i}" for i in range(12)]
-    with pytest.raises(BadInput, match=r"contractions\.v1\(field=\"\"\): its variants are there already"):
+    with refuses(BadInput):
         pipeline.vary(whole, ["contractions"])
 
 
@@ -141,9 +142,9 @@ def test_one_generator_with_two_sets_of_options(tmp_path: Path) -> None:
 
 def test_naming_a_generator_or_check_twice_is_refused(tmp_path: Path) -> None:
     whole = suite(rows(), tmp_path)
-    with pytest.raises(BadInput, match=r"identity\.v1\(\) is named twice"):
+    with refuses(BadInput):
         pipeline.vary(whole, ["identity", "identity.v1"])
-    with pytest.raises(BadInput, match="overlap is named twice"):
+    with refuses(BadInput):
         pipeline.check(whole, ["overlap(most=0.1)", "overlap(most=0.9)"])
 
 
@@ -152,7 +153,7 @@ def test_a_generator_may_only_reword_what_it_was_given(tmp_path: Path) -> None:
         for problem in problems:
             yield Variant("", problem.task, problem.text, problem.label, of="p99")
 
-    with pytest.raises(BadInput, match=r"stray\.v1\(\) made a variant of 'p99', which it was not given"):
+    with refuses(BadInput):
         pipeline.vary(frame(rows(), tmp_path), [bound("stray", stray)])
 
 
@@ -199,13 +200,13 @@ def test_check_is_the_same_in_any_order_and_replaces_its_own_verdict(tmp_path: P
 
 def test_a_check_must_judge_every_variant(tmp_path: Path) -> None:
     lazy = bound("lazy", lambda buckets: [Verdict(True)])
-    with pytest.raises(BadInput, match=r"lazy\.v1\(\) gave 1 verdicts on 20 variants"):
+    with refuses(BadInput):
         pipeline.check(suite(rows(), tmp_path), [lazy])
 
 
 def test_a_variant_without_its_original_is_told(tmp_path: Path) -> None:
     orphans = suite(rows(), tmp_path).filter(pl.col("id") != "p0")
-    with pytest.raises(BadInput, match=r"variant 'p0~contractions\.1': of: no problem has the id 'p0'"):
+    with refuses(BadInput):
         pipeline.check(orphans, ["surface"])
 
 
@@ -246,7 +247,7 @@ def test_a_model_that_changes_its_mind_about_probabilities_is_refused(tmp_path: 
         "    return [[1.0, 0.0, 0.0] if 'hot' in h else 'neutral' for h in batch['hypothesis']]\n",
         encoding="utf-8",
     )  # fmt: skip
-    with pytest.raises(WrongAnswer, match="gave probabilities for 8 of 12 problems, labels for the rest"):
+    with refuses(WrongAnswer):
         pipeline.answer(frame(rows(), tmp_path), f"python:{path}:say", cache=None, canary=False, batch_size=1)
 
 
@@ -282,7 +283,7 @@ def test_dropped_variants_are_not_asked(tmp_path: Path, as_text: bool) -> None:
 
 
 def test_verdicts_that_are_neither_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="check:mine: found 'perhaps'; a check says true"):
+    with refuses(BadInput):
         frame([{**rows()[0], "check:mine": "perhaps"}], tmp_path)
 
 
@@ -342,7 +343,7 @@ def test_the_canary_sings_before_anything_is_asked(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     problems, spec = frame(rows(), tmp_path), f"python:{path}:say"
-    with pytest.raises(LabelOrder, match="0 of 12 trivial questions right as they are, 12 if renamed"):
+    with refuses(LabelOrder):
         pipeline.answer(problems, spec, cache=None)
     assert pipeline.answer(problems, spec, cache=None, canary=False).height == 12
     with pytest.warns(UserWarning, match="is weak"):
@@ -390,7 +391,7 @@ def test_a_table_made_by_hand_goes_all_the_way():
     assert answers["bucket"].n_unique() == 2
     assert len(answers) == len(suite)
     assert pipeline.answer(frame, "bag_of_words", canary=False, cache=None)["cluster"].n_unique() == 1
-    with pytest.raises(BadInput, match=r"no column hypothesis; give id, premise, hypothesis, label; ow\.load"):
+    with refuses(BadInput):
         pipeline.answer(frame.drop("hypothesis"), "bag_of_words", canary=False, cache=None)
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.problem import NO_MAJORITY, RESERVED, TASKS, Batch, Problem, Task, Variant, Verdict, get_task, plain
@@ -36,31 +37,31 @@ def test_a_task_of_ones_own_needs_fields_and_labels_only():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"fields": ()}, "task mine: needs at least one field and two labels"),
-        ({"labels": ("yes",)}, "needs at least one field and two labels"),
-        ({"labels": ("yes", "yes")}, "needs at least one field and two labels"),
-        ({"labels": ("yes", "no", "Yes")}, "names a field or a label twice"),
-        ({"labels": ("not_so", "not-so")}, "names a field or a label twice"),
-        ({"fields": ("text", "text")}, "names a field or a label twice"),
-        ({"labels": ("yes", NO_MAJORITY)}, "the label '-' stands for no majority"),
-        ({"fields": ("text", "gold")}, r"field names \['gold'\] are reserved; rename them"),
-        ({"targets": ("txet",)}, r"\['txet'\] are not among its fields \['text'\]"),
-        ({"optional": ("other",)}, r"\['other'\] are not among its fields"),
-        ({"cluster": ("other",)}, r"\['other'\] are not among its fields"),
-        ({"fields": "text"}, "fields must be a list of names, not 'text'"),
-        ({"labels": 3}, "labels must be a list of names, not 3"),
+        {"fields": ()},
+        {"labels": ("yes",)},
+        {"labels": ("yes", "yes")},
+        {"labels": ("yes", "no", "Yes")},
+        {"labels": ("not_so", "not-so")},
+        {"fields": ("text", "text")},
+        {"labels": ("yes", NO_MAJORITY)},
+        {"fields": ("text", "gold")},
+        {"targets": ("txet",)},
+        {"optional": ("other",)},
+        {"cluster": ("other",)},
+        {"fields": "text"},
+        {"labels": 3},
     ],
 )
-def test_nonsense_is_refused(change, message):
-    with pytest.raises(BadInput, match=message):
+def test_nonsense_is_refused(change):
+    with refuses(BadInput):
         Task(**{"name": "mine", "fields": ("text",), "labels": ("yes", "no"), **change})
 
 
 @pytest.mark.parametrize("name", sorted(RESERVED))
 def test_columns_of_the_stages_are_no_fields(name):
-    with pytest.raises(BadInput, match="reserved"):
+    with refuses(BadInput):
         Task("mine", fields=("text", name), labels=("yes", "no"))
 
 
@@ -79,25 +80,25 @@ def test_get_task_from_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        (b"fields =", r"some\.toml: cannot be read as a task: Invalid value"),
-        (b"\xff\xfe", r"some\.toml: cannot be read as a task: .*utf-8"),
-        (b'fields = ["a"]', r"some\.toml: lacks \['labels'\]"),
-        (b'feilds = ["a"]\nlabels = ["x", "y"]', r"unknown keys \['feilds'\]; use cluster, fields, labels, name"),
-        (b'fields = "a"\nlabels = ["x", "y"]', r"fields must be a list of names, not 'a'"),
+        b"fields =",
+        b"\xff\xfe",
+        b'fields = ["a"]',
+        b'feilds = ["a"]\nlabels = ["x", "y"]',
+        b'fields = "a"\nlabels = ["x", "y"]',
     ],
 )
-def test_a_task_file_that_cannot_be_used(tmp_path, content, message):
+def test_a_task_file_that_cannot_be_used(tmp_path, content):
     (tmp_path / "some.toml").write_bytes(content)
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         get_task(str(tmp_path / "some.toml"))
 
 
 def test_no_such_task(tmp_path):
-    with pytest.raises(UnknownName, match=r"no task 'nil'; there are nli, rte, a-nli, d-nli, or give a \.toml file"):
+    with refuses(UnknownName):
         get_task("nil")
-    with pytest.raises(BadInput, match=r"gone\.toml: cannot be read as a task: .*No such file"):
+    with refuses(BadInput):
         get_task(str(tmp_path / "gone.toml"))
 
 
@@ -112,7 +113,7 @@ def test_restate_changes_what_is_named_and_nothing_else():
 
 
 def test_restate_refuses_other_fields():
-    with pytest.raises(UnknownName, match=r"\['update'\] are not fields of nli: \['premise', 'hypothesis'\]"):
+    with refuses(UnknownName):
         ONE.restate(update="Hm.")
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
@@ -109,7 +110,7 @@ def test_a_generators_own_account_is_preferred():
 @pytest.mark.parametrize("told", ["{", "[1]", '[{"field": "premise"}]', '[{"from": 1, "to": "x"}]', "7"])
 def test_an_account_that_cannot_be_read(told):
     rows = [row("a"), row("a1", "a", "x", premise="A guy.", changes=told)]
-    with pytest.raises(BadInput, match=r"variant 'a1': changes: found .*; give a JSON list of"):
+    with refuses(BadInput):
         ow.profile(frame(rows))
 
 
@@ -118,7 +119,7 @@ def test_dropped_variants_are_left_out_where_asked():
     assert ow.profile(frame(rows), kept=True).whole.variants == 4
     assert ow.profile(frame(rows)).whole == ow.profile(frame(SUITE)).whole
     gone = [{**one, "check:surface": None if one["of"] is None else False} for one in SUITE]
-    with pytest.raises(BadInput, match=r"no variants to profile; the checks dropped all 5: leave kept \(--kept\) out"):
+    with refuses(BadInput):
         ow.profile(frame(gone), kept=True)
 
 
@@ -217,7 +218,7 @@ def test_complaints(rows, options, error, said):
 
 
 def test_an_empty_file(jsonl):
-    with pytest.raises(BadInput, match="no problem left"):
+    with refuses(BadInput):
         ow.profile(jsonl(name="empty.jsonl"))
 
 

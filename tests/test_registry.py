@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.registry import KINDS, Registry, datasets, generators, metrics, models
@@ -83,49 +84,47 @@ def test_options_are_read(things, written, name, value):
 
 
 @pytest.mark.parametrize(
-    ("written", "message"),
+    "written",
     [
-        ("count=many", r"echo\(count=many\): count: found 'many'; give int"),
-        ("count=1.5", "count: found 1.5; give int"),
-        ("count=true", "count: found True; give int"),
-        ('count="1"', "count: found '1'; give int"),
-        ("share=half", "share: found 'half'; give float"),
-        ("loud=yes", "loud: found 'yes'; give true or false"),
-        ("loud=1", "loud: found 1; give true or false"),
-        ("count=1, count=2", "the option count is given twice"),
-        ("more=[a, b]", r"cannot read the options from 'more=\[a, b\]'; .*double quotes"),
-        ('word="open', r"cannot read the options from 'word=\"open'"),
-        ('word="a" b', "cannot read the options"),
-        ("count=1, two", "cannot read the options from ' two'"),
+        "count=many",
+        "count=1.5",
+        "count=true",
+        'count="1"',
+        "share=half",
+        "loud=yes",
+        "loud=1",
+        "count=1, count=2",
+        "more=[a, b]",
+        'word="open',
+        'word="a" b',
+        "count=1, two",
     ],
 )
-def test_options_that_cannot_be_read(things, written, message):
-    with pytest.raises(BadInput, match=message):
+def test_options_that_cannot_be_read(things, written):
+    with refuses(BadInput):
         things.make(f"echo({written})")
 
 
 def test_unknown_and_missing_options(things):
-    with pytest.raises(
-        UnknownName, match=r"echo\.v1 has no option wrod; it has word, count, share.*; did you mean word\?$"
-    ):
+    with refuses(UnknownName):
         things.make("echo(wrod=x)")
-    with pytest.raises(UnknownName, match=r"echo\.v1 has no option zz, wrod; it has .*, speed$"):
+    with refuses(UnknownName):
         things.make("echo(zz=1, count=2, wrod=x)")
 
     @things("needy.v1")
     def needy(path: Path, more: int = 1) -> Any:
         """Need a path."""
 
-    with pytest.raises(BadInput, match=r"needy: needy\.v1 needs path; write needy\(path=\.\.\.\)"):
+    with refuses(BadInput):
         things.make("needy")
 
     @things("plain.v1")
     def plain() -> Any:
         """Need nothing."""
 
-    with pytest.raises(UnknownName, match=r"plain\.v1 has no option x; it has none$"):
+    with refuses(UnknownName):
         things.make("plain(x=1)")
-    with pytest.raises(BadInput, match=r"plain:x: plain\.v1 takes nothing after the colon"):
+    with refuses(BadInput):
         things.make("plain:x")
 
 
@@ -133,7 +132,7 @@ def test_unknown_and_missing_options(things):
     "spec", ["", "(", "1x", "echo(", "echo)", "echo(1)", "echo.v1(count)", "a b", "echo.v1.v2", ":x"]
 )
 def test_specs_that_cannot_be_read(things, spec):
-    with pytest.raises((BadInput, UnknownName), match=r"cannot read|no things named"):
+    with refuses((BadInput, UnknownName)):
         things.make(spec)
 
 
@@ -158,7 +157,7 @@ def test_the_first_option_may_follow_a_colon(things, spec, word, count):
 
 
 def test_a_colon_and_the_same_option_again(things):
-    with pytest.raises(BadInput, match="takes nothing after the colon"):
+    with refuses(BadInput):
         things.make("echo:x(word=y)")
 
 
@@ -194,13 +193,13 @@ def test_versions(things):
     assert things.make("echo.v2").function == "two"
     assert things.make("echo.v1").function["word"] == "hm"
     assert [plugin.full_name for plugin in things] == ["echo.v1", "echo.v2", "echo.v10"]
-    with pytest.raises(UnknownName, match=r"no things named 'echo\.v3'; there are: echo\.v1, echo\.v2, echo\.v10"):
+    with refuses(UnknownName):
         things.get("echo.v3")
 
 
 def test_a_miss_lists_what_exists():
     for registry, known in ((models, "scripted.v1"), (metrics, "p_c.v1"), (generators, "identity.v1")):
-        with pytest.raises(UnknownName, match=rf"no {registry.kind} named 'nothing'; there are: .*{known}"):
+        with refuses(UnknownName):
             registry.make("nothing")
 
 
@@ -211,7 +210,7 @@ def test_a_name_of_another_kind_is_told():
     with pytest.raises(UnknownName, match=said) as told:
         models.make("mlm-small(threads=1)")
     assert "mean" not in str(told.value)
-    with pytest.raises(UnknownName, match=r"flip_rate\.v1 is one of the metrics, not of the generators"):
+    with refuses(UnknownName):
         generators.get("flip_rate.v1")
 
 
@@ -225,9 +224,7 @@ def test_has_looks_at_the_name_alone(things):
 
 
 def test_double_registration_is_refused(things):
-    with pytest.raises(
-        BadInput, match=r"things: echo\.v1 is registered twice; a changed method becomes the next version"
-    ):
+    with refuses(BadInput):
 
         @things("echo.v1")
         def other() -> Any:
@@ -254,13 +251,13 @@ def test_factories_may_be_classes(things):
     things("said.v1")(Said)
     things("said.v1")(Said)
     assert things.make("said(end=?)").function.end == "?"
-    with pytest.raises(BadInput, match="registered twice"):
+    with refuses(BadInput):
         things("said.v1")(Other)
 
 
 @pytest.mark.parametrize("name", ["echo", "echo.1", "echo.v", "echo.v1a", "1echo.v1", "ec ho.v1", ""])
 def test_names_carry_a_version(things, name):
-    with pytest.raises(BadInput, match=r"a things plug-in is named like thing\.v1, not"):
+    with refuses(BadInput):
         things(name)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords import pipeline
@@ -281,7 +282,7 @@ def test_bad_input_leaves_the_earlier_study_as_it_was(tmp_path: Path) -> None:
     bad = written([*originals(6), {**originals(7)[6], "label": "maybe"}], tmp_path / "bad.jsonl")
     through(good, place, 2)
     before = marks(place)
-    with pytest.raises(BadInput, match=r"bad\.jsonl, line 7: label: found 'maybe'"):
+    with refuses(BadInput):
         stages.take_in(Source([str(bad)]), RunFolder(place), 2)
     through(good, place, 2)
     assert marks(place).keys() == before.keys()

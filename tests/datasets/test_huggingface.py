@@ -1,6 +1,7 @@
 import sys
 
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput, MissingExtra
 from otherwords.registry import datasets
@@ -52,14 +53,14 @@ def test_saved_splits(tmp_path, take):
     library.DatasetDict({"train": table(), "dev": table().select([1])}).save_to_disk(str(tmp_path / "saved"))
     rows, _ = take(f"hf(name={tmp_path / 'saved'}, split=dev)", "nli")
     assert [r["premise"] for r in rows] == ["It snows."]
-    with pytest.raises(BadInput, match=r"no split 'test'; give split=train or split=dev"):
+    with refuses(BadInput):
         take(f"hf:{tmp_path / 'saved'}", "nli")
 
 
 def test_a_saved_table_that_knows_its_split(tmp_path, take):
     table(split="train").save_to_disk(str(tmp_path / "saved"))
     assert len(take(f"hf(name={tmp_path / 'saved'}, split=train)", "nli")[0]) == 2
-    with pytest.raises(BadInput, match=r"no split 'test'; give split=train"):
+    with refuses(BadInput):
         take(f"hf:{tmp_path / 'saved'}", "nli")
 
 
@@ -79,26 +80,24 @@ def test_local_folder_lists_its_splits(tmp_path, take):
     (folder / "train.jsonl").write_text('{"premise": "A.", "hypothesis": "B.", "label": "neutral"}\n')
     rows, _ = take(f"hf(name={folder}, split=train)", "nli")
     assert [r["premise"] for r in rows] == ["A."]
-    with pytest.raises(BadInput, match=r"Unknown split \"test\"\. Should be one of \['train'\]"):
+    with refuses(BadInput):
         take(f"hf:{folder}", "nli")
 
 
 def test_local_files_that_cannot_be_read(tmp_path, take):
-    with pytest.raises(BadInput, match=r"gone\.csv: there is no such file"):
+    with refuses(BadInput):
         take(f"hf:{tmp_path / 'gone.csv'}", "nli")
     (tmp_path / "bad.jsonl").write_text('{"premise":')
-    with pytest.raises(BadInput, match=r"bad\.jsonl: split 'test' cannot be loaded: .*JSON parse error"):
+    with refuses(BadInput):
         take(f"hf:{tmp_path / 'bad.jsonl'}", "nli")
 
 
 def test_hub_out_of_reach(take):
-    with pytest.raises(BadInput, match=r"hf:no-such/thing: split 'test' cannot be loaded: .*; give split= and config="):
+    with refuses(BadInput):
         take("hf:no-such/thing", "nli")
 
 
 def test_the_library_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(
-        MissingExtra, match=r"hf: data sets needs an optional part: pip install 'otherwords\[datasets\]'"
-    ):
+    with refuses(MissingExtra):
         datasets.make("hf:snli")

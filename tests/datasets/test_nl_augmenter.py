@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.datasets.nl_augmenter import rewordings
@@ -73,40 +74,37 @@ def test_one_sentence_alone_is_no_problem(cases):
     path = cases({"class": "Typos", "inputs": {"sentence": "A dog."}, "outputs": [{"sentence": "A dgo."}]})
     (one,) = rewordings(path)
     assert (one.original, one.reworded) == ({"": "A dog."}, {"": "A dgo."})
-    with pytest.raises(BadInput, match=r"test case 1, output 1: one sentence alone is no problem: .*--with recorded:"):
+    with refuses(BadInput):
         ow.load(f"nl_augmenter:{path}")
 
 
 @pytest.mark.parametrize(
-    ("case", "message"),
+    "case",
     [
-        ("text", r"test case 1: found no texts under inputs"),
-        ({"inputs": {}, "outputs": []}, r"test case 1: found no texts under inputs"),
-        ({"inputs": {"tokens": ["a"]}, "outputs": []}, r"test case 1: found no texts under inputs"),
-        (
-            {"inputs": PAIR, "outputs": ["text"]},
-            r"output 1: found 'text' where inputs have sentence1, sentence2, target",
-        ),
-        ({"inputs": PAIR, "outputs": [{"sentence": "x"}]}, r"output 1: found sentence where inputs have sentence1"),
-        ({"inputs": PAIR, "outputs": "text"}, r"output 1: found 'text' where inputs have sentence1"),
-        ({"inputs": PAIR}, r"output 1: found None where inputs have sentence1"),
-        ({"inputs": PAIR, "outputs": []}, r"test\.json: holds no rewordings"),
+        "text",
+        {"inputs": {}, "outputs": []},
+        {"inputs": {"tokens": ["a"]}, "outputs": []},
+        {"inputs": PAIR, "outputs": ["text"]},
+        {"inputs": PAIR, "outputs": [{"sentence": "x"}]},
+        {"inputs": PAIR, "outputs": "text"},
+        {"inputs": PAIR},
+        {"inputs": PAIR, "outputs": []},
     ],
 )
-def test_cases_that_cannot_be_used(cases, case, message):
-    with pytest.raises(BadInput, match=message):
+def test_cases_that_cannot_be_used(cases, case):
+    with refuses(BadInput):
         ow.load(f"nl_augmenter:{cases(case)}", labels={"1": "entailment"})
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        ("[]", r"t\.json: holds no list of test_cases; NL-Augmenter's files are \{"),
-        ('{"test_cases": 3}', r"t\.json: holds no list of test_cases"),
-        ('{\n"test_cases": [', r"t\.json, line 2: broken JSON"),
+        "[]",
+        '{"test_cases": 3}',
+        '{\n"test_cases": [',
     ],
 )
-def test_files_that_cannot_be_used(tmp_path, content, message):
+def test_files_that_cannot_be_used(tmp_path, content):
     (tmp_path / "t.json").write_text(content)
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         ow.load(f"nl_augmenter:{tmp_path / 't.json'}")

@@ -2,6 +2,7 @@ import json
 from collections import Counter
 
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.registry import datasets
@@ -115,24 +116,24 @@ def test_bad_buckets_and_paraphrases_are_pinned(tmp_path, take):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        ('{\n"a": [\n}', r"d\.json, line 3: broken JSON"),
-        ("[]", r"d\.json: found list; ParaNLU is \{bucket id"),
-        ("{}", r"d\.json: holds neither a-NLI nor d-NLI buckets"),
-        ({"a": [{"original_example": {"premise": "x"}}]}, r"d\.json: holds neither"),
+        '{\n"a": [\n}',
+        "[]",
+        "{}",
+        {"a": [{"original_example": {"premise": "x"}}]},
     ],
 )
-def test_files_of_another_layout(tmp_path, content, message):
-    with pytest.raises(BadInput, match=message):
+def test_files_of_another_layout(tmp_path, content):
+    with refuses(BadInput):
         datasets.make(f"paranlu:{written(tmp_path / 'd.json', content)}")
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(BadInput, match=r"gone\.json: cannot be read"):
+    with refuses(BadInput):
         datasets.make(f"paranlu:{tmp_path / 'gone.json'}")
     (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
-    with pytest.raises(BadInput, match=r"latin\.json: cannot be read"):
+    with refuses(BadInput):
         datasets.make(f"paranlu:{tmp_path / 'latin.json'}")
 
 

@@ -2,6 +2,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 
@@ -100,26 +101,26 @@ def test_bad_pairs_are_bad_alone(tmp_path, take):
 def test_entity_declarations_are_refused(tmp_path, take, declaration):
     pair = '<pair id="1" value="TRUE"><t>&lol;</t><h>B</h></pair>'
     text = f'<?xml version="1.0"?>\n<!DOCTYPE c [\n{declaration}\n]>\n<c>{pair}</c>'
-    with pytest.raises(BadInput, match=r"r\.xml, line 3: declares the entity 'lol'"):
+    with refuses(BadInput):
         take(f"rte:{written(tmp_path / 'r.xml', text)}", skip_bad=True)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        (RTE3.replace("</h>\n\t</pair>", "</h>", 1), r"r\.xml, line 7: malformed XML: mismatched tag"),
-        ("", r"r\.xml, line 1: malformed XML: no element found"),
-        ("<c/>", r"r\.xml: has no <pair>"),
-        ("<c>&eacute;</c>", r"r\.xml, line 1: malformed XML: undefined entity"),
+        RTE3.replace("</h>\n\t</pair>", "</h>", 1),
+        "",
+        "<c/>",
+        "<c>&eacute;</c>",
     ],
 )
-def test_malformed_files(tmp_path, take, text, message):
-    with pytest.raises(BadInput, match=message):
+def test_malformed_files(tmp_path, take, text):
+    with refuses(BadInput):
         take(f"rte:{written(tmp_path / 'r.xml', text)}", skip_bad=True)
 
 
 def test_missing_file(tmp_path, take):
-    with pytest.raises(BadInput, match=r"gone\.xml: cannot be read: No such file"):
+    with refuses(BadInput):
         take(f"rte:{tmp_path / 'gone.xml'}")
 
 

@@ -2,6 +2,7 @@ import json
 from collections import Counter
 
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.registry import datasets
@@ -48,7 +49,7 @@ def test_snli_layout(tmp_path, take, end, mark):
 def test_snli_bad_rows_are_pinned(tmp_path, take):
     unlabelled = {name: value for name, value in SNLI.items() if name != "gold_label"}
     path = written(tmp_path / "dev.jsonl", SNLI, SNLI, {**SNLI, "pairID": "x", "sentence2": ""}, unlabelled)
-    with pytest.raises(BadInput, match=r"dev\.jsonl, line 2: id: .* occurs twice"):
+    with refuses(BadInput):
         take(f"snli:{path}")
     rows, intake = take(f"snli:{path}", skip_bad=True)
     assert len(rows) == 1
@@ -90,7 +91,7 @@ def test_mnli_tables_are_not_quoted(tmp_path, take, name, end):
 def test_mnli_test_set_of_glue_has_no_labels(tmp_path, take):
     path = tmp_path / "test_matched.tsv"
     path.write_text("index\tpairID\tsentence1\tsentence2\n0\t1n\tA.\tB.\n")
-    with pytest.raises(BadInput, match=r"test_matched\.tsv, line 2: label: no such column"):
+    with refuses(BadInput):
         take(f"mnli:{path}")
 
 
@@ -132,7 +133,7 @@ def test_breaking_nli_asks_a_premise_of_itself_once(tmp_path, take):
 
 def test_breaking_nli_bad_rows_are_pinned(tmp_path, take):
     path = written(tmp_path / "dataset.jsonl", {"sentence2": "H.", "gold_label": "neutral", "pairID": 1})
-    with pytest.raises(BadInput, match=r"dataset\.jsonl, line 1: premise: no such column"):
+    with refuses(BadInput):
         take(f"breaking_nli:{path}")
 
 

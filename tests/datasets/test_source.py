@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.datasets.source import Source, find, load
@@ -52,16 +53,14 @@ def test_a_folder_of_parquet(good):
 
 
 def test_names_that_mean_nothing(good):
-    with pytest.raises(UnknownName, match=r"no file and no data set 'snil'; data sets: .*snli.* \(as in snli:FILE\)"):
+    with refuses(UnknownName):
         load("snil")
-    with pytest.raises(UnknownName, match=r"no file and no data set 'snil:dev\.jsonl'; data sets: .*snli"):
+    with refuses(UnknownName):
         load("snil:dev.jsonl")
     Path("notes.txt").write_text("x")
-    with pytest.raises(
-        BadInput, match=r"notes\.txt: has a format unknown here; use \.jsonl, .*, or name a layout, as in snli"
-    ):
+    with refuses(BadInput):
         load("notes.txt")
-    with pytest.raises(BadInput, match="no data named; name a file or a data set"):
+    with refuses(BadInput):
         load()
 
 
@@ -69,7 +68,7 @@ def test_names_that_mean_nothing(good):
     "name", ["gone.jsonl", "gone.ndjson", "gone.csv", "gone.tsv", "gone.parquet", "snli:gone.jsonl"]
 )
 def test_a_file_that_is_not_there(name):
-    with pytest.raises(BadInput, match=r"gone\.\w+: there is no such file"):
+    with refuses(BadInput):
         load(name)
 
 
@@ -77,7 +76,7 @@ def test_broken_json_on_line_4711(jsonl, good):
     lines = [json.dumps({**good, "id": i}) for i in range(1, 6_001)]
     lines[4710] = lines[4710][:-10]
     path = jsonl(*lines, name="dev.jsonl")
-    with pytest.raises(BadInput, match=r"dev\.jsonl, line 4711: broken JSON: .*; repair the row, or leave it out with"):
+    with refuses(BadInput):
         load(str(path))
     source = Source([str(path)], skip_bad=True)
     assert len(list(source)) == 5_999
@@ -92,20 +91,20 @@ def test_broken_json_on_line_4711(jsonl, good):
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("{", "line 2: broken JSON"),
-        ("[1, 2]", "line 2: found list, not a JSON object"),
-        ('"text"', "line 2: found str, not a JSON object"),
-        (b'{"premise": "\xff"}', "line 2: broken JSON: .*utf-8"),
-        ('{"n": ' + "1" * 5_000 + "}", "line 2: broken JSON: .*digits"),
-        ("[" * 100_000, "line 2: broken JSON: .*recursion"),
-        ('{"premise": "\\ud83d", "hypothesis": "H", "label": "neutral"}', "line 2: premise: found half a character"),
+        "{",
+        "[1, 2]",
+        '"text"',
+        b'{"premise": "\xff"}',
+        '{"n": ' + "1" * 5_000 + "}",
+        "[" * 100_000,
+        '{"premise": "\\ud83d", "hypothesis": "H", "label": "neutral"}',
     ],
 )
-def test_lines_that_are_no_rows(jsonl, good, line, message):
+def test_lines_that_are_no_rows(jsonl, good, line):
     path = str(jsonl(good, line, good))
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         load(path)
     source = Source([path], skip_bad=True)
     assert [row["id"] for row in source] == ["1", "3"]
@@ -143,25 +142,25 @@ def test_byte_order_marks_line_ends_and_unicode(good, end, mark, ending):
 
 def test_csv_faults_are_pinned():
     Path("a.csv").write_text("premise,hypothesis,label\nA.,B.,neutral\nA.,B.\n")
-    with pytest.raises(BadInput, match=r"a\.csv, line 3: found 2 cells under 3 column names"):
+    with refuses(BadInput):
         load("a.csv")
     Path("b.csv").write_bytes(b"premise,hypothesis,label\nA\xff.,B.,neutral\n")
-    with pytest.raises(BadInput, match=r"b\.csv, line 2: not UTF-8 text"):
+    with refuses(BadInput):
         load("b.csv")
     Path("c.csv").write_text("")
-    with pytest.raises(BadInput, match=r"c\.csv: is empty; the first line must name the columns"):
+    with refuses(BadInput):
         load("c.csv")
     Path("d.csv").write_text("premise,hypothesis,label,note,note\nA.,B.,neutral,1,2\n")
-    with pytest.raises(BadInput, match=r"d\.csv, line 1: note: names this column twice; rename one of them"):
+    with refuses(BadInput):
         load("d.csv")
     Path("e.csv").write_text('premise,hypothesis,label\n"A.\nB.",B.,maybe\n')
-    with pytest.raises(BadInput, match=r"e\.csv, line 3: label: found 'maybe'"):
+    with refuses(BadInput):
         load("e.csv")
 
 
 def test_rows_of_parquet_are_numbered(good):
     pl.DataFrame([good, {**good, "label": "maybe"}]).write_parquet("a.parquet")
-    with pytest.raises(BadInput, match=r"a\.parquet, row 2: label: found 'maybe'"):
+    with refuses(BadInput):
         load("a.parquet")
 
 
@@ -204,24 +203,22 @@ def test_several_files_are_one(jsonl, good):
     variants = jsonl({**good, "id": "v", "of": "o"}, name="variants.jsonl")
     for names in ((originals, variants), (variants, originals)):
         assert load(*map(str, names))["id"].to_list() == ["o", "v"]
-    with pytest.raises(
-        BadInput, match=r"variants\.jsonl, line 1: of: no problem has the id 'o'; give the originals too \("
-    ):
+    with refuses(BadInput):
         load(str(variants))
-    with pytest.raises(BadInput, match=r"originals\.jsonl, line 1: id: 'o' occurs twice"):
+    with refuses(BadInput):
         load(str(originals), str(originals))
 
 
 def test_data_sets_of_different_tasks(jsonl):
     rows = jsonl({"Premise": "P", "Hypothesis": "H", "Update": "U", "UpdateType": "weakener"}, name="test.jsonl")
-    with pytest.raises(BadInput, match=r"the data sets pose different tasks: d-nli, nli; read them one by one"):
+    with refuses(BadInput):
         load("everyday", f"delta_nli:{rows}")
 
 
 def test_the_task_is_told_by_the_data_set_or_the_user(jsonl, good):
     rows = jsonl({**good, "label": "entailed"}, name="rte.jsonl")
     assert load(str(rows), task="rte")["label"].to_list() == ["entailed"]
-    with pytest.raises(BadInput, match=r"label: found 'entailed'; nli has entailment, .* or choose another --task"):
+    with refuses(BadInput):
         load(str(rows))
     mine = {"fields": ["text"], "labels": ["yes", "no"]}
     texts = jsonl({"text": "x", "label": "yes"}, name="mine.jsonl")
@@ -300,9 +297,9 @@ def test_a_local_folder_of_hugging_face_is_signed_by_its_content(tmp_path, good)
 
 def test_a_folder_without_tables_is_no_data():
     Path("empty").mkdir()
-    with pytest.raises(BadInput, match=r"empty: has a format unknown here"):
+    with refuses(BadInput):
         load("empty")
-    with pytest.raises(BadInput, match=r"\*\.parquet: there is no such file"):
+    with refuses(BadInput):
         load("parquet:empty")
 
 
@@ -310,7 +307,7 @@ def test_rows_of_long_tables_are_numbered_through(good):
     rows = [{**good, "id": str(i)} for i in range(20_001)]
     rows[-1]["label"] = "maybe"
     pl.DataFrame(rows).write_parquet("long.parquet")
-    with pytest.raises(BadInput, match=r"long\.parquet, row 20001: label: found 'maybe'"):
+    with refuses(BadInput):
         load("long.parquet")
     with pytest.warns(UserWarning, match=r"left out 1 rows, the first: long\.parquet, row 20001: label: found 'maybe'"):
         table = load("long.parquet", skip_bad=True)
@@ -322,9 +319,7 @@ def test_what_is_there_but_no_file():
     os.mkfifo("pipe")
     writer = subprocess.Popen(["bash", "-c", "echo {} > pipe"])
     for name in ("folder", "pipe"):
-        with pytest.raises(
-            BadInput, match=rf"{name}: is not a file that can be read twice; name one, or pipe rows to -"
-        ):
+        with refuses(BadInput):
             load(f"jsonl:{name}")
     writer.wait()
 

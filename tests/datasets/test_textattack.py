@@ -7,6 +7,7 @@ import json
 from hashlib import sha256
 
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.datasets.rewordings import Rewording
@@ -90,11 +91,11 @@ def test_two_attacks_on_one_problem_share_a_bucket(log, take):
 def test_numbers_have_no_names_of_their_own(log):
     """TextAttack's SNLI models disagree on what 1 is, so nothing is assumed."""
     path = log(DOG)
-    with pytest.raises(BadInput, match=r"attack\.csv, line 2: label: found '1'; .* map it with --label '1'="):
+    with refuses(BadInput):
         ow.load(f"textattack:{path}")
     labels = {"0": "contradiction", "1": "entailment", "2": "neutral"}
     assert ow.load(f"textattack:{path}", labels=labels)["label"].to_list() == ["entailment"] * 2
-    with pytest.raises(BadInput, match=r"textattack\.v1: labels: found 'neutral'; list the names of 0, 1"):
+    with refuses(BadInput):
         datasets.make(f"textattack:{path}(labels=neutral)")
 
 
@@ -147,7 +148,7 @@ def test_a_name_without_marks_among_marked_ones_is_text(text, premise):
 )
 def test_names_of_which_one_may_be_text_are_refused_on_their_row(log, take, text, message):
     row = attack(text, text.replace("fire", "blaze"))
-    with pytest.raises(BadInput, match=rf"line 2: original_text: {message}"):
+    with refuses(BadInput):
         take(f"textattack:{log(row)}{LABELS}", "nli")
     assert len(take(f"textattack:{log(row, DOG)}{LABELS}", "nli", skip_bad=True)[0]) == 2
 
@@ -162,7 +163,7 @@ def test_two_logs_are_read_together(log):
     assert ow.load(f"textattack:{one}{LABELS}", f"textattack:{two}{LABELS}").height == 4
     # Attacks on the same problem meet in its bucket; that it comes twice is told.
     two = log(WET, attack(DOG[0], DOG[1].replace("hound", "pup")), name="two.csv")
-    with pytest.raises(BadInput, match=rf"two\.csv, line 3: id: '{DOG_ID}' occurs twice"):
+    with refuses(BadInput):
         ow.load(f"textattack:{one}{LABELS}", f"textattack:{two}{LABELS}")
     with pytest.warns(UserWarning, match=r"left out 1 rows"):
         suite = ow.load(f"textattack:{one}{LABELS}", f"textattack:{two}{LABELS}", skip_bad=True)
@@ -180,30 +181,27 @@ def test_marks_may_lie_within_marks():
 
 
 @pytest.mark.parametrize(
-    ("row", "message"),
+    "row",
     [
-        (attack("A fine [[film]].", "A good [[film]]."), r"line 2: original_text: found one text, not a pair"),
-        (
-            attack(marked("P.", "H."), "[[[[Premise]]]]: P!"),
-            r"perturbed_text: found premise, but the original has prem",
-        ),
-        (attack(marked("P.", "H."), ""), r"line 2: perturbed_text: found no fields, but the original has premise, hyp"),
-        (attack(marked("P.", "H."), marked("P!", "H."), ""), r"line 2: no label: give your problems as data"),
-        (["short"], r"line 2: found 1 cells under 9 column names"),
+        attack("A fine [[film]].", "A good [[film]]."),
+        attack(marked("P.", "H."), "[[[[Premise]]]]: P!"),
+        attack(marked("P.", "H."), ""),
+        attack(marked("P.", "H."), marked("P!", "H."), ""),
+        ["short"],
     ],
 )
-def test_rows_that_cannot_be_used(log, take, row, message):
-    with pytest.raises(BadInput, match=message):
+def test_rows_that_cannot_be_used(log, take, row):
+    with refuses(BadInput):
         take(f"textattack:{log(row)}{LABELS}", "nli")
 
 
 def test_files_that_cannot_be_used(log, tmp_path):
-    with pytest.raises(BadInput, match=r"line 2: perturbed_text: no such column; there are original_text, score: Text"):
+    with refuses(BadInput):
         list(rewordings(log(["a", "b"], columns=["original_text", "score"])))
-    with pytest.raises(BadInput, match=r"attack\.csv: holds no rewordings"):
+    with refuses(BadInput):
         ow.load(f"textattack:{log()}")
     (tmp_path / "nothing.csv").write_text("")
-    with pytest.raises(BadInput, match=r"nothing\.csv: is empty"):
+    with refuses(BadInput):
         ow.load(f"textattack:{tmp_path / 'nothing.csv'}")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
@@ -155,7 +156,7 @@ def test_a_folder_tells_how_it_reads(bert, tiny):
 def test_a_folder_that_tells_nonsense_of_its_reading_is_refused(tiny, told):
     describe(tiny, {"pooling_mode_mean_tokens": True})
     (tiny / "sentence_bert_config.json").write_text(json.dumps(told))
-    with pytest.raises(BadInput, match=r"sentence_bert_config\.json tells max_seq_length .*; write a number of tokens"):
+    with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
 
 
@@ -166,27 +167,27 @@ def test_what_a_tokenizer_makes_nothing_of_is_not_legible(saved):
 @pytest.mark.parametrize("told", [{"a": 1}, [{"idx": 0, "path": ""}], ["Transformer"], None])
 def test_a_list_of_parts_that_is_none_is_refused(tiny, told):
     (tiny / "modules.json").write_text(json.dumps(told))
-    with pytest.raises(BadInput, match=r"modules\.json is no list of parts with type and path"):
+    with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
 
 
 @pytest.mark.parametrize("told", [{"pooling_mode_max_tokens": True}, {"pooling_mode": "lasttoken"}, {}])
 def test_other_poolings_are_refused(tiny, told):
     describe(tiny, told)
-    with pytest.raises(BadInput, match=r"1_Pooling/config\.json asks for .*; use a model of mean or cls pooling"):
+    with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
 
 
 def test_what_is_computed_on_top_is_refused(tiny):
     describe(tiny, {"pooling_mode_mean_tokens": True}, ["Transformer", "Pooling", "Dense"])
-    with pytest.raises(BadInput, match="its vectors are computed on by Dense"):
+    with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
 
 
 def test_a_folder_that_lost_its_pooling_is_refused(tiny):
     describe(tiny, {})
     shutil.rmtree(tiny / "1_Pooling")
-    with pytest.raises(BadInput, match=r"has no 1_Pooling/config\.json.*give pooling=mean or pooling=cls"):
+    with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
     assert load(f"hf:{tiny}(device=cpu, pooling=cls)").signature.endswith(":cls:float32")
 
@@ -215,30 +216,30 @@ def test_long_texts_are_cut_and_told(bert, saved):
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
+    "option",
     [
-        ("pooling=max", "pooling: found 'max'; give one of mean, cls"),
-        ("tokens=-1", "tokens: found -1"),
-        ("max_length=3", "max_length: found 3"),
-        ("device=abacus", "cannot use 'abacus'"),
+        "pooling=max",
+        "tokens=-1",
+        "max_length=3",
+        "device=abacus",
     ],
 )
-def test_options_that_cannot_work_are_refused(saved, option, message):
-    with pytest.raises(BadInput, match=message):
+def test_options_that_cannot_work_are_refused(saved, option):
+    with refuses(BadInput):
         load(f"hf:{saved}({option})")
 
 
 def test_texts_without_words_are_refused(saved):
     model = load(f"hf:{saved}(device=cpu)")
-    with pytest.raises(BadInput, match="there is no text to encode"):
+    with refuses(BadInput):
         model([])
-    with pytest.raises(BadInput, match="text 1 is empty"):
+    with refuses(BadInput):
         model(["a dog", " \n"])
 
 
 def test_an_encoder_without_a_tokenizer_is_refused(tiny):
     (tiny / "tokenizer.json").unlink()
-    with pytest.raises(BadInput, match="has no tokenizer"):
+    with refuses(BadInput):
         load(f"hf:{tiny}")
 
 
@@ -250,5 +251,5 @@ def test_an_encoder_without_all_its_weights_is_refused(tiny):
     save_file(kept, tiny / "model.safetensors", metadata={"format": "pt"})
     assert load(f"hf:{tiny}(device=cpu)")(["a dog"]).shape == (1, 16)  # which is not asked for
     save_file({k: v for k, v in kept.items() if "layer.1" not in k}, tiny / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BadInput, match=r"its weights lack encoder\.layer\.1.*it would encode at random"):
+    with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")

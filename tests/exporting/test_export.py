@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 
 from otherwords.errors import BadInput, GateFailed, MissingExtra
 from otherwords.exporting.comparing import in_pieces
@@ -158,9 +159,9 @@ def test_an_earlier_export_is_replaced_and_nothing_else_is(saved, problems, tmp_
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("x")
-    with pytest.raises(BadInput, match=r"mine: is there already, and is no export .*choose another place with -o"):
+    with refuses(BadInput):
         export(str(saved), mine, on=[str(problems)])
-    with pytest.raises(BadInput, match=r"thesis.txt: is a file, not a folder"):
+    with refuses(BadInput):
         export(str(saved), mine / "thesis.txt", on=[str(problems)])
     assert files(mine) == ["thesis.txt"]
 
@@ -183,7 +184,7 @@ def test_a_model_that_gives_no_numbers_is_refused(problems, tmp_path, kind, valu
         head = model.classifier if kind == "SequenceClassification" else model.cls.predictions.decoder
         head.bias[1] = value
     folder = save(model, tmp_path / "broken")
-    with pytest.raises(BadInput, match=r"broken: not exported: the original answers (\d+) of \1 rows with NaN or inf"):
+    with refuses(BadInput):
         export(str(folder), tmp_path / "place" / "out", weights="fp32", on=[str(problems)])
     assert files(tmp_path / "place") == []
 
@@ -194,7 +195,7 @@ def test_weights_that_are_no_numbers_are_refused(problems, tmp_path, weights):
     with torch.no_grad():
         model.bert.encoder.layer[0].intermediate.dense.weight[7, 3] = float("nan")
     folder = save(model, tmp_path / "broken")
-    with pytest.raises(BadInput, match=r"weights: the weights hold NaN or infinity; train or save the model again"):
+    with refuses(BadInput):
         export(str(folder), tmp_path / "place" / "out", weights=weights, on=[str(problems)])
     assert files(tmp_path / "place") == []
 
@@ -203,7 +204,7 @@ def test_which_side_gives_no_numbers_is_told():
     def ask(rows: list[int]) -> np.ndarray:
         return np.array([[0.5, np.nan if row == 4 else 0.5] for row in rows])
 
-    with pytest.raises(BadInput, match=r"tiny: .* the exported file answers 1 of 6 rows .*; store the weights as fp32"):
+    with refuses(BadInput):
         in_pieces(ask, 6, "exported", "tiny", size=2)
     np.testing.assert_array_equal(in_pieces(ask, 4, "exported", "tiny", size=3), np.full((4, 2), 0.5))
 
@@ -267,20 +268,20 @@ def test_fewer_labels_than_the_data_has(problems, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("meant", "said"),
+    "meant",
     [
-        ({"LABEL_0": "entailment"}, r"label_map: the model does not answer LABEL_0; it answers contradiction, entailm"),
-        ({"neutral": "perhaps"}, r"answers 'neutral' .*; nli has entailment, neutral, contradiction; say what each"),
+        {"LABEL_0": "entailment"},
+        {"neutral": "perhaps"},
     ],
 )
-def test_a_label_map_that_does_not_fit_is_refused(saved, problems, tmp_path, meant, said):
-    with pytest.raises(BadInput, match=said):
+def test_a_label_map_that_does_not_fit_is_refused(saved, problems, tmp_path, meant):
+    with refuses(BadInput):
         export(str(saved), tmp_path / "place" / "out", on=[str(problems)], limit=1, label_map=meant)
     assert not (tmp_path / "place" / "out").exists()
 
 
 def test_a_masked_lm_has_no_labels_to_map(saved_masked_lm, problems, tmp_path):
-    with pytest.raises(BadInput, match=r"label_map: .*; it is a masked-LM, and has no labels"):
+    with refuses(BadInput):
         export(str(saved_masked_lm), tmp_path / "out", on=[str(problems)], label_map={"yes": "entailment"})
     assert export(str(saved_masked_lm), tmp_path / "out", on=[str(problems)], limit=1).labels == ()
 
@@ -304,25 +305,22 @@ def test_what_is_neither_is_refused(tiny, problems, tmp_path, architectures, sai
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    "spoil",
     [
-        (lambda folder: [file.unlink() for file in folder.glob("tokenizer*")], r"has no tokenizer; save it there"),
-        (
-            lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
-            r"no weights as .safetens",
-        ),
-        (lambda folder: (folder / "config.json").unlink(), r"has no config.json"),
-        (lambda folder: (folder / "config.json").write_text("{"), r"config.json: is not JSON"),
-        (lambda folder: (folder / "config.json").write_text("[]"), r"config.json: is not a table of settings"),
-        (lambda folder: edit(folder, id2label={"0": "score"}), r"weights do not fit|single output"),
-        (lambda folder: edit(folder, architectures=["BertForMaskedLM"]), r"has no trained head \(its weights lack cls"),
-        (shutil.rmtree, r"no folder .*tiny"),
+        lambda folder: [file.unlink() for file in folder.glob("tokenizer*")],
+        lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+        lambda folder: (folder / "config.json").unlink(),
+        lambda folder: (folder / "config.json").write_text("{"),
+        lambda folder: (folder / "config.json").write_text("[]"),
+        lambda folder: edit(folder, id2label={"0": "score"}),
+        lambda folder: edit(folder, architectures=["BertForMaskedLM"]),
+        shutil.rmtree,
     ],
 )
-def test_a_folder_that_cannot_be_exported_is_refused(tiny, problems, tmp_path, monkeypatch, spoil, said):
+def test_a_folder_that_cannot_be_exported_is_refused(tiny, problems, tmp_path, monkeypatch, spoil):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     spoil(tiny)
-    with pytest.raises(BadInput, match=said):
+    with refuses(BadInput):
         export(str(tiny), tmp_path / "out", on=[str(problems)])
     assert not (tmp_path / "out").exists()
 
@@ -334,21 +332,21 @@ def test_a_masked_lm_without_a_mask_token_is_refused(problems, tmp_path):
             config = json.loads((folder / name).read_text())
             config.pop("mask_token", None)
             (folder / name).write_text(json.dumps(config))
-    with pytest.raises(BadInput, match=r"its tokenizer has no mask token; save it with mask_token set"):
+    with refuses(BadInput):
         export(str(folder), tmp_path / "out", on=[str(problems)])
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    "settings",
     [
-        ({"weights": "int4"}, r"weights: found 'int4'; give one of int8, fp16, fp32"),
-        ({"limit": 1.5}, r"limit: found 1.5; give a share from 0 to 1"),
-        ({"limit": float("nan")}, r"limit: found nan"),
-        ({"on": []}, r"no data named"),
+        {"weights": "int4"},
+        {"limit": 1.5},
+        {"limit": float("nan")},
+        {"on": []},
     ],
 )
-def test_settings_that_cannot_work_are_refused(saved, problems, tmp_path, settings, said):
-    with pytest.raises(BadInput, match=said):
+def test_settings_that_cannot_work_are_refused(saved, problems, tmp_path, settings):
+    with refuses(BadInput):
         export(str(saved), tmp_path / "out", **{"on": [str(problems)], **settings})
     assert not (tmp_path / "out").exists()
 
@@ -362,5 +360,5 @@ def test_rows_left_out_are_told(saved, good, jsonl, tmp_path):
 
 def test_without_onnx_the_extra_is_named(saved, problems, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingExtra, match=r"otherwords\[train\]"):
+    with refuses(MissingExtra):
         export(str(saved), tmp_path / "out", on=[str(problems)])

@@ -9,6 +9,7 @@ import onnx
 import onnxruntime
 import pytest
 import torch
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.exporting import graphs as building
@@ -140,7 +141,5 @@ def test_tied_tables_are_stored_once():
 def test_a_model_that_cannot_be_traced_is_named():
     model = tiny_model("Albert")
     model.albert.forward = None
-    with pytest.raises(
-        BadInput, match=r"tiny: torch cannot trace AlbertForSequenceClassification: TypeError: .*hf:PATH"
-    ):
+    with refuses(BadInput):
         tracing.classifier(model, types=True, who="tiny")

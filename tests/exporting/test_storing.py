@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from onnx import numpy_helper
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.exporting import graphs as building
@@ -116,7 +117,7 @@ def test_tables_are_float_once_loaded_except_those_looked_up(weights, tmp_path):
 
 
 def test_unknown_weights_are_refused():
-    with pytest.raises(BadInput, match=r"export: weights: found 'int4'; give one of int8, fp16, fp32"):
+    with refuses(BadInput):
         store(graph(), "int4")
 
 
@@ -125,5 +126,5 @@ def test_a_weight_beyond_fp16_is_refused():
     name = next(one.name for one in model.graph.initializer if list(one.dims) == [64, 128])
     tensor = next(one for one in model.graph.initializer if one.name == name)
     tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) + np.float32(1e5), name))
-    with pytest.raises(BadInput, match=r"weights: a weight of 1e\+05 is beyond fp16; store them as int8 or fp32"):
+    with refuses(BadInput):
         store(model, "fp16")

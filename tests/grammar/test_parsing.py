@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.grammar import parsing
@@ -80,7 +81,7 @@ def test_the_identity_says_which_pipeline():
 
 
 def test_an_unknown_pipeline_is_an_error():
-    with pytest.raises(BadInput, match="spaCy has no pipeline 'xx_none'"):
+    with refuses(BadInput):
         list(Parser("xx_none")(["Hallo."]))
 
 
@@ -88,5 +89,5 @@ def test_a_pipeline_without_a_parser_is_an_error(tmp_path):
     import spacy
 
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(BadInput, match="has no parser"):
+    with refuses(BadInput):
         list(Parser(str(tmp_path / "blank"))(["A dog runs."]))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from refusals import refuses
 from tokenizers import Tokenizer, models
 from transformers import (
     BertConfig,
@@ -76,13 +77,13 @@ def test_a_masked_lm_may_start_a_classifier_without_a_pooler(save):
 def test_damaged_weights_are_named(save, content):
     folder = save(BertForSequenceClassification)
     (folder / "model.safetensors").write_bytes(content)
-    with pytest.raises(BadInput, match=r"model\.safetensors is damaged \(.+\); download or save it again"):
+    with refuses(BadInput):
         load(find(str(folder)))
 
 
 def test_pickled_weights_may_be_of_any_kind_of_model(save):
     folder = save(BertModel)
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(BadInput, match=r"refused: .*load it with transformers, then model\.save_pretrained") as told:
+    with refuses(BadInput) as told:
         find(str(folder))
     assert "SequenceClassification" not in str(told.value)

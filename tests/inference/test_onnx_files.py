@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from refusals import refuses
 
 from otherwords.errors import BadInput, WrongAnswer
 from otherwords.inference.onnx_files import is_full, load_graph
@@ -34,7 +35,7 @@ def huge(tmp_path: Path) -> Path:
 
 def test_the_end_of_memory_is_known_as_such(huge):
     graph = load_graph(huge)
-    with pytest.raises(WrongAnswer, match=r"huge.onnx failed on 2 texts of 3 tokens") as caught:
+    with refuses(WrongAnswer) as caught:
         graph.wait(graph.start(["logits"], Rows(np.ones((2, 3), np.int64), None, None)))
     assert is_full(caught.value)
     assert is_full(MemoryError())
@@ -48,5 +49,5 @@ def test_batches_are_kept_going_for_all_cores(huge, threads, expected):
 
 
 def test_a_number_of_threads_that_cannot_be(huge):
-    with pytest.raises(BadInput, match=r"threads: found -1; give 1 or more, or 0 for all cores"):
+    with refuses(BadInput):
         load_graph(huge, -1)

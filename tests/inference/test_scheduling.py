@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import WrongAnswer
 from otherwords.inference import scheduling
@@ -152,7 +153,7 @@ def test_an_error_in_a_later_piece_surfaces_too():
 @pytest.mark.parametrize("way", [{"packed": True}, {"exact": True}, {}])
 @pytest.mark.parametrize("lengths", [[0], [3, 0, 2], [3] * 9 + [0]])
 def test_a_text_of_no_tokens_is_named(way, lengths):
-    with pytest.raises(WrongAnswer, match=rf"makes no tokens of \({lengths.index(0) + 1}, 0\); leave out"):
+    with refuses(WrongAnswer):
         Device().scheduler(10, **way)(texts_of(lengths))
 
 

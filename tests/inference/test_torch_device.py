@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel, XLNetConfig, XLNetModel
 
 from otherwords.errors import BadInput, WrongAnswer
@@ -49,7 +50,7 @@ def test_rows_end_to_end_that_a_model_has_no_places_for_are_told():
     start = careful(lambda rows: rows, BertModel(BertConfig(max_position_embeddings=3, **size)), "m", 256)
     fits = Tokens.of([[5, 6, 7], [8]], [False, False])
     assert start(fits) is fits
-    with pytest.raises(WrongAnswer, match=r"batch of 2 rows: 4 tokens, but it has 3 positions; a smaller max_length"):
+    with refuses(WrongAnswer):
         start(Tokens.of([[5, 6, 7, 8], [8]], [False, False]))
 
 
@@ -102,14 +103,14 @@ def test_the_errors_of_a_full_gpu_are_known(error):
 def test_auto_is_single_precision_on_the_processor():
     assert choose_dtype("auto", CPU, "m") is torch.float32
     assert choose_dtype("bfloat16", CPU, "m") is torch.bfloat16
-    with pytest.raises(BadInput, match=r"m: dtype: found 'half'; give one of auto, float32"):
+    with refuses(BadInput):
         choose_dtype("half", CPU, "m")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_gpu_that_is_not_there_is_refused():
     assert choose_device("auto", "m") == CPU
-    with pytest.raises(BadInput, match=r"m: device: cannot use 'cuda:0': .*; give auto or cpu"):
+    with refuses(BadInput):
         choose_device("cuda:0", "m")
 
 

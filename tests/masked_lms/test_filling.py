@@ -8,6 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.language_models.masked_lm import load
@@ -113,16 +114,14 @@ def test_a_long_text_is_read_around_its_mask_and_flagged(bert, folder):
 
 @pytest.mark.parametrize("span", [(3, 3), (5, 2), (-1, 2), (0, 99)])
 def test_spans_that_mask_nothing_are_refused(model, span):
-    with pytest.raises(
-        BadInput, match=r"nothing to mask from .* in 'a dog runs' \(10 characters\); give \(text, first"
-    ):
+    with refuses(BadInput):
         model.fill([("a dog runs", *span)])
 
 
 def test_nothing_is_asked_for(model):
-    with pytest.raises(BadInput, match=r"no text to fill"):
+    with refuses(BadInput):
         model.fill([])
-    with pytest.raises(BadInput, match=r"top: found 0; give 1 or more"):
+    with refuses(BadInput):
         model.fill([("a dog", 0, 1)], top=0)
 
 
@@ -155,20 +154,20 @@ def test_a_graph_of_plain_logits_is_refused(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        ("model.onnx", "not a graph", r"model\.onnx: onnxruntime cannot load it"),
-        ("tokenizer.json", "{}", r"tokenizer\.json: is not a tokenizer"),
-        ("config.json", "{", r"config\.json: is not JSON"),
-        ("tokenizer.json", None, r"tokenizer\.json: no such file; give a folder"),
+        ("model.onnx", "not a graph"),
+        ("tokenizer.json", "{}"),
+        ("config.json", "{"),
+        ("tokenizer.json", None),
     ],
 )
-def test_a_broken_file_is_refused_with_its_name(folder, tmp_path, name, content, message):
+def test_a_broken_file_is_refused_with_its_name(folder, tmp_path, name, content):
     shutil.copytree(folder, tmp_path / "tiny")
     (tmp_path / "tiny" / name).unlink()
     if content is not None:
         (tmp_path / "tiny" / name).write_text(content)
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         load(f"onnx:{tmp_path}/tiny")
 
 
@@ -176,14 +175,14 @@ def test_a_tokenizer_without_a_mask_is_refused(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "tiny")
     path = tmp_path / "tiny" / "tokenizer.json"
     path.write_text(path.read_text().replace("[MASK]", "[HIDE]"))
-    with pytest.raises(BadInput, match=r"has no mask token \(\[MASK\], <mask>\)"):
+    with refuses(BadInput):
         load(f"onnx:{tmp_path}/tiny").fill([("a dog", 0, 1)])
 
 
 @pytest.mark.parametrize("option", ["max_length=2", "tokens=0", "threads=-1"])
 def test_sizes_that_cannot_work_are_refused(folder, option):
     name, _, value = option.partition("=")
-    with pytest.raises(BadInput, match=rf"{name}: found {value}; give . or more"):
+    with refuses(BadInput):
         load(f"onnx:{folder}({option})")
 
 

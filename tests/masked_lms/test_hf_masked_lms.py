@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModelForMaskedLM, PreTrainedTokenizerFast
 from transformers.utils import logging
@@ -112,15 +113,13 @@ def test_the_signature_has_content_and_arithmetic_but_no_path(tiny):
 
 def test_an_encoder_without_a_head_is_refused(tmp_path):
     folder = save(made("bert").bert, tmp_path / "bare")
-    with pytest.raises(BadInput, match=r"has no trained head \(its weights lack cls\.predictions"):
+    with refuses(BadInput):
         load(f"hf:{folder}")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"), [("tokens=-1", "tokens: found -1; give 1 or more"), ("max_length=3", "max_length: found 3")]
-)
-def test_sizes_that_cannot_work_are_refused(tiny, options, message):
-    with pytest.raises(BadInput, match=message):
+@pytest.mark.parametrize("options", ["tokens=-1", "max_length=3"])
+def test_sizes_that_cannot_work_are_refused(tiny, options):
+    with refuses(BadInput):
         load(f"hf:{tiny}({options})")
 
 

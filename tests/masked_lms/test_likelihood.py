@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 from transformers.utils import logging
@@ -150,11 +151,11 @@ def test_a_text_without_tokens_has_none(onnx):
 
 
 def test_nothing_to_read_is_refused(onnx):
-    with pytest.raises(BadInput, match="there is no text; give one or more"):
+    with refuses(BadInput):
         onnx.pseudo_logp([])
-    with pytest.raises(BadInput, match="there is no text to fill"):
+    with refuses(BadInput):
         onnx.word_logp([])
-    with pytest.raises(BadInput, match="nothing to mask from 3 to 3"):
+    with refuses(BadInput):
         onnx.word_logp([("a dog", 3, 3)])
-    with pytest.raises(BadInput, match="makes no tokens of ' ' in 'a dog'; mask words"):
+    with refuses(BadInput):
         onnx.word_logp([("a dog", 1, 2)])

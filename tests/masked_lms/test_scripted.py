@@ -7,6 +7,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput, WrongAnswer
 from otherwords.language_models.masked_lm import load
@@ -68,7 +69,7 @@ def test_what_is_impossible_comes_last(model):
 
 
 def test_a_text_without_an_entry_is_named(model):
-    with pytest.raises(WrongAnswer, match=r"script.json has nothing for 'The \[MASK\] runs.'; add it .* otherwise=any"):
+    with refuses(WrongAnswer):
         model.fill([("The dog runs.", 4, 7)])
 
 
@@ -84,25 +85,25 @@ def test_any_depends_on_the_text_and_the_seed_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    "told",
     [
-        ("no JSON", r"script.json: cannot be read as a script: .*; write \{"),
-        (["dog"], r"script.json: found \['dog'\]; write"),
-        ({"A dog runs.": []}, r"no \[MASK\] in 'A dog runs.'; write \[MASK\] where"),
-        ({"A [MASK].": {"dog": 1}}, r"A \[MASK\].: found \{'dog': 1\}; give a list of \[word, probability\]"),
-        ({"A [MASK].": [["dog", 1.5]]}, r"give a list of \[word, probability\]"),
-        ({"A [MASK].": [["dog", 0.7], ["cat", 0.7]]}, r"probabilities add up to 1 at most"),
-        ({"A [MASK].": [["dog", 0.1], ["dog", 0.1]]}, r"name each word once"),
-        ({"vocabulary": "dog"}, r"vocabulary: found 'dog'; give words"),
+        "no JSON",
+        ["dog"],
+        {"A dog runs.": []},
+        {"A [MASK].": {"dog": 1}},
+        {"A [MASK].": [["dog", 1.5]]},
+        {"A [MASK].": [["dog", 0.7], ["cat", 0.7]]},
+        {"A [MASK].": [["dog", 0.1], ["dog", 0.1]]},
+        {"vocabulary": "dog"},
     ],
 )
-def test_scripts_that_cannot_be_used(tmp_path, told, message):
-    with pytest.raises(BadInput, match=message):
+def test_scripts_that_cannot_be_used(tmp_path, told):
+    with refuses(BadInput):
         load(script(tmp_path, told))
 
 
 def test_bad_options(tmp_path):
-    with pytest.raises(BadInput, match=r"nowhere.json: cannot be read"):
+    with refuses(BadInput):
         load("scripted:nowhere.json")
-    with pytest.raises(BadInput, match="otherwise: found 'guess'; use fail or any"):
+    with refuses(BadInput):
         load(f"{script(tmp_path, {'vocabulary': []})}(otherwise=guess)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from refusals import refuses
 
 from otherwords.answers.reading import read
 from otherwords.errors import BadInput
@@ -21,16 +22,16 @@ def test_plain_function_by_hand() -> None:
 
 
 def test_no_answers_is_an_error_not_a_zero() -> None:
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         accuracy([], [])
 
 
 @pytest.mark.parametrize("short", [["a", "b"], ["a"], "a"])
 def test_columns_of_different_length_are_refused_and_never_repeated(short: object) -> None:
     for function in (accuracy, flip_rate):
-        with pytest.raises(BadInput, match=r"shapes \(3,\)"):
+        with refuses(BadInput):
             function(["a", "b", "c"], short)
-    with pytest.raises(BadInput, match=r"shapes \(3,\)"):
+    with refuses(BadInput):
         p_c([1, 0, 1], short)
 
 
@@ -80,16 +81,16 @@ def test_a_model_that_never_changes_its_answer_has_the_accuracy_on_variants_of_t
 
 
 @pytest.mark.parametrize(
-    ("correct", "count", "complaint"),
+    ("correct", "count"),
     [
-        ([], [], "no answers"),
-        ([1, 0], [0, 0], "without variants"),
-        ([1, 0], [2, -1], "without variants"),
-        ([1], [1, 2], "shapes"),
+        ([], []),
+        ([1, 0], [0, 0]),
+        ([1, 0], [2, -1]),
+        ([1], [1, 2]),
     ],
 )
-def test_weights_must_weigh_something(correct: list[int], count: list[int], complaint: str) -> None:
-    with pytest.raises(BadInput, match=complaint):
+def test_weights_must_weigh_something(correct: list[int], count: list[int]) -> None:
+    with refuses(BadInput):
         accuracy_weighted(correct, count)
 
 
@@ -97,7 +98,7 @@ def test_majority_class_by_hand() -> None:
     assert majority_class(["a", "b", "b", "c", "b"]) == 3 / 5
     assert majority_class(["a", "b"]) == 0.5  # a tie changes nothing
     assert majority_class(["a", "a"]) == 1.0
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         majority_class([])
     [one] = score(answers(), ["majority_class"], task="")
     assert (one.value, one.n_units, one.n_answers) == (2 / 3, 3, 3)  # over originals: yes, no, no

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.answers import reading
 from otherwords.answers.reading import sift
@@ -70,11 +71,11 @@ def test_a_bucket_without_contrasts_says_nothing():
 
 
 def test_the_plain_functions_refuse_nothing():
-    with pytest.raises(BadInput, match="sensitivity where no right answer changes; give contrasts"):
+    with refuses(BadInput):
         plain.sensitivity(["e"], ["e"], ["e"], ["e"])
-    with pytest.raises(BadInput, match="accuracy on contrasts of no answers"):
+    with refuses(BadInput):
         plain.contrast_accuracy([], [], [])
-    with pytest.raises(BadInput, match="of columns of shapes"):
+    with refuses(BadInput):
         plain.sensitivity(["e", "c"], ["e", "e"], ["e"], ["e"])
 
 
@@ -97,7 +98,7 @@ def test_against_loops_and_the_plain_functions(some):
     pairs = [(one, bucket[0]) for bucket in some for one in bucket[1:]]
     changed = [(one, original) for one, original in pairs if one[0] != original[0]]
     if not changed:
-        with pytest.raises(BadInput, match="nothing to measure"), pytest.warns(UserWarning, match="nothing to measure"):
+        with refuses(BadInput), pytest.warns(UserWarning, match="nothing to measure"):
             values(table(rows), ["sensitivity"])
         return
     found = values(table(rows))
@@ -167,9 +168,9 @@ def test_groups_are_made_of_what_has_the_column():
 
 def test_what_is_asked_for_by_name_must_be_there():
     rewordings = table([("x", None, "e", "e"), ("x", "x1", "e", "n")], None)
-    with pytest.raises(Unmeasurable, match=r"sensitivity: there are no contrasts; add .*breaking_nli:FILE"):
+    with refuses(Unmeasurable):
         score(rewordings, ["flip_rate", "sensitivity"])
-    with pytest.raises(Unmeasurable, match=r"flip_rate: there are contrasts only; add problems and their rewordings"):
+    with refuses(Unmeasurable):
         score(table(HAND), ["flip_rate", "sensitivity"])
 
 
@@ -198,7 +199,7 @@ def test_a_blank_mark_is_none(blank):
     rewordings = table([("x", None, "e", "e"), ("x", "x1", "e", "n"), ("x", "x2", "e", "e")], None)
     spaced = rewordings.with_columns(contrast=pl.Series([blank, None, blank]))
     assert values(spaced, ["flip_rate"]) == values(rewordings, ["flip_rate"])
-    with pytest.raises(Unmeasurable, match="there are no contrasts"):
+    with refuses(Unmeasurable):
         score(spaced, ["sensitivity"])
     two = table(HAND).with_columns(contrast=pl.Series([f"hand{blank}", *["hand"] * (len(HAND) - 1)]))
     named = score(two, ["sensitivity"], by=["contrast"], replicates=20)
@@ -206,31 +207,29 @@ def test_a_blank_mark_is_none(blank):
 
 
 @pytest.mark.parametrize(
-    ("mark", "complaint"),
+    "mark",
     [
-        ([None, "s", "s"], r"the answers, row 1: contrast: bucket 'a' is marked in part, or with two names"),
-        (["s", "s", None], r"row 1: contrast: bucket 'a' is marked in part"),
-        (["s", "s", "t"], r"row 1: contrast: .*name one suite on the original and on all its contrasts"),
-        ([True, True, True], r"contrast: found Boolean, not text; it names the suite"),
+        [None, "s", "s"],
+        ["s", "s", None],
+        ["s", "s", "t"],
+        [True, True, True],
     ],
 )
-def test_a_bucket_is_of_one_suite_or_of_none(mark, complaint):
+def test_a_bucket_is_of_one_suite_or_of_none(mark):
     frame = table(HAND[:3]).with_columns(pl.Series("contrast", mark))
-    with pytest.raises(BadInput, match=complaint):
+    with refuses(BadInput):
         score(frame, ["sensitivity"])
 
 
 def test_an_empty_mark_is_none_and_another_label_then_an_error():
     frame = table(HAND, "")
-    with pytest.raises(
-        BadInput, match=r"gold: variant 'a1' says 'c', .* unless both name a suite in a column `contrast`"
-    ):
+    with refuses(BadInput):
         score(frame, ["flip_rate"])
 
 
 def test_nothing_reads_both_at_once():
     both = pl.concat([table(HAND), table([("x", None, "e", "e")], None)])
-    with pytest.raises(BadInput, match=r"contrast: found contrasts among rewordings; read them apart"):
+    with refuses(BadInput):
         reading.read(both)
     rows = {part: place.row(0) for part, _, place in parts(both, Place("t"))}
     assert rows == {"contrasts": "t, row 1", "rewordings": "t, row 10"}
@@ -239,7 +238,7 @@ def test_nothing_reads_both_at_once():
 def test_a_wrong_row_is_named_as_the_user_counts_it():
     wrong = table([*HAND, ("b", "b1", "c", "n")])
     both = pl.concat([table([("x", None, "e", "e"), ("x", "x1", "e", "e")], None), wrong])
-    with pytest.raises(BadInput, match="the answers, row 12: variant: variant 'b1' is answered twice"):
+    with refuses(BadInput):
         score(both, ["flip_rate"])
 
 

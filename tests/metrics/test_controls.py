@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.answers import reading
 from otherwords.answers.reading import sift
@@ -78,14 +79,14 @@ def test_controls_alone_are_controls_still():
         ("control=identity", "control_flips"): 0.0,
         ("control=scramble", "control_flips"): 1 / 4,
     }
-    with pytest.raises(Unmeasurable, match="flip_rate: all variants are controls; ask for control_flips, or add rew"):
+    with refuses(Unmeasurable):
         score(alone, ["flip_rate", "accuracy_original"])
 
 
 def test_asked_for_by_name_it_must_be_there():
     rewordings = table(HAND).filter(pl.col("control").is_null())
     for frame in (rewordings, rewordings.drop("control")):
-        with pytest.raises(Unmeasurable, match=r"control_flips: there are no controls; add a control"):
+        with refuses(Unmeasurable):
             score(frame, ["flip_rate", "control_flips"])
     assert "control_flips" not in {metric for _, metric in scored(rewordings, ())}
     assert "control_flips" in {metric for _, metric in scored(table(HAND), ())}
@@ -199,7 +200,7 @@ def test_groups_of_controls_are_compared():
     with pytest.warns(UserWarning, match="problems have variants in control=identity and in control=scramble"):
         [one] = compare_groups(many, "control", ["control_flips"], replicates=100)
     assert (one.model, one.other, one.value, one.other_value) == ("control=identity", "control=scramble", 0.0, 1 / 4)
-    with pytest.raises(Unmeasurable, match="flip_rate: there are controls only"):
+    with refuses(Unmeasurable):
         compare_groups(many, "control", ["flip_rate"], replicates=50)
 
 
@@ -212,20 +213,16 @@ def test_lists_are_of_rewordings():
 
 
 @pytest.mark.parametrize(
-    ("control", "contrast", "complaint"),
+    ("control", "contrast"),
     [
-        (["x", "x"], [None, None], r"the answers, row 1: control: bucket 'a' has a control for an original"),
-        (
-            [None, "x"],
-            ["s", "s"],
-            r"the answers, row 2: control: .*; name controls on variants of problems that are no",
-        ),
-        ([False, True], [None, None], r"control: found Boolean, not text; it names the control a variant comes from"),
+        (["x", "x"], [None, None]),
+        ([None, "x"], ["s", "s"]),
+        ([False, True], [None, None]),
     ],
 )
-def test_marks_that_cannot_be(control, contrast, complaint):
+def test_marks_that_cannot_be(control, contrast):
     marks = [pl.Series("control", control), pl.Series("contrast", contrast, dtype=pl.String)]
-    with pytest.raises(BadInput, match=complaint):
+    with refuses(BadInput):
         score(table(HAND[:2]).with_columns(marks), ["flip_rate"])
 
 
@@ -236,7 +233,7 @@ def test_an_empty_mark_is_none():
 
 
 def test_nothing_reads_both_at_once():
-    with pytest.raises(BadInput, match=r"control: found controls among rewordings; read them apart"):
+    with refuses(BadInput):
         reading.read(table(HAND))
     rows = {name: (part.height, place.row(0)) for name, part, place in parts(table(HAND), Place("t"))}
     assert rows == {"rewordings": (8, "t, row 1"), "controls": (9, "t, row 1")}

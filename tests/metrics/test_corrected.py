@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from refusals import refuses
 from scipy.stats import binom
 
 from otherwords.answers import reading
@@ -53,7 +54,7 @@ def test_it_equals_a_loop_over_deciles(buckets: list[tuple[float, float]], items
         assert again == pytest.approx(total / held, abs=1e-12)
         assert min(values) - 1e-12 <= again <= max(values) + 1e-12
     else:
-        with pytest.raises(BadInput, match="no decile"):
+        with refuses(BadInput):
             corrected(values, confidence, items)
 
 
@@ -74,14 +75,14 @@ def test_renormalising_divides_by_the_coverage(buckets: list[tuple[float, float]
 
 @pytest.mark.parametrize("bad", [[], [0.5, float("nan")], [-0.1], [50.0]])
 def test_no_confidence_is_refused(bad: list[float]) -> None:
-    with pytest.raises(BadInput, match="from 0 to 1"):
+    with refuses(BadInput):
         decile(bad)
 
 
 def test_columns_must_fit() -> None:
-    with pytest.raises(BadInput, match="one entry per answer"):
+    with refuses(BadInput):
         corrected([0.5, 0.5], [0.5], [0.5])
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         corrected([], [], [0.5])
 
 
@@ -180,7 +181,7 @@ def test_without_probabilities_there_are_no_corrected_values(tmp_path: Path) -> 
     path = items(tmp_path, [0.99, 0.45])
     bare = table([0.95, 0.41], [3, 4], 4).drop("p:yes", "p:no")
     for spec in specs(path):
-        with pytest.raises(Unmeasurable, match="uncorrected values only"):
+        with refuses(Unmeasurable):
             score(bare, [spec])
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
@@ -98,9 +99,9 @@ def test_less_strict_matching_finds_more(one: list[str], other: list[str]) -> No
 
 @pytest.mark.parametrize("fuzzy", [0.0, -1.0, 1.1])
 def test_similarities_that_are_none(fuzzy: float) -> None:
-    with pytest.raises(BadInput, match="fuzzy: found"):
+    with refuses(BadInput):
         token_overlap("a", "a", fuzzy)
-    with pytest.raises(BadInput, match="fuzzy: found"):
+    with refuses(BadInput):
         metrics.make(f"token_overlap(fuzzy={fuzzy})")
 
 
@@ -166,26 +167,26 @@ def test_texts_from_the_suite(tmp_path: Path, ending: str) -> None:
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     bare = answers().drop("premise", "hypothesis")
-    with pytest.raises(Unmeasurable, match=r"premise, hypothesis, .*: there are no texts; write fields= .* or suite="):
+    with refuses(Unmeasurable):
         score(bare, ["jaccard"])
-    with pytest.raises(Unmeasurable, match="model: claim: there are no texts"):
+    with refuses(Unmeasurable):
         score(answers(), ['jaccard(fields="premise,claim")'])
     suite = answers().select("premise", "hypothesis", id=pl.coalesce("variant", "bucket"))
     suite.filter(pl.col("id") != "a2").write_parquet(tmp_path / "short.parquet")
-    with pytest.raises(Unmeasurable, match="the suite has no text of 'a2'; give the suite that was answered"):
+    with refuses(Unmeasurable):
         score(bare, [f"jaccard(suite={tmp_path}/short.parquet)"])
     for spoiled in (suite.drop("id"), pl.concat([suite, suite.head(1)])):
         spoiled.write_parquet(tmp_path / "spoiled.parquet")
-        with pytest.raises(Unmeasurable, match="id: the suite has no ids to go by"):
+        with refuses(Unmeasurable):
             score(bare, [f"jaccard(suite={tmp_path}/spoiled.parquet)"])
-    with pytest.raises(BadInput, match="there is no such file"):
+    with refuses(BadInput):
         score(bare, [f"jaccard(suite={tmp_path}/none.parquet)"])
 
 
 def test_no_variants_is_nothing_to_measure_and_absent_texts_are_empty() -> None:
     with (
         pytest.warns(UserWarning, match="jaccard of model: nothing to measure"),
-        pytest.raises(BadInput, match="nothing to measure"),
+        refuses(BadInput),
     ):
         score(answers().filter(pl.col("variant").is_null()), ["jaccard"])
     absent = answers().with_columns(premise=pl.lit(None, pl.String))  # d-NLI may lack a premise

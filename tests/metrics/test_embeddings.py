@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from refusals import refuses
 from scipy.spatial.distance import jensenshannon
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -99,7 +100,7 @@ def test_texts_of_a_suite(encoder, tmp_path):
     bare = answers().drop("premise", "hypothesis")
     spec = f"embedding_distance(encoder={encoder}, suite={tmp_path / 'suite.parquet'})"
     assert value(bare, spec) == value(answers(), f"embedding_distance(encoder={encoder})")
-    with pytest.raises(Unmeasurable, match="there are no texts"):
+    with refuses(Unmeasurable):
         value(bare, f"embedding_distance(encoder={encoder})")
 
 
@@ -140,26 +141,24 @@ def test_an_empty_text_is_no_distance(encoder):
     gone = answers().with_columns(
         pl.when(pl.col("variant") == "a1").then(pl.lit("")).otherwise("premise").alias("premise")
     )
-    with pytest.raises(
-        Unmeasurable, match=r"an empty text points nowhere: \('a dog runs', ''\); leave such variants out"
-    ):
+    with refuses(Unmeasurable):
         value(gone, f"embedding_distance(encoder={encoder})")
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ("bins=1", "bins: found 1; give 2 or more"),
-        ("top=0", "top: found 0.0"),
-        ("top=3", "top: found 3.0"),
-        ("base=10", "base"),
+        "bins=1",
+        "top=0",
+        "top=3",
+        "base=10",
     ],
 )
-def test_bins_that_cannot_be(encoder, options, message):
-    with pytest.raises(BadInput, match=message):
+def test_bins_that_cannot_be(encoder, options):
+    with refuses(BadInput):
         metrics.make(f"embedding_jsd(encoder={encoder}, {options})")
 
 
 def test_an_encoder_must_be_named():
-    with pytest.raises(BadInput, match="needs encoder"):
+    with refuses(BadInput):
         metrics.make("embedding_distance")

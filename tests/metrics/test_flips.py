@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
@@ -19,7 +20,7 @@ LETTERS = st.lists(st.tuples(*[st.sampled_from("xyz")] * 3), min_size=1, max_siz
 
 def test_plain_function_by_hand() -> None:
     assert flip_rate(["a", "b", "b"], ["a", "a", "b"]) == 1 / 3
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         flip_rate([], [])
 
 
@@ -93,7 +94,7 @@ def test_flip_rate_is_the_mean_of_the_rates_when_right_and_when_wrong(rows: list
         if count:
             sums += count * flip_rate_when(was, gold, pred, before)
         else:
-            with pytest.raises(BadInput, match=f"answered {'right' if was else 'wrong'}"):
+            with refuses(BadInput):
                 flip_rate_when(was, gold, pred, before)
     assert sums / len(rows) == pytest.approx(flip_rate(pred, before), abs=1e-12)
 
@@ -117,15 +118,15 @@ def test_when_right_and_when_wrong_look_at_their_own_variants(metric: str, value
 
 
 def test_a_model_that_is_always_right_has_no_flip_rate_when_wrong() -> None:
-    with pytest.warns(UserWarning, match="nothing to measure"), pytest.raises(BadInput, match="nothing to measure"):
+    with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
         score(table(*"xxyxx"), ["flip_when_wrong"])
 
 
 @pytest.mark.parametrize("function", [flip_directions, flip_rate])
 def test_columns_of_different_lengths_are_refused(function) -> None:
-    with pytest.raises(BadInput, match=r"shapes \(2,\) and \(1,\)"):
+    with refuses(BadInput):
         function(["a", "b"], ["a"])
-    with pytest.raises(BadInput, match=r"shapes \(1,\) and \(2,\)"):
+    with refuses(BadInput):
         flip_outcomes(["a"], ["a", "b"], ["a", "a"])
 
 

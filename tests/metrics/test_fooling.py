@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from scipy.stats import hypergeom
 
 import otherwords as ow
@@ -191,20 +192,20 @@ def test_other_labels_need_an_opposite_that_is_told() -> None:
     frame = table([("E", "E", "N"), ("C", "C", "E")]).with_columns(
         pl.col("gold", "pred").replace_strict({"entailment": "up", "neutral": "level", "contradiction": "down"})
     )
-    with pytest.raises(Unmeasurable, match=r'among the labels down, level, up; name two of them: opposite="a<->b"'):
+    with refuses(Unmeasurable):
         ow.score(frame, ["r_s"])
     assert [one.value for one in ow.score(frame, ["r_s(opposite=up<->down)"], replicates=20)] == [0.5]
     assert ow.score(frame, ["r_s(opposite=up <-> level)"], replicates=20)[0].value == 1.0
-    with pytest.raises(Unmeasurable, match="cannot tell"):
+    with refuses(Unmeasurable):
         ow.score(frame, ["r_s(opposite=up<->yes)"])
     for wrong in ("up", "up<->up", "up<->", "a<->b<->c"):
-        with pytest.raises(BadInput, match="name two labels: a<->b"):
+        with refuses(BadInput):
             metrics.make(f"r_s(opposite={wrong})")
 
 
 @pytest.mark.parametrize("name", ["r_r_at", "r_s_at", "r_s_without_neutral_at", "too_few_variants"])
 def test_k_is_at_least_one(name: str) -> None:
-    with pytest.raises(BadInput, match="at least one variant"):
+    with refuses(BadInput):
         metrics.make(f"{name}(k=0)")
 
 
@@ -219,20 +220,20 @@ def test_k_is_at_least_one(name: str) -> None:
     ],
 )
 def test_nothing_to_measure_is_not_zero(problems: Problems, metric: str) -> None:
-    with pytest.warns(UserWarning, match="nothing to measure"), pytest.raises(BadInput, match="nothing to measure"):
+    with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
         ow.score(table(problems), [metric], task="nli")
 
 
 def test_plain_functions_say_so_too() -> None:
-    with pytest.raises(BadInput, match="answered correctly"):
+    with refuses(BadInput):
         r_r(["a"], [None], ["x"], ["x"])
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         r_r([], [], [], [])
-    with pytest.raises(BadInput, match="bucket has 2, variant has 1"):
+    with refuses(BadInput):
         r_s(["a", "a"], [None], ["x"], ["x"])
-    with pytest.raises(BadInput, match="leave out problems with n < 3"):
+    with refuses(BadInput):
         fooled_within(3, [1], [2])
-    with pytest.raises(BadInput, match="more draws or fooling"):
+    with refuses(BadInput):
         fooled_within(1, [3], [2])
 
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.answers.reading import read
@@ -80,15 +81,15 @@ def test_parts_are_named_by_their_bins_and_empty_ones_have_no_value() -> None:
 def test_margin_is_between_the_two_greatest() -> None:
     assert margin([[0.2, 0.7, 0.1], [0.5, 0.0, 0.5]]) == pytest.approx([0.5, 0])
     assert margin([0.25, 0.75]).tolist() == [0.5]
-    with pytest.raises(BadInput, match=r"shape \(3, 1\)"):
+    with refuses(BadInput):
         margin([[1.0], [1.0], [1.0]])
 
 
 def test_plain_function_leaves_out_empty_bins() -> None:
     assert flips_by_margin(["a", "b"], ["a", "a"], [1.0, 0.0], bins=3) == {"[0.0,0.333)": 1.0, "[0.667,1.0]": 0.0}
-    with pytest.raises(BadInput, match="between 0 and 1"):
+    with refuses(BadInput):
         flips_by_margin(["a"], ["a"], [1.5])
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         flips_by_margin([], [], [])
 
 
@@ -98,14 +99,14 @@ def test_bins_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize("bins", [0, -1, 101])
 def test_a_number_of_bins_that_makes_no_sense_is_refused(bins: int) -> None:
-    with pytest.raises(BadInput, match="from 1 to 100"):
+    with refuses(BadInput):
         metrics.make(f"flips_by_margin(bins={bins})")
 
 
 def test_probabilities_are_needed_and_two_labels() -> None:
     frame = answers(1)
-    with pytest.raises(Unmeasurable, match="no probabilities"):
+    with refuses(Unmeasurable):
         ow.score(frame.drop(pl.selectors.starts_with("p:")), ["flips_by_margin"], task="nli")
     alone = frame.select("bucket", "variant", "gold", pred="gold", **{"p:neutral": pl.lit(1.0)})
-    with pytest.raises(Unmeasurable, match="two labels"):
+    with refuses(Unmeasurable):
         ow.score(alone, ["flips_by_margin"])

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
@@ -125,29 +126,29 @@ def test_a_gold_label_that_is_merged_already_is_named_too() -> None:
 @pytest.mark.parametrize("merge", ["neutral", "neutral+", "", "neutral+neutral", "+"])
 def test_a_merge_is_of_two_labels_or_more(merge: str) -> None:
     for name in ("flip_rate_merged", "flips_lost_by_merging", "accuracy_merged"):
-        with pytest.raises(BadInput, match=r"merge: found .*; join two or more labels with \+"):
+        with refuses(BadInput):
             metrics.make(f'{name}(merge="{merge}")')
 
 
 def test_other_ways_of_merging_are_refused() -> None:
-    with pytest.raises(BadInput, match="use argmax or probability"):
+    with refuses(BadInput):
         metrics.make("flip_rate_merged(by=vote)")
 
 
 def test_labels_that_the_answers_lack_cannot_be_merged() -> None:
     rte = FRAME.with_columns(pl.lit("entailed").alias("gold"), pl.lit("entailed").alias("pred"))
-    with pytest.raises(Unmeasurable, match="no label 'neutral' to merge; there are entailed, not-entailed"):
+    with refuses(Unmeasurable):
         ow.score(rte.drop(pl.selectors.starts_with("p:")), ["flip_rate_merged"], task="rte")
-    with pytest.raises(Unmeasurable, match="no probabilities"):
+    with refuses(Unmeasurable):
         ow.score(FRAME.drop(pl.selectors.starts_with("p:")), ["flip_rate_merged(by=probability)"], task="nli")
 
 
 def test_plain_functions_refuse_what_does_not_fit() -> None:
     assert merged(["a", "b", "c"], "a+c").tolist() == ["a+c", "b", "a+c"]
     for function in (flip_rate_merged, flips_lost_by_merging, accuracy_merged):
-        with pytest.raises(BadInput, match="no answers"):
+        with refuses(BadInput):
             function([], [])
-    with pytest.raises(BadInput, match=r"shape \(1, 2\)"):
+    with refuses(BadInput):
         merged_by_probability([[0.5, 0.5]], LABELS)
-    with pytest.raises(Unmeasurable, match="no label 'neutral'"):
+    with refuses(Unmeasurable):
         merged_by_probability([[0.5, 0.5]], ("yes", "no"))

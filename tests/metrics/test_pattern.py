@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 from scipy import stats
 
 from otherwords.answers.reading import read
@@ -198,45 +199,45 @@ def test_constant_answers(right: int, value: float, of: int) -> None:
 
 
 def test_too_few_variants_are_an_error_or_nothing_but_never_a_zero() -> None:
-    with pytest.raises(BadInput, match="no problem has 20 variants; the most is 3; ask for fewer"):
+    with refuses(BadInput):
         pa([1, 1, 1], ["a"] * 3, of=20)
-    with pytest.raises(BadInput, match="no problem has 4 variants"):
+    with refuses(BadInput):
         pa_subsampled([1, 1, 1], ["a"] * 3, size=4)
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         pa([], [])
     with (
         pytest.warns(UserWarning, match="pa of model: nothing to measure"),
-        pytest.raises(BadInput, match="nothing to measure"),
+        refuses(BadInput),
     ):
         score(table([(3, 0), (2, 1)]), ["pa(of=20)"])
 
 
 @pytest.mark.parametrize(
-    ("spec", "complaint"),
+    "spec",
     [
-        ("pa(at=0)", "at: found 0.0; give a share of variants above 0 and at most 1"),
-        ("pa(at=90)", "at: found 90.0"),
-        ("pa_curve(step=0.3)", "step: found 0.3; give a step that divides 1"),
-        ("pa_curve(step=0.0001)", "step: found 0.0001"),
+        "pa(at=0)",
+        "pa(at=90)",
+        "pa_curve(step=0.3)",
+        "pa_curve(step=0.0001)",
     ],
 )
-def test_thresholds_that_are_none(spec: str, complaint: str) -> None:
-    with pytest.raises(BadInput, match=complaint):
+def test_thresholds_that_are_none(spec: str) -> None:
+    with refuses(BadInput):
         metrics.make(spec)
 
 
 @pytest.mark.parametrize("options", [{"of": -1}, {"at": 1.2}])
 def test_bad_options_of_the_plain_function(options: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"found (-1|1\.2)"):
+    with refuses(BadInput):
         pa([1, 0], ["a", "a"], **options)
-    with pytest.raises(BadInput, match="at least one"):
+    with refuses(BadInput):
         pa_subsampled([1, 0], ["a", "a"], size=0)
-    with pytest.raises(BadInput, match="at least once"):
+    with refuses(BadInput):
         pa_curve_subsampled([1, 0], ["a", "a"], size=1, draws=0)
     for curve in (pa_curve, pa_curve_subsampled):
-        with pytest.raises(BadInput, match="no answers"):
+        with refuses(BadInput):
             curve([], [])
-    with pytest.raises(BadInput, match="divides 1"):
+    with refuses(BadInput):
         pa_curve([1, 0], ["a", "a"], step=0.3)
-    with pytest.raises(BadInput, match="no problem has 3 variants"):
+    with refuses(BadInput):
         pa_curve([1, 0], ["a", "a"], of=3)

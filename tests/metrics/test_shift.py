@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from refusals import refuses
 from scipy.spatial.distance import jensenshannon
 
 import otherwords as ow
@@ -141,11 +142,11 @@ def test_a_side_without_pairs_is_left_out(counts: np.ndarray, flipped: bool) -> 
 @pytest.mark.parametrize("split", [jsd_pairs_by_flip, jsd_means_by_flip])
 def test_every_pair_is_flipped_or_kept(split) -> None:
     for flipped in ([], [True], [[True], [False]]):
-        with pytest.raises(BadInput, match="flipped: 2 pairs, and flips of shape"):
+        with refuses(BadInput):
             split([[0, 1], [1, 0]], [[0, 1], [0, 1]], flipped)
-    with pytest.raises(BadInput, match="at least one"):
+    with refuses(BadInput):
         split(np.zeros((0, 3)), np.zeros((0, 3)), [])
-    with pytest.raises(BadInput, match="found '10'"):
+    with refuses(BadInput):
         split([[0, 1]], [[1, 0]], [True], "10")
 
 
@@ -180,20 +181,20 @@ def test_constant_probabilities_do_not_move() -> None:
 def test_what_cannot_be_measured_is_refused() -> None:
     frame = answers(8)
     for name in ("jsd_pairs", "jsd_means"):
-        with pytest.raises(Unmeasurable, match="no probabilities"):
+        with refuses(Unmeasurable):
             ow.score(frame.drop(pl.selectors.starts_with("p:")), [name], task="nli")
-        with pytest.raises(BadInput, match=r"use 2 \(bits\) or e \(nats\)"):
+        with refuses(BadInput):
             metrics.make(f"{name}(base=10)")
     originals = frame.filter(pl.col("variant").is_null())
-    with pytest.warns(UserWarning, match="nothing to measure"), pytest.raises(BadInput, match="nothing to measure"):
+    with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
         ow.score(originals, ["jsd_pairs"], task="nli")
 
 
 @pytest.mark.parametrize("function", [jsd, jsd_pairs, jsd_means])
 def test_plain_functions_refuse_what_does_not_fit(function) -> None:
-    with pytest.raises(BadInput, match=r"shapes \(1, 2\) and \(2, 2\)"):
+    with refuses(BadInput):
         function([[0, 1]], [[0, 1], [1, 0]])
-    with pytest.raises(BadInput, match="at least one"):
+    with refuses(BadInput):
         function(np.zeros((0, 3)), np.zeros((0, 3)))
-    with pytest.raises(BadInput, match="found '10'"):
+    with refuses(BadInput):
         function([[0, 1]], [[1, 0]], "10")

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.answers import reading
 from otherwords.answers.reading import sift
@@ -69,12 +70,12 @@ def test_score_writes_what_it_leaves_out(tmp_path):
         scores = score(BAD, ["flip_rate"], task={"name": "t", "fields": ["f"], "labels": ["x", "y"]}, rejected=place)
     assert [(one.model, one.value, one.n_answers) for one in scores] == [("m", 1.0, 1), ("n", 0.0, 1)]
     assert [json.loads(line)["row"] for line in place.read_text().splitlines()] == [2, 4, 5, 6, 7, 8, 10, 12, 13]
-    with pytest.raises(BadInput):
+    with refuses(BadInput):
         score(BAD, ["flip_rate"])
 
 
 def test_a_missing_column_is_told_not_sifted(tmp_path):
-    with pytest.raises(BadInput, match=r"the answers: gold: no such column; an answers table has bucket"):
+    with refuses(BadInput):
         score(BAD.drop("gold"), rejected=tmp_path / "rejected.jsonl")
 
 

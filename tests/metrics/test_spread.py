@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from scipy.stats import ks_2samp
 
 import otherwords as ow
@@ -126,9 +127,9 @@ def test_sigma_is_numpys_standard_deviation(only_right: bool) -> None:
 
 def test_sigma_of_a_side_without_variants_is_left_out() -> None:
     assert sigma_by_flip([[1.0, 0.0]], [False]) == {"variants": 0.5, "kept": 0.5}
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         sigma_by_flip(np.zeros((0, 3)), [])
-    with pytest.raises(BadInput, match="flipped: 1 pairs, and flips of shape"):
+    with refuses(BadInput):
         sigma_by_flip([[1.0, 0.0]], [False, True])
 
 
@@ -153,19 +154,19 @@ def test_originals_alone_have_a_sigma_but_nothing_to_compare() -> None:
     with pytest.warns(UserWarning, match="nothing to measure"):
         scores = ow.score(originals, ["sigma"], task="nli", replicates=20)
     assert [one.value is None for one in scores] == [False, True, True, True]
-    with pytest.warns(UserWarning, match="nothing to measure"), pytest.raises(BadInput, match="nothing to measure"):
+    with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
         ow.score(originals, ["ks"], task="nli")
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
     for name in ("sigma", "ks"):
-        with pytest.raises(Unmeasurable, match="no probabilities"):
+        with refuses(Unmeasurable):
             ow.score(answers(6).drop(pl.selectors.starts_with("p:")), [name], task="nli")
     for bins in (1, 1001):
-        with pytest.raises(BadInput, match="from 2 to 1000"):
+        with refuses(BadInput):
             metrics.make(f"ks(bins={bins})")
     for one, other in (([], [0.5]), ([0.5], []), ([0.5], [math.nan])):
-        with pytest.raises(BadInput, match="numbers in both samples"):
+        with refuses(BadInput):
             ks(one, other)
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         sigma(np.zeros((0, 3)))

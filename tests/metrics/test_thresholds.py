@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.answers.reading import read
 from otherwords.errors import BadInput
@@ -135,13 +136,13 @@ def test_the_drop_is_the_difference_of_its_parts(seeds: Seeds, at: float) -> Non
 
 def test_nothing_to_compare_is_an_error() -> None:
     for function in (pa_drop, matching_threshold):
-        with pytest.raises(BadInput, match="no answers"):
+        with refuses(BadInput):
             function([], [], [])
-        with pytest.raises(BadInput, match="shapes"):
+        with refuses(BadInput):
             function([1, 0], ["a", "a"], [1])
-        with pytest.raises(BadInput, match="no problem has 3 variants"):
+        with refuses(BadInput):
             function([1, 0], ["a", "a"], [1, 1], of=3)
-    with pytest.raises(BadInput, match="at: found 0"):
+    with refuses(BadInput):
         metrics.make("pa_drop(at=0)")
     for spec, name in (
         ("pa_drop", "pa_drop"),
@@ -149,6 +150,6 @@ def test_nothing_to_compare_is_an_error() -> None:
     ):
         with (
             pytest.warns(UserWarning, match=f"{name} of model: nothing to measure"),
-            pytest.raises(BadInput, match="nothing to measure"),
+            refuses(BadInput),
         ):
             score(table([(0, 0, True), (0, 0, False)]), [spec])

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.metrics.consistency import (
@@ -110,24 +111,24 @@ def test_distinct_pairs_may_exceed_one_and_fall_below_the_bound() -> None:
 @pytest.mark.parametrize("function", [pvap, pvap_distinct])
 @pytest.mark.parametrize("right", [True, False])
 def test_no_variance_is_an_error(function, right: bool) -> None:
-    with pytest.raises(BadInput, match="all right or all wrong"):
+    with refuses(BadInput):
         function([right] * 4, list("aabb"))
 
 
 @pytest.mark.parametrize("function", [vap, pvap, pvap_distinct, p_c_bound])
 def test_no_answers_is_an_error(function) -> None:
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         function([], [])
 
 
 def test_other_words_are_refused() -> None:
-    with pytest.raises(BadInput, match="use buckets or answers"):
+    with refuses(BadInput):
         vap([1], ["a"], weights="sizes")
-    with pytest.raises(BadInput, match="use buckets or answers"):
+    with refuses(BadInput):
         score(TABLE, ["pvap(weights=sizes)"])
-    with pytest.raises(BadInput, match="shares from 0 to 1"):
+    with refuses(BadInput):
         p_c_at([0.5, 80], 1)
-    with pytest.raises(BadInput, match="at least two variants"):
+    with refuses(BadInput):
         pvap_distinct([1, 0], ["a", "b"])
 
 

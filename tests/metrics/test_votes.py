@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.answers.reading import read
 from otherwords.errors import BadInput
@@ -114,16 +115,16 @@ def test_constant_answers_gain_nothing() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         majority_vote([], [], [])
-    with pytest.raises(BadInput, match="shapes"):
+    with refuses(BadInput):
         majority_vote(["e", "e"], ["e", "n"], ["b"])
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         vote_gain(["e"], ["e"], ["b"], [False])  # no variants
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         vote_gain(["e"], ["e"], ["b"], [True])  # no original
     with (
         pytest.warns(UserWarning, match="majority_vote of model: nothing to measure"),
-        pytest.raises(BadInput, match="nothing to measure"),
+        refuses(BadInput),
     ):
         score(table([("e", "e", "")]), ["majority_vote"])

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
@@ -128,15 +129,15 @@ def test_any_penalty_leaves_numbers(jsonl, penalty):
 
 
 def test_what_it_cannot_train_on(jsonl, tmp_path):
-    with pytest.raises(BadInput, match=r"gone\.jsonl: there is no such file"):
+    with refuses(BadInput):
         models.make(f"bag_of_words(train={tmp_path / 'gone.jsonl'})")
-    with pytest.raises(UnknownName, match="no file and no data set 'nothing'"):
+    with refuses(UnknownName):
         models.make("bag_of_words(train=nothing)")
-    with pytest.raises(BadInput, match=r"line 1: label: found 'yes'"):
+    with refuses(BadInput):
         models.make(f"bag_of_words(train={jsonl({**ROWS[0], 'label': 'yes'})})")
-    with pytest.raises(BadInput, match=r"no problem left \(0 without"):
+    with refuses(BadInput):
         models.make(f"bag_of_words(train={jsonl(name='empty.jsonl')})")
-    with pytest.raises(BadInput, match="steps: found 0; give 1 or more"):
+    with refuses(BadInput):
         models.make("bag_of_words(steps=0)")
-    with pytest.raises(BadInput, match=r"penalty: found -1\.0; give 0 or more"):
+    with refuses(BadInput):
         models.make("bag_of_words(penalty=-1)")

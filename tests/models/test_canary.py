@@ -9,6 +9,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.cli.options import label_map
@@ -86,7 +87,7 @@ def test_permuted_labels_are_refused_and_the_advice_works(order, columns, wrong)
     if columns and not told:  # its config names columns in an order that is not that of its outputs
         told = dict(zip(columns, NLI.labels, strict=True))
     model = knows(NLI, columns, rename, wrong, label_map=told)
-    with pytest.raises(LabelOrder, match=r"mine seems to have its labels in another order: ") as caught:
+    with refuses(LabelOrder) as caught:
         heard(model)
     assert caught.value.exit_code == 1
     found = re.search(
@@ -107,7 +108,7 @@ def test_permuted_labels_are_refused_and_the_advice_works(order, columns, wrong)
 def test_two_labels_swapped(name):
     task = TASKS[name]
     rename = dict(zip(task.labels, task.labels[::-1], strict=True))
-    with pytest.raises(LabelOrder, match=r"0 of 12 trivial questions right as they are, 12 if renamed") as caught:
+    with refuses(LabelOrder) as caught:
         heard(knows(task, rename=rename))
     advice = label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
     assert advice == rename
@@ -119,7 +120,7 @@ def test_a_model_that_returns_labels_gets_advice_in_its_own_words(columns):
     """Advice in the task's words once could not be followed where the model has words of its own."""
     told = {} if columns is NLI.labels else dict(zip(columns, NLI.labels, strict=True))
     rename = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
-    with pytest.raises(LabelOrder, match="--label-map") as caught:
+    with refuses(LabelOrder) as caught:
         heard(knows(NLI, columns, rename, as_labels=True, label_map=told))
     advice = label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
     assert set(columns) <= set(advice)
@@ -134,15 +135,13 @@ def test_three_labels_merged_to_two():
     model = knows(RTE, NLI.labels, three=True, label_map=MERGED)
     heard(model)
     assert model.targets == ("entailed", "not-entailed", "not-entailed")
-    with pytest.raises(
-        BadInput, match=r"answers 'entailment' .*rte has entailed, not-entailed; .*--label-map entailment=\.\.\."
-    ):
+    with refuses(BadInput):
         heard(knows(RTE, NLI.labels, three=True))
 
 
 def test_three_labels_merged_the_wrong_way_round():
     wrong_way = {"entailment": "not-entailed", "neutral": "entailed", "contradiction": "entailed"}
-    with pytest.raises(LabelOrder, match=r"0 of 12 .* 12 if renamed") as caught:
+    with refuses(LabelOrder) as caught:
         heard(knows(RTE, NLI.labels, three=True, label_map=wrong_way))
     advice = label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
     assert advice == MERGED
@@ -165,7 +164,7 @@ def test_a_model_between_weak_and_good_is_told_of_once():
 
 def test_permuted_with_two_slips_is_refused_all_the_same():
     rename = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
-    with pytest.raises(LabelOrder, match="4 of 12 trivial questions right as they are, 10 if renamed"):
+    with refuses(LabelOrder):
         heard(knows(NLI, rename=rename, wrong=2))
 
 
@@ -233,7 +232,7 @@ def test_answering_sings_unless_told_not_to(tmp_path):
         "    return [SWAP[RIGHT.get(tuple(p.text.values()), 'neutral')] for p in batch]\n"
     )
     frame, spec = ow.load("everyday").head(2), f"python:{path}:swapped"
-    with pytest.raises(LabelOrder, match=r"4 of 12 .* 12 if renamed"):
+    with refuses(LabelOrder):
         ow.answer(frame, spec)
     assert ow.answer(frame, spec, canary=False).height == 2
     advice = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}

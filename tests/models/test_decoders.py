@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, GPT2Config, GPT2ForSequenceClassification
 from transformers import PreTrainedTokenizerFast as Fast
@@ -105,5 +106,5 @@ def test_pairs_beyond_its_positions_are_cut(tmp_path):
 def test_a_pair_of_no_tokens_is_told(tmp_path):
     """Without special tokens, nothing is left of two empty texts."""
     folder = save(tmp_path / "gpt", "[PAD]", 0, end=False)
-    with pytest.raises(WrongAnswer, match=r"the tokenizer makes no tokens of \('', ' '\); leave out what has no words"):
+    with refuses(WrongAnswer):
         registry.make(f"hf:{folder}").function(batch([("a dog", "it rains"), ("", " ")]))

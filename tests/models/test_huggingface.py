@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
     AutoConfig,
@@ -125,7 +126,7 @@ def test_other_arithmetic_is_another_model_with_nearly_the_same_answers(bert, sa
 
 
 def test_arithmetic_that_does_not_exist_is_refused(saved):
-    with pytest.raises(BadInput, match=r"dtype: found 'int8'; give one of auto, float32, bfloat16, float16"):
+    with refuses(BadInput):
         registry.make(f"hf:{saved}(dtype=int8)")
 
 
@@ -138,12 +139,12 @@ def test_every_forward_pass_computes_the_same(bert, saved, forward):
 
 
 def test_forward_passes_that_do_not_exist_are_refused(saved, tmp_path):
-    with pytest.raises(BadInput, match=r"forward: found 'fast'; give one of auto, transformers, compiled, lean"):
+    with refuses(BadInput):
         registry.make(f"hf:{saved}(forward=fast)")
 
 
 def test_a_negative_budget_is_refused(saved):
-    with pytest.raises(BadInput, match=r"tokens: found -1; give 1 or more, or 0"):
+    with refuses(BadInput):
         registry.make(f"hf:{saved}(tokens=-1)")
 
 
@@ -197,7 +198,7 @@ def test_two_labels_where_the_task_has_three_need_a_map(tmp_path, tiny, bert):
     logging.disable_progress_bar()
     BertForSequenceClassification(config).save_pretrained(tiny)
     logging.enable_progress_bar()
-    with pytest.raises(BadInput, match=r"answers 'yes' \(yes, no\); nli has .*: --label-map yes=\.\.\.,no=\.\.\."):
+    with refuses(BadInput):
         answering.load(f"hf:{tiny}", TASKS["nli"])
     mapped = answering.load(f"hf:{tiny}", TASKS["nli"], {"yes": "entailment", "no": "contradiction"})
     answers = mapped(batch(some_texts()))
@@ -210,7 +211,7 @@ def test_tokens_that_the_model_does_not_know_are_told(tiny, bert):
     logging.disable_progress_bar()
     BertForSequenceClassification(config).save_pretrained(tiny)
     logging.enable_progress_bar()
-    with pytest.raises(WrongAnswer, match=rf"gave the number {len(WORDS) - 1}, but it knows {len(WORDS) - 2} tokens"):
+    with refuses(WrongAnswer):
         load(f"hf:{tiny}")(batch([("no cat sleeps", "it rains")]))
 
 
@@ -257,13 +258,13 @@ def test_a_hub_model_is_known_by_its_commit(bert, saved, offline):
     assert bound.signature == "hf.v1(max_length=256)#org/tiny@0123456789ab:float32"
     np.testing.assert_allclose(bound.function(batch(some_texts())).answers, by_hand(bert, some_texts()), rtol=1e-4)
     assert registry.make(f"hf:org/tiny(revision={COMMIT})").signature == bound.signature
-    with pytest.raises(BadInput, match=r"hf:org/tiny: .*check the name, the revision"):
+    with refuses(BadInput):
         registry.make("hf:org/tiny(revision=v2)")
 
 
 @pytest.mark.parametrize("name", ["no-such-org/no-such-model", "./nowhere", "/no/such/folder", "~/nowhere-at-all"])
 def test_what_cannot_be_found_says_where_it_was_looked_for(offline, name):
-    with pytest.raises(BadInput, match=r"no folder /.*, and none from the hub \(.+\); check the name"):
+    with refuses(BadInput):
         registry.make(f"hf:{name}")
 
 
@@ -293,39 +294,37 @@ def test_no_problems_no_answers(saved):
 
 
 def test_multiple_choice_is_refused(saved):
-    with pytest.raises(BadInput, match=r"task a-nli: chooses between .*python:module:function"):
+    with refuses(BadInput):
         registry.make(f"hf:{saved}").function(Batch(TASKS["a-nli"], {name: ["a"] for name in TASKS["a-nli"].fields}))
 
 
 @pytest.mark.parametrize(
-    ("missing", "message"),
+    "missing",
     [
-        (["tokenizer.json"], r"has no tokenizer; save it there with tokenizer\.save_pretrained"),
-        (["tokenizer.json", "tokenizer_config.json"], r"has no tokenizer"),
-        (["config.json"], r"has no config\.json"),
-        (["model.safetensors"], r"no weights as \.safetensors"),
+        ["tokenizer.json"],
+        ["tokenizer.json", "tokenizer_config.json"],
+        ["config.json"],
+        ["model.safetensors"],
     ],
 )
-def test_an_incomplete_folder_is_refused(tiny, missing, message):
+def test_an_incomplete_folder_is_refused(tiny, missing):
     for name in missing:
         (tiny / name).unlink()
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         registry.make(f"hf:{tiny}")
 
 
 def test_pickled_weights_are_refused(bert, tiny):
     (tiny / "model.safetensors").unlink()
     torch.save(bert.state_dict(), tiny / "pytorch_model.bin")
-    with pytest.raises(
-        BadInput, match=r"pickled ones \(\.bin\) are refused.*; convert it, .*save_pretrained\(FOLDER\)"
-    ):
+    with refuses(BadInput):
         registry.make(f"hf:{tiny}")
 
 
 def test_weights_cut_short_are_refused(tiny):
     content = (tiny / "model.safetensors").read_bytes()
     (tiny / "model.safetensors").write_bytes(content[: len(content) // 2])
-    with pytest.raises(BadInput, match=r"model\.safetensors is damaged \(.*\); download or save it again"):
+    with refuses(BadInput):
         registry.make(f"hf:{tiny}")
 
 
@@ -335,7 +334,7 @@ def rewrite(config: Path, **changes: object) -> None:
 
 def test_labels_that_do_not_fit_the_weights_are_refused(tiny):
     rewrite(tiny / "config.json", id2label={"0": "yes", "1": "no"}, label2id={"yes": 0, "no": 1})
-    with pytest.raises(BadInput, match=r"names 2 labels, which its weights do not fit: .*classifier.*id2label"):
+    with refuses(BadInput):
         registry.make(f"hf:{tiny}")
 
 
@@ -344,9 +343,7 @@ def test_a_folder_without_label_names_is_refused(tiny):
     (tiny / "config.json").write_text(
         json.dumps({k: v for k, v in config.items() if k not in ("id2label", "label2id")})
     )
-    with pytest.raises(
-        BadInput, match=r"config.json names no labels, .*; give it \"id2label\": \{\"0\": \"entailment\""
-    ):
+    with refuses(BadInput):
         registry.make(f"hf:{tiny}")
 
 
@@ -360,7 +357,7 @@ def test_an_encoder_without_a_head_is_refused(bert, tiny):
     logging.disable_progress_bar()
     bert.bert.save_pretrained(tiny)
     logging.enable_progress_bar()
-    with pytest.raises(BadInput, match=r"has no trained head \(its weights lack classifier\.bias.*fine-tune it"):
+    with refuses(BadInput):
         registry.make(f"hf:{tiny}")
 
 
@@ -368,17 +365,17 @@ def test_code_that_comes_with_a_model_is_not_run(tiny):
     (tiny / "evil.py").write_text("raise SystemExit('was run')")
     auto = {"AutoModelForSequenceClassification": "evil.Model", "AutoConfig": "evil.Config"}
     rewrite(tiny / "config.json", model_type="evil", auto_map=auto)
-    with pytest.raises(BadInput, match=r"transformers cannot load it: .*without code of its own"):
+    with refuses(BadInput):
         registry.make(f"hf:{tiny}")
 
 
 def test_a_device_that_is_not_there_is_refused(saved):
-    with pytest.raises(BadInput, match=r"device: cannot use 'abacus'.*; give auto or cpu"):
+    with refuses(BadInput):
         registry.make(f"hf:{saved}(device=abacus)")
 
 
 def test_a_folder_has_no_revision(saved):
-    with pytest.raises(BadInput, match=r"a local folder has no revisions"):
+    with refuses(BadInput):
         registry.make(f"hf:{saved}(revision=main)")
 
 
@@ -391,7 +388,7 @@ def test_loading_leaves_logging_and_terminal_alone(tiny, capfd):
 
 def test_without_the_extra_the_error_is_the_command(monkeypatch, saved):
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtra, match=r"^an hf: model needs an optional part: pip install 'otherwords\[hf\]'"):
+    with refuses(MissingExtra):
         registry.make(f"hf:{saved}")
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
@@ -91,44 +92,35 @@ def test_half_precision_is_close_enough():
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    "answer",
     [
-        (
-            [[0.5, 0.5, math.nan], THREE[1]],
-            r"mine gave \[0\.5, 0\.5, nan\] for .*premise 0.*; probabilities must be numbers",
-        ),
-        ([THREE[0], [0.5, 0.5, math.inf]], r"gave \[0\.5, 0\.5, inf\] for .*premise 1"),
-        (
-            [[0.5, 0.2, 0.1], THREE[1]],
-            r"gave \[0\.5, 0\.2, 0\.1\] for .*that sum to one \(apply softmax to logits first\)",
-        ),
-        ([[2.5, -1.0, 0.3], THREE[1]], r"gave \[2\.5, -1\.0, 0\.3\].*apply softmax to logits first"),
-        ([[1.5, -0.5, 0.0], THREE[1]], r"gave \[1\.5, -0\.5, 0\.0\].*from 0 to 1"),
-        (THREE[:1], r"mine returned 1 answers for 2 problems; one per problem would work"),
-        ([*THREE, THREE[0]], r"mine returned 3 answers for 2 problems"),
-        ([], r"mine returned 0 answers for 2 problems"),
-        (["neutral"], r"mine returned 1 answers for 2 problems"),
-        (["neutral"] * 3, r"mine returned 3 answers for 2 problems"),
-        (None, r"mine returned nothing; return labels or rows of probabilities"),
-        (
-            [[0.5, 0.5], [0.5, 0.5]],
-            r"returned shape \(2, 2\) for 2 problems; use a column for each of entailment, neutral",
-        ),
-        ([0, 2], r"returned shape \(2,\) for 2 problems; use a column for each of"),
-        ([[THREE], [THREE]], r"returned shape \(2, 1, 2, 3\)"),
-        ([[0.5, 0.5], [1.0]], r"mine returned \[\[0\.5, 0\.5\], \[1\.0\]\]; return labels or rows of probabilities"),
-        ({"neutral": 1}, r"mine returned \{'neutral': 1\}; return labels or rows of probabilities"),
-        (0.5, r"mine returned 0 answers for 2 problems"),
+        [[0.5, 0.5, math.nan], THREE[1]],
+        [THREE[0], [0.5, 0.5, math.inf]],
+        [[0.5, 0.2, 0.1], THREE[1]],
+        [[2.5, -1.0, 0.3], THREE[1]],
+        [[1.5, -0.5, 0.0], THREE[1]],
+        THREE[:1],
+        [*THREE, THREE[0]],
+        [],
+        ["neutral"],
+        ["neutral"] * 3,
+        None,
+        [[0.5, 0.5], [0.5, 0.5]],
+        [0, 2],
+        [[THREE], [THREE]],
+        [[0.5, 0.5], [1.0]],
+        {"neutral": 1},
+        0.5,
     ],
 )
-def test_what_is_no_proper_answer(answer, message):
-    with pytest.raises(WrongAnswer, match=message) as caught:
+def test_what_is_no_proper_answer(answer):
+    with refuses(WrongAnswer) as caught:
         answerer(answer)(batch())
     assert caught.value.exit_code == 2
 
 
 def test_a_generator_is_no_answer():
-    with pytest.raises(WrongAnswer, match=r"mine returned <generator"):
+    with refuses(WrongAnswer):
         answerer(row for row in THREE)(batch())
 
 
@@ -149,7 +141,7 @@ def test_labels_that_fit_no_task_are_refused_when_loaded(tmp_path):
         load(f"python:{path}:f", RTE)
     model = load(f"python:{path}:f", RTE, {"label_0": "not-entailed", "LABEL_1": "entailed"})
     assert model.targets == ("not-entailed", "entailed")
-    with pytest.raises(BadInput, match="answers 'LABEL_1'"):
+    with refuses(BadInput):
         load(f"python:{path}:f", RTE, {"LABEL_0": "entailed", "LABEL_1": "yes"})
 
 
@@ -166,14 +158,14 @@ def test_labels_of_a_map_that_the_model_does_not_have_are_told(tmp_path):
 def test_nothing_wrong_reaches_the_cache():
     model = answerer(lambda given: THREE[: len(given)] if len(given) < 3 else [[math.nan] * 3] * len(given))
     with Cache() as cache:
-        with pytest.raises(WrongAnswer, match="nan"):
+        with refuses(WrongAnswer):
             ask(batch(3).columns, model, cache, batch_size=3)
         assert cache.info() == []
 
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_batches_hold_at_least_one(size):
-    with pytest.raises(BadInput, match=rf"batch_size: found {size}; give 1 or more"):
+    with refuses(BadInput):
         Model(lambda given: [], batch_size=size)
 
 
@@ -195,9 +187,9 @@ def test_a_reply_says_what_was_cut(answers):
 
 
 def test_a_reply_is_checked_like_any_answer():
-    with pytest.raises(WrongAnswer, match=r"mine returned 1 answers for 2 problems"):
+    with refuses(WrongAnswer):
         answerer(Reply(THREE[:1], np.array([True, False])))(batch())
-    with pytest.raises(WrongAnswer, match=r"mine returned nothing"):
+    with refuses(WrongAnswer):
         answerer(Reply(None, np.array([True, False])))(batch())
 
 
@@ -208,9 +200,7 @@ def test_a_reply_need_not_tell_what_was_cut():
 
 @pytest.mark.parametrize("cut", [[True], [[True], [False]], True, ["yes", "no"], [0.0, 1.0], [None, True]])
 def test_cuts_are_a_flag_for_each_problem(cut):
-    with pytest.raises(
-        WrongAnswer, match=r"mine returned flags of .* as cut; use True or False for each of 2 problems"
-    ):
+    with refuses(WrongAnswer):
         answerer(Reply(THREE, cut))(batch())
 
 
@@ -352,7 +342,7 @@ def test_a_model_that_answers_now_so_now_so_is_refused(tmp_path):
         "def f(batch):\n    return ['neutral'] * len(batch) if len(batch) == 2 else [[1, 0, 0]] * len(batch)\n"
     )
     frame = ow.load("everyday").head(3)
-    with pytest.raises(WrongAnswer, match=r"gave probabilities for 1 of 3 problems, labels for the rest"):
+    with refuses(WrongAnswer):
         ow.answer(frame, f"python:{path}:f", canary=False, batch_size=2)
 
 

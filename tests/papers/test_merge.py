@@ -6,6 +6,7 @@ import json
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.papers.merge import filter_rates, over_draws, overlap, seed_counts, unique_variants
@@ -93,32 +94,28 @@ def test_several_generators_are_not_counted_together(tmp_path):
     options = f'models="a=scripted:{tmp_path}/a.json", least=1, n=1, top=3, subsamples=2'
     variants, said = varied(pl.DataFrame(rows), [f"masked-lm({options})", f"masked-lm({options}, ablation=class-only)"])
     for table in (filter_rates, overlap):
-        with pytest.raises(
-            BadInput, match=r"generator: the table is of 2 generators; give those of one, as in table\."
-        ):
+        with refuses(BadInput):
             table(said)
     for ask in (unique_variants, seed_counts, lambda table: seed_counts(table, said)):
-        with pytest.raises(BadInput, match=r"how: the table is of 2 generators; give those of one"):
+        with refuses(BadInput):
             ask(variants)
     whole, part = sorted(said["generator"].unique())
     assert [
         seed_counts(variants.filter(how=one), said.filter(generator=one))["variants"][0] for one in (whole, part)
     ] == [1, 2]
     assert [overlap(said.filter(generator=one)).rows() for one in (whole, part)] == [[("a", 1.0)], [("a", 2.0)]]
-    with pytest.raises(
-        BadInput, match="the notes are of another generator than the variants; give the notes of masked"
-    ):
+    with refuses(BadInput):
         seed_counts(variants.filter(how=whole), said.filter(generator=part))
 
 
 def test_other_tables_are_refused():
-    with pytest.raises(BadInput, match="tell of no suggestions of masked-LMs; give the notes of masked-lm"):
+    with refuses(BadInput):
         filter_rates(notes({"what": "left out: empty", "count": 1}))
-    with pytest.raises(BadInput, match="tell of no suggestions"):
+    with refuses(BadInput):
         overlap(pl.DataFrame({"id": ["p"]}))
-    with pytest.raises(BadInput, match="no column subsamples; give the variants of masked-lm; with subsamples=10"):
+    with refuses(BadInput):
         unique_variants(pl.DataFrame({"word_class": ["noun"]}))
-    with pytest.raises(BadInput, match="there are no variants of masked-lm"):
+    with refuses(BadInput):
         seed_counts(pl.DataFrame({"of": [None], "word_class": [None], "label": ["neutral"]}))
 
 
@@ -135,5 +132,5 @@ def test_over_draws_by_hand():
 
 
 def test_over_draws_wants_draws():
-    with pytest.raises(BadInput, match="no column subsamples"):
+    with refuses(BadInput):
         over_draws(pl.DataFrame({"bucket": ["a"], "variant": ["a1"]}))

@@ -6,6 +6,7 @@ import json
 
 import polars as pl
 import pytest
+from refusals import refuses
 from typer.testing import CliRunner
 
 import otherwords as ow
@@ -74,7 +75,7 @@ def test_notes_are_read_as_they_were_written(tmp_path, ending):
 
 def test_a_table_of_something_else_is_no_notes(tmp_path):
     (tmp_path / "some.jsonl").write_text('{"id": "p", "what": "x"}\n')
-    with pytest.raises(BadInput, match=r"some.jsonl: is no table of notes: it has no column generator, count; give"):
+    with refuses(BadInput):
         read_notes(tmp_path / "some.jsonl")
 
 

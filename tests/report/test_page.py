@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.problem import Score, Task
@@ -245,13 +246,13 @@ def test_answers_of_one_unnamed_model(study: Any, make_score: Callable[..., Scor
 
 
 def test_what_cannot_be_shown_is_refused(study: Any) -> None:
-    with pytest.raises(BadInput, match="nothing to report"):
+    with refuses(BadInput):
         study.html(scores=[])
-    with pytest.raises(BadInput, match="nothing to report"):
+    with refuses(BadInput):
         study.html(answers=study.answers.clear())
-    with pytest.raises(BadInput, match="the answers: no column pred; found model, bucket"):
+    with refuses(BadInput):
         study.html(answers=study.answers.drop("pred"))
-    with pytest.raises(BadInput, match="the buckets: no column premise; found id, of"):
+    with refuses(BadInput):
         study.html(buckets=study.buckets.drop("premise"))
 
 

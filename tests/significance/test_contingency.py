@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from refusals import refuses
 from scipy import optimize, special, stats
 from statsmodels.stats import contingency_tables
 
@@ -47,9 +48,9 @@ def test_mcnemar_without_a_difference_is_no_evidence() -> None:
 
 
 def test_mcnemar_refuses() -> None:
-    with pytest.raises(BadInput, match="n01"):
+    with refuses(BadInput):
         mcnemar(3, -1)
-    with pytest.raises(UnknownName, match="exact, chi2, corrected"):
+    with refuses(UnknownName):
         mcnemar(3, 1, "midp")
 
 
@@ -75,7 +76,7 @@ def test_cochran_q_of_two_columns_is_mcnemar(n10: int, n01: int) -> None:
 
 @pytest.mark.parametrize("table", [[], [[]], [1, 0, 1], [[1], [0]], [[1, 2], [0, 1]], [[0.5, 1]]])
 def test_cochran_q_refuses(table: list[list[int]]) -> None:
-    with pytest.raises(BadInput, match="Cochran"):
+    with refuses(BadInput):
         cochran_q(table)
 
 
@@ -182,5 +183,5 @@ def test_tost_of_a_total_drop_is_no_equivalence(n: int, margin: float) -> None:
     [((0, 0, 0), 0.1, "n"), ((10, 6, 5), 0.1, "n"), ((10, -1, 0), 0.1, "n10"), ((10, 1, 1), 0, "margin")],
 )
 def test_tost_refuses(counts: tuple[int, int, int], margin: float, field: str) -> None:
-    with pytest.raises(BadInput, match=f"^{field}: "):
+    with refuses(BadInput):
         tost(*counts, margin=margin)

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 from scipy import stats
 
 from otherwords.answers.reading import read
@@ -198,9 +199,9 @@ def test_decide_is_strict_as_the_paper() -> None:
     assert found.rejected
     assert found.bonferroni == (True, False, False, False, False)
     assert found.holm == (True, True, False, False, False)
-    with pytest.raises(BadInput, match="p-values"):
+    with refuses(BadInput):
         decide([])
-    with pytest.raises(BadInput, match="alpha"):
+    with refuses(BadInput):
         decide([0.1], alpha=5)
 
 
@@ -217,7 +218,7 @@ def test_unsound_drop_of_simulated_invariant_models() -> None:
     drop = right.mean() - (right & sound).mean()  # unsound rewordings make right answers wrong, all others stay
     assert unsound_drop(right.mean(), sound.mean()).at_random == pytest.approx(drop, abs=0.004)
     assert unsound_drop(0.9, 1.0).most == 0.0
-    with pytest.raises(BadInput, match=r"^sound: "):
+    with refuses(BadInput):
         unsound_drop(0.9, 82)
 
 
@@ -225,7 +226,7 @@ def test_unsound_drop_of_simulated_invariant_models() -> None:
     ("before", "after"), [([], []), ([1, 0], [1]), ([1, 2], [0, 1]), (["a"], ["b"]), ([[1, 0]], [[1, 0]])]
 )
 def test_what_is_no_matched_sample_is_refused(before: list[int], after: list[int]) -> None:
-    with pytest.raises(BadInput):
+    with refuses(BadInput):
         matched(before, after)
 
 
@@ -259,14 +260,14 @@ def test_answers_of_a_model_that_never_changes_its_mind() -> None:
 def test_answers_that_are_no_matched_sample_are_refused() -> None:
     frame = answers_of([(True, False), (True, True)])
     extra = frame.filter(pl.col("variant") == "v0").with_columns(variant=pl.lit("more"))
-    with pytest.raises(BadInput, match=r"has 2 variants.*one transformation") as told:
+    with refuses(BadInput) as told:
         matched_answers(pl.concat([frame, extra]))
     assert told.value.field == "variant"
-    with pytest.raises(BadInput, match=r"has 0 variants.*originals without a variant"):
+    with refuses(BadInput):
         matched_answers(frame.filter(pl.col("variant").is_null()))
-    with pytest.raises(BadInput, match=r"^model: answers of 2 models"):
+    with refuses(BadInput):
         matched_answers(pl.concat([frame.with_columns(model=pl.lit(name)) for name in ("one", "other")]))
-    with pytest.raises(BadInput, match="no answers"):
+    with refuses(BadInput):
         matched_answers(frame.clear())
 
 
@@ -280,16 +281,16 @@ def test_one_transformation_of_several_can_be_taken() -> None:
 
 @pytest.mark.parametrize("counts", [(0, 0, 0, 0), (5, 6, 0, 0), (5, 2, 3, 0), (5, 4, 0, 2), (5, 4, -1, 0)])
 def test_impossible_counts_are_refused(counts: tuple[int, int, int, int]) -> None:
-    with pytest.raises(BadInput, match="counts"):
+    with refuses(BadInput):
         Matched(*counts)
 
 
 def test_bad_options_are_refused() -> None:
-    with pytest.raises(UnknownName, match="paper, released, exact"):
+    with refuses(UnknownName):
         ie_test(sample(9, 2, 1), null="normal")
-    with pytest.raises(UnknownName, match="paper, inclusive"):
+    with refuses(UnknownName):
         ie_test(sample(9, 2, 1), tails="both")
-    with pytest.raises(BadInput, match="replicates"):
+    with refuses(BadInput):
         ie_test(sample(9, 2, 1), replicates=0)
-    with pytest.raises(BadInput, match="changes"):
+    with refuses(BadInput):
         paired_t(5, 3, 3)

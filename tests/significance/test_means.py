@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from refusals import refuses
 from scipy import stats
 
 from otherwords.errors import BadInput
@@ -52,5 +53,5 @@ def test_small_but_real_variation_counts(paired: bool) -> None:
 
 @pytest.mark.parametrize(("one", "other"), [([0.5], [0.4]), ([], []), ([0.1, 0.2], [0.1, 0.2, 0.3])])
 def test_too_few_or_unpaired_scores_are_refused(one: list[float], other: list[float]) -> None:
-    with pytest.raises(BadInput, match="scores"):
+    with refuses(BadInput):
         t_test(one, other)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from statsmodels.stats.multitest import multipletests
 
 from otherwords.errors import BadInput, UnknownName
@@ -55,13 +56,13 @@ def test_the_example_of_benjamini_and_hochberg() -> None:
 
 @pytest.mark.parametrize("p", [[], [[0.1, 0.2]], [0.1, 1.2], [-0.1], [0.2, float("nan")]])
 def test_what_is_no_list_of_p_values_is_refused(p: list[float]) -> None:
-    with pytest.raises(BadInput, match="p-values"):
+    with refuses(BadInput):
         adjust(p)
 
 
 def test_unknown_method_and_level() -> None:
-    with pytest.raises(UnknownName, match="benjamini-hochberg"):
+    with refuses(UnknownName):
         adjust([0.1], "sidak")
     for alpha in (0, 1, float("nan")):
-        with pytest.raises(BadInput, match="alpha"):
+        with refuses(BadInput):
             reject([0.1], alpha)

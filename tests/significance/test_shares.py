@@ -9,6 +9,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 from statsmodels.stats.proportion import proportion_confint
 
 from otherwords.errors import BadInput
@@ -63,7 +64,7 @@ def test_wald_has_no_width_at_the_ends_but_wilson_has() -> None:
 )
 def test_refused(k: int, n: int, confidence: float, field: str) -> None:
     for interval in (wald, wilson):
-        with pytest.raises(BadInput, match=f"^{field}: "):
+        with refuses(BadInput):
             interval(k, n, confidence)
 
 

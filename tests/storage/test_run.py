@@ -10,6 +10,7 @@ import time
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput, Busy
 from otherwords.storage.run_folder import RunFolder, key_of
@@ -86,7 +87,7 @@ def test_empty_columns_take_the_kind_of_the_other_parts(folder):
 
 
 def test_a_stage_that_is_not_there(folder):
-    with pytest.raises(BadInput, match=r"run: has no answers; run the study first: otherwords run"):
+    with refuses(BadInput):
         folder.read("answers")
 
 
@@ -120,7 +121,7 @@ def test_notes_add_up(folder):
 def test_a_damaged_manifest_is_named(folder, content):
     folder.note(seed=1)
     (folder.path / "manifest.json").write_bytes(content)
-    with pytest.raises(BadInput, match=r"manifest\.json: is damaged: .*; delete it: the run then starts over"):
+    with refuses(BadInput):
         folder.note(seed=2)
 
 

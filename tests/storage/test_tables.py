@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.storage import tables
@@ -41,7 +42,7 @@ def test_line_breaks_within_a_text(tmp_path, ending):
 
 def test_tsv_cannot_hold_them_and_says_so(tmp_path):
     for text in ("one\ntwo", "five\tsix"):
-        with pytest.raises(BadInput, match=r"table\.tsv: text: a text has a tab or a line break in it; write \.jsonl"):
+        with refuses(BadInput):
             tables.write([pl.DataFrame({"text": [text]})], tmp_path / "table.tsv")
     assert not list(tmp_path.glob("*table*"))
 
@@ -168,39 +169,39 @@ def test_what_differs_late_is_still_seen(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        ("t.jsonl", b'{"a": 1}\n{"a":\n', r"t\.jsonl, line 2: broken JSON"),
-        ("t.jsonl", b"", r"t\.jsonl: is empty; give a table with at least one row"),
-        ("t.jsonl", b"[1]\n", r"t\.jsonl, line 1: found \[1\]; write one JSON object a line"),
-        ("t.csv", b"", r"t\.csv: is empty"),
-        ("t.csv", b"a,b\n1,2\n1,2,3\n", r"t\.csv, line 3: found 3 cells under 2 column names"),
-        ("t.parquet", b"PAR1", r"t\.parquet: cannot be read as Parquet"),
-        ("t.parquet", b"", r"t\.parquet: cannot be read as Parquet"),
-        ("t.xlsx", b"x", r"t\.xlsx: has a format unknown here; use one of \.jsonl, \.ndjson, \.csv, \.tsv, \.parquet"),
+        ("t.jsonl", b'{"a": 1}\n{"a":\n'),
+        ("t.jsonl", b""),
+        ("t.jsonl", b"[1]\n"),
+        ("t.csv", b""),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n"),
+        ("t.parquet", b"PAR1"),
+        ("t.parquet", b""),
+        ("t.xlsx", b"x"),
     ],
 )
-def test_what_cannot_be_read_is_named(tmp_path, name, content, message):
+def test_what_cannot_be_read_is_named(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         tables.read(tmp_path / name)
 
 
 def test_what_is_not_there(tmp_path):
-    with pytest.raises(BadInput, match=r"gone\.jsonl: there is no such file"):
+    with refuses(BadInput):
         tables.read(tmp_path / "gone.jsonl")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match=r"empty: holds no Parquet files"):
+    with refuses(BadInput):
         tables.read(tmp_path / "empty")
 
 
 def test_names_that_cannot_be_written(tmp_path):
-    with pytest.raises(BadInput, match=r"cannot write 'table\.xlsx'; end the name in \.jsonl, .* or use -"):
+    with refuses(BadInput):
         tables.write([FRAME], tmp_path / "table.xlsx")
     (tmp_path / "folder.jsonl").mkdir()
-    with pytest.raises(BadInput, match=r"folder\.jsonl: is a folder; name a file"):
+    with refuses(BadInput):
         tables.write([FRAME], tmp_path / "folder.jsonl")
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match=r"cannot be written: .*file is not a folder"):
+    with refuses(BadInput):
         tables.write([FRAME], tmp_path / "file" / "table.jsonl")
     tables.refuse_unwritable("-")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
+from refusals import refuses
 from transformers import CanineConfig, CanineModel, CanineTokenizer
 from transformers.utils import logging
 
@@ -32,26 +32,26 @@ def test_examples_come_back_as_they_were_written(tmp_path):
 
 def test_examples_that_cannot_be_used(tmp_path):
     write(tmp_path / "x.jsonl", [["a", "b", "maybe"]])
-    with pytest.raises(BadInput, match=r"x\.jsonl: has the labels maybe; name all in"):
+    with refuses(BadInput):
         read(tmp_path / "x.jsonl", LABELS)
     write(tmp_path / "x.jsonl", [])
-    with pytest.raises(BadInput, match=r"x\.jsonl: holds no examples"):
+    with refuses(BadInput):
         read(tmp_path / "x.jsonl", LABELS)
 
 
 def test_a_folder_without_a_training(tmp_path, settings):
-    with pytest.raises(BadInput, match="holds no training; prepare one with otherwords train"):
+    with refuses(BadInput):
         carry_out(tmp_path)
     prepare(tmp_path, settings(), toy_rows(5), [])
     path = tmp_path / "data" / "settings.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "colour": "red"}))
-    with pytest.raises(BadInput, match=r"settings\.json: no setting colour; there are start, objective, "):
+    with refuses(BadInput):
         carry_out(tmp_path)
 
 
 def test_validation_without_labels_is_refused(tmp_path, settings):
     prepare(tmp_path, settings(epochs=1), toy_rows(20), [[*row[:2], None] for row in toy_rows(5)])
-    with pytest.raises(BadInput, match="valid: there is nothing to be right about; give labelled rows"):
+    with refuses(BadInput):
         carry_out(tmp_path)
 
 
@@ -62,7 +62,7 @@ def test_a_start_without_a_fast_tokenizer(tmp_path):
     logging.enable_progress_bar()
     CanineTokenizer().save_pretrained(tmp_path)
     (tmp_path / "vocab.txt").write_text("")
-    with pytest.raises(BadInput, match=r"has no fast tokenizer; start from a model whose tokenizer\.json"):
+    with refuses(BadInput):
         start(Settings(str(tmp_path)))
 
 

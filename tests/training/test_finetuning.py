@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 
@@ -269,7 +270,7 @@ def test_dropout_is_set_under_the_names_of_the_encoder(tmp_path, settings, encod
     odd = Path(shutil.copytree(encoder, tmp_path / "odd"))
     config = {k: v for k, v in json.loads((odd / "config.json").read_text()).items() if "dropout" not in k}
     (odd / "config.json").write_text(json.dumps(config))
-    with pytest.raises(BadInput, match=r"dropout: names no dropout in config\.json; leave it out"):
+    with refuses(BadInput):
         trained(tmp_path / "n", settings(start=str(odd), dropout=0.3), toy_rows(20))
 
 
@@ -284,7 +285,7 @@ def test_a_training_that_runs_away_is_refused(tmp_path, settings):
     path = Path(shutil.copytree(chosen.start, tmp_path / "huge"))
     tensors = {name: tensor * 1e30 for name, tensor in load_file(path / "model.safetensors").items()}
     save_file(tensors, path / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BadInput, match=r"the model learns no more: .* is (nan|inf); lower learning_rate"):
+    with refuses(BadInput):
         trained(tmp_path / "m", replace(chosen, start=str(path)), toy_rows(40), toy_rows(10, 2))
     assert not (tmp_path / "m" / "model.safetensors").exists()
 

@@ -7,6 +7,7 @@ import math
 import random
 
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
@@ -91,7 +92,7 @@ def test_a_model_without_a_mask_is_refused(tmp_path):
     shutil.copytree(embedded("mlm-small"), tmp_path / "maskless")
     path = tmp_path / "maskless" / "tokenizer.json"
     path.write_text(path.read_text(encoding="utf-8").replace("[MASK]", "[HIDE]"), encoding="utf-8")
-    with pytest.raises(BadInput, match="has no mask token"):
+    with refuses(BadInput):
         judged(f"fluency(masked_lm={json.dumps(f'onnx:{tmp_path}/maskless')})", GOOD)
 
 
@@ -101,7 +102,7 @@ def test_the_signature_has_the_masked_lm_by_content():
 
 @pytest.mark.parametrize("most", [-0.1, math.inf, math.nan])
 def test_limits_that_cannot_be(most):
-    with pytest.raises(BadInput, match=r"fluency: most: found .*; give 0 nats or more"):
+    with refuses(BadInput):
         checks.get("fluency").factory(most=most)
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.problem import TASKS, Bucket, Problem, Task
@@ -138,7 +139,7 @@ def test_odd_labels_need_a_map(odd):
     assert (verdict.keep, verdict.score) == (True, 0.7)
     (verdict,) = judged(odd("three", ', label_map="LABEL_0=entailment"'), {"premise": "x"})
     assert verdict.reason == "neither entails the other: label-2"
-    with pytest.raises(BadInput, match=r'which of them means entailment\?; say so, as in label_map="LABEL_0=entail'):
+    with refuses(BadInput):
         checks.make(odd("three"))
 
 
@@ -151,7 +152,7 @@ def test_two_labels_are_enough(odd, name):
 
 def test_a_judge_without_probabilities_gives_no_score(odd):
     assert [(v.keep, v.score) for v in judged(odd("words"), {"premise": "x"})] == [(True, None)]
-    with pytest.raises(BadInput, match="threshold: the judge gives no probabilities; leave threshold out"):
+    with refuses(BadInput):
         judged(odd("words", ", threshold=0.5"), {"premise": "x"})
 
 
@@ -164,19 +165,19 @@ def test_a_judge_without_probabilities_gives_no_score(odd):
     ],
 )
 def test_wrong_options(spec, said):
-    with pytest.raises(BadInput, match="mutual-entailment: ") as error:
+    with refuses(BadInput) as error:
         checks.make(spec)
     assert said in str(error.value)
 
 
 def test_wrong_judges(odd):
-    with pytest.raises(UnknownName, match="no models named 'nli-smal'"):
+    with refuses(UnknownName):
         checks.make("mutual-entailment:nli-smal")
-    with pytest.raises(BadInput, match="feeling answers positive, negative: which of them means entailment"):
+    with refuses(BadInput):
         checks.make(odd("feeling"))
-    with pytest.raises(BadInput, match="two does not answer 0; its labels are Entailed, Not_Entailed"):
+    with refuses(BadInput):
         checks.make(odd("two", ', label_map="0=entailment"'))
-    with pytest.raises(BadInput, match="no field 'update'; use one of premise, hypothesis"):
+    with refuses(BadInput):
         judged("mutual-entailment(judge=scripted, field=update)", {"premise": "x"})
 
 
@@ -208,7 +209,7 @@ def test_a_real_judge():
 def test_which_label_means_entailment():
     assert entailment_of(Task("mine", ("text", "claim"), ("refuted", "Entailment"))) == 1
     for task in (TASKS["a-nli"], TASKS["d-nli"], Task("mine", ("text", "claim"), ("supported", "refuted"))):
-        with pytest.raises(BadInput, match="not whether a text entails another; name a judge that can tell"):
+        with refuses(BadInput):
             entailment_of(task)
 
 
@@ -246,7 +247,7 @@ def test_a_rule_can_be_written_and_read(threshold, field):
 
 @pytest.mark.parametrize("text", ["", "other", "self(judge=python:evil.py:f)", "self(threshold=2e)", "self()x", "Self"])
 def test_nothing_else_is_read(text):
-    with pytest.raises(BadInput, match="check:x:by: found "):
+    with refuses(BadInput):
         Rule.read(text, "check:x:by")
 
 
@@ -286,7 +287,7 @@ def test_a_judge_that_passes_the_canary(knowing, name):
 
 @pytest.mark.parametrize("name", ["turned", "two_turned"])
 def test_a_judge_with_labels_in_another_order_is_refused(knowing, name):
-    with pytest.raises(LabelOrder, match="seems to have its labels in another order") as error:
+    with refuses(LabelOrder) as error:
         judged(knowing(name), {"premise": "Rain falls."})
     assert str(error.value).endswith("; of a judge, these are its options label_map and canary=false")
     label_map = str(error.value).partition("--label-map ")[2].partition(", or")[0]

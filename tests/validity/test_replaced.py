@@ -7,6 +7,7 @@ import warnings
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.datasets.source import Source
@@ -77,9 +78,9 @@ def test_a_name_is_no_part_of_the_signature():
     plain, named = checks.make("overlap"), checks.make("strict=overlap")
     assert plain.signature == named.signature == plain.title
     assert (plain.name, named.name, named.title) == ("overlap", "strict", f"strict={plain.signature}")
-    with pytest.raises(UnknownName, match="no checks named 'lap'"):
+    with refuses(UnknownName):
         checks.make("strict=lap")
-    with pytest.raises(BadInput, match="cannot read"):
+    with refuses(BadInput):
         generators.make("mine=identity")  # what a generator made is told by its signature
 
 

@@ -7,6 +7,7 @@ import warnings
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.datasets.source import Source
@@ -127,7 +128,7 @@ def test_nothing_accepted_is_told_and_not_measured():
     with pytest.warns(UserWarning, match="mine: mutual-entailment: it accepts none of 4 variants"):
         answers = answered(checked, "mine=scripted(otherwise=neutral)")
     assert answers.height == 3
-    with pytest.warns(UserWarning, match="nothing to measure"), pytest.raises(BadInput, match="nothing to measure"):
+    with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
         ow.score(answers, ["r_r"])
 
 
@@ -171,9 +172,7 @@ def test_a_table_cannot_name_other_judges(model):
     checked = ow.check(frame(), ["mutual-entailment"])
     column = "check:mutual-entailment:by"
     told = checked.with_columns(pl.when(pl.col(column).is_not_null()).then(pl.lit("python:x.py:f")).alias(column))
-    with pytest.raises(
-        BadInput, match=r"check:mutual-entailment:by: found 'python:x.py:f'; a variant is judged by self"
-    ):
+    with refuses(BadInput):
         answered(told, model)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from refusals import refuses
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
@@ -98,7 +99,7 @@ def test_the_signature_has_the_encoder_by_content(encoder):
 
 @pytest.mark.parametrize("least", [-1.1, 1.01, float("nan")])
 def test_limits_that_no_cosine_has(least):
-    with pytest.raises(BadInput, match=r"similarity: least: found .*; give a cosine from -1 to 1"):
+    with refuses(BadInput):
         checks.get("similarity").factory(least=least)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Bucket, Problem
@@ -65,7 +66,7 @@ def test_the_limits_themselves_are_kept():
 
 @pytest.mark.parametrize("options", ["min_ratio=2, max_ratio=1", "min_ratio=-1", "max_ratio=0"])
 def test_limits_that_keep_nothing(options):
-    with pytest.raises(BadInput, match=r"surface: found min_ratio=.*; give 0 <= min_ratio <= max_ratio"):
+    with refuses(BadInput):
         checks.make(f"surface({options})")
 
 

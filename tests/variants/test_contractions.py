@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Problem
@@ -120,5 +121,5 @@ def test_no_contraction_no_variant():
 
 
 def test_no_such_field():
-    with pytest.raises(BadInput, match=r"contractions: no field 'update'; use one of premise, hypothesis"):
+    with refuses(BadInput):
         vary("contractions(field=update)", problem("It isn't."))

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
@@ -97,19 +98,19 @@ def test_an_absent_premise_gets_no_tautology():
 
 @pytest.mark.parametrize("spec", ["tautology(field=update)", "scramble(field=update)"])
 def test_a_field_that_the_task_lacks(spec):
-    with pytest.raises(BadInput, match=r"\.v1: no field 'update'; use one of premise, hypothesis"):
+    with refuses(BadInput):
         vary(spec, problem())
 
 
 @pytest.mark.parametrize(
-    ("spec", "message"),
+    "spec",
     [
-        ("tautology(times=0)", r"tautology\.v1: times: found 0; give 1 or more"),
-        ("scramble(words=-1)", r"scramble\.v1: words: found -1; give a number of words, 0 for all"),
+        "tautology(times=0)",
+        "scramble(words=-1)",
     ],
 )
-def test_numbers_that_make_no_sense(spec, message):
-    with pytest.raises(BadInput, match=message):
+def test_numbers_that_make_no_sense(spec):
+    with refuses(BadInput):
         generators.make(spec)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
@@ -106,7 +107,7 @@ def test_what_repeats_the_problem_it_is_matched_to_by_id_is_no_variant(file):
 def test_marks_of_contrasts_are_refused_in_other_tools_files_too(file):
     head = HEADER.replace("\n", ',"contrast"\n')
     row = line(("P.", "H."), ("P!", "H.")).rstrip() + ',"med"\n'
-    with pytest.raises(BadInput, match=r"attack\.csv, line 2: contrast: found 'med'; a recorded row is a rewording"):
+    with refuses(BadInput):
         generators.make(f"recorded:{file('attack.csv', head + row)}")
 
 
@@ -180,29 +181,17 @@ def test_the_file_tells_its_format(file, name, content, format_):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        (
-            "a.csv",
-            "of,original_text,perturbed_text\n",
-            r"a\.csv: could be any of textattack, table; .* format= table, te",
-        ),
-        (
-            "a.json",
-            {"test_cases": [], "x": {"type": "INV", "data": []}},
-            r"could be any of nl-augmenter, checklist",
-        ),
-        (
-            "a.json",
-            [1],
-            r"has a format unknown here; use .*, or name the tool that wrote it: format= table, textattack",
-        ),
-        ("a.json", "{", r"a\.json, line 1: broken JSON"),
-        ("a.txt", "text", r"a\.txt: has a format unknown here; use \.jsonl, \.csv, \.tsv or \.parquet"),
+        ("a.csv", "of,original_text,perturbed_text\n"),
+        ("a.json", {"test_cases": [], "x": {"type": "INV", "data": []}}),
+        ("a.json", [1]),
+        ("a.json", "{"),
+        ("a.txt", "text"),
     ],
 )
-def test_files_that_do_not_tell(file, name, content, message):
-    with pytest.raises(BadInput, match=message):
+def test_files_that_do_not_tell(file, name, content):
+    with refuses(BadInput):
         recognised(file(name, content))
 
 
@@ -210,20 +199,18 @@ def test_what_the_user_says_is_believed(file, attack):
     assert recognised(file("log.txt", "x"), "nl_augmenter") == "nl-augmenter"
     renamed = file("attack.log", attack.read_bytes())
     assert len(vary(f"recorded(path={renamed}, format=textattack)", problem())) == 1
-    with pytest.raises(UnknownName, match=r"no format 'TextFooler'; there are table, textattack, nl-augmenter, checkl"):
+    with refuses(UnknownName):
         generators.make(f"recorded(path={attack}, format=TextFooler)")
-    with pytest.raises(BadInput, match=r"line 2: of: found nothing"):
+    with refuses(BadInput):
         generators.make(f"recorded(path={attack}, format=table)")
 
 
 def test_entries_that_cannot_be_read_are_pinned(file):
     path = file("attack.csv", HEADER + '"A film.","A movie.","1","Failed"\n')
-    with pytest.raises(
-        BadInput, match=r"attack\.csv, line 2: original_text: found one text.*; repair the entry, or le"
-    ):
+    with refuses(BadInput):
         generators.make(f"recorded:{path}")
     pickled = file("suite.pkl", b"\x80\x04")
-    with pytest.raises(BadInput, match=r"suite\.pkl: is a pickle, which runs code when it is read; save it as JSON"):
+    with refuses(BadInput):
         generators.make(f"recorded:{pickled}")
 
 

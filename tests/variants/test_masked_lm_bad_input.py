@@ -7,6 +7,7 @@ import json
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput, MissingExtra, UnknownName
 from otherwords.pipeline import varied
@@ -22,29 +23,29 @@ def spec(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ("classes=noun+pronoun", r"masked-lm.v1: classes: no word class 'pronoun'; use noun, verb, adjective, adverb"),
-        ("top=0", r"masked-lm.v1: top: found 0; give 1 or more"),
-        ("least=0", r"masked-lm.v1: least: found 0; give 1 or more"),
-        ("n=-1", r"masked-lm.v1: n: found -1; give a number of variants, 0 for all"),
-        ("subsamples=0", r"masked-lm.v1: subsamples: found 0; give 1 or more"),
-        ("n=0, subsamples=10", r"subsamples: all variants are the same in every subsample; give the size .* with n"),
-        ("ablation=all", r"ablation: found 'all'; use one of union, class-only, probability-only, none, scrambled"),
-        ("counts=some", r"counts: found 'some'; use reached or all"),
-        ("models=[]", r"models: no masked-LM is named; name one, as in mlm-small"),
-        ('models=["mlm-small", "mlm-small"]', r"two masked-LMs are called 'mlm-small'; give each a name of its own"),
-        ("models=[1]", r"models: found 1; give names, as in"),
-        ("corpus=nowhere.txt", r"the corpus nowhere.txt: there is no such file; give a data set or a .txt file"),
+        "classes=noun+pronoun",
+        "top=0",
+        "least=0",
+        "n=-1",
+        "subsamples=0",
+        "n=0, subsamples=10",
+        "ablation=all",
+        "counts=some",
+        "models=[]",
+        'models=["mlm-small", "mlm-small"]',
+        "models=[1]",
+        "corpus=nowhere.txt",
     ],
 )
-def test_options_out_of_range(options, message):
-    with pytest.raises(BadInput, match=message):
+def test_options_out_of_range(options):
+    with refuses(BadInput):
         generators.make(f"masked-lm({options})")
 
 
 def test_what_is_no_masked_lm_is_told_as_such():
-    with pytest.raises(UnknownName, match=r"nli-small is one of the models, not of the masked_lms"):
+    with refuses(UnknownName):
         generators.make("masked-lm(models=nli-small)")
 
 
@@ -60,9 +61,7 @@ def test_a_model_without_a_mask_token_is_named(tmp_path):
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]")
     fast.save_pretrained(tmp_path / "tiny")
-    with pytest.raises(
-        BadInput, match=r"hf:.*tiny.*: the tokenizer has no mask token .*; use a model that was trained"
-    ):
+    with refuses(BadInput):
         generators.make(f'masked-lm(models="hf:{tmp_path}/tiny(device=cpu)")')
 
 
@@ -72,7 +71,7 @@ def test_without_spacy_it_says_how_to_install_it(monkeypatch, spec):
     tagging.tagger.cache_clear()
     real = importlib.util.find_spec
     monkeypatch.setattr("otherwords.words.tagging.find_spec", lambda name: None if name == "spacy" else real(name))
-    with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[spacy\]'"):
+    with refuses(MissingExtra):
         generators.make(f'masked-lm(models="{spec}")')
     tagging.tagger.cache_clear()
 

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Problem
@@ -51,7 +52,7 @@ def test_pairs_are_drawn_at_random():
 
 
 def test_nothing_to_pair():
-    with pytest.raises(BadInput, match=r"one side is empty; pair what has at least one text on either side"):
+    with refuses(BadInput):
         pairs(["a"], [], 1)
 
 
@@ -118,7 +119,7 @@ def test_other_names_for_who_wrote_it(jsonl, column):
     assert len(vary(jsonl(*rows))) == 1
     assert len(vary(jsonl(*rows), options=f", pair={column}")) == 1
     assert len(vary(jsonl(*rows), options=", pair=none")) == 2
-    with pytest.raises(BadInput, match=r"a rewording of 's': hand: found nothing; fill it in, or .* with pair=none"):
+    with refuses(BadInput):
         vary(jsonl(*rows), options=", pair=hand")
 
 
@@ -172,7 +173,7 @@ def test_premise_and_hypothesis_are_never_paired(jsonl):
 
 
 def test_a_wrong_row_is_pinned_before_it_is_paired(jsonl):
-    with pytest.raises(BadInput, match=r"rows\.jsonl, line 2: label: found 'hyp2' but the original 's' says 'hyp1'"):
+    with refuses(BadInput):
         vary(jsonl(half("hyp1", "A1"), half("hyp2", "B1", label="hyp2")))
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
@@ -246,40 +247,40 @@ def test_parte_and_the_earlier_code_are_options(script):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ("k=0", "paraphrase.v1: k: found 0; give 1 or more"),
-        ("tries=-1", "tries: found -1; give 0 or more"),
-        ("draw=3", "draw: 3 are fewer than k=10"),
-        ("need=11", "need: 11 are more than k=10"),
-        ("temperature=-0.5", "temperature: found -0.5; give a number above 0"),
-        ("decoding=sample, top_p=2", r"top_p: found 2.0; give a share up to 1"),
-        ("decoding=beams, diversity=1", "diversity: has no effect with decoding=beams"),
-        ("decoding=dreams", "decoding: found 'dreams'; use one of diverse, beams, sample, greedy"),
-        ('prompt="Rephrase this."', r"prompt: found 'Rephrase this.'; write \{text\} where the sentence goes"),
-        ('prompt="{premise}: {text}"', "prompt: has a place for premise; set context=true"),
-        ('prompt="Say {text}", context=true', "context: is shown to no one by this prompt"),
-        ("sweep=formal", "sweep: found 'formal'; give a list"),
-        ('sweep=["a", "a"]', "sweep: names a setting twice"),
-        ('sweep=["semantic=80"]', "sweep: found 'semantic=80'; give all three, as multiples of 5"),
-        ('sweep=["semantic=80 lexical=33 syntactic=50"]', "sweep: found .*multiples of 5"),
-        ('sweep=["semantic=99 lexical=30 syntactic=50"]', "semantic up to 95"),
-        ('accept="mutual-entailment(judge=self)"', "accept: judges only when the model under test answers"),
+        "k=0",
+        "tries=-1",
+        "draw=3",
+        "need=11",
+        "temperature=-0.5",
+        "decoding=sample, top_p=2",
+        "decoding=beams, diversity=1",
+        "decoding=dreams",
+        'prompt="Rephrase this."',
+        'prompt="{premise}: {text}"',
+        'prompt="Say {text}", context=true',
+        "sweep=formal",
+        'sweep=["a", "a"]',
+        'sweep=["semantic=80"]',
+        'sweep=["semantic=80 lexical=33 syntactic=50"]',
+        'sweep=["semantic=99 lexical=30 syntactic=50"]',
+        'accept="mutual-entailment(judge=self)"',
     ],
 )
-def test_options_that_cannot_work_are_refused(options, message):
-    with pytest.raises(BadInput, match=message):
+def test_options_that_cannot_work_are_refused(options):
+    with refuses(BadInput):
         generators.make(f'paraphrase(model="scripted", {options})')
 
 
 def test_names_that_do_not_exist_are_refused(script):
-    with pytest.raises(BadInput, match="field: no field 'title'; use one of premise, hypothesis, or both, or each"):
+    with refuses(BadInput):
         made('paraphrase(model="scripted", field=title)')
-    with pytest.raises(BadInput, match=r"no place \{title\}; use \{text\}, \{context\}, \{premise\}"):
+    with refuses(BadInput):
         made('paraphrase(model="scripted", context=true, prompt="{title}: {text}")')
-    with pytest.raises(UnknownName, match="no writers named 'gpt'"):
+    with refuses(UnknownName):
         generators.make('paraphrase(model="gpt:x")')
-    with pytest.raises(UnknownName, match="no checks named 'taste'"):
+    with refuses(UnknownName):
         generators.make('paraphrase(model="scripted", accept=taste)')
 
 

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, MissingExtra
@@ -261,20 +262,20 @@ def test_the_signature_says_what_decides():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ("kinds=passive", "no kind of rewriting 'passive'; use voice, definite, relative"),
-        ("n=-1", "n: found -1; give a number of variants per problem, 0 for all"),
-        ("pipeline=xx_none", "spaCy has no pipeline 'xx_none'"),
+        "kinds=passive",
+        "n=-1",
+        "pipeline=xx_none",
     ],
 )
-def test_wrong_options(options, message):
-    with pytest.raises(BadInput, match=message):
+def test_wrong_options(options):
+    with refuses(BadInput):
         generators.make(f"structural({options})")
 
 
 def test_an_unknown_field_is_an_error():
-    with pytest.raises(BadInput, match="no field 'title'"):
+    with refuses(BadInput):
         vary(BOTH, "field=title")
 
 
@@ -283,6 +284,6 @@ def test_without_spacy_the_command_is_told(monkeypatch):
 
     monkeypatch.setattr(pipelines, "find_spec", lambda name: None)
     parser.cache_clear()
-    with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[spacy\]'"):
+    with refuses(MissingExtra):
         generators.make("structural")
     parser.cache_clear()

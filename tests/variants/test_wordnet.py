@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
@@ -182,28 +183,25 @@ def test_a_veto_is_obeyed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        (
-            "pos=nouns",
-            r"pos: no part of speech 'nouns'; use noun, verb, adjective, adverb, several as in noun\+verb, or",
-        ),
-        ("pos=noun+pronoun", "no part of speech 'pronoun'"),
-        ("n=0", "n: found 0; give 1 or more"),
-        ("changes=-1", "changes: found -1; give a number of words, 0 for all"),
-        ("senses=often", "senses: found 'often'; use frequency or context"),
-        ("dominance=2", "dominance: found 2.0; give a share"),
-        ("veto=nowhere.txt", "nowhere.txt: cannot be read"),
-        ("pipeline=xx_none", "spaCy has no pipeline 'xx_none'"),
+        "pos=nouns",
+        "pos=noun+pronoun",
+        "n=0",
+        "changes=-1",
+        "senses=often",
+        "dominance=2",
+        "veto=nowhere.txt",
+        "pipeline=xx_none",
     ],
 )
-def test_bad_options(options, message):
-    with pytest.raises(BadInput, match=message):
+def test_bad_options(options):
+    with refuses(BadInput):
         vary(nli("A car is here."), f"wordnet({options})")
 
 
 def test_an_unknown_field():
-    with pytest.raises(BadInput, match="no field 'update'; use one of premise, hypothesis"):
+    with refuses(BadInput):
         vary(nli("A car is here."), "wordnet(field=update)")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
@@ -94,7 +95,7 @@ def test_frequencies_of_another_corpus(tmp_path, name):
 
 def test_a_corpus_without_nouns_is_an_error(tmp_path):
     (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"empty\.txt: holds no noun"):
+    with refuses(BadInput):
         ow.vary(frame(("A sofa.", "A dog.")), [f"wordnet-ie(corpus={tmp_path / 'empty.txt'})"])
 
 
@@ -105,7 +106,7 @@ def test_rows_of_a_corpus_that_cannot_be_used_are_told(tmp_path):
     with pytest.warns(UserWarning, match="1 rows left out"):
         ow.vary(frame(("A sofa.", "A dog.")), [f"wordnet-ie(corpus={path})"])
     path.write_text(json.dumps({"sentence": "A couch."}) + "\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"--field and --label do not reach a corpus"):
+    with refuses(BadInput):
         ow.vary(frame(("A sofa.", "A dog.")), [f"wordnet-ie(corpus={path})"])
 
 
@@ -127,7 +128,7 @@ def test_a_word_that_stands_for_itself_is_no_change(tmp_path):
 def test_before_the_corpus_is_seen_there_is_no_generator():
     bound = generators.make("wordnet-ie")
     problem = Problem("p", TASKS["nli"], {"premise": "A dog.", "hypothesis": "A cat."}, "neutral")
-    with pytest.raises(BadInput, match=r"has not seen the corpus yet; use otherwords\.vary"):
+    with refuses(BadInput):
         list(bound.function([problem], [0]))
 
 
@@ -142,20 +143,20 @@ def test_before_the_corpus_is_seen_there_is_no_generator():
     ],
 )
 def test_bad_input(spec, said):
-    with pytest.raises(BadInput) as caught:
+    with refuses(BadInput) as caught:
         ow.vary(frame(("A dog.", "A cat.")), [spec])
     assert said in str(caught.value)
 
 
 def test_a_table_is_no_veto(table):
-    with pytest.raises(BadInput, match=r"table\.tsv, line 1: found .*; a veto has one word a line"):
+    with refuses(BadInput):
         generators.make(f"wordnet-ie(veto={table})")
 
 
 def test_a_veto_that_is_not_text(tmp_path):
     path = tmp_path / "veto.txt"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadInput, match=r"cannot be read.*give one word a line in UTF-8"):
+    with refuses(BadInput):
         generators.make(f"wordnet-ie(veto={path})")
 
 
@@ -202,7 +203,7 @@ def test_a_corpus_named_as_a_data_set_is_known_by_its_content(tmp_path):
 
 
 def test_a_corpus_and_a_table_are_one_too_many(table, tmp_path):
-    with pytest.raises(BadInput, match="takes a corpus or a table, not both"):
+    with refuses(BadInput):
         generators.make(f"wordnet-ie(table={table}, corpus=c.txt)")
 
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 from otherwords.errors import BadInput, MissingExtra
 from otherwords.words import tagging as pipelines
@@ -68,7 +69,7 @@ def test_the_identity_says_which_pipeline():
 def test_what_is_not_installed_is_named_with_the_one_command(monkeypatch, absent):
     find = importlib.util.find_spec
     monkeypatch.setattr(pipelines, "find_spec", lambda name: None if name in absent else find(name))
-    with pytest.raises(MissingExtra, match=r"pip install 'otherwords\[spacy\]'"):
+    with refuses(MissingExtra):
         Tagger()
 
 
@@ -92,7 +93,7 @@ def test_parts_of_speech_are_those_of_the_whole_pipeline():
 
 
 def test_an_unknown_pipeline_is_an_error():
-    with pytest.raises(BadInput, match="spaCy has no pipeline 'xx_none'"):
+    with refuses(BadInput):
         list(Tagger("xx_none")(["Hallo."]))
 
 

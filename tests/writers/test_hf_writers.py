@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from refusals import refuses
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -56,7 +57,7 @@ def test_the_template_is_part_of_the_signature(saved, tmp_path):
     (folder / "chat_template.jinja").write_text("{{ messages[0]['content'] }}")
     assert writers.make(f"hf:{folder}(device=cpu)").signature != before
     (folder / "chat_template.jinja").write_text("{{ raise_exception('no users here') }}")
-    with pytest.raises(BadInput, match=r"its template for chats fails: no users here; write with chat=false"):
+    with refuses(BadInput):
         load(f"hf:{folder}(device=cpu)").write(["a dog"], [0], Decoding())
 
 
@@ -74,7 +75,7 @@ def test_positions_are_not_overrun(saved):
     writer = load(f"hf:{saved('gpt2')}(device=cpu, max_new=40)")  # of 64 positions, 24 are left for the prompt
     found = writer.write(["a dog runs " * 8, "a dog runs " * 9], [0, 0], Decoding())
     assert [drafts[0].fault == TOO_LONG for drafts in found] == [False, True]
-    with pytest.raises(BadInput, match=r"max_new: has 64 positions; give fewer than 64"):
+    with refuses(BadInput):
         load(f"hf:{saved('gpt2')}(device=cpu, max_new=64)")
 
 
@@ -105,7 +106,7 @@ def test_a_tokenizer_of_another_model_is_refused(saved, tmp_path):
     told = json.loads((folder / "tokenizer.json").read_text())
     told["model"]["vocab"]["elephant"] = 500
     (folder / "tokenizer.json").write_text(json.dumps(told))
-    with pytest.raises(WrongAnswer, match=r"gave the number 500, but it knows \d+ tokens"):
+    with refuses(WrongAnswer):
         load(f"hf:{folder}(device=cpu)").write(["a elephant"], [0], Decoding())
 
 
@@ -113,32 +114,32 @@ def test_what_does_not_write_is_refused(saved, tmp_path):
     bert = transformers.BertConfig(vocab_size=20, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
     folder = Path(shutil.copytree(saved("t5"), tmp_path / "tiny"))
     transformers.BertForMaskedLM(bert).save_pretrained(folder)
-    with pytest.raises(BadInput, match=r"BertForMaskedLM does not write; name a sequence-to-sequence or causal"):
+    with refuses(BadInput):
         load(f"hf:{folder}")
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ("max_new=0", r"max_new: found 0; give 1 or more"),
-        ("max_length=2", r"max_length: found 2; give 8 or more"),
-        ("tokens=-1", r"tokens: found -1"),
-        ("dtype=int8", r"dtype: found 'int8'"),
-        ("revision=main", r"a local folder has no revisions"),
+        "max_new=0",
+        "max_length=2",
+        "tokens=-1",
+        "dtype=int8",
+        "revision=main",
     ],
 )
-def test_options_that_cannot_work_are_refused(saved, options, message):
-    with pytest.raises(BadInput, match=message):
+def test_options_that_cannot_work_are_refused(saved, options):
+    with refuses(BadInput):
         load(f"hf:{saved('t5')}({options})")
 
 
 def test_folders_that_are_not_there_or_not_whole_are_refused(saved, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(BadInput, match=r"no folder .*nowhere"):
+    with refuses(BadInput):
         load(f"hf:{tmp_path / 'nowhere'}")
     folder = Path(shutil.copytree(saved("t5"), tmp_path / "tiny"))
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(BadInput, match=r"pickled ones \(.bin\) are refused"):
+    with refuses(BadInput):
         load(f"hf:{folder}")
 
 
@@ -149,7 +150,7 @@ def test_a_model_without_an_end_is_refused(saved, tmp_path):
         (folder / name).write_text(json.dumps({key: value for key, value in told.items() if not key.startswith("eos")}))
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "eos_token_id": None}))
-    with pytest.raises(BadInput, match=r"has no token that ends a text"):
+    with refuses(BadInput):
         load(f"hf:{folder}(device=cpu)")
 
 

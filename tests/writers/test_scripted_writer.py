@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from refusals import refuses
 
 from otherwords.errors import BadInput, WrongAnswer
 from otherwords.language_models.writer import CUT_OFF, Decoding, Draft, Writer, load
@@ -32,29 +33,29 @@ def test_what_it_does_otherwise():
     for draft in load("scripted(otherwise=shuffle)").write(["a b c"], [1], two)[0]:
         assert sorted(draft.text.split()) == ["a", "b", "c"]
         assert draft.text != "a b c"
-    with pytest.raises(WrongAnswer, match="the script has nothing for 'a b c'"):
+    with refuses(WrongAnswer):
         load("scripted(otherwise=fail)").write(["a b c"], [1], two)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": "b"}', '{"a": [1]}'])
 def test_a_script_that_is_none_is_refused(tmp_path, text):
     (tmp_path / "book.json").write_text(text)
-    with pytest.raises(BadInput, match=r"scripted:.*book.json"):
+    with refuses(BadInput):
         load(f"scripted:{tmp_path / 'book.json'}")
 
 
 def test_options_are_checked(tmp_path):
-    with pytest.raises(BadInput, match="otherwise: found 'x'; use one of nothing, echo, shuffle, fail"):
+    with refuses(BadInput):
         load("scripted(otherwise=x)")
-    with pytest.raises(BadInput, match="cannot be read as JSON"):
+    with refuses(BadInput):
         load(f"scripted:{tmp_path / 'absent.json'}")
 
 
 def test_a_writer_that_gives_something_else_is_told_so():
     wrong = Writer(lambda prompts, seeds, decoding: [[Draft("a")] * 3])
-    with pytest.raises(WrongAnswer, match="something else than up to 2 drafts for each of 1 prompts"):
+    with refuses(WrongAnswer):
         wrong.write(["x"], [0], Decoding("sample", 2))
-    with pytest.raises(BadInput, match="1 prompts with 2 seeds"):
+    with refuses(BadInput):
         wrong.write(["x"], [0, 1], Decoding())
 
 
