@@ -4,14 +4,26 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: demo test lint bench pins clean
+.PHONY: demo test test-all messages coverage lint bench pins clean
 
 demo: $(VENV)/.core
 	@$(BIN)/otherwords run quickstart.toml
 
 test: $(VENV)/.test lint
-	@$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered --cov-fail-under=90
+	@$(PYTEST) -m "not slow"
+
+# All tests, the long ones too: before an issue is called done.
+test-all: $(VENV)/.test lint
+	@$(PYTEST)
+
+coverage: $(VENV)/.test
+	@$(PYTEST) --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+# Rewrite the golden file of error messages; review its diff.
+messages: $(VENV)/.test
+	@$(PYTEST) --update-messages
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy

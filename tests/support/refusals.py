@@ -80,10 +80,11 @@ def golden() -> dict[str, dict[str, str]]:
 
 def merge_drafts(whole: bool) -> None:
     """Write the golden file from what an updating run saw; what it did not see stays unless it was the whole suite."""
-    found = dict(json.loads(line) for draft in DRAFTS.glob("*.jsonl") for line in draft.open(encoding="utf-8"))
+    drafts = [draft.read_text(encoding="utf-8") for draft in DRAFTS.glob("*.jsonl")]
+    found = dict(json.loads(line) for draft in drafts for line in draft.splitlines())
     kept = {} if whole or not GOLDEN.exists() else golden()
-    text = json.dumps(dict(sorted({**kept, **found}.items())), ensure_ascii=False, indent=1)
-    GOLDEN.write_text(text + "\n", encoding="utf-8")
+    lines = [f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in sorted({**kept, **found}.items())]
+    GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     for draft in DRAFTS.glob("*.jsonl"):
         draft.unlink()
     DRAFTS.rmdir()
