@@ -1,16 +1,27 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import stat
 import subprocess
 import sys
+import warnings
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otherwords.storage.files import atomic, digest, fingerprint, seed_for, sweep, write_json, write_text
+from otherwords.storage.files import (
+    Scratch,
+    atomic,
+    digest,
+    fingerprint,
+    remove_drafts,
+    seed_for,
+    write_json,
+    write_text,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -100,7 +111,7 @@ def test_text_is_utf8_with_plain_line_ends(tmp_path):
     assert (tmp_path / "out.txt").read_bytes() == "Zoë\n木\n".encode()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(JSON)
 def test_json_comes_back(tmp_path_factory, value):
     path = tmp_path_factory.getbasetemp() / "some.json"
@@ -123,11 +134,11 @@ def _encodable(value) -> bool:
     return True
 
 
-def test_sweep_takes_drafts_alone(tmp_path):
+def test_only_drafts_are_removed(tmp_path):
     (tmp_path / "below").mkdir()
     for name in (".out.txt.abc.part", "below/.x.parquet.1.part", "out.part", ".hidden", "below/part-00000.parquet"):
         (tmp_path / name).write_text("x")
-    sweep(tmp_path)
+    remove_drafts(tmp_path)
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     assert left == [".hidden", "below/part-00000.parquet", "out.part"]
 
@@ -164,6 +175,7 @@ def test_digest_is_the_same_on_every_machine():
     assert seed_for(1, "x") == 1286838129737143908
 
 
+@settings(max_examples=50)
 @given(st.lists(JSON, max_size=3), st.lists(JSON, max_size=3))
 def test_digest_tells_different_values_apart(one, other):
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
@@ -178,3 +190,14 @@ def test_digest_takes_half_a_character():
 def test_json_is_written_for_people(tmp_path):
     write_json(tmp_path / "x.json", {"b": "木", "a": [1]})
     assert (tmp_path / "x.json").read_text(encoding="utf-8") == '{\n  "b": "木",\n  "a": [\n    1\n  ]\n}\n'
+
+
+def test_a_scratch_database_is_closed_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scratch = Scratch()
+        scratch.execute("create table t (x text)")
+        scratch.executemany("insert into t values (?)", ((str(i) * 100,) for i in range(1_000)))
+        assert scratch.execute("select count(*) from t").fetchone() == (1_000,)
+        del scratch
+        gc.collect()

@@ -42,7 +42,7 @@ def test_line_breaks_within_a_text(tmp_path, ending):
 
 def test_tsv_cannot_hold_them_and_says_so(tmp_path):
     for text in ("one\ntwo", "five\tsix"):
-        with refuses(BadInput):
+        with refuses(BadInput, where=str(tmp_path / "table.tsv"), field="text"):
             tables.write([pl.DataFrame({"text": [text]})], tmp_path / "table.tsv")
     assert not list(tmp_path.glob("*table*"))
 
@@ -169,29 +169,31 @@ def test_what_differs_late_is_still_seen(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("name", "content", "line", "field"),
     [
-        ("t.jsonl", b'{"a": 1}\n{"a":\n'),
-        ("t.jsonl", b""),
-        ("t.jsonl", b"[1]\n"),
-        ("t.csv", b""),
-        ("t.csv", b"a,b\n1,2\n1,2,3\n"),
-        ("t.parquet", b"PAR1"),
-        ("t.parquet", b""),
-        ("t.xlsx", b"x"),
+        ("t.jsonl", b'{"a": 1}\n{"a":\n', 2, ""),
+        ("t.jsonl", b'{"a": 1}\n{"a": NaN}\n', 2, "a"),
+        ("t.jsonl", b"", None, ""),
+        ("t.jsonl", b"[1]\n", 1, ""),
+        ("t.csv", b"", None, ""),
+        ("t.csv", b"a,b\n1,2\n1,2,3\n", 3, ""),
+        ("t.parquet", b"PAR1", None, ""),
+        ("t.parquet", b"", None, ""),
+        ("t.xlsx", b"x", None, ""),
     ],
 )
-def test_what_cannot_be_read_is_named(tmp_path, name, content):
-    (tmp_path / name).write_bytes(content)
-    with refuses(BadInput):
-        tables.read(tmp_path / name)
+def test_what_cannot_be_read_is_named(tmp_path, name, content, line, field):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with refuses(BadInput, where=f"{path}, line {line}" if line else str(path), field=field):
+        tables.read(path)
 
 
 def test_what_is_not_there(tmp_path):
-    with refuses(BadInput):
+    with refuses(BadInput, where=str(tmp_path / "gone.jsonl")):
         tables.read(tmp_path / "gone.jsonl")
     (tmp_path / "empty").mkdir()
-    with refuses(BadInput):
+    with refuses(BadInput, where=str(tmp_path / "empty")):
         tables.read(tmp_path / "empty")
 
 

@@ -1,1 +1,1 @@
-"""Files that are whole or absent, tables in every usual format, and the run folder."""
+"""Files on disk: atomic writes and locks, tables in the usual formats, and the run folder."""

@@ -1,8 +1,7 @@
-"""A place on disk for what is too much for memory and of no use afterwards."""
+"""Files that are whole or absent: atomic writes, locks, checksums and stable hashes, and a scratch database on disk."""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -16,12 +15,10 @@ from typing import Any
 
 from ..errors import Busy
 
-# MERGED from storage.files: Files that are whole or absent: atomic writes, checksums, stable hashes.
-
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; move it there when the block ends well, remove it when it does not."""
+    """Yield a temporary path next to `path`; move it there when the block succeeds, delete it when it fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
@@ -29,7 +26,7 @@ def atomic(path: Path) -> Iterator[Path]:
     try:
         with disk_errors(path):
             yield draft
-        with draft.open("rb") as written:
+        with draft.open("r+b") as written:  # Windows syncs only what is open for writing
             os.fsync(written.fileno())
         draft.chmod(0o666 & ~_umask())
         draft.replace(path)
@@ -39,27 +36,35 @@ def atomic(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Let a full disk be an OSError with its number and a file's name even where Polars met it, in words of its own."""
+    """Raise a full disk as an OSError with its number and a file name, also where Polars reports it as text."""
     try:
         yield
     except Exception as error:
-        told = re.search(r"\(os error (\d+)\)", str(error))
-        number = getattr(error, "errno", None) or (int(told[1]) if told else None)
+        match = re.search(r"\(os error (\d+)\)", str(error))
+        number = getattr(error, "errno", None) or (int(match[1]) if match else None)
         if number is None or getattr(error, "filename", None):
             raise
         raise OSError(number, os.strerror(number), str(path)) from error
 
 
 @contextmanager
-def alone(folder: Path, lock: Path) -> Iterator[None]:
-    """Hold `lock` for the block, so that one process at a time writes to `folder`; the second is refused."""
-    with lock.open("w") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            message = f"another process is using {folder}; wait for it, or choose another folder with -o"
-            raise Busy(message) from error
+def lock_folder(folder: Path, lock: Path) -> Iterator[None]:
+    """Hold the file `lock` for the block, so that one process at a time writes to `folder`; a second gets `Busy`.
+
+    The operating system releases the lock when its process ends, however it ends.
+    """
+    from filelock import FileLock, Timeout  # late: it takes as long to import as all of this module
+
+    held = FileLock(lock)
+    try:
+        held.acquire(blocking=False)
+    except Timeout as error:
+        message = f"another process is using {folder}; wait for it, or choose another folder with -o"
+        raise Busy(message) from error
+    try:
         yield
+    finally:
+        held.release()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -73,8 +78,8 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def sweep(folder: Path) -> None:
-    """Remove what a killed process left behind in a folder that this process alone writes to."""
+def remove_drafts(folder: Path) -> None:
+    """Delete the temporary files of a killed process in a folder that this process has locked."""
     for draft in folder.rglob(".*.part"):
         draft.unlink(missing_ok=True)
 
@@ -106,11 +111,8 @@ def _umask() -> int:
     return mask
 
 
-# MERGED from storage.scratch: A place on disk for what is too much for memory and of no use afterwards.
-
-
 class Scratch(sqlite3.Connection):
-    """A database in SQLite's private temporary file; it goes when nobody holds it any more."""
+    """A database in SQLite's private temporary file, for what may not fit in memory; deleted with the object."""
 
     def __init__(self) -> None:
         super().__init__("", isolation_level=None, check_same_thread=False)

@@ -1,6 +1,6 @@
-"""The run folder: a folder of Parquet parts per stage, each part carrying the key of what it was made from.
+"""The run folder: one folder of Parquet parts per stage, each part with the key of what it was made from.
 
-A part whose key still fits is never made again. That one rule makes a run resumable, and a rerun cost what changed.
+A part whose key still matches is never made again. That rule makes a run resumable, and a rerun as cheap as the change.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput
-from .files import alone, atomic, sweep, write_json
+from .files import atomic, lock_folder, remove_drafts, write_json
 
 _KEY = "otherwords.key"
 
@@ -28,18 +28,19 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for this process alone; a second run of it is refused at once."""
+        """Lock the folder for the block; a second process is refused at once with `Busy`."""
         if self.path.exists() and not self.path.is_dir():
             raise BadInput("is a file, not a folder", where=str(self.path), fix="choose another place with -o")
         fresh = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
-        with alone(self.path, self.path / ".lock"):
-            sweep(self.path)
+        with lock_folder(self.path, self.path / ".lock"):
+            remove_drafts(self.path)
             try:
                 yield
             finally:
-                if fresh and [one.name for one in self.path.iterdir()] == [".lock"]:
-                    shutil.rmtree(self.path)  # bad input: nothing came of it
+                if fresh and [file.name for file in self.path.iterdir()] == [".lock"]:
+                    # Bad input, nothing was written. Windows cannot delete the open lock: there the folder stays.
+                    shutil.rmtree(self.path, ignore_errors=True)
 
     def part(self, stage: str, number: int) -> Path:
         """Where the given shard of a stage lies."""
@@ -50,19 +51,19 @@ class RunFolder:
         return sorted((self.path / stage).rglob("part-*.parquet"))
 
     def make(self, stage: str, number: int, key: str, build: Callable[[], pl.DataFrame]) -> Path:
-        """Give the part of a shard, building it only where none with this key exists."""
+        """Return the path of a shard's part; build it only if there is none with this key."""
         path = self.part(stage, number)
         if key_of(path) != key:
             self.write(stage, number, key, build())
         return path
 
     def write(self, stage: str, number: int, key: str, frame: pl.DataFrame) -> None:
-        """Write the part of a shard, whole or not at all, with its key inside."""
+        """Write a shard's part atomically, with its key in the Parquet metadata."""
         with atomic(self.part(stage, number)) as draft:
             frame.write_parquet(draft, metadata={_KEY: key}, statistics=False)
 
     def trim(self, stage: str, count: int) -> None:
-        """Remove parts beyond the last: leftovers of an earlier, larger study in the same folder."""
+        """Delete parts beyond `count`: leftovers of an earlier, larger study in the same folder."""
         for path in self.parts(stage):
             if int(path.stem.removeprefix("part-")) >= count:
                 path.unlink()
@@ -76,13 +77,13 @@ class RunFolder:
             return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
         except pl.exceptions.PolarsError as error:
             for part in parts:
-                read_part(part)  # tells which one it is
+                read_part(part)  # names the damaged one
             raise BadInput(f"{stage} cannot be read together: {error}", where=str(self.path)) from error
 
     def begin(self, **about: Any) -> None:
-        """Open the manifest of a study. What an earlier, different study in this folder concluded is removed."""
+        """Open the manifest of a study, and delete the results of a different study that used this folder before."""
         before = self.manifest
-        if any(before.get(name) != _plain(about[name]) for name in ("study", "task", "inputs", "otherwords")):
+        if any(before.get(name) != _as_json(about[name]) for name in ("study", "task", "inputs", "otherwords")):
             for name in ("scores.json", "report.html"):
                 (self.path / name).unlink(missing_ok=True)
             before = {"intake": before.get("intake", {})}
@@ -90,42 +91,42 @@ class RunFolder:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What is known of the run: inputs, signatures, seed, versions, timings. Empty before the first stage."""
+        """Inputs, signatures, seed, versions and timings of the run. Empty before the first stage."""
         path = self.path / "manifest.json"
         try:
-            known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-            if not isinstance(known, dict):
-                raise ValueError(f"found {type(known).__name__}, not a JSON object")
+            entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            if not isinstance(entries, dict):
+                raise ValueError(f"found {type(entries).__name__}, not a JSON object")
         except ValueError as error:
             raise BadInput(
                 f"is damaged: {error}", where=str(path), fix="delete it: the run then starts over"
             ) from error
-        return known
+        return entries
 
     def note(self, **entries: Any) -> None:
         """Add entries to the manifest."""
         write_json(self.path / "manifest.json", {**self.manifest, **entries})
 
 
-def _plain(value: Any) -> Any:
-    """A value as it comes back from JSON."""
-    return json.loads(json.dumps(value))
-
-
 def read_part(path: Path) -> pl.DataFrame:
-    """Read one part; one that is damaged inside is named."""
+    """Read one part; the error names a damaged one."""
     try:
         return pl.read_parquet(path, glob=False)
     except pl.exceptions.PolarsError as error:
-        found = f"is damaged: {str(error).splitlines()[0]}"
-        raise BadInput(found, where=str(path), fix="delete it and run again: it is made anew") from error
+        message = f"is damaged: {str(error).splitlines()[0]}"
+        raise BadInput(message, where=str(path), fix="delete it and run again: it will be rebuilt") from error
 
 
 def key_of(path: Path) -> str:
-    """The key a part was written with, or nothing where it is absent or unreadable."""
+    """Return the key a part was written with, or "" if it is absent or unreadable."""
     if not path.exists() or path.stat().st_size == 0:
         return ""
     try:
         return pl.read_parquet_metadata(path).get(_KEY, "")
     except pl.exceptions.PolarsError:
         return ""
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value as it comes back from JSON: tuples as lists."""
+    return json.loads(json.dumps(value))

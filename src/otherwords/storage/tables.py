@@ -1,4 +1,4 @@
-"""Tables at the door: JSONL, CSV, TSV and Parquet, written frame by frame in bounded memory and only ever whole."""
+"""Tables as files: JSONL, CSV, TSV and Parquet, written atomically, frame by frame in bounded memory."""
 
 from __future__ import annotations
 
@@ -20,73 +20,15 @@ import polars as pl
 from ..errors import BadInput, shorten
 from .files import atomic, disk_errors
 
-# MERGED from storage.faults: What is wrong with a table that cannot be read: which line, which field, what was found, what would work.
-
-_MARK = b"\xef\xbb\xbf"
-
-
-def without_mark(source: Path | bytes) -> Path | bytes:
-    """Give a text without the byte order mark that Windows puts before it.
-
-    A name like `answers[1].jsonl` is opened here, too: Polars would take it for a pattern.
-    """
-    if isinstance(source, bytes):
-        return source.removeprefix(_MARK)
-    with source.open("rb") as file:
-        if set("*?[") & set(str(source)):
-            return file.read().removeprefix(_MARK)
-        return file.read() if file.read(len(_MARK)) == _MARK else source
-
-
-def tell(source: Path | bytes, separator: str | None, where: str) -> None:
-    """Raise for the first line that is wrong: of JSONL without a separator, else of CSV or TSV."""
-    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-        lines = (line.decode("utf-8", "replace") for line in file)
-        _tell_json(lines, where) if separator is None else _tell_cells(lines, separator, where)
-
-
-def _tell_json(lines: Iterable[str], where: str) -> None:
-    rows = 0
-    for number, line in enumerate(lines, 1):
-        place = f"{where}, line {number}"
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            found = f"broken JSON at column {error.colno}: {error.msg}"
-            raise BadInput(found, where=place, fix="write one JSON object a line") from None
-        if not isinstance(row, dict):
-            raise BadInput(f"found {shorten(row)}", where=place, fix="write one JSON object a line")
-        for name, value in row.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise BadInput(f"found {value}", where=place, field=name, fix="give a number, or null")
-        rows += 1
-    if not rows:
-        raise BadInput("is empty", where=where, fix="give a table with at least one row")
-
-
-def _tell_cells(lines: Iterable[str], separator: str, where: str) -> None:
-    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-    rows = csv.reader(lines, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
-    header = next((cells for cells in rows if cells), None)
-    if header is None:
-        raise BadInput("is empty", where=where, fix="give a header and at least one row")
-    for cells in rows:
-        if len(cells) > len(header):
-            found = f"found {len(cells)} cells under {len(header)} column names"
-            raise BadInput(found, where=f"{where}, line {rows.line_num}", fix="repair the row")
-
-
-# MERGED from storage.tables: Tables at the door: JSONL, CSV, TSV and Parquet, written frame by frame in bounded memory and only ever whole.
-
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 #: Names and labels: text even where they look like numbers, because 01 is not 1.
 _NAMES = ("id", "model", "bucket", "variant", "gold", "pred", "cluster")
+#: The byte order mark that Windows puts before a text.
+_BOM = b"\xef\xbb\xbf"
 
 
 def refuse_unwritable(target: str | Path | None) -> None:
-    """Complain of a name that cannot be written to before any work is done for it; None is not written to."""
+    """Raise before any work is done if a target cannot be written; None means that nothing is written."""
     if not target or str(target) == "-":
         return
     path = Path(target)
@@ -101,14 +43,14 @@ def refuse_unwritable(target: str | Path | None) -> None:
     if not above.is_dir():
         raise BadInput(f"cannot be written: {above} is not a folder", where=str(path))
     if not os.access(above, os.W_OK):
-        raise BadInput(f"cannot be written: {above} is not open to you", where=str(path), fix="name another place")
+        raise BadInput(f"cannot be written: {above} is not writable", where=str(path), fix="choose another folder")
 
 
 def write(frames: Iterable[pl.DataFrame], target: str | Path) -> int:
-    """Write frames to a file, its format told by its ending, or as JSONL to standard output (`-`); count the rows.
+    """Write frames to a file in the format of its ending, or as JSONL to standard output (`-`); return the row count.
 
-    All is assembled on disk first: frames may differ in columns, and a reader at the other end of a pipe must not see
-    half a table. A column that a frame lacks is null there.
+    Everything is assembled on disk first: frames may differ in columns, and the reader of a pipe must not see half a
+    table. A column that a frame lacks is null there.
     """
     refuse_unwritable(target)
     with tempfile.TemporaryDirectory(prefix="otherwords-") as folder, disk_errors(Path(folder)):
@@ -140,7 +82,8 @@ def _sink(table: pl.LazyFrame, draft: Path, target: Path) -> None:
         table.sink_csv(draft)
     elif target.suffix == ".tsv":
         _refuse_breaks(table, target)
-        table.sink_csv(draft, separator="\t", quote_style="never")  # a quotation mark is a letter, as when read
+        # Quotation marks are text, as in `read`.
+        table.sink_csv(draft, separator="\t", quote_style="never")
     else:
         table.sink_ndjson(draft)
 
@@ -148,9 +91,9 @@ def _sink(table: pl.LazyFrame, draft: Path, target: Path) -> None:
 def _refuse_breaks(table: pl.LazyFrame, target: Path) -> None:
     """TSV has no way to write a tab or a line break within a cell."""
     columns = [name for name, kind in table.collect_schema().items() if kind == pl.String]
-    found = table.select(pl.col(columns).str.contains(r"[\t\r\n]").any()).collect() if columns else pl.DataFrame()
+    breaks = table.select(pl.col(columns).str.contains(r"[\t\r\n]").any()).collect() if columns else pl.DataFrame()
     for name in columns:
-        if found[name][0]:
+        if breaks[name][0]:
             raise BadInput(
                 "a text has a tab or a line break in it",
                 where=str(target),
@@ -172,7 +115,7 @@ def read(path: str | Path) -> pl.DataFrame:
     except pl.exceptions.PolarsError as error:
         raise BadInput(f"cannot be read as Parquet: {_first_line(error)}", where=where) from error
     if where != "-" and path.suffix not in FORMATS:
-        raise BadInput("has a format unknown here", where=where, fix=f"use one of {', '.join(FORMATS)}")
+        raise BadInput("has an unknown format", where=where, fix=f"use one of {', '.join(FORMATS)}")
     return _read_text(sys.stdin.buffer.read() if where == "-" else path, path.suffix, where)
 
 
@@ -186,7 +129,7 @@ def _read_folder(path: Path) -> pl.DataFrame:
 
 def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
     separator = {".csv": ",", ".tsv": "\t"}.get(suffix)
-    source = without_mark(source)
+    source = _without_bom(source)
     try:
         if separator is None:
             return pl.read_ndjson(source, infer_schema_length=None)
@@ -195,15 +138,71 @@ def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
             return _unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options))
         return pl.read_csv(source, **options)
     except (pl.exceptions.PolarsError, ValueError) as error:
-        tell(source, separator, where)
+        _raise_unreadable(source, separator, where)
         raise BadInput(f"cannot be read as a table: {_first_line(error)}", where=where) from error
 
 
+def _without_bom(source: Path | bytes) -> Path | bytes:
+    """Return a source without a byte order mark.
+
+    A name like `answers[1].jsonl` is opened here, too: Polars would read it as a glob pattern.
+    """
+    if isinstance(source, bytes):
+        return source.removeprefix(_BOM)
+    with source.open("rb") as file:
+        if set("*?[") & set(str(source)):
+            return file.read().removeprefix(_BOM)
+        return file.read() if file.read(len(_BOM)) == _BOM else source
+
+
 def _unquoted(table: pl.DataFrame) -> pl.DataFrame:
-    """Take off the quotation marks that R and pandas put around the cells of a TSV file; those within stay."""
+    """Remove the quotation marks that R and pandas put around the cells of a TSV file; those within stay."""
     marks = r'^"(.*)"$'
     bare = table.with_columns(pl.col(pl.String).str.replace(marks, "$1"))
     return bare.rename(lambda name: re.sub(marks, r"\1", name))
+
+
+# Which line is wrong
+
+
+def _raise_unreadable(source: Path | bytes, separator: str | None, where: str) -> None:
+    """Raise for the first bad line: of JSONL if there is no separator, else of CSV or TSV."""
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        lines = (line.decode("utf-8", "replace") for line in file)
+        _check_json(lines, where) if separator is None else _check_cells(lines, separator, where)
+
+
+def _check_json(lines: Iterable[str], where: str) -> None:
+    rows = 0
+    for number, line in enumerate(lines, 1):
+        place = f"{where}, line {number}"
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            message = f"broken JSON at column {error.colno}: {error.msg}"
+            raise BadInput(message, where=place, fix="write one JSON object a line") from None
+        if not isinstance(row, dict):
+            raise BadInput(f"found {shorten(row)}", where=place, fix="write one JSON object a line")
+        for name, value in row.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise BadInput(f"found {value}", where=place, field=name, fix="give a number, or null")
+        rows += 1
+    if not rows:
+        raise BadInput("is empty", where=where, fix="give a table with at least one row")
+
+
+def _check_cells(lines: Iterable[str], separator: str, where: str) -> None:
+    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    rows = csv.reader(lines, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
+    header = next((cells for cells in rows if cells), None)
+    if header is None:
+        raise BadInput("is empty", where=where, fix="give a header and at least one row")
+    for cells in rows:
+        if len(cells) > len(header):
+            message = f"found {len(cells)} cells under {len(header)} column names"
+            raise BadInput(message, where=f"{where}, line {rows.line_num}", fix="repair the row")
 
 
 def _first_line(error: Exception) -> str:

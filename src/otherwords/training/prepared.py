@@ -16,7 +16,7 @@ from ..models.huggingface import hf
 from ..models.model import Answerer
 from ..problem import Batch, Task, plain
 from ..progress import current
-from ..storage.files import alone, write_json
+from ..storage.files import lock_folder, write_json
 from .finetuning import finetune
 from .objectives import Examples, read, write
 from .settings import Settings
@@ -97,7 +97,7 @@ def change(folder: Path, **values: Any) -> None:
 def carry_out(folder: Path) -> dict[str, float]:
     """Train what was prepared, or go on with it; return the validation figures of the model that is kept."""
     settings, data = prepared_settings(folder), folder / DATA
-    with alone(folder, data / ".lock"):
+    with lock_folder(folder, data / ".lock"):
         train = read(data / _TRAIN, settings.labels)
         valid = read(data / _VALID, settings.labels) if (data / _VALID).stat().st_size else None
         if settings.teachers:
