@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
-from otherwords.problem import NO_MAJORITY, RESERVED, TASKS, Batch, Problem, Task, Variant, Verdict, get_task, plain
+from otherwords.problem import NO_MAJORITY, RESERVED, TASKS, Batch, Problem, Task, Variant, Verdict, get_task, label_key
 
 NLI = TASKS["nli"]
 ONE = Problem("p1", NLI, {"premise": "It isn't wet.", "hypothesis": "It is dry."}, "entailment", {"topic": "rain"})
@@ -67,9 +67,9 @@ def test_columns_of_the_stages_are_no_fields(name):
 
 def test_get_task_by_name_as_it_is_and_from_a_table():
     assert get_task("rte") is TASKS["rte"]
-    mine = Task("mine", ("text",), ("yes", "no"))
-    assert get_task(mine) is mine
-    assert get_task({"name": "mine", "fields": ["text"], "labels": ["yes", "no"]}) == mine
+    own = Task("mine", ("text",), ("yes", "no"))
+    assert get_task(own) is own
+    assert get_task({"name": "mine", "fields": ["text"], "labels": ["yes", "no"]}) == own
     assert get_task({"fields": ["text"], "labels": ["yes", "no"]}).name == "custom"
 
 
@@ -146,4 +146,4 @@ def test_no_model_can_peek():
 
 @pytest.mark.parametrize(("label", "same"), [("Entailment ", "entailment"), ("not_entailed", "not-entailed"), (1, "1")])
 def test_labels_are_compared_plainly(label, same):
-    assert plain(label) == same
+    assert label_key(label) == same

@@ -33,7 +33,7 @@ from otherwords.cli import main
 
 for command in (
     ["score", "answers.jsonl", "--metric", "flip_rate", "-o", "scores.jsonl"],
-    ["run", "--data", "rows.jsonl", "--with", "identity", "--model", "scripted", "--metric", "control_flips", "-o", "run"],
+    ["run", "--data", "rows.jsonl", "-w", "identity", "-m", "scripted", "--metric", "control_flips", "-o", "run"],
     ["report", "run"],
 ):
     sys.argv = ["otherwords", *command]

@@ -1,26 +1,40 @@
-"""What can go wrong, as a tree: every error says what was found, where, and what would work."""
+"""What can go wrong, as a tree: every error says what is wrong, where, and what would work.
+
+    OtherwordsError
+    ├── BadInput         input that cannot be used: `where`, `field`, `message`, `fix`
+    │   └── Unmeasurable a metric needs what the answers do not have
+    ├── UnknownName      a name that does not exist; the message lists those that do
+    ├── MissingExtra     an optional dependency is not installed
+    ├── WrongAnswer      a model broke its contract
+    ├── LabelOrder       a model's labels seem permuted (exit code 1)
+    ├── GateFailed       a score misses a required value (exit code 1)
+    └── Busy             another process is using the folder
+"""
 
 from __future__ import annotations
 
 
 class OtherwordsError(Exception):
-    """The root: whatever the toolkit itself refuses to do. The command line ends with `exit_code`."""
+    """The root of all errors that the package raises itself. The command line exits with `exit_code`."""
 
     exit_code = 2
 
 
 class BadInput(OtherwordsError):
-    """Input that cannot be used, pinned to a place: "dev.jsonl, line 4711: label: found 'maybe'; use ..."."""
+    """Input that cannot be used, with its place: "dev.jsonl, line 4711: label: found 'maybe'; use ...".
 
-    def __init__(self, message: str, *, where: str = "", field: str = "", found: object = None, fix: str = ""):
-        self.message, self.where, self.field, self.found, self.fix = message, where, field, found, fix
+    `where` is a file and line, a plug-in or a setting; `field` a column or option in it; `fix` what to do about it.
+    """
+
+    def __init__(self, message: str, *, where: str = "", field: str = "", fix: str = ""):
+        self.message, self.where, self.field, self.fix = message, where, field, fix
         place = ": ".join(part for part in (where, field) if part)
         text = f"{place}: {message}" if place else message
         super().__init__(f"{text}; {fix}" if fix else text)
 
 
 class Unmeasurable(BadInput):
-    """A metric needs what the answers table does not have: probabilities, texts, a second model."""
+    """A metric needs what the answers table lacks: probabilities, texts, a second model."""
 
 
 class UnknownName(OtherwordsError):
@@ -28,7 +42,7 @@ class UnknownName(OtherwordsError):
 
 
 class MissingExtra(OtherwordsError):
-    """A part that needs an optional dependency; the message is the command that installs it."""
+    """An optional dependency is not installed; the message names the command that installs it."""
 
     def __init__(self, what: str, extra: str):
         super().__init__(f"{what} needs an optional part: pip install 'otherwords[{extra}]'")
@@ -39,22 +53,22 @@ class WrongAnswer(OtherwordsError):
 
 
 class LabelOrder(OtherwordsError):
-    """The canary shows that the model's labels are permuted."""
+    """The canary questions show that the model's labels are permuted."""
 
     exit_code = 1
 
 
 class GateFailed(OtherwordsError):
-    """A score does not meet what the user required of it."""
+    """A score misses a value that the user required."""
 
     exit_code = 1
 
 
 class Busy(OtherwordsError):
-    """Another process is writing to the same run folder."""
+    """Another process is writing to the same folder."""
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """Show a found value in an error message without flooding the terminal."""
+    """Return a value as an error message may show it: its `repr`, cut to `limit` characters."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,4 +1,4 @@
-"""The nouns: a Task says what is asked, a Problem asks it, a Variant asks it in other words, a Bucket holds both."""
+"""The nouns of the package: Task, Problem, Variant, Bucket (a problem and its variants), Verdict, Batch and Score."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 from .errors import BadInput, UnknownName
 
-#: Columns that the stages write; no task may use one as a text field.
+#: Columns that the stages write; a task may not use them as text fields.
 RESERVED = frozenset(
     {"id", "of", "how", "label", "cluster", "contrast", "control", "model", "bucket", "variant", "gold", "pred"}
 )
-#: The label of a problem on which annotators found no majority (SNLI's convention): counted and left out.
+#: The label of a problem whose annotators found no majority (SNLI's convention): counted and left out.
 NO_MAJORITY = "-"
-#: How far probabilities may be from summing to one (a float16 softmax is within 2e-3).
-SLACK = 5e-3
+#: How far the sum of probabilities may be from one (a float16 softmax is within 2e-3).
+TOLERANCE = 5e-3
 
 
-def plain(label: object) -> str:
-    """A label as labels are compared: "Not_Entailed " is "not-entailed"."""
+def label_key(label: object) -> str:
+    """Return the form in which labels are compared: "Not_Entailed " becomes "not-entailed"."""
     return str(label).strip().lower().replace("_", "-")
 
 
@@ -29,8 +29,9 @@ def plain(label: object) -> str:
 class Task:
     """The named text fields of a problem, its labels, and which fields a rewording may touch.
 
-    `targets` are the fields under judgement, the rest is context; `optional` fields may be empty; `cluster` names
-    the fields that make two problems dependent when they share them (SNLI asks three questions of every premise).
+    `targets` are the fields that may be reworded (default: the last), the others are context. `optional` fields may be
+    empty. Problems that share the texts of the `cluster` fields (default: the first) are not independent: SNLI asks
+    three questions about every premise.
 
     >>> Task("two-premise", fields=("first", "second", "hypothesis"), labels=("yes", "no")).targets
     ('hypothesis',)
@@ -49,15 +50,15 @@ class Task:
             if not isinstance(value, (list, tuple)):
                 raise BadInput(f"{attribute} must be a list of names, not {value!r}", where=f"task {self.name}")
             object.__setattr__(self, attribute, tuple(str(part) for part in value))
-        self._refuse_nonsense()
+        self._validate()
         object.__setattr__(self, "targets", self.targets or self.fields[-1:])
         object.__setattr__(self, "cluster", self.cluster or self.fields[:1])
 
-    def _refuse_nonsense(self) -> None:
+    def _validate(self) -> None:
         where = f"task {self.name}"
         if not self.fields or len(set(self.labels)) < 2:
             raise BadInput("needs at least one field and two labels", where=where)
-        labels = {plain(label) for label in self.labels}
+        labels = {label_key(label) for label in self.labels}
         if len(set(self.fields)) < len(self.fields) or len(labels) < len(self.labels):
             raise BadInput("names a field or a label twice", where=where, fix="labels must differ in more than case")
         if NO_MAJORITY in labels:
@@ -65,8 +66,8 @@ class Task:
         if clash := RESERVED & set(self.fields):
             raise BadInput(f"field names {sorted(clash)} are reserved", where=where, fix="rename them")
         for group in (self.targets, self.optional, self.cluster):
-            if strangers := set(group) - set(self.fields):
-                raise BadInput(f"{sorted(strangers)} are not among its fields {list(self.fields)}", where=where)
+            if unknown := set(group) - set(self.fields):
+                raise BadInput(f"{sorted(unknown)} are not among its fields {list(self.fields)}", where=where)
 
 
 TASKS: dict[str, Task] = {
@@ -98,7 +99,7 @@ TASKS: dict[str, Task] = {
 
 
 def get_task(task: str | Task | Mapping[str, Any]) -> Task:
-    """Find a task by name, read one from a TOML file (name, fields, labels, ...), or take it as it is."""
+    """Return a task: by name, from a TOML file or a mapping (name, fields, labels, ...), or the one given."""
     if isinstance(task, Task):
         return task
     if isinstance(task, Mapping):
@@ -115,8 +116,8 @@ def get_task(task: str | Task | Mapping[str, Any]) -> Task:
 
 def _task_from(table: Mapping[str, Any], where: str) -> Task:
     known = set(Task.__dataclass_fields__)
-    if strangers := set(table) - known:
-        raise BadInput(f"unknown keys {sorted(strangers)}", where=where, fix=f"use {', '.join(sorted(known))}")
+    if unknown := set(table) - known:
+        raise BadInput(f"unknown keys {sorted(unknown)}", where=where, fix=f"use {', '.join(sorted(known))}")
     if missing := {"fields", "labels"} - set(table):
         raise BadInput(f"lacks {sorted(missing)}", where=where)
     return Task(**{"name": "custom", **table})
@@ -124,7 +125,7 @@ def _task_from(table: Mapping[str, Any], where: str) -> Task:
 
 @dataclass(frozen=True)
 class Problem:
-    """One question to a model: a text for every field of the task, and the right answer."""
+    """One question to a model: a text for every field of the task, and the gold label."""
 
     id: str
     task: Task
@@ -133,20 +134,20 @@ class Problem:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def restate(self, **text: str) -> Variant:
-        """Say the same problem in other words: the named fields change, all else stays.
+        """Return a variant of this problem in which the named fields have new texts.
 
         >>> p = Problem("p1", TASKS["nli"], {"premise": "It isn't wet.", "hypothesis": "It is dry."}, "entailment")
         >>> p.restate(premise="It is not wet.").text["hypothesis"]
         'It is dry.'
         """
-        if strangers := set(text) - set(self.task.fields):
-            raise UnknownName(f"{sorted(strangers)} are not fields of {self.task.name}: {list(self.task.fields)}")
+        if unknown := set(text) - set(self.task.fields):
+            raise UnknownName(f"{sorted(unknown)} are not fields of {self.task.name}: {list(self.task.fields)}")
         return Variant("", self.task, {**self.text, **text}, self.label, self.extra, of=self.id)
 
 
 @dataclass(frozen=True)
 class Variant(Problem):
-    """A Problem that knows what it is a variant *of* and *how* it came about (a generator's signature)."""
+    """A Problem in other words: `of` is the original's id, `how` the signature of the generator."""
 
     of: str = ""
     how: str = ""
@@ -154,9 +155,9 @@ class Variant(Problem):
 
 @dataclass(frozen=True)
 class Note:
-    """What a generator has to say of a problem besides variants: what it left out and why, or what it counted.
+    """What a generator reports about a problem besides variants: what it left out and why, or what it counted.
 
-    `about` says of what: a model, a field, a word class.
+    `of` is the problem's id; `about` gives details: a model, a field, a word class.
 
     >>> Note("p1", "left out: repeats itself", 2, {"field": "hypothesis"}).count
     2
@@ -178,7 +179,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check says of one variant; a reason is owed for every drop. `keep` is None where it has nothing to say."""
+    """What a check decides about one variant; every drop has a reason. `keep` is None where it cannot decide."""
 
     keep: bool | None
     reason: str = ""
@@ -186,9 +187,9 @@ class Verdict:
 
 
 class Batch(Sequence[Problem]):
-    """What a model sees: some problems of one task, column by column. `batch["premise"]` lists the premises.
+    """What a model gets: problems of one task, column by column. `batch["premise"]` lists the premises.
 
-    The right answers are not in it, so no model can peek.
+    It has no gold labels, so no model can use them.
     """
 
     def __init__(self, task: Task, columns: Mapping[str, Sequence[str]]):
@@ -202,7 +203,7 @@ class Batch(Sequence[Problem]):
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
-        """Give the texts of a field by its name, or one problem by its position."""
+        """Return the texts of a field by its name, or a problem by its position."""
         if isinstance(key, str):
             return self.columns[key]
         if isinstance(key, slice):
@@ -210,7 +211,7 @@ class Batch(Sequence[Problem]):
         return Problem("", self.task, {name: texts[key] for name, texts in self.columns.items()}, "")
 
 
-#: Whose score it is where a metric is about all models of a table together.
+#: `Score.model` of a metric that measures all models of a table together.
 ALL_MODELS = "(all)"
 
 

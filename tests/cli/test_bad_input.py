@@ -88,7 +88,7 @@ def test_broken_json_far_down(cli, place, leftovers, command):
         ("a.parquet", b"no parquet", "a.parquet: cannot be read as Parquet"),
         ("a.jsonl", b'{"id": "1\xff"}\n', "a.jsonl, line 1: "),
         ("a.jsonl", b"[1, 2]\n", "a.jsonl, line 1: found list, not a JSON object"),
-        ("a.txt", b"x", "a.txt: has a format unknown here"),
+        ("a.txt", b"x", "a.txt: has an unknown format"),
     ],
 )
 @pytest.mark.parametrize("command", ["vary", "run"])

@@ -203,7 +203,7 @@ def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place
         ("a.csv", "\n", "a.csv: is empty; give a header and at least one row"),
         ("a.csv", "bucket,variant,gold,pred\n1,,a,a\n1,v,a,a,x\n", "a.csv, line 3: found 5 cells under 4 column names"),
         ("a.parquet", "not parquet", "a.parquet: cannot be read as Parquet"),
-        ("a.txt", "x", "a.txt: has a format unknown here; use one of .jsonl"),
+        ("a.txt", "x", "a.txt: has an unknown format; use one of .jsonl"),
     ],
 )
 def test_a_file_that_is_no_table(cli, place, name, text, said):

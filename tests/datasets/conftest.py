@@ -1,4 +1,4 @@
-"""What the tests of data sets share: the door that all rows go through, and the authors' own files."""
+"""Fixtures for data sets: reading one through intake, and the files as released."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from otherwords.datasets.intake import Intake
 from otherwords.problem import get_task
 from otherwords.registry import datasets
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 Taken = tuple[list[dict[str, Any]], Intake]
 
 
 @pytest.fixture
 def take() -> Callable[..., Taken]:
-    """Read a data set by its spec, as a user names it, and send its records through the door."""
+    """Read a data set by its spec, as a user names it, and pass its records through intake."""
 
     def taken(spec: str, task: str = "", skip_bad: bool = False) -> Taken:
         dataset = datasets.make(spec).function
@@ -26,13 +25,6 @@ def take() -> Callable[..., Taken]:
         return list(intake.rows(dataset())), intake
 
     return taken
-
-
-@pytest.fixture
-def shared() -> Path:
-    if not DATA.is_dir():
-        pytest.skip("needs shared/data")
-    return DATA
 
 
 @pytest.fixture

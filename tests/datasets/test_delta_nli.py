@@ -72,6 +72,6 @@ def test_as_released(originals, shared, take, source, labels, left_out):
     assert Counter(row["label"] for row in rows) == labels
     assert (intake.no_majority, intake.rejected) == (left_out, [])
     # ParaNLU's authors gave the same ids to the same problems: their gold labels (1 = strengthener) agree.
-    theirs = pl.read_parquet(shared / "paranlu" / "pred_testset.parquet", columns=["example_id", "gold"])
-    gold = dict(theirs.unique().iter_rows())
+    released = pl.read_parquet(shared / "paranlu" / "pred_testset.parquet", columns=["example_id", "gold"])
+    gold = dict(released.unique().iter_rows())
     assert all(gold[row["id"]] == (row["label"] == "strengthener") for row in rows)

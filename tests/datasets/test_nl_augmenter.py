@@ -56,7 +56,7 @@ def test_some_cases_have_ids_and_some_have_none(cases, take):
 
 
 def test_targets_are_compared_whatever_their_writing(cases, take):
-    pair, other = ({**texts, "target": said} for texts, said in ((PAIR, "Entailment"), (OTHER, "entailment ")))
+    pair, other = ({**texts, "target": target} for texts, target in ((PAIR, "Entailment"), (OTHER, "entailment ")))
     rows, _ = take(f"nl_augmenter:{cases({**CASE, 'inputs': pair, 'outputs': [other]})}", "nli")
     assert [row["label"] for row in rows] == ["entailment"] * 2
 

@@ -160,5 +160,5 @@ def test_as_released(originals, take, file, labels, variants, clusters):
     assert intake.rejected == []
     # The texts, against the file itself.
     target = "hyp2" if "abductive" in file else "update"
-    theirs = [p[f"{target}_paraphrase"] for bucket in json.loads(path.read_text()).values() for p in bucket]
-    assert [row[target] for row in restated] == theirs
+    released = [p[f"{target}_paraphrase"] for bucket in json.loads(path.read_text()).values() for p in bucket]
+    assert [row[target] for row in restated] == released

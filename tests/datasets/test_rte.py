@@ -143,5 +143,5 @@ def test_as_released(originals, shared, take, file, labels, tasks):
     # The same pairs, as another reader made a table of them.
     table = pl.read_parquet(shared / "rte" / "rte1_3.parquet")
     table = table.filter((pl.col("rte") == int(file[3])) & (pl.col("split") == file[5:]))
-    theirs = {f"{file}-{r['id']}": (r["premise"], r["hypothesis"]) for r in table.iter_rows(named=True)}
-    assert {row["id"]: (row["premise"], row["hypothesis"]) for row in rows} == theirs
+    released = {f"{file}-{r['id']}": (r["premise"], r["hypothesis"]) for r in table.iter_rows(named=True)}
+    assert {row["id"]: (row["premise"], row["hypothesis"]) for row in rows} == released

@@ -220,9 +220,9 @@ def test_the_task_is_told_by_the_data_set_or_the_user(jsonl, good):
     assert load(str(rows), task="rte")["label"].to_list() == ["entailed"]
     with refuses(BadInput):
         load(str(rows))
-    mine = {"fields": ["text"], "labels": ["yes", "no"]}
+    own = {"fields": ["text"], "labels": ["yes", "no"]}
     texts = jsonl({"text": "x", "label": "yes"}, name="mine.jsonl")
-    assert load(str(texts), task=mine).columns == ["id", "of", "how", "text", "label", "cluster"]
+    assert load(str(texts), task=own).columns == ["id", "of", "how", "text", "label", "cluster"]
 
 
 def test_extra_columns_of_mixed_kinds_become_text(jsonl, good):

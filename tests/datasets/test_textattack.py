@@ -44,7 +44,7 @@ def log(tmp_path):
 
 
 def digest_of(premise, hypothesis):
-    """Names of originals, worked out from what is said of them: SHA-256 of the texts as JSON."""
+    """Ids of originals, computed as documented: SHA-256 of the texts as JSON."""
     key = json.dumps([["hypothesis", hypothesis], ["premise", premise]])
     return sha256(json.dumps([key]).encode()).hexdigest()[:16]
 
@@ -73,7 +73,7 @@ def test_skipped_and_unchanged_rows_leave_their_original(log, take):
     path = log(
         DOG, attack(marked("P.", "H."), marked("P.", "H."), 2.0, "Skipped"), attack(marked("A man.", "He."), same)
     )
-    with pytest.warns(UserWarning, match=r"attack\.csv: 2 of 3 entries are no variants: 1 skipped, 1 unchanged"):
+    with pytest.warns(UserWarning, match=r"attack\.csv: 2 of 3 .*: 1 skipped, 1 unchanged"):
         rows, _ = take(f"textattack:{path}{LABELS}", "nli")
     assert [row["of"] for row in rows] == [None, DOG_ID, None, None]
 
@@ -161,7 +161,7 @@ def test_text_before_the_first_name_is_not_cut_off():
 def test_two_logs_are_read_together(log):
     one, two = log(DOG, name="one.csv"), log(WET, name="two.csv")
     assert ow.load(f"textattack:{one}{LABELS}", f"textattack:{two}{LABELS}").height == 4
-    # Attacks on the same problem meet in its bucket; that it comes twice is told.
+    # Attacks on the same problem share its bucket; that the original occurs twice is reported.
     two = log(WET, attack(DOG[0], DOG[1].replace("hound", "pup")), name="two.csv")
     with refuses(BadInput):
         ow.load(f"textattack:{one}{LABELS}", f"textattack:{two}{LABELS}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, shorten
-from ..problem import SLACK
+from ..problem import TOLERANCE
 from .roles import are_alone, is_contrast, is_control, is_misplaced, is_mixed
 from .table import EVERYWHERE, Answers, Place, codes, has_duplicates, label_codes, label_texts
 
@@ -144,7 +144,7 @@ def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
         return pl.repeat(False, frame.height, eager=True)
     total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
     low = p.select(pl.min_horizontal(pl.all())).to_series()
-    return (((total - 1).abs() > SLACK) | total.is_nan() | (low < 0)).fill_null(True)
+    return (((total - 1).abs() > TOLERANCE) | total.is_nan() | (low < 0)).fill_null(True)
 
 
 # MERGED from metrics.sifting: Sifting: answers that cannot be used are set aside, each with the reason, instead of stopping the whole.

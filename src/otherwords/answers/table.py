@@ -189,7 +189,7 @@ class Answers:
     def p(self) -> Array:
         """Probabilities, a row per answer and a column per label; refused where the model gave none."""
         p = probabilities(self.frame, self.labels, self.model)
-        return np.asarray(p / p.sum(axis=1, keepdims=True))  # they sum to one within SLACK only
+        return np.asarray(p / p.sum(axis=1, keepdims=True))  # they sum to one within TOLERANCE only
 
     @property
     def model(self) -> str:

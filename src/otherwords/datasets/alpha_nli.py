@@ -1,4 +1,4 @@
-"""Abductive NLI: which of two hypotheses explains what happened between two observations?"""
+"""Abductive NLI: which of two hypotheses explains what happened between two observations (Bhagavatula et al. 2020)?"""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ _LABELS = (("1", "hyp1"), ("2", "hyp2"))
 def alpha_nli(path: Path, labels_path: Path = Path()) -> Dataset:
     """Abductive NLI as released: *.jsonl, labels in the rows or in *-labels.lst (Bhagavatula et al. 2020).
 
-    Labels, 1 or 2 a line, are looked for in `<stem>-labels.lst` beside the problems, or where `labels_path`
-    says. Several rows tell one story, so the id is `<story_id>-<running number within the story>`, and the
-    story is the cluster.
+    Labels, 1 or 2 on each line, are read from `<stem>-labels.lst` next to the problems, or from `labels_path`.
+    Several rows belong to one story, so the id is `<story_id>-<number within the story>`, and the story is the cluster.
     """
-    beside = path.parent / f"{path.stem}-labels.lst"
-    answers = labels_path if labels_path != Path() else beside if beside.is_file() else None
+    default = path.parent / f"{path.stem}-labels.lst"
+    answers = labels_path if labels_path != Path() else default if default.is_file() else None
     files = (path, answers) if answers else (path,)
     identity = fingerprint(answers)[:12] if answers and answers.is_file() else ""
     return Dataset(lambda: _stories(path, answers), task="a-nli", files=files, labels=_LABELS, identity=identity)
@@ -31,28 +30,28 @@ def alpha_nli(path: Path, labels_path: Path = Path()) -> Dataset:
 
 def _stories(path: Path, answers: Path | None) -> Iterator[Record]:
     labels = _labels(path, answers) if answers else None
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for position, record in enumerate(json_lines(path)):
-        if record.error:  # keeps its place, so that the labels below it stay aligned
+        if record.error:  # counts as a row, so that the labels below it stay aligned
             yield record
             continue
         row = dict(record.row)
         if labels is not None:
             if str(row.get("label") or labels[position]) != labels[position]:
-                found = f"label: the row says {row['label']!r}, {answers} says {labels[position]!r}"
-                yield record._replace(error=found)
+                error = f"label: the row says {row['label']!r}, {answers} says {labels[position]!r}"
+                yield record._replace(error=error)
                 continue
             row["label"] = labels[position]
         elif "label" not in row:
-            found = f"no label in the row, and no {path.stem}-labels.lst beside the file (or labels_path=...)"
-            yield record._replace(error=found)
+            error = f"no label in the row, and no {path.stem}-labels.lst next to the file (or labels_path=...)"
+            yield record._replace(error=error)
             continue
         story = str(row.get("story_id") or "").strip()
         if not story:
             yield record._replace(error="story_id: found nothing")
             continue
-        told[story] += 1
-        yield record._replace(row={**row, "id": f"{story}-{told[story]}", "cluster": story})
+        counts[story] += 1
+        yield record._replace(row={**row, "id": f"{story}-{counts[story]}", "cluster": story})
 
 
 def _labels(path: Path, answers: Path) -> list[str]:
@@ -65,6 +64,6 @@ def _labels(path: Path, answers: Path) -> list[str]:
     with path.open("rb") as lines:
         problems = sum(1 for line in lines if line.strip())
     if len(labels) != problems:
-        found = f"{len(labels)} labels for the {problems} problems in {path}"
-        raise BadInput(found, where=str(answers), fix="one label a line, in the order of the problems")
+        message = f"{len(labels)} labels for the {problems} problems in {path}"
+        raise BadInput(message, where=str(answers), fix="write one label per line, in the order of the problems")
     return labels

@@ -1,6 +1,6 @@
 """CheckList's invariance tests: groups of examples, the original first (Ribeiro et al. 2020).
 
-CheckList itself saves suites with dill, a kind of pickle, which runs code when it is read: here a suite comes as JSON.
+CheckList saves suites with dill, a kind of pickle, which runs code when it is loaded: here a suite is read from JSON.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from ..errors import BadInput
 from ..registry import datasets
 from .records import Dataset
-from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, same_label, suite
+from .rewordings import PAIR, Rewording, label_text, numbered_labels, read_json, same_label, suite
 
-#: How a suite gets out of CheckList; its own exports keep less: to_raw_file no groups, to_dict no types and labels.
+#: How to export a suite. CheckList's own exports lack groups (to_raw_file) or types and labels (to_dict).
 EXPORT = (
     'save it as JSON from Python: json.dump({name: {"type": suite.info[name]["type"], "data": test.data, '
     '"labels": test.labels} for name, test in suite.tests.items()}, open("suite.json", "w"), default=list)'
@@ -26,15 +26,15 @@ _TYPES = ("INV", "MFT", "DIR")
 def checklist(path: Path, labels: tuple[str, ...] = ()) -> Dataset:
     """CheckList's invariance tests (INV) of pairs of sentences, from JSON: {name: {type, data, labels}}.
 
-    `labels` names the classes 0, 1, ... in order, where the labels are numbers. Tests of other types (MFT, DIR) are no
-    rewordings; they are left out and counted. A suite without labels goes with problems that have them, as `recorded`.
+    `labels` names the classes 0, 1, ... in order if the labels are numbers. Tests of other types (MFT, DIR) are not
+    rewordings; they are left out and counted. To use a suite without labels, give it to `recorded` with problems.
     """
-    translated = numbered(labels, "checklist.v1")
+    translated = numbered_labels(labels, "checklist.v1")
     return Dataset(lambda: suite(rewordings(path), "checklist", path), files=(path,), labels=translated)
 
 
 def rewordings(path: Path) -> Iterator[Rewording]:
-    """Read a suite, one rewording for every example but the first of its group."""
+    """Read a suite: one rewording for every example after the first of its group."""
     for name, test in load_tests(path).items():
         kind = str(test.get("type")).upper()
         for number, group in enumerate(test["data"], 1):
@@ -47,22 +47,22 @@ def rewordings(path: Path) -> Iterator[Rewording]:
 
 
 def load_tests(path: Path) -> dict[str, dict[str, Any]]:
-    """The tests of a suite by name; whatever else the file may be is refused with the way to export it."""
+    """Read the tests of a suite by name; refuse any other file with the way to export one."""
     if not path.is_file():
         raise BadInput("there is no such file", where=str(path))
     with path.open("rb") as file:
         if file.read(1) == b"\x80":  # how every pickle since protocol 2 begins
-            raise BadInput("is a pickle, which runs code when it is read", where=str(path), fix=EXPORT)
+            raise BadInput("is a pickle, which runs code when it is loaded", where=str(path), fix=EXPORT)
     try:
         content = read_json(path)
     except BadInput as error:
-        found = f"{error.message}: a raw file of CheckList's (to_raw_file) does not keep which examples belong together"
-        raise BadInput(found, where=error.where, fix=EXPORT) from error
+        message = f"{error.message}: CheckList's raw files (to_raw_file) do not say which examples belong together"
+        raise BadInput(message, where=error.where, fix=EXPORT) from error
     if isinstance(content, dict) and {"test_name", "test_case"} <= set(content):
-        raise BadInput("comes from to_dict, which keeps no types of tests", where=str(path), fix=EXPORT)
+        raise BadInput("comes from to_dict, which drops the types of tests", where=str(path), fix=EXPORT)
     if not isinstance(content, dict) or not content or not all(map(_is_test, content.values())):
-        found = "holds no tests as in {name: {type, data, labels}}, type one of " + ", ".join(_TYPES)
-        raise BadInput(found, where=str(path), fix=EXPORT)
+        message = "has no tests as in {name: {type, data, labels}}, type one of " + ", ".join(_TYPES)
+        raise BadInput(message, where=str(path), fix=EXPORT)
     return content
 
 
@@ -73,19 +73,19 @@ def _is_test(value: Any) -> bool:
 def _group(where: str, group: Any, labels: Any, extra: dict[str, Any]) -> Iterator[Rewording]:
     examples = [_texts(example) for example in group] if isinstance(group, list) else [{}]
     if not examples or not all(examples):
-        found = "a test case is a list of examples, each [premise, hypothesis] or {premise: ..., hypothesis: ...}"
-        yield Rewording(where, {}, {}, {**extra, "case": group}, error=found)
+        error = "a test case is a list of examples, each [premise, hypothesis] or {premise: ..., hypothesis: ...}"
+        yield Rewording(where, {}, {}, {**extra, "case": group}, error=error)
         return
-    said = labels if isinstance(labels, list) else [labels] * len(examples)
-    said = [plain_label(label) for label in said]
-    if len(said) != len(examples):
-        yield Rewording(where, examples[0], {}, extra, error=f"found {len(said)} labels for {len(examples)} examples")
+    labels = [label_text(label) for label in (labels if isinstance(labels, list) else [labels] * len(examples))]
+    if len(labels) != len(examples):
+        error = f"found {len(labels)} labels for {len(examples)} examples"
+        yield Rewording(where, examples[0], {}, extra, error=error)
     elif len(examples) == 1:
-        yield Rewording(where, examples[0], {}, extra, said[0], reason="without a perturbation")
+        yield Rewording(where, examples[0], {}, extra, labels[0], reason="without a perturbation")
     else:
-        for number, (texts, label) in enumerate(zip(examples[1:], said[1:], strict=True), 2):
-            reason = "" if same_label(label, said[0]) else "with another label"
-            yield Rewording(f"{where}, example {number}", examples[0], texts, extra, said[0], reason=reason)
+        for number, (texts, label) in enumerate(zip(examples[1:], labels[1:], strict=True), 2):
+            reason = "" if same_label(label, labels[0]) else "with another label"
+            yield Rewording(f"{where}, example {number}", examples[0], texts, extra, labels[0], reason=reason)
 
 
 def _texts(example: Any) -> dict[str, str]:
@@ -97,11 +97,11 @@ def _texts(example: Any) -> dict[str, str]:
 
 
 def _labels(where: str, test: dict[str, Any], position: int) -> Any:
-    """The label of one group: CheckList has one for all, one for each, or one for each example of each."""
+    """The label of one group: CheckList has one for all groups, one per group, or one per example."""
     labels = test.get("labels")
     if not isinstance(labels, list):
         return labels
     if len(labels) != len(test["data"]):
-        found = f"found {len(labels)} for {len(test['data'])} test cases"
-        raise BadInput(found, where=where, field="labels", fix="give one for all, or one for each")
+        message = f"found {len(labels)} for {len(test['data'])} test cases"
+        raise BadInput(message, where=where, field="labels", fix="give one for all, or one for each")
     return labels[position]

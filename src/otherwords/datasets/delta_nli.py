@@ -1,4 +1,4 @@
-"""Defeasible NLI: does an update strengthen or weaken the hypothesis?"""
+"""Defeasible NLI: does an update strengthen or weaken the hypothesis (Rudinger et al. 2020)?"""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..problem import NO_MAJORITY
 from ..registry import datasets
 from .records import Dataset, Record, json_lines, renamed
 
-#: delta-SOCIAL has no premise at all (null or absent); the task allows for it.
+#: delta-SOCIAL has no premise (null or absent); the task allows that.
 _NAMES = {"premise": "Premise", "hypothesis": "Hypothesis", "update": "Update", "label": "UpdateType"}
 _SOURCES = {"SNLI": "snli", "ATOMIC": "atomic", "SOCIAL-CHEM-101": "social"}
-#: Stands where an annotator could write no update: the door lets no empty text in. No model ever sees it.
+#: The text where an annotator could not write an update: intake refuses empty texts. No model ever sees it.
 _NO_UPDATE = "(no update: the annotator found it impossible)"
 
 
@@ -20,10 +20,9 @@ _NO_UPDATE = "(no update: the annotator found it impossible)"
 def delta_nli(path: Path) -> Dataset:
     """Defeasible NLI as released: defeasible-{snli,atomic,social}/*.jsonl (Rudinger et al. 2020).
 
-    The rows have no ids of their own. They get ParaNLU's, `<source>.<split>.<row number from 0>` with the
-    file's stem for the split, so that `snli.test.3` is the same problem in both. Rows marked
-    UpdateTypeImpossible hold no update: as in the paper they are left out, and counted like problems without
-    a majority label.
+    Rows have no ids. They get those of ParaNLU, `<source>.<split>.<row number from 0>` with the file's stem as the
+    split, so that `snli.test.3` is the same problem in both. Rows marked UpdateTypeImpossible have no update: as in the
+    paper they are left out, and counted like problems without a majority label.
     """
     return Dataset(lambda: _updates(path), task="d-nli", files=(path,))
 

@@ -1,4 +1,4 @@
-"""The bundled problems: everyday situations, so that a first run needs no download."""
+"""The bundled problems about everyday situations: a first run needs no download."""
 
 from __future__ import annotations
 

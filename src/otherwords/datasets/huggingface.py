@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub, or in its formats on this disk."""
+"""Data sets of the Hugging Face hub, or local ones in its formats."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .records import Dataset, Record
 _FORMATS = {".json": "json", ".jsonl": "json", ".csv": "csv", ".parquet": "parquet"}
 
 
-# `name` is not signed as given, since it may be a path of this machine: the identity names the data set.
+# `name` is not in the signature, since it may be a local path: the identity names the data set.
 @datasets("hf.v1", unsigned=("name",))
 def hf(name: str, split: str = "test", config: str = "", revision: str = "") -> Dataset:
     """Hugging Face `datasets`: a hub name, a folder from save_to_disk, or local JSON, CSV or Parquet.
 
     `split` and `config` are named as on the data set's page. Class labels come out as their names, and -1 (the
     hub's mark for "no label") as no majority. A file, or a folder that was saved without splits, is read whole
-    whatever `split` says. Pin a hub data set with `revision`; a local one is signed by its content.
+    whatever `split` says. Pin a hub data set with `revision`; a local one is identified by its content.
     """
     try:
         import datasets as library
@@ -47,7 +47,7 @@ def _load(library: Any, name: str, split: str, config: str, revision: str) -> An
         if (path / "dataset_dict.json").is_file() or (path / "state.json").is_file():
             return _choose(library.load_from_disk(name), name, split)
         if path.suffix in _FORMATS:
-            if not path.is_file():  # or the hub would be asked for it, for half a minute
+            if not path.is_file():  # otherwise the hub is asked for it, for half a minute
                 raise BadInput("there is no such file", where=name)
             return library.load_dataset(_FORMATS[path.suffix], data_files={split: name}, split=split)
         # Code from the hub is never run: `datasets` 3 would ask on the terminal, newer ones cannot.
@@ -57,13 +57,13 @@ def _load(library: Any, name: str, split: str, config: str, revision: str) -> An
         raise
     except Exception as error:  # the library and the network below it raise dozens of unrelated types
         reason = " ".join(f"{error} {error.__cause__ or ''}".split())[:500]
-        found = f"split {split!r} cannot be loaded: {reason}"
+        message = f"split {split!r} cannot be loaded: {reason}"
         fix = "give split= and config= as the data set's page lists them, or a local file or folder"
-        raise BadInput(found, where=f"hf:{name}", fix=fix) from error
+        raise BadInput(message, where=f"hf:{name}", fix=fix) from error
 
 
 def _choose(saved: Any, name: str, split: str) -> Any:
-    """Take a split from what save_to_disk wrote: several splits, or one table that may know its split."""
+    """Take a split from the result of save_to_disk: several splits, or one table that may name its split."""
     splits = list(saved) if isinstance(saved, dict) else [str(saved.split)] if saved.split else [split]
     if split not in splits:
         fix = f"give split={' or split='.join(splits)}"

@@ -1,4 +1,8 @@
-"""MED: monotonicity reasoning, written by crowds and collected from linguistics papers (Yanaka et al. 2019)."""
+"""Monotonicity: MoNLI and MED, read as contrast suites of pairs that are asked in both directions.
+
+MoNLI (Geiger et al. 2020) makes one noun of an SNLI sentence more general or more specific, with or without negation.
+MED (Yanaka et al. 2019) was written by crowd workers and collected from linguistics papers.
+"""
 
 from __future__ import annotations
 
@@ -7,89 +11,24 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..problem import plain
+from ..problem import label_key
 from ..registry import datasets
 from ..storage.files import digest
 from .records import Dataset, Record, delimited, json_lines, renamed, table_rows
 
-# MERGED from datasets.reversals: Pairs asked both ways round: (P, H) and (H, P) with another answer are an original and its contrast.
-
-
-def reversals(records: Iterable[Record], suite: str) -> Iterator[Record]:
-    """Pair every problem with the first that asks it the other way round and has another answer.
-
-    The one that comes first is the original. What has no such partner is left out, and how many that are is said.
-    Pairs that share a sentence, or are linked by others that do, are one cluster.
-
-    >>> ways = [("A man runs.", "A man moves.", "entailment"), ("A man moves.", "A man runs.", "neutral")]
-    >>> rows = [dict(zip(("premise", "hypothesis", "label"), way), id=str(n)) for n, way in enumerate(ways)]
-    >>> [(r.row["id"], r.row.get("of"), r.row["contrast"]) for r in reversals((Record("", r) for r in rows), "some")]
-    [('0', None, 'some'), ('1', '0', 'some')]
-    """
-    found = list(records)
-    asked = [place for place, record in enumerate(found) if _is_whole(record)]
-    partner = _partners(found, asked)
-    clusters = _clusters([found[place].row for place in partner])
-    for place, record in enumerate(found):
-        if not _is_whole(record):
-            yield record  # the door says what is wrong with it
-        elif place in partner:
-            shared = {"contrast": suite, "cluster": clusters[record.row["premise"]]}
-            other = found[partner[place]]
-            yield record._replace(row={**record.row, **shared})
-            yield other._replace(row={**other.row, **shared, "of": record.row["id"]})
-    if left_out := len(asked) - 2 * len(partner):
-        said = f"{left_out:,} of {len(asked):,} rows have no reverse with another answer, and are left out"
-        warnings.warn(f"{suite}: {said}", stacklevel=2)
-
-
-def _is_whole(record: Record) -> bool:
-    named = (record.row.get(name) for name in ("id", "premise", "hypothesis", "label"))
-    return not record.error and all(isinstance(value, str) and value.strip() for value in named)
-
-
-def _partners(records: Sequence[Record], asked: Iterable[int]) -> dict[int, int]:
-    """The place of each original, and that of its contrast."""
-    waiting: dict[tuple[str, str], list[int]] = {}
-    partner = {}
-    for place in asked:
-        row = records[place].row
-        reverse = waiting.get((row["hypothesis"], row["premise"]), [])
-        first = next((one for one in reverse if plain(records[one].row["label"]) != plain(row["label"])), None)
-        if first is None:
-            waiting.setdefault((row["premise"], row["hypothesis"]), []).append(place)
-        else:
-            reverse.remove(first)
-            partner[first] = place
-    return partner
-
-
-def _clusters(originals: Sequence[dict[str, str]]) -> dict[str, str]:
-    """The cluster of each sentence, named after the first of them in the alphabet."""
-    leader: dict[str, str] = {}
-
-    def lead(sentence: str) -> str:
-        while leader.setdefault(sentence, sentence) != sentence:
-            leader[sentence] = sentence = leader[leader[sentence]]  # halve the way for the next
-        return sentence
-
-    for row in originals:
-        one, other = sorted((lead(row["premise"]), lead(row["hypothesis"])))
-        leader[other] = one
-    return {sentence: digest(lead(sentence))[:16] for sentence in leader}
-
-
-# MERGED from datasets.monli: MoNLI: SNLI sentences with one noun made more general or special, negated or not (Geiger et al. 2020).
-
 _NAMES = {"premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
+#: MultiNLI's columns that MED has but leaves empty.
+_EMPTY = frozenset(
+    {f"sentence{n}_{kind}" for n in (1, 2) for kind in ("parse", "binary_parse")} | {f"label{n}" for n in range(1, 6)}
+)
 
 
 @datasets("monli.v1")
 def monli(path: Path) -> Dataset:
     """MoNLI as released: pmonli.jsonl, nmonli_train.jsonl, nmonli_test.jsonl, or one Parquet table of them.
 
-    A contrast suite: each pair stands there both ways round, entailment one way and neutral the other. The first of
-    the two is the original. Rows have no ids as released, so these are the file's name and the row's number.
+    A contrast suite: each pair occurs in both directions, entailment in one and neutral in the other. The first of the
+    two is the original. Released rows have no ids; they get the file's name and the row's number.
     """
     return Dataset(lambda: reversals(_monli_pairs(path), "monli"), task="nli", files=(path,))
 
@@ -101,22 +40,14 @@ def _monli_pairs(path: Path) -> Iterator[Record]:
         yield record if record.error else record._replace(row={"id": f"{part}-{number}", **record.row})
 
 
-# MERGED from datasets.med: MED: monotonicity reasoning, written by crowds and collected from linguistics papers (Yanaka et al. 2019).
-
-#: MultiNLI's columns that MED has but leaves empty.
-_EMPTY = frozenset(
-    {f"sentence{n}_{kind}" for n in (1, 2) for kind in ("parse", "binary_parse")} | {f"label{n}" for n in range(1, 6)}
-)
-
-
 @datasets("med.v1")
 def med(path: Path) -> Dataset:
     """MED as released: MED.tsv, or the same as Parquet.
 
-    A contrast suite of the pairs that stand there both ways round with another answer: 3,030 of 5,382 rows (56 %). The
+    A contrast suite of the pairs that occur in both directions with different labels: 3,030 of 5,382 rows (56 %). The
     others have no partner that differs from them in one thing only (`promptID` is the row's own number, and rows that
     share a premise change different words of it), and are left out. The first of two is the original; ids are
-    `med-<pairID>`, because bare numbers are what other data sets have, too.
+    `med-<pairID>`, because other data sets use bare numbers, too.
     """
     return Dataset(lambda: reversals(_med_pairs(path), "med"), task="nli", files=(path,))
 
@@ -130,3 +61,68 @@ def _med_pairs(path: Path) -> Iterator[Record]:
         if not record.error and row.get("pairID"):
             row["id"] = f"med-{row['pairID']}"
         yield record._replace(row=row)
+
+
+def reversals(records: Iterable[Record], suite: str) -> Iterator[Record]:
+    """Pair every problem with the first that swaps its premise and hypothesis and has another label.
+
+    The first of the two is the original, the other its contrast. Problems without such a partner are left out, with a
+    warning. Pairs that share a sentence, directly or through other pairs, are one cluster.
+
+    >>> both = [("A man runs.", "A man moves.", "entailment"), ("A man moves.", "A man runs.", "neutral")]
+    >>> rows = [dict(zip(("premise", "hypothesis", "label"), one), id=str(n)) for n, one in enumerate(both)]
+    >>> [(r.row["id"], r.row.get("of"), r.row["contrast"]) for r in reversals((Record("", r) for r in rows), "some")]
+    [('0', None, 'some'), ('1', '0', 'some')]
+    """
+    records = list(records)
+    complete = [index for index, record in enumerate(records) if _is_complete(record)]
+    partners = _partners(records, complete)
+    clusters = _clusters([records[index].row for index in partners])
+    for index, record in enumerate(records):
+        if not _is_complete(record):
+            yield record  # intake reports what is wrong with it
+        elif index in partners:
+            shared = {"contrast": suite, "cluster": clusters[record.row["premise"]]}
+            other = records[partners[index]]
+            yield record._replace(row={**record.row, **shared})
+            yield other._replace(row={**other.row, **shared, "of": record.row["id"]})
+    if left_out := len(complete) - 2 * len(partners):
+        rows = f"{left_out:,} of {len(complete):,} rows"
+        warnings.warn(f"{suite}: {rows} have no reverse with another answer, and are left out", stacklevel=2)
+
+
+def _is_complete(record: Record) -> bool:
+    values = (record.row.get(name) for name in ("id", "premise", "hypothesis", "label"))
+    return not record.error and all(isinstance(value, str) and value.strip() for value in values)
+
+
+def _partners(records: Sequence[Record], complete: Iterable[int]) -> dict[int, int]:
+    """Map the index of each original to that of its contrast."""
+    waiting: dict[tuple[str, str], list[int]] = {}
+    partners = {}
+    for index in complete:
+        row = records[index].row
+        reverse = waiting.get((row["hypothesis"], row["premise"]), [])
+        label = label_key(row["label"])
+        first = next((one for one in reverse if label_key(records[one].row["label"]) != label), None)
+        if first is None:
+            waiting.setdefault((row["premise"], row["hypothesis"]), []).append(index)
+        else:
+            reverse.remove(first)
+            partners[first] = index
+    return partners
+
+
+def _clusters(originals: Sequence[dict[str, str]]) -> dict[str, str]:
+    """Map each sentence to its cluster (union-find): a digest of the cluster's first sentence in the alphabet."""
+    parent: dict[str, str] = {}
+
+    def root(sentence: str) -> str:
+        while parent.setdefault(sentence, sentence) != sentence:
+            parent[sentence] = sentence = parent[parent[sentence]]  # path halving
+        return sentence
+
+    for row in originals:
+        first, second = sorted((root(row["premise"]), root(row["hypothesis"])))
+        parent[second] = first
+    return {sentence: digest(root(sentence))[:16] for sentence in parent}

@@ -1,6 +1,6 @@
-"""NL-Augmenter's one file format: test cases of a transformation, inputs beside outputs.
+"""NL-Augmenter's test cases of a transformation: inputs and outputs.
 
-The tool writes no perturbed data sets (its evaluation prints figures); `test.json` is how it keeps pairs of texts.
+The tool does not write perturbed data sets (its evaluation prints figures); `test.json` is its only file with pairs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import Any
 from ..errors import BadInput, shorten
 from ..registry import datasets
 from .records import Dataset
-from .rewordings import PAIR, Rewording, numbered, plain_label, read_json, same_label, suite
+from .rewordings import PAIR, Rewording, label_text, numbered_labels, read_json, same_label, suite
 
-#: Keys of inputs that are no texts to reword; a single sentence has no field of its own.
+#: Keys of inputs that are not texts to reword.
 _NO_TEXT = frozenset({"id", "target", "label"})
+#: A single sentence has no field of its own.
 _NAMES = {**PAIR, "sentence": ""}
 _LAYOUT = '{"type": ..., "test_cases": [{"class": ..., "inputs": {...}, "outputs": [{...}]}]}'
 
@@ -24,19 +25,19 @@ _LAYOUT = '{"type": ..., "test_cases": [{"class": ..., "inputs": {...}, "outputs
 def nl_augmenter(path: Path, labels: tuple[str, ...] = ()) -> Dataset:
     """NL-Augmenter's test cases (test.json) of pairs of sentences: inputs, and outputs with the same target.
 
-    `labels` names the targets 0, 1, ... in order, where they are numbers. An output with another target is no
+    `labels` names the targets 0, 1, ... in order if they are numbers. An output with another target is not a
     rewording; it is left out and counted.
     """
-    translated = numbered(labels, "nl_augmenter.v1")
+    translated = numbered_labels(labels, "nl_augmenter.v1")
     return Dataset(lambda: suite(rewordings(path), "nl_augmenter", path), files=(path,), labels=translated)
 
 
 def rewordings(path: Path) -> Iterator[Rewording]:
-    """Read the test cases, one rewording for every output."""
+    """Read the test cases: one rewording for every output."""
     content = read_json(path)
     cases = content.get("test_cases") if isinstance(content, dict) else None
     if not isinstance(cases, list):
-        raise BadInput("holds no list of test_cases", where=str(path), fix=f"NL-Augmenter's files are {_LAYOUT}")
+        raise BadInput("has no list of test_cases", where=str(path), fix=f"NL-Augmenter's files are {_LAYOUT}")
     for number, case in enumerate(cases, 1):
         yield from _outputs(f"{path}, test case {number}", case)
 
@@ -47,7 +48,7 @@ def _outputs(where: str, case: Any) -> Iterator[Rewording]:
         yield Rewording(where, {}, {}, {"case": case}, error="found no texts under inputs")
         return
     outputs = case.get("outputs")
-    if isinstance(outputs, bool):  # a filter says whether it takes the text
+    if isinstance(outputs, bool):  # a filter's output says whether it accepts the text
         yield Rewording(where, {}, {}, {}, reason="by a filter")
         return
     if not isinstance(outputs, list):
@@ -63,12 +64,12 @@ def _rewording(where: str, case: dict[str, Any], inputs: dict[str, Any], output:
     extra = {name: value for name, value in extra.items() if value is not None}
     identity = inputs.get("id", case.get("id"))
     of = "" if identity is None else str(identity).strip()
-    label = plain_label(inputs.get("target", inputs.get("label")))
+    label = label_text(inputs.get("target", inputs.get("label")))
     error = reason = ""
     if not reworded or not reworded.keys() <= original.keys():
-        found = ", ".join(output) if isinstance(output, dict) else shorten(output)
-        error = f"found {found} where inputs have {', '.join(inputs)}"
-    elif (said := plain_label(output.get("target", output.get("label")))) is not None and not same_label(said, label):
+        keys = ", ".join(output) if isinstance(output, dict) else shorten(output)
+        error = f"found {keys} where inputs have {', '.join(inputs)}"
+    elif (target := label_text(output.get("target", output.get("label")))) and not same_label(target, label):
         reason = "with another target"
     return Rewording(where, original, reworded, extra, label, of, reason, error)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from ..errors import BadInput
 from ..problem import TASKS
 from ..registry import datasets
 from .records import Dataset, Record
+from .rewordings import read_json
 
 #: The label column of each task; a-NLI counts hypotheses from 1 (`modeling_label`, not read, from 0).
 _LABEL = {"a-nli": "label", "d-nli": "update_type"}
@@ -21,8 +21,8 @@ _LABELS = {"a-nli": (("1", "hyp1"), ("2", "hyp2")), "d-nli": ()}
 def paranlu(path: Path) -> Dataset:
     """ParaNLU as released: annotated_data/**/*_paraphrases_*.json, whole buckets of a-NLI or d-NLI.
 
-    The bucket's key is the original's id; paraphrases follow it in the file's order, also where a text equals
-    the original's. Which of the two tasks it is, the content says, so the file is read at once.
+    The bucket's key is the original's id; paraphrases follow it in the file's order, also if a text equals the
+    original's. The content decides which of the two tasks it is, so the file is read at once.
     """
     buckets = _load(path)
     task = _task(path, buckets)
@@ -30,15 +30,10 @@ def paranlu(path: Path) -> Dataset:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    try:
-        buckets = json.loads(path.read_text(encoding="utf-8-sig"))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"broken JSON: {error.msg}", where=f"{path}, line {error.lineno}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot be read: {error}", where=str(path)) from error
+    buckets = read_json(path)
     if not isinstance(buckets, dict):
         raise BadInput(f"found {type(buckets).__name__}", where=str(path), fix="ParaNLU is {bucket id: [paraphrases]}")
-    return buckets
+    return dict(buckets)
 
 
 def _task(path: Path, buckets: dict[str, Any]) -> str:
@@ -47,11 +42,11 @@ def _task(path: Path, buckets: dict[str, Any]) -> str:
             if original and TASKS[task].targets[0] in original:
                 return task
     fix = "an original_example has obs1, obs2, hyp1, hyp2 or premise, hypothesis, update"
-    raise BadInput("holds neither a-NLI nor d-NLI buckets", where=str(path), fix=fix)
+    raise BadInput("has neither a-NLI nor d-NLI buckets", where=str(path), fix=fix)
 
 
 def _original(paraphrases: Any) -> dict[str, Any] | None:
-    """Find the problem that a bucket's paraphrases restate: every one of them repeats it."""
+    """Find the original of a bucket: every paraphrase repeats it."""
     for paraphrase in paraphrases if isinstance(paraphrases, list) else ():
         if isinstance(paraphrase, dict) and isinstance(paraphrase.get("original_example"), dict):
             return dict(paraphrase["original_example"])
@@ -76,7 +71,7 @@ def _row(original: dict[str, Any], task: str) -> dict[str, Any]:
     row |= {name: original[name] for name in (*TASKS[task].fields, "data_source") if name in original}
     if _LABEL[task] in original:
         row["label"] = original[_LABEL[task]]
-    # Their ids of premise-hypothesis pairs are not quite unique (a counter in their code lags behind: in
+    # The released ids of premise-hypothesis pairs are not quite unique (a counter in the authors' code lags behind: in
     # d-SOCIAL one id stands for two pairs); such pairs share a cluster here, which hardly widens an interval.
     if pair := original.get("premise_hypothesis_id"):
         row["cluster"] = str(pair)
@@ -88,7 +83,7 @@ def _variant(where: str, row: dict[str, Any], paraphrase: Any, task: str) -> Rec
         return Record(where, {"paraphrase": paraphrase}, f"found {type(paraphrase).__name__}, not a JSON object")
     if (original := _original([paraphrase])) and _row(original, task) != {k: v for k, v in row.items() if k != "of"}:
         return Record(where, paraphrase, "its original_example is not that of the bucket")
-    # A field that nobody paraphrased is null.
+    # A field without a paraphrase is null.
     restated = {name: paraphrase.get(f"{name}_paraphrase") for name in TASKS[task].fields}
     changed = {name: text for name, text in restated.items() if text is not None}
     if not changed:

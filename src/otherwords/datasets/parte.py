@@ -13,7 +13,7 @@ from .records import Dataset, Record, delimited, json_lines
 _HOW = "t5_paraphrase_paws"
 _LABELS = (("true", "entailed"), ("false", "not-entailed"))
 _SIDES = {"p": "premise", "h": "hypothesis", "ph": "both"}
-#: Both sentences joined, twice: nothing that the columns beside them do not say.
+#: Both sentences joined, twice: the other columns have them, too.
 _JOINED = ("combined_original", "combined_modified")
 
 
@@ -22,8 +22,8 @@ def parte(path: Path) -> Dataset:
     """PaRTE as released: RTE_test_paraphrased.jsonl (candidates) or collated_data_and_preds.csv (final).
 
     Ids are those of the collated file: `<dataset>_<number>_<task>` for an original, with `_p`, `_h` or `_ph`
-    for what was paraphrased in a variant. A sentence may have several candidates, so in the first file
-    these are numbered: `_p1`, `_h2`, `_p1h2`.
+    for what was paraphrased in a variant. A sentence may have several candidates, which are numbered in the first
+    file: `_p1`, `_h2`, `_p1h2`.
     """
     is_table = path.suffix.lower() == ".csv"
     return Dataset(lambda: _collated(path) if is_table else _candidates(path), "rte", (path,), _LABELS)
@@ -42,9 +42,9 @@ def _candidates(path: Path) -> Iterator[Record]:
         original = "_".join(map(str, key))
         premise, hypothesis = row.pop("s1_para_id", None), row.pop("s2_para_id", None)
         gold, silver = row.pop("gold_label", None), row.pop("silver_label", None)
-        for ours, theirs in (("premise", "sentence1"), ("hypothesis", "sentence2"), ("source_task", "task")):
-            if theirs in row:
-                row[ours] = row.pop(theirs)
+        for name, column in (("premise", "sentence1"), ("hypothesis", "sentence2"), ("source_task", "task")):
+            if column in row:
+                row[name] = row.pop(column)
         if not premise and not hypothesis:
             yield record._replace(row={**row, "id": original, "label": gold})
             continue
@@ -53,12 +53,12 @@ def _candidates(path: Path) -> Iterator[Record]:
         numbers = {side: str(name).rpartition("_para")[2] for side, name in candidates.items() if name}
         ending = "".join(side + number for side, number in numbers.items())
         row |= {"id": f"{original}_{ending}", "of": original, "how": _HOW, "side": _SIDES["".join(numbers)]}
-        # The gold label is the original's; the silver one is what is assumed of the paraphrase.
+        # The gold label is the original's; the silver one is assumed for the paraphrase.
         yield record._replace(row={**row, "label": gold if silver is None else silver})
 
 
 def _collated(path: Path) -> Iterator[Record]:
-    """Read one paraphrase a line: its original stands in every such line and comes out once."""
+    """Read one paraphrase per line: every line repeats its original, which comes out once."""
     seen: dict[str, dict[str, Any]] = {}
     for record in delimited(path, ","):
         row = {name: value for name, value in record.row.items() if name not in _JOINED}
@@ -77,5 +77,5 @@ def _collated(path: Path) -> Iterator[Record]:
         restated = {name: row.pop(f"paraphrased_pair_{name}", "") for name in ("id", "premise", "hypothesis")}
         side = _SIDES.get(restated["id"].rpartition("_")[2])
         known = {"of": original["id"], "how": _HOW, "side": side}
-        # Their own number of the line, `prte_1`, stays as `pair`.
+        # The released id of the line, `prte_1`, stays as `pair`.
         yield record._replace(row={**original, **row, "pair": row.get("id"), **restated, **known})

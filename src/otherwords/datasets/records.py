@@ -1,4 +1,4 @@
-"""Raw records with their place in the file, so that every later complaint can name it."""
+"""Raw records with their place in the file, so that every error can name it, and readers for the common formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..errors import BadInput
 
 
 class Record(NamedTuple):
-    """One row as it was found, or why it could not even be read."""
+    """One row as it stands in a file, or the reason why it cannot be read."""
 
     where: str
     row: dict[str, Any]
@@ -24,11 +24,11 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a data set's factory returns: how to read its records, the task it poses, the files it reads.
+    """What a data set's factory returns: how to read its records, its task ("" for any), and the files it reads.
 
     A record that has `of` is a variant of the problem with that id; so a data set may be a suite of buckets.
-    `labels` translates the labels as released into the task's; a user's own mapping comes on top. `identity` tells two
-    contents of the same name apart where the options do not: files beside the one that is named.
+    `labels` maps the labels as released to the task's; the user's own mapping overrides it. `identity` goes into the
+    signature where the options do not identify the content: files next to the one that is named.
     """
 
     read: Callable[[], Iterator[Record]]
@@ -38,19 +38,19 @@ class Dataset:
     identity: str = ""
 
     def __call__(self) -> Iterator[Record]:
-        """Read the records, one after the other."""
+        """Iterate over the records."""
         return self.read()
 
 
 def json_lines(path: Path) -> Iterator[Record]:
-    """Read one JSON object a line; a broken line is reported with its number and does not end the reading."""
+    """Read JSON Lines; a broken line becomes a record with an error, and reading goes on."""
     for number, line in _lines(path):
         where = f"{path}, line {number}"
         try:
             row = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number or a nesting beyond all limits
-            found = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-            yield Record(where, {"line": line.decode("utf-8", "replace")}, f"broken JSON: {found}")
+            reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+            yield Record(where, {"line": line.decode("utf-8", "replace")}, f"broken JSON: {reason}")
             continue
         if isinstance(row, dict):
             yield Record(where, row)
@@ -67,8 +67,9 @@ def delimited(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> I
         header = next(reader, None)
         if header is None:
             raise BadInput("is empty", where=str(path), fix="the first line must name the columns")
-        if twice := [name for name in header if header.count(name) > 1]:
-            raise BadInput("names this column twice", where=f"{path}, line 1", field=twice[0], fix="rename one of them")
+        if duplicates := [name for name in header if header.count(name) > 1]:
+            where = f"{path}, line 1"
+            raise BadInput("names this column twice", where=where, field=duplicates[0], fix="rename one of them")
         for cells in reader:
             where = f"{path}, line {reader.line_num}"
             row = dict(zip(header, cells, strict=False))
@@ -102,13 +103,13 @@ def table_rows(path: Path) -> Iterator[Record]:
 
 
 def renamed(records: Iterable[Record], names: dict[str, str]) -> Iterator[Record]:
-    """Give columns the names used here: `names` maps ours to theirs; all others pass through."""
-    ours = {theirs: mine for mine, theirs in names.items()}
+    """Rename columns: `names` maps the names used here to those in the file; other columns keep theirs."""
+    here = {column: name for name, column in names.items()}
     for record in records:
         if record.error:
             yield record
         else:
-            yield record._replace(row={ours.get(name, name): value for name, value in record.row.items()})
+            yield record._replace(row={here.get(name, name): value for name, value in record.row.items()})
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

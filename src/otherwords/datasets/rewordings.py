@@ -1,4 +1,4 @@
-"""What other tools record: a text before and after. Their files have no `of`, so the original itself is the link."""
+"""Rewordings recorded by other tools: texts before and after; without ids, the original's text is the link."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
-from ..problem import plain
+from ..problem import label_key
 from ..storage.files import digest, fingerprint
 from .records import Record
 
-#: What GLUE, and the tools that read it, call the two sentences.
+#: The names of the two sentences in GLUE, and in tools that read it.
 PAIR = {"sentence1": "premise", "sentence2": "hypothesis"}
 
 
 class Rewording(NamedTuple):
-    """One original and what became of it.
+    """One original and its rewording.
 
-    `original` and `reworded` hold texts by field; a tool that does not know fields says "" for the one sentence it
-    saw. `reason` says why it is no variant though nothing is wrong with it, `error` why it could not be read.
+    `original` and `reworded` hold texts by field; a tool without fields has "" for its one sentence. `reason` says why
+    it is not a variant though nothing is wrong with it, `error` why it cannot be read.
     """
 
     where: str
@@ -37,41 +37,41 @@ class Rewording(NamedTuple):
 
 
 def suite(rewordings: Iterable[Rewording], how: str, path: Path) -> Iterator[Record]:
-    """Rewordings as whole buckets: every original once, with its variants, and a word on what is no variant.
+    """Yield rewordings as whole buckets: every original once, with its variants; warn of what is not a variant.
 
-    An original without an id is named by a digest of its texts, and a variant after the file's content, so that several
-    files can be read together.
+    The id of an original without one is a digest of its texts, and that of a variant contains a digest of the file, so
+    that several files can be read together.
     """
     seen: dict[str, tuple[str, str | None]] = {}  # by digest: the texts themselves would fill the memory
     source = f"{how}.{fingerprint(path)[:8]}" if path.is_file() else how
-    for number, one in enumerate(told(rewordings, path), 1):
-        if not one.original and not one.error:
+    for number, rewording in enumerate(with_reasons(rewordings, path), 1):
+        if not rewording.original and not rewording.error:
             continue
-        key = digest(text_key(one.original))[:16]
-        name, label = seen.get(key, (one.of or key, one.label))
-        if error := one.error or _unfit(one, label):
-            yield Record(one.where, {**one.extra, **one.original}, error)
+        key = digest(text_key(rewording.original))[:16]
+        name, label = seen.get(key, (rewording.of or key, rewording.label))
+        if error := rewording.error or _unusable(rewording, label):
+            yield Record(rewording.where, {**rewording.extra, **rewording.original}, error)
             continue
         if key not in seen:
             seen[key] = (name, label)
-            yield Record(one.where, {**one.original, "id": name, "label": label})
-        if not one.reason:
+            yield Record(rewording.where, {**rewording.original, "id": name, "label": label})
+        if not rewording.reason:
             known = {"id": f"{name}~{source}.{number}", "of": name, "how": how, "label": label}
-            yield Record(one.where, {**one.extra, **one.original, **one.reworded, **known})
+            yield Record(rewording.where, {**rewording.extra, **rewording.original, **rewording.reworded, **known})
 
 
-def told(rewordings: Iterable[Rewording], path: Path) -> Iterator[Rewording]:
-    """Pass everything on, reworded only where more than white space changed; in the end, warn of what is no variant."""
+def with_reasons(rewordings: Iterable[Rewording], path: Path) -> Iterator[Rewording]:
+    """Keep in `reworded` what changed in more than white space; at the end, warn how many are not variants, and why."""
     reasons: Counter[str] = Counter()
-    for one in rewordings:
-        texts = one.reworded.items()
-        changed = {name: text for name, text in texts if text.split() != one.original.get(name, "").split()}
-        reason = one.reason or ("" if changed or one.error else "unchanged")
+    for rewording in rewordings:
+        texts = rewording.reworded.items()
+        changed = {name: text for name, text in texts if text.split() != rewording.original.get(name, "").split()}
+        reason = rewording.reason or ("" if changed or rewording.error else "unchanged")
         reasons[reason] += 1
-        yield one._replace(reworded=changed, reason=reason)
+        yield rewording._replace(reworded=changed, reason=reason)
     total = reasons.total()
     if not total:
-        raise BadInput("holds no rewordings", where=str(path), fix="give a file with at least one")
+        raise BadInput("contains no rewordings", where=str(path), fix="give a file with at least one")
     del reasons[""]
     if reasons:
         listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
@@ -79,7 +79,7 @@ def told(rewordings: Iterable[Rewording], path: Path) -> Iterator[Rewording]:
 
 
 def text_key(texts: Mapping[str, str]) -> str:
-    """A text by which problems are found again, whatever its white space.
+    """Return a key by which a problem is found by its texts, whatever their white space.
 
     >>> text_key({"premise": "A  dog\\nruns."}) == text_key({"premise": "A dog runs. "})
     True
@@ -88,7 +88,7 @@ def text_key(texts: Mapping[str, str]) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file, or why it has none."""
+    """Read a JSON file; the error says why it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -97,39 +97,39 @@ def read_json(path: Path) -> Any:
         raise BadInput(f"cannot be read: {error}", where=str(path)) from error
 
 
-def plain_label(value: Any) -> str | None:
-    """A label as it is compared: tables written by pandas call the class 1 "1.0".
+def label_text(value: Any) -> str | None:
+    """Return a label as text, None if it is empty; tables written by pandas call the class 1 "1.0".
 
-    >>> plain_label("1.0"), plain_label(2), plain_label("neutral"), plain_label("")
+    >>> label_text("1.0"), label_text(2), label_text("neutral"), label_text("")
     ('1', '2', 'neutral', None)
     """
     text = "" if value is None else str(value).strip()
     return re.sub(r"\A(-?\d+)\.0+\Z", r"\1", text) or None
 
 
-def same_label(one: str | None, other: str | None) -> bool:
-    """Whether two labels are one, however they are written; none is no other's.
+def same_label(first: str | None, second: str | None) -> bool:
+    """Whether two labels are equal, however they are written; no label equals only no label.
 
     >>> same_label("Not_Entailment", "not-entailment"), same_label(None, "neutral"), same_label(None, None)
     (True, False, True)
     """
-    return plain(one or "") == plain(other or "")
+    return label_key(first or "") == label_key(second or "")
 
 
-def numbered(labels: Any, where: str) -> tuple[tuple[str, str], ...]:
-    """Labels by their numbers: what 0, 1 and 2 stand for differs from model to model."""
+def numbered_labels(labels: Any, where: str) -> tuple[tuple[str, str], ...]:
+    """Map the numbers 0, 1, ... to label names; what they stand for differs from model to model."""
     if not isinstance(labels, (list, tuple)):
         fix = 'list the names of 0, 1, ..., as in ["entailment", "neutral", "contradiction"]'
         raise BadInput(f"found {labels!r}", where=where, field="labels", fix=fix)
     return tuple((str(number), str(name)) for number, name in enumerate(labels))
 
 
-def _unfit(one: Rewording, label: str | None) -> str:
-    """Why this cannot stand in a data set of its own."""
-    if "" in one.original:
-        return "one sentence alone is no problem: give your problems as data, and this file as --with recorded:FILE"
-    if one.label is None:
+def _unusable(rewording: Rewording, label: str | None) -> str:
+    """Why a rewording cannot be part of a data set of its own."""
+    if "" in rewording.original:
+        return "one sentence is not a problem: give your problems as data, and this file as --with recorded:FILE"
+    if rewording.label is None:
         return "no label: give your problems as data, and this file as --with recorded:FILE"
-    if not same_label(one.label, label):
-        return f"says {one.label!r}, an earlier mention of the same problem says {label!r}"
+    if not same_label(rewording.label, label):
+        return f"says {rewording.label!r}, an earlier mention of the same problem says {label!r}"
     return ""

@@ -11,6 +11,7 @@ from ..registry import datasets
 from .records import Dataset, Record
 
 _TEXTS = {"t": "premise", "h": "hypothesis"}
+_ATTRIBUTES = {"task": "source_task", "value": "label", "entailment": "label"}
 _LABELS = (("TRUE", "entailed"), ("FALSE", "not-entailed"), ("YES", "entailed"), ("NO", "not-entailed"))
 
 
@@ -18,8 +19,8 @@ _LABELS = (("TRUE", "entailed"), ("FALSE", "not-entailed"), ("YES", "entailed"),
 def rte(path: Path) -> Dataset:
     """RTE1 to RTE3 as released: rte1_dev.xml ... rte3_test.xml (Dagan et al. 2006 and after).
 
-    Each file numbers its pairs from the start, so the id is `<file stem>-<pair id>`; the attribute `task`
-    (IE, QA, ...) becomes `source_task`, and the others pass through.
+    Every file numbers its pairs from 1, so the id is `<file stem>-<pair id>`. The attribute `task` (IE, QA, ...)
+    becomes `source_task`; the others keep their names.
     """
     return Dataset(lambda: _pairs(path), task="rte", files=(path,), labels=_LABELS)
 
@@ -33,20 +34,19 @@ def _pairs(path: Path) -> Iterator[Record]:
     try:
         reader.parser.Parse(content, True)
     except expat.ExpatError as error:
-        found = f"malformed XML: {expat.ErrorString(error.code)}"
-        raise BadInput(found, where=f"{path}, line {error.lineno}", fix="repair the file") from error
+        message = f"malformed XML: {expat.ErrorString(error.code)}"
+        raise BadInput(message, where=f"{path}, line {error.lineno}", fix="repair the file") from error
     if not reader.records:
-        raise BadInput(
-            "has no <pair>", where=str(path), fix="RTE files are <entailment-corpus><pair><t/><h/></pair>..."
-        )
+        fix = "RTE files are <entailment-corpus><pair><t/><h/></pair>..."
+        raise BadInput("has no <pair>", where=str(path), fix=fix)
     yield from reader.records
 
 
 class _Reader:
-    """Collects the pairs with their lines, which ElementTree does not tell.
+    """Collects the pairs with their line numbers, which ElementTree does not have.
 
-    RTE1 names a DTD: expat, left alone, fetches nothing from outside. Entities declared inside the file are
-    refused, because a few of them can unfold to gigabytes.
+    RTE1 names a DTD: expat does not fetch it by default. Entities declared in the file are refused, because a few of
+    them can expand to gigabytes.
     """
 
     def __init__(self, path: Path):
@@ -68,8 +68,7 @@ class _Reader:
         if tag == "pair":
             self._where, self._error, self._row = self._line(), "", {}
             for name, value in attributes.items():
-                ours = {"task": "source_task", "value": "label", "entailment": "label"}.get(name, name)
-                self._row[ours] = value
+                self._row[_ATTRIBUTES.get(name, name)] = value
             if "id" in attributes:
                 self._row["id"] = f"{self._path.stem}-{attributes['id']}"
         elif tag in _TEXTS and not self._field:
@@ -94,8 +93,8 @@ class _Reader:
             self._field = ""
 
     def _refuse(self, name: str, *_: object) -> None:
-        raise BadInput(f"declares the entity {name!r}", where=self._line(), fix="RTE files need none: remove it")
+        raise BadInput(f"declares the entity {name!r}", where=self._line(), fix="remove it: RTE files need no entities")
 
     def _skipped(self, name: str, _: object) -> None:
-        # With a DTD named but not read, expat would leave &eacute; out without a word.
+        # If a DTD is named but not read, expat drops &eacute; silently.
         self._error = self._error or f"uses the entity &{name};, which the file does not define"

@@ -1,4 +1,4 @@
-"""From what the user names (a file, `-`, `snli:FILE`, `everyday`) to one checked stream of rows."""
+"""Sources: from what the user names (a file, `-`, `snli:FILE`, `everyday`) to one checked stream of rows."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..frames import to_frame
 from ..problem import Task, get_task
 from ..registry import Bound, datasets
 from ..storage.files import write_text
-from .intake import Intake, Row
+from .intake import Intake, ProblemRow
 from .records import Record
 
-#: Which reader a file's ending calls for.
+#: The reader for each file ending.
 ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 
 
 def find(name: str) -> Bound:
-    """Find the data set that a user means.
+    """Find the data set that a user names.
 
-    A file or folder that exists is read by its ending; anything else must be a registered data set with its options.
+    An existing file or folder is read by its ending; anything else must be a registered data set with its options.
     """
     path = Path(name)
     if name == "-":
@@ -40,20 +40,17 @@ def find(name: str) -> Bound:
     if datasets.has(name):
         return datasets.make(name)
     if path.exists():
-        raise BadInput(
-            "has a format unknown here",
-            where=name,
-            fix=f"use {', '.join(ENDINGS)}, or name a layout, as in snli:{name}",
-        )
+        fix = f"use {', '.join(ENDINGS)}, or name a layout, as in snli:{name}"
+        raise BadInput("has an unknown format", where=name, fix=fix)
     names = ", ".join(plugin.name for plugin in datasets)
     raise UnknownName(f"no file and no data set {name!r}; data sets: {names} (as in snli:FILE)")
 
 
 def plain_records(path: Path) -> Iterator[Record]:
-    """The rows of a table of our own, told by its ending; a row that cannot be read is an error."""
+    """Read the rows of a plain table in the format of its ending; a row that cannot be read raises."""
     kind = ENDINGS.get(path.suffix.lower())
     if kind is None:
-        raise BadInput("has a format unknown here", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
+        raise BadInput("has an unknown format", where=str(path), fix="use .jsonl, .csv, .tsv or .parquet")
     for record in datasets.make(f"{kind}:{path}").function():
         if record.error:
             raise BadInput(record.error, where=record.where, fix="repair the row, or leave it out")
@@ -81,7 +78,7 @@ def load(
 
 @dataclass
 class Source:
-    """Some data sets read as one, with the user's own names for columns and labels."""
+    """One or more data sets read as one, with the user's names for columns and labels."""
 
     names: Sequence[str]
     task: str | Task | Mapping[str, Any] = ""
@@ -93,19 +90,20 @@ class Source:
         if not self.names:
             raise BadInput("no data named", fix="name a file or a data set (otherwords list datasets)")
         self.bound = [find(name) for name in self.names]
-        told = {bound.function.task for bound in self.bound} - {""}
-        if not self.task and len(told) > 1:
-            raise BadInput(f"the data sets pose different tasks: {', '.join(sorted(told))}", fix="read them one by one")
-        self.chosen = get_task(self.task or (told.pop() if told else "nli"))
+        tasks = {bound.function.task for bound in self.bound} - {""}
+        if not self.task and len(tasks) > 1:
+            message = f"the data sets have different tasks: {', '.join(sorted(tasks))}"
+            raise BadInput(message, fix="read them one by one")
+        self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in bound.function.labels)
         self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[ProblemRow]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))
 
     @contextmanager
     def rejected_to(self, folder: Path) -> Iterator[None]:
-        """Keep the reasons even where nothing is left after all bad rows are."""
+        """Write the rejected rows also when the block raises, such as when no row is left."""
         try:
             yield
         except BadInput:
@@ -117,12 +115,12 @@ class Source:
         """Write every rejected row with its reason to rejected.jsonl."""
         path = folder / "rejected.jsonl"
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.intake.rejected)
-        write_text(path, text.encode("utf-8", "backslashreplace").decode())  # half a character stays the escape it was
+        write_text(path, text.encode("utf-8", "backslashreplace").decode())  # half a surrogate pair stays an escape
         return path
 
     @property
     def signature(self) -> list[Any]:
-        """All that decides what rows come out, save for standard input, which cannot be known beforehand."""
+        """Everything that decides which rows come out, except the content of standard input."""
         options = [sorted(self.columns.items()), sorted(self.labels.items()), self.skip_bad]
         chosen = self.chosen
         task = [chosen.fields, chosen.labels, chosen.targets, chosen.optional, chosen.cluster]

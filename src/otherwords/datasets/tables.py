@@ -1,4 +1,4 @@
-"""Plain tables: one row a problem (or, where it has `of`, a variant), columns named as in the task."""
+"""Plain tables: each row is a problem (or, if it has `of`, a variant), columns named as in the task."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .records import Dataset, delimited, json_lines, table_rows
 
 @datasets("jsonl.v1")
 def jsonl(path: Path) -> Dataset:
-    """JSON Lines: one object a line, of any task."""
+    """JSON Lines: one object per line, of any task."""
     return Dataset(lambda: json_lines(path), files=(path,))
 
 
@@ -23,10 +23,10 @@ def comma_separated(path: Path) -> Dataset:
 
 @datasets("tsv.v1")
 def tab_separated(path: Path, quoted: bool = False) -> Dataset:
-    """TSV with a header line, of any task; `quoted` where cells were quoted as in CSV (pandas does it).
+    """TSV with a header line, of any task; `quoted` if cells are quoted as in CSV (pandas does that).
 
-    By default a quotation mark is a letter like any other, as in most released TSV files: read as CSV, a
-    sentence that opens with one would swallow the lines after it.
+    By default a quotation mark is an ordinary character, as in most released TSV files: read as CSV, a sentence that
+    begins with one would swallow the lines after it.
     """
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     return Dataset(lambda: delimited(path, "\t", quoting), files=(path,))

@@ -16,7 +16,7 @@ from .._version import __version__
 from ..datasets.source import Source
 from ..errors import BadInput, GateFailed
 from ..inference import families
-from ..problem import Batch, plain
+from ..problem import Batch, label_key
 from ..storage.files import disk_errors, write_json
 from . import graphs as building
 from . import tracing
@@ -184,8 +184,8 @@ def _refuse_settings(weights: str, limit: float | None) -> None:
 
 def _names(original: Original, label_map: Mapping[str, str]) -> tuple[str, ...]:
     """The labels as they will be called, after a look at whose meanings are told."""
-    known = {} if original.is_masked_lm else {plain(name) for name in original.labels}
-    if strangers := [name for name in label_map if plain(name) not in known]:
+    known = {} if original.is_masked_lm else {label_key(name) for name in original.labels}
+    if strangers := [name for name in label_map if label_key(name) not in known]:
         has = f"it answers {', '.join(original.labels)}" if known else "it is a masked-LM, and has no labels"
         message = f"the model does not answer {', '.join(strangers)}"
         raise BadInput(message, where=original.folder.who, field="label_map", fix=has)

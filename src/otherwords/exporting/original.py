@@ -14,7 +14,7 @@ from ..errors import BadInput
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_tokenizer
 from ..inference.limits import SHORTEST, positions
 from ..models.sequence_pairs import label_names
-from ..problem import plain
+from ..problem import label_key
 
 KINDS = {"ForSequenceClassification": CLASSIFIER, "ForMaskedLM": MASKED_LM}
 #: How many tokens a local model reads, unless told otherwise.
@@ -47,8 +47,8 @@ class Original:
         """Its labels; those that nobody named are called what they mean, where that is told. A masked-LM has none."""
         if self.is_masked_lm:
             return ()
-        meant = {plain(mine): theirs for mine, theirs in label_map.items()}
-        return tuple(meant.get(plain(name), name) if NAMELESS.fullmatch(name) else name for name in self.labels)
+        meant = {label_key(mine): theirs for mine, theirs in label_map.items()}
+        return tuple(meant.get(label_key(name), name) if NAMELESS.fullmatch(name) else name for name in self.labels)
 
     @property
     def types(self) -> bool:

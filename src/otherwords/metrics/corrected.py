@@ -21,7 +21,7 @@ import polars as pl
 from ..answers.reading import bad_probabilities, cluster_names
 from ..answers.table import Answers, Place, as_written, codes, label_codes, probabilities
 from ..errors import BadInput, Unmeasurable
-from ..problem import SLACK
+from ..problem import TOLERANCE
 from ..registry import metrics
 from ..storage import tables
 from .consistency import agreement
@@ -147,7 +147,7 @@ def decile(confidence: npt.ArrayLike) -> Array:
     [0, 0, 1, 3, 7, 9]
     """
     p = as_written(confidence)
-    if p.size == 0 or not ((p >= 0) & (p <= 1 + SLACK)).all():
+    if p.size == 0 or not ((p >= 0) & (p <= 1 + TOLERANCE)).all():
         raise BadInput("no confidence to cut into deciles", fix="give one probability per problem, from 0 to 1")
     return np.searchsorted(EDGES, p, side="right")
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import WrongAnswer
-from ..problem import Batch, Task, plain
+from ..problem import Batch, Task, label_key
 from ..registry import models, split_name
 from ..storage.files import digest
 from . import canary
@@ -114,8 +114,8 @@ def run_canary(model: Answerer, cache: Cache) -> None:
 
 def _warn_untested_labels(model: Answerer) -> None:
     """Warn of a map's labels that the model does not have. A study's map serves all its models, so it may be right."""
-    own = {plain(label) for label in model.model.labels}
-    if strange := [label for label in model.label_map if plain(label) not in own]:
+    own = {label_key(label) for label in model.model.labels}
+    if strange := [label for label in model.label_map if label_key(label) not in own]:
         found = f"{model.name}: the label map speaks of {', '.join(strange)}"
         warnings.warn(f"{found}, but the model answers {', '.join(model.model.labels)}", stacklevel=3)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput, WrongAnswer, shorten
-from ..problem import SLACK, Batch, Task, plain
+from ..problem import TOLERANCE, Batch, Task, label_key
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,11 +90,11 @@ class Answerer:
     @cached_property
     def _names(self) -> dict[str, str]:
         """What the model may say, and what it means here; the user's map comes on top."""
-        known = {plain(name): name for name in self.task.labels}
-        return known | {plain(mine): theirs for mine, theirs in self.label_map.items()}
+        known = {label_key(name): name for name in self.task.labels}
+        return known | {label_key(mine): theirs for mine, theirs in self.label_map.items()}
 
     def _translate(self, label: str) -> str:
-        target = self._names.get(plain(label))
+        target = self._names.get(label_key(label))
         if target not in self.task.labels:
             own = ", ".join(self.model.labels or self.task.labels)
             example = ",".join(f"{mine}=..." for mine in (self.model.labels or self.task.labels))
@@ -137,7 +137,7 @@ class Answerer:
             raise WrongAnswer(
                 f"{self.name} returned shape {given.shape} for {len(batch)} problems; use a column for each of {own}"
             )
-        wrong = ~(np.abs(given.sum(axis=1) - 1) <= SLACK) | ~((given >= 0) & (given <= 1 + SLACK)).all(axis=1)
+        wrong = ~(np.abs(given.sum(axis=1) - 1) <= TOLERANCE) | ~((given >= 0) & (given <= 1 + TOLERANCE)).all(axis=1)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             text = shorten(dict(batch[row].text), 200)

@@ -15,7 +15,7 @@ import polars as pl
 
 from .. import pipeline
 from .._version import __version__
-from ..datasets.intake import Row
+from ..datasets.intake import ProblemRow
 from ..datasets.source import Source
 from ..errors import BadInput
 from ..frames import kept, to_frame
@@ -116,8 +116,8 @@ class _Cutter:
     def __init__(self, shard: int):
         self.shard, self.contiguous, self.originals = shard, True, 0
 
-    def cut(self, rows: Iterable[Row], task: Task) -> Iterator[pl.DataFrame]:
-        some: list[Row] = []
+    def cut(self, rows: Iterable[ProblemRow], task: Task) -> Iterator[pl.DataFrame]:
+        some: list[ProblemRow] = []
         bucket = None
         for row in rows:
             if row["of"] is None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..models.huggingface import hf
 from ..models.model import Answerer
-from ..problem import Batch, Task, plain
+from ..problem import Batch, Task, label_key
 from ..progress import current
 from ..storage.files import lock_folder, write_json
 from .finetuning import finetune
@@ -41,7 +41,7 @@ def taught(settings: Settings, examples: Examples, kept: Path) -> Examples:
 def _answers(name: str, settings: Settings, examples: Examples) -> npt.NDArray[np.float64]:
     task = Task("pairs", fields=("first", "second"), labels=settings.labels)
     model = hf(name, max_length=settings.max_length, device=settings.device)
-    if {plain(label) for label in model.labels} != {plain(label) for label in settings.labels}:
+    if {label_key(label) for label in model.labels} != {label_key(label) for label in settings.labels}:
         message = f"answers {', '.join(model.labels)}; the training is for {', '.join(settings.labels)}"
         raise BadInput(message, where=f"teacher {name}", fix="name teachers for the same labels (id2label)")
     teacher = Answerer(name, name, model, task)

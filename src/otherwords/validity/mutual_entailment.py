@@ -16,7 +16,7 @@ from ..models.answering import ask, run_canary
 from ..models.cache import Cache, Cached
 from ..models.canary import questions
 from ..models.model import Answerer, as_model
-from ..problem import TASKS, Bucket, Task, Verdict, plain
+from ..problem import TASKS, Bucket, Task, Verdict, label_key
 from ..registry import Bound, checks, models, split_name
 from .checking import EMPTY, Pair, changed_fields, has_texts, too_long, warn_too_long
 
@@ -92,7 +92,7 @@ def entailment_of(task: Task) -> int:
     >>> entailment_of(TASKS["nli"]), entailment_of(TASKS["rte"])
     (0, 0)
     """
-    found = [place for place, label in enumerate(task.labels) if plain(label) in ENTAILMENT]
+    found = [place for place, label in enumerate(task.labels) if label_key(label) in ENTAILMENT]
     if len(task.fields) != 2 or len(found) != 1:
         said = f"{task.name} asks for {', '.join(task.labels)} of {', '.join(task.fields)}, not whether a text entails"
         fix = "name a judge that can tell: mutual-entailment:nli-small, or hf:NAME_OR_PATH"
@@ -192,15 +192,15 @@ def _read_map(text: str) -> dict[str, str]:
     if wrong := [name for name, mark, meaning in parts if not (name.strip() and mark and meaning.strip())]:
         fix = 'write label_map="LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"'
         raise BadInput(f"cannot read {wrong[0]!r}", where="mutual-entailment", field="label_map", fix=fix)
-    return {plain(name): plain(meaning) for name, _, meaning in parts}
+    return {label_key(name): label_key(meaning) for name, _, meaning in parts}
 
 
 def _task(name: str, own: Sequence[str], meaning: Mapping[str, str]) -> Task:
     """What a judge is asked: premise and hypothesis, to be answered in its own labels."""
     nli = TASKS["nli"]
-    labels = list(dict.fromkeys(meaning.get(plain(label), plain(label)) for label in own)) or list(nli.labels)
+    labels = list(dict.fromkeys(meaning.get(label_key(label), label_key(label)) for label in own)) or list(nli.labels)
     where, known = "mutual-entailment", ", ".join(own)
-    if own and (strange := [label for label in meaning if label not in map(plain, own)]):
+    if own and (strange := [label for label in meaning if label not in map(label_key, own)]):
         found = f"{name} does not answer {', '.join(strange)}"
         raise BadInput(found, where=where, field="label_map", fix=f"its labels are {known}")
     if len(labels) < 2 or sum(label in ENTAILMENT for label in labels) != 1:

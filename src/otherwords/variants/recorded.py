@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from ..datasets import checklist, nl_augmenter, textattack
 from ..datasets.records import Record
-from ..datasets.rewordings import Rewording, read_json, text_key, told
+from ..datasets.rewordings import Rewording, read_json, text_key, with_reasons
 from ..datasets.source import ENDINGS, plain_records
 from ..errors import BadInput, UnknownName, shorten
-from ..problem import Problem, Task, Variant, plain
+from ..problem import Problem, Task, Variant, label_key
 from ..registry import generators
 from ..storage.files import Scratch, fingerprint, seed_for
 
@@ -144,7 +144,7 @@ class Book:
             yield Found(number, place, row)
 
     def _by_text(self) -> Iterator[Entry]:
-        for one in told(READERS[self.format](self.path), self.path):
+        for one in with_reasons(READERS[self.format](self.path), self.path):
             if one.error:
                 raise BadInput(one.error, where=one.where, fix="repair the entry, or leave it out")
             if not one.reason:
@@ -365,7 +365,7 @@ def _variant(problem: Problem, where: str, row: Mapping[str, Any]) -> Variant:
         raise BadInput(f"rewords nothing: there are {', '.join(row)}", where=where, fix=fix)
     if wrong := [name for name, value in text.items() if not isinstance(value, str)]:
         raise BadInput("is not text", where=where, field=wrong[0])
-    if row.get("label") is not None and plain(row["label"]) != plain(problem.label):
+    if row.get("label") is not None and label_key(row["label"]) != label_key(problem.label):
         found = f"found {row['label']!r} but the original {problem.id!r} says {problem.label!r}"
         raise BadInput(found, where=where, field="label", fix="a variant keeps the label of its original")
     known = {*problem.task.fields, "id", "of", "how", "label", "cluster"}
@@ -376,7 +376,7 @@ def _variant(problem: Problem, where: str, row: Mapping[str, Any]) -> Variant:
 
 def _contradicts(row: Mapping[str, Any], problem: Problem) -> bool:
     """Whether a row names one of the task's labels, and it is not the problem's."""
-    return plain(row.get("label")) in {plain(label) for label in problem.task.labels} - {plain(problem.label)}
+    return label_key(row.get("label")) in {*map(label_key, problem.task.labels)} - {label_key(problem.label)}
 
 
 def _says_the_same(variant: Variant, problem: Problem) -> bool:
