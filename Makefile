@@ -1,4 +1,4 @@
-# `make demo` shows the toolkit at work; `make test` proves it. Only Python 3.11+ and make are needed.
+# `make demo` runs the quickstart, `make test` the tests. Needs only make and Python 3.11, 3.12 or 3.13.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
     $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$python && break; done)
 VENV   := .venv
@@ -6,22 +6,28 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
+# Compiled modules are kept even where the environment says otherwise: it halves the time to collect the tests, and every
+# process that a test starts begins sooner.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all messages coverage lint bench pins clean
 
 demo: $(VENV)/.core
 	@$(BIN)/otherwords run quickstart.toml
 
+# The fast tests: a few minutes.
 test: $(VENV)/.test lint
 	@$(PYTEST) -m "not slow"
 
-# All tests, the long ones too: before an issue is called done.
+# All tests, with the slow ones (kills, training runs, benchmarks at a small size): run before a release.
 test-all: $(VENV)/.test lint
 	@$(PYTEST)
 
+# Coverage of all tests; fails below 90 %.
 coverage: $(VENV)/.test
 	@$(PYTEST) --cov --cov-report=term:skip-covered --cov-fail-under=90
 
-# Rewrite the golden file of error messages; review its diff.
+# Rewrite tests/messages.json, the golden file of error messages; review its diff.
 messages: $(VENV)/.test
 	@$(PYTEST) --update-messages
 
@@ -31,7 +37,7 @@ lint: $(VENV)/.test
 bench: $(VENV)/.bench
 	@$(BIN)/python -m benchmarks
 
-# Bytecode is left to first use: of what pip would compile ahead (90 MB), most is never imported.
+# pip does not compile bytecode ahead (90 MB): most of it is never imported.
 $(VENV)/.core: pyproject.toml requirements/core.txt
 	@echo "Installing otherwords into $(VENV) (no torch) ..."
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
@@ -40,7 +46,7 @@ $(VENV)/.core: pyproject.toml requirements/core.txt
 	@$(PIP) --no-deps --editable .
 	@touch $@
 
-# torch has no hash: its wheel differs by platform and source, so its version alone is pinned.
+# torch has no hash, only a pinned version: its wheel differs by platform and index.
 $(VENV)/.test: $(VENV)/.core requirements/test.txt
 	@echo "Installing the test extras into $(VENV) (torch among them: a few minutes) ..."
 	@$(PIP) --require-hashes -r requirements/test.txt
@@ -48,19 +54,21 @@ $(VENV)/.test: $(VENV)/.core requirements/test.txt
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test requirements/bench.txt
-	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt  # torch is there, without a hash
+	@$(PIP) --no-deps --require-hashes -r requirements/bench.txt  # --no-deps: torch is installed, without a hash
 	@touch $@
 
-# Renew the pins (needs uv) after a change of dependencies.
+# Update the pinned requirements after a change of dependencies (needs uv).
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 CUDA    := $(shell sed -n 's/^\(nvidia-[a-z0-9-]*\|cuda-[a-z]*\|triton\)==.*/\1/p' .pins 2>/dev/null)
 pins:
 	@$(COMPILE) pyproject.toml --output-file requirements/core.txt
 	@$(COMPILE) pyproject.toml --extra test --output-file .pins
-	@$(MAKE) --no-print-directory requirements-test requirements-bench && rm .pins
+	@$(MAKE) --no-print-directory requirements-test requirements-bench
+	@rm .pins
 requirements-%:
 	@$(COMPILE) pyproject.toml --extra $* --no-emit-package torch $(CUDA:%=--no-emit-package %) \
 	    --output-file requirements/$*.txt
 
+# Delete what make and the demo created.
 clean:
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) runs .pins .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

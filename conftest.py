@@ -1,4 +1,4 @@
-"""For every test and doctest: a cache of answers that is nobody's, and a folder to write to."""
+"""For every test and doctest: a cache of its own, a folder to write to, and how many examples hypothesis tries."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pytest
 from hypothesis import settings
 from refusals import DRAFTS, UPDATE, merge_drafts
 
-# How long an example takes says more about the machine than about the code; the same examples are tried everywhere.
-settings.register_profile("otherwords", deadline=None, derandomize=True)
-settings.load_profile("otherwords")
+# No deadline: how long an example takes depends on the machine. The same examples are tried everywhere, fewer of them
+# without the slow tests.
+settings.register_profile("all", deadline=None, derandomize=True)
+settings.register_profile("fast", settings.get_profile("all"), max_examples=30)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Fixtures that live longer than a test do not touch the user's answers either."""
+def _session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fixtures that outlive a test do not use the user's cache either."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OTHERWORDS_CACHE", str(tmp_path_factory.mktemp("cache") / "answers.sqlite"))
         yield
@@ -40,13 +41,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell worker processes, which inherit the environment."""
+    """Choose the number of examples, and pass `--update-messages` on to workers, which inherit the environment."""
+    settings.load_profile("fast" if "not slow" in config.getoption("-m") else "all")
     if config.getoption("--update-messages"):
         os.environ[UPDATE] = "1"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Put together what all processes saw."""
-    updating = session.config.getoption("--update-messages") and not hasattr(session.config, "workerinput")
+    """Write the golden file from the messages of all processes."""
+    config = session.config
+    updating = config.getoption("--update-messages") and not hasattr(config, "workerinput")
     if updating and DRAFTS.exists():
-        merge_drafts(whole=not session.config.args or session.config.args == session.config.getini("testpaths"))
+        chosen = config.getoption("-m") or config.getoption("-k") or config.args != config.getini("testpaths")
+        merge_drafts(whole=not chosen)

@@ -1,4 +1,4 @@
-"""What tests of all parts share: files of rows, and the data of the papers where it is present."""
+"""Fixtures for all tests: files of rows, and the data of the papers if present."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
-#: A good row; tests spoil copies of it.
+#: A valid row; tests break copies of it.
 GOOD = {"premise": "A man sleeps.", "hypothesis": "Somebody sleeps.", "label": "entailment"}
 
 
@@ -39,7 +39,7 @@ def jsonl(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def shared() -> Path:
-    """The data of the papers, beside the checkout."""
+    """The data of the papers, next to the checkout."""
     if not DATA.is_dir():
         pytest.skip("needs ../shared/data")
     return DATA

@@ -1,7 +1,7 @@
-"""`refuses`: an error of the toolkit is raised, with the fields a test names and the wording of the golden file.
+"""`refuses`: like `pytest.raises`, for errors of the package, and checks their wording against a golden file.
 
-Tests say what is refused and where; how it is worded lies in `tests/messages.json`, one entry per refusal. After a
-change of wording, `make messages` rewrites the file: review its diff.
+A test asserts what is refused and where (`where`, `field`, `fix`); the wording is in `tests/messages.json`, one entry
+per refusal. After a change of wording, `make messages` rewrites that file: review its diff.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from otherwords.errors import OtherwordsError
 
 TESTS = Path(__file__).parents[1]
 GOLDEN = TESTS / "messages.json"
-#: Where the processes of an updating run leave what they saw.
+#: Where the processes of an updating run write their messages.
 DRAFTS = TESTS / ".messages"
 UPDATE = "OTHERWORDS_UPDATE_MESSAGES"
-#: What differs from run to run: folders of tests, the checkout, addresses in memory.
-_CHANGING = [
+#: What differs from run to run: temporary folders, the checkout, addresses in memory.
+_VARYING = [
     (re.compile(r"(?:/[^\s'\":,;()]*)?/pytest-of-[^/]+/pytest-\d+/(?:popen-gw\d+/)?[^/\s'\":,;()]+"), "<tmp>"),
     (re.compile(re.escape(str(TESTS.parent))), "<root>"),
     (re.compile(r"0x[0-9a-f]{6,}"), "<address>"),
@@ -62,11 +62,11 @@ def _compare(error: BaseException) -> None:
 def _entry(error: BaseException) -> dict[str, str]:
     names = [name for name in ("where", "field", "message", "fix") if getattr(error, name, "")]
     parts = {name: str(getattr(error, name)) for name in names} or {"message": str(error)}
-    return {"error": type(error).__name__, **{name: _steady(text) for name, text in parts.items()}}
+    return {"error": type(error).__name__, **{name: _normalize(text) for name, text in parts.items()}}
 
 
-def _steady(text: str) -> str:
-    for pattern, name in _CHANGING:
+def _normalize(text: str) -> str:
+    for pattern, name in _VARYING:
         text = pattern.sub(name, text)
     return text
 
@@ -79,11 +79,11 @@ def golden() -> dict[str, dict[str, str]]:
 
 
 def merge_drafts(whole: bool) -> None:
-    """Write the golden file from what an updating run saw; what it did not see stays unless it was the whole suite."""
+    """Write the golden file from an updating run; entries it did not produce stay, unless it ran the whole suite."""
     drafts = [draft.read_text(encoding="utf-8") for draft in DRAFTS.glob("*.jsonl")]
-    found = dict(json.loads(line) for draft in drafts for line in draft.splitlines())
+    entries = dict(json.loads(line) for draft in drafts for line in draft.splitlines())
     kept = {} if whole or not GOLDEN.exists() else golden()
-    lines = [f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in sorted({**kept, **found}.items())]
+    lines = [f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in sorted({**kept, **entries}.items())]
     GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     for draft in DRAFTS.glob("*.jsonl"):
         draft.unlink()

@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 from ..errors import BadInput
 
+#: Rows of a Parquet file that are in memory at once.
+_SLICE = 10_000
+
 
 class Record(NamedTuple):
     """One row as it stands in a file, or the reason why it cannot be read."""
@@ -94,9 +97,8 @@ def table_rows(path: Path) -> Iterator[Record]:
     try:
         table = pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
         height = table.select(pl.len()).collect().item()
-        step = 10_000
-        for start in range(0, height, step):
-            for number, row in enumerate(table.slice(start, step).collect().iter_rows(named=True), start + 1):
+        for start in range(0, height, _SLICE):
+            for number, row in enumerate(table.slice(start, _SLICE).collect().iter_rows(named=True), start + 1):
                 yield Record(f"{path}, row {number}", row)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise BadInput(f"cannot be read as Parquet: {error}", where=str(path)) from error
