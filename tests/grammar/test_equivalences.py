@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 pytest.importorskip("spacy")
 
-from otherwords.grammar.equivalences import EQUIVALENCES, can_be_taken_back, rewritings
-from otherwords.grammar.parsing import Tree, parser
+from otherwords.grammar.equivalences import EQUIVALENCES, can_be_reversed, rewritings
+from otherwords.grammar.parsing import ParseTree, parser
 
 
 def rewritten(text: str, kind: str) -> list[str]:
     """All that one kind makes of a text and that stands the way back."""
     [nodes] = parser()([text])
-    made = [(one, one.made(text)) for one in rewritings(Tree(text, nodes), [kind])]
+    made = [(one, one.apply(text)) for one in rewritings(ParseTree(text, nodes), [kind])]
     parsed = parser()([new for _, new in made])
     return [
-        new for (one, new), again in zip(made, parsed, strict=True) if can_be_taken_back(one, text, Tree(new, again))
+        new for (one, new), again in zip(made, parsed, strict=True) if can_be_reversed(one, text, ParseTree(new, again))
     ]
 
 

@@ -67,7 +67,7 @@ def test_nothing_parses_to_nothing(text):
 
 
 def test_a_text_beyond_all_measure_is_not_parsed(monkeypatch):
-    monkeypatch.setattr(parsing, "LONGEST", 20)
+    monkeypatch.setattr(parsing, "MAX_PARSED_CHARS", 20)
     assert [len(nodes) for nodes in Parser()(["A dog runs.", "A dog runs over the hill."])] == [4, 0]
 
 
