@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.grammar.parsing import Node
-from otherwords.grammar.tree_distance import LabelledTree, dependency_tree, size, syntactic_distance, tree_distance
+from otherwords.grammar.tree_distance import LabelledTree as Tree
+from otherwords.grammar.tree_distance import dependency_tree, size, syntactic_distance, tree_distance
 
 #: Random trees; zss.simple_distance and APTED.compute_edit_distance agree on them, as on 590 more.
 GOLDEN = [
@@ -27,15 +28,15 @@ BRANCHES = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("ab")), max_siz
 unhurried = settings(deadline=None, max_examples=60)
 
 
-def read(text: str) -> LabelledTree:
+def read(text: str) -> Tree:
     """A tree in braces, as apted writes them: {a{b}{c}}."""
 
-    def at(place: int) -> tuple[LabelledTree, int]:
+    def at(place: int) -> tuple[Tree, int]:
         label, children, place = text[place + 1], [], place + 2
         while text[place] == "{":
             child, place = at(place)
             children.append(child)
-        return LabelledTree(label, tuple(children)), place + 1
+        return Tree(label, tuple(children)), place + 1
 
     return at(0)[0]
 
@@ -47,10 +48,10 @@ def test_edits_are_what_two_libraries_count(one, other, edits):
     assert syntactic_distance(read(one), read(other)) == edits / (one.count("{") + other.count("{"))
 
 
-def grown(branches: list[tuple[int, str]], at: int = 0) -> LabelledTree:
+def grown(branches: list[tuple[int, str]], at: int = 0) -> Tree:
     """A tree whose node n hangs on one of those before it."""
     below = [n for n, (parent, _) in enumerate(branches, 1) if parent % n == at]
-    return LabelledTree(branches[at - 1][1] if at else "a", tuple(grown(branches, n) for n in below))
+    return Tree(branches[at - 1][1] if at else "a", tuple(grown(branches, n) for n in below))
 
 
 @unhurried
@@ -74,13 +75,13 @@ TWO = nodes(*((node.text, node.dep, node.head) for node in ONE), ("Yes", "ROOT",
 
 
 def test_trees_of_words():
-    eats = LabelledTree("ROOT", (LabelledTree("nsubj", (LabelledTree("det"),)), LabelledTree("dobj")))
-    assert dependency_tree(ONE) == LabelledTree("text", (eats,))
-    assert dependency_tree(TWO) == LabelledTree("text", (eats, LabelledTree("ROOT")))
-    assert dependency_tree(ONE, 2) == LabelledTree("text", (LabelledTree("ROOT", (LabelledTree("nsubj"), LabelledTree("dobj"))),))
-    assert dependency_tree(ONE, 1) == LabelledTree("text", (LabelledTree("ROOT"),))
+    eats = Tree("ROOT", (Tree("nsubj", (Tree("det"),)), Tree("dobj")))
+    assert dependency_tree(ONE) == Tree("text", (eats,))
+    assert dependency_tree(TWO) == Tree("text", (eats, Tree("ROOT")))
+    assert dependency_tree(ONE, 2) == Tree("text", (Tree("ROOT", (Tree("nsubj"), Tree("dobj"))),))
+    assert dependency_tree(ONE, 1) == Tree("text", (Tree("ROOT"),))
     assert dependency_tree(ONE, -1) == dependency_tree(ONE)
-    assert dependency_tree([]) == LabelledTree("text")
+    assert dependency_tree([]) == Tree("text")
 
 
 def test_white_space_is_no_word():

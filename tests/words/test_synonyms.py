@@ -41,7 +41,7 @@ PRINTED = {
 
 
 def chosen(**nouns: int) -> dict[str, tuple[str, str]]:
-    return {word: (one.synonym, one.chosen_by) for word, one in synonyms.synonyms(nouns).items()}
+    return {word: (one.synonym, one.chosen_by) for word, one in synonyms.choose_synonyms(nouns).items()}
 
 
 def test_figure_2():
@@ -78,7 +78,7 @@ def test_what_the_papers_tables_print(corpus):
     rows = pl.scan_parquet(path).filter(pl.col("dataset") == corpus, pl.col("split").is_in(splits))
     texts = [text for row in rows.select("premise", "hypothesis").collect().iter_rows() for text in row if text]
     counts = synonyms.count_nouns(((token.text, token.pos) for token in tokens) for tokens in tagger()(texts))
-    found = synonyms.synonyms(counts)
+    found = synonyms.choose_synonyms(counts)
     assert {word: found[word].synonym for word in PRINTED[corpus]} == PRINTED[corpus]
 
 
@@ -90,7 +90,7 @@ NOUNS = st.dictionaries(
 
 @given(NOUNS)
 def test_laws_of_the_choice(nouns):
-    found = synonyms.synonyms(nouns)
+    found = synonyms.choose_synonyms(nouns)
     for word, one in found.items():
         assert one.synonym.lower() != word
         assert one.synonym in lexicon().synsets(word)[0].words
@@ -98,21 +98,21 @@ def test_laws_of_the_choice(nouns):
         assert one.count == nouns[word]
         others = [other for other in lexicon().synsets(word)[0].words if other != word]
         assert one.synonym_count == max(nouns.get(other, 0) for other in others)
-    assert synonyms.synonyms(dict(sorted(nouns.items(), reverse=True))) == found
+    assert synonyms.choose_synonyms(dict(sorted(nouns.items(), reverse=True))) == found
 
 
 @given(NOUNS)
 def test_a_table_reads_back(tmp_path_factory, nouns):
     path = tmp_path_factory.mktemp("table") / "table.tsv"
-    table = synonyms.synonyms(nouns)
-    path.write_text(synonyms.written(table, "about it"), encoding="utf-8")
-    assert synonyms.read(path) == table
+    table = synonyms.choose_synonyms(nouns)
+    path.write_text(synonyms.format_table(table, "about it"), encoding="utf-8")
+    assert synonyms.read_table(path) == table
 
 
 def test_a_table_may_be_written_by_hand(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("# my own\nDog\thound\n\ncat\tfeline\t3\n", encoding="utf-8")
-    found = synonyms.read(path)
+    found = synonyms.read_table(path)
     assert {word: one.synonym for word, one in found.items()} == {"dog": "hound", "cat": "feline"}
 
 
@@ -120,7 +120,7 @@ def test_a_line_without_a_synonym_is_named(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("dog\thound\ncat\n", encoding="utf-8")
     with refuses(BadInput):
-        synonyms.read(path)
+        synonyms.read_table(path)
 
 
 def test_counting_takes_nouns_in_small_letters():
@@ -132,7 +132,7 @@ def test_the_stemmer_is_an_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "snowballstemmer", None)
     synonyms._stem.cache_clear()
     with refuses(MissingExtra):
-        synonyms.synonyms({"dog": 1})
+        synonyms.choose_synonyms({"dog": 1})
 
 
 @pytest.mark.parametrize("line", ['"water",', "man, car", "[", "dog\thound", "two words"])
@@ -151,10 +151,10 @@ def test_a_table_with_faults(tmp_path, text):
     path = tmp_path / "table.tsv"
     path.write_text(text, encoding="utf-8")
     with refuses(BadInput):
-        synonyms.read(path)
+        synonyms.read_table(path)
 
 
 def test_odd_counts_are_none(tmp_path):
     path = tmp_path / "table.tsv"
     path.write_text("dog\thound\t²\n", encoding="utf-8")
-    assert synonyms.read(path)["dog"].count == 0
+    assert synonyms.read_table(path)["dog"].count == 0

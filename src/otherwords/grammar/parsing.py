@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
-from ..words.tagging import BATCH, TextCache, identity_of, installed, loaded
+from ..words.tagging import BATCH, TextCache, identity_of, installed, load_pipeline
 
 #: Longer texts are not rewritten, and `why_unreadable` says so.
 MAX_REWRITTEN_CHARS = 20_000
@@ -184,7 +184,7 @@ def why_unreadable(text: str) -> str:
 
 @lru_cache(maxsize=2)
 def _pipeline(name: str) -> Any:
-    nlp = loaded(name, ("ner", "senter"))
+    nlp = load_pipeline(name, ("ner", "senter"))
     if "parser" not in nlp.pipe_names:
         raise BadInput(f"the spaCy pipeline {name!r} has no parser", fix="leave the option out for English")
     return nlp
