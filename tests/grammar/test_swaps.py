@@ -240,6 +240,22 @@ def test_movements_are_swapped_only_without_a_place(verb):
     assert swapped(spec, "sitting", "talking") == ["They are talking in rain and sitting on ice"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("We:PRP:nsubj:1 saw:VBD:ROOT:1 dogs:NNS:dobj:1 ,:,:punct:2 cats:NNS:conj:2 and:CC:cc:2 birds:NNS:conj:2", []),
+        ("We:PRP:nsubj:1 saw:VBD:ROOT:1 dogs:NNS:dobj:1 and:CC:cc:2 cats:NNS:conj:2 of:IN:prep:2 Rome:NNP:pobj:5", []),
+        ("Owners:NNS:nsubj:5 of:IN:prep:0 dogs:NNS:pobj:1 and:CC:cc:2 cats:NNS:conj:2 sang:VBD:ROOT:5",
+         ["Owners of cats and dogs sang"]),
+        ("We:PRP:nsubj:1 saw:VBD:ROOT:1 dogs:NNS:dobj:1 and:CC:cc:2 cats:NNS:conj:2 sang:VBD:conj:1", []),
+        ("They:PRP:nsubj:2 are:VBP:aux:2 talking:VBG:ROOT:2 to:IN:prep:2 us:PRP:pobj:3 and:CC:cc:2 smiling:VBG:conj:2", []),
+    ],
+    ids=["two chains", "shared modifier", "inside a subject", "second clause", "pronouns"],
+)  # fmt: skip
+def test_conjuncts_in_their_sentence(spec, expected):
+    assert swapped(spec) == expected
+
+
 def test_a_subject_with_or_agrees_with_the_nearest():
     spec = "A:DT:det:1 dog:NN:nsubj:5 {}:CC:cc:1 {}:DT:det:4 {}:conj:1 barked:VBD:ROOT:5:bark"
     assert swapped(spec, "or", "a", "cat:NN") == ["A cat or a dog barked"]
