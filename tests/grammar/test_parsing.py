@@ -84,7 +84,7 @@ def test_the_identity_says_which_pipeline():
 
 
 def test_an_unknown_pipeline_is_an_error():
-    with refuses(BadInput):
+    with refuses(BadInput, fix="python -m spacy download xx_none, or give english"):
         list(Parser("xx_none")(["Hallo."]))
 
 
@@ -92,7 +92,7 @@ def test_a_pipeline_without_a_parser_is_an_error(tmp_path):
     import spacy
 
     spacy.blank("en").to_disk(tmp_path / "blank")
-    with refuses(BadInput):
+    with refuses(BadInput, fix="leave the option out for English"):
         list(Parser(str(tmp_path / "blank"))(["A dog runs."]))
 
 

@@ -146,7 +146,7 @@ def test_a_table_may_be_written_by_hand(tmp_path):
 def test_a_line_without_a_synonym_is_named(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("dog\thound\ncat\n", encoding="utf-8")
-    with refuses(BadInput):
+    with refuses(BadInput, where=f"{path}, line 2", fix="write a word, a tab, its synonym"):
         synonyms.read_table(path)
 
 
@@ -166,18 +166,15 @@ def test_the_stemmer_is_an_extra(monkeypatch):
 def test_a_veto_is_one_word_a_line(tmp_path, line):
     path = tmp_path / "veto.txt"
     path.write_text(f"t-shirt\nman's\n{line}\n", encoding="utf-8")
-    with refuses(BadInput):
+    with refuses(BadInput, where=f"{path}, line 3"):
         synonyms.read_veto(path)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["dog\thound\ndog\tmutt\n", "hot dog\tsausage\n"],
-)
-def test_a_word_occurs_once_and_is_one_word(tmp_path, text):
+@pytest.mark.parametrize(("text", "line"), [("dog\thound\ndog\tmutt\n", 2), ("hot dog\tsausage\n", 1)])
+def test_a_word_occurs_once_and_is_one_word(tmp_path, text, line):
     path = tmp_path / "table.tsv"
     path.write_text(text, encoding="utf-8")
-    with refuses(BadInput):
+    with refuses(BadInput, where=f"{path}, line {line}"):
         synonyms.read_table(path)
 
 

@@ -92,7 +92,7 @@ def test_parts_of_speech_are_those_of_the_whole_pipeline():
 
 
 def test_an_unknown_pipeline_is_an_error():
-    with refuses(BadInput):
+    with refuses(BadInput, fix="python -m spacy download xx_none, or give english"):
         list(Tagger("xx_none")(["Hallo."]))
 
 

@@ -99,9 +99,8 @@ def all_forms(word: str, wordnet: Wordnet) -> frozenset[str]:
 
 
 def bound_tokens(text: str, tokens: Sequence[Token], words: Wordnet) -> frozenset[int]:
-    """The indices of tokens that are part of something larger: an expression, a compound, a name, a quotation.
+    """The indices of tokens that belong to something larger: an expression, a particle verb, a compound, a quotation.
 
-    >>> from otherwords.words.lexicon import lexicon
     >>> tagged = [("A", "DET", "DT"), ("dog", "NOUN", "NN"), ("eats", "VERB", "VBZ"), ("hot", "ADJ", "JJ")]
     >>> tagged += [("dogs", "NOUN", "NNS"), ("up", "ADP", "RP")]
     >>> text = " ".join(word for word, _, _ in tagged)
@@ -109,12 +108,7 @@ def bound_tokens(text: str, tokens: Sequence[Token], words: Wordnet) -> frozense
     >>> sorted(bound_tokens(text, tokens, lexicon()))
     [2, 3, 4, 5]
     """
-    found = {
-        *_in_expressions(tokens, words),
-        *_with_particles(tokens),
-        *_noun_modifiers(tokens),
-        *_hyphenated(text, tokens),
-    }
+    found = {*_in_expressions(tokens, words), *_particle_verbs(tokens), *_modifiers(tokens), *_hyphenated(text, tokens)}
     quoted = [match.span() for match in _QUOTES.finditer(text)]
     found.update(i for i, token in enumerate(tokens) if any(a <= token.start < b for a, b in quoted))
     return frozenset(found)
@@ -178,14 +172,14 @@ def _is_expression(forms: tuple[str, ...], words: Wordnet) -> bool:
     return any(words.knows(f"{head} {rest}") for head in heads)
 
 
-def _with_particles(tokens: Sequence[Token]) -> Iterator[int]:
+def _particle_verbs(tokens: Sequence[Token]) -> Iterator[int]:
     for i, token in enumerate(tokens):
         if token.tag == "RP":
             verbs = [j for j in range(max(0, i - _PARTICLE_DISTANCE), i) if tokens[j].pos == "VERB"]
             yield from (i, *verbs[-1:])
 
 
-def _noun_modifiers(tokens: Sequence[Token]) -> Iterator[int]:
+def _modifiers(tokens: Sequence[Token]) -> Iterator[int]:
     """Nouns directly before nouns ("baseball hat"): the whole seldom means the sum of both."""
     for i in range(len(tokens) - 1):
         if tokens[i].pos in _NOUNS and tokens[i + 1].pos in _NOUNS:
