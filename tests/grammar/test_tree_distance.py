@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.grammar.parsing import Node
-from otherwords.grammar.tree_distance import Tree, dependency_tree, size, syntactic_distance, tree_distance
+from otherwords.grammar.tree_distance import LabelledTree as Tree
+from otherwords.grammar.tree_distance import dependency_tree, size, syntactic_distance, tree_distance
 
 #: Random trees; zss.simple_distance and APTED.compute_edit_distance agree on them, as on 590 more.
 GOLDEN = [
@@ -40,11 +41,27 @@ def read(text: str) -> Tree:
     return at(0)[0]
 
 
-@pytest.mark.parametrize(("one", "other", "edits"), GOLDEN)
+#: Worked by hand; the last is Figure 4 of Zhang & Shasha (1989).
+BY_HAND = [
+    ("{a}", "{a}", 0),
+    ("{a}", "{b}", 1),  # relabel
+    ("{a{b}{c}}", "{a{c}}", 1),  # delete a leaf
+    ("{a{b{c}}}", "{a{c}}", 1),  # delete an inner node; its child moves up
+    ("{a{b}{c}}", "{a{x{b}{c}}}", 1),  # insert above two siblings
+    ("{a{b{c{d}}}}", "{d}", 3),
+    ("{a{b}{c}}", "{a{c}{b}}", 2),  # order counts
+    ("{a{b}{c}}", "{x{y}{z}}", 3),
+    ("{a{b{c}{d}}}", "{a{b{c}}{d}}", 2),  # d is deleted and inserted elsewhere
+    ("{f{d{a}{c{b}}}{e}}", "{f{c{d{a}{b}}}{e}}", 2),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "edits"), [*GOLDEN, *BY_HAND])
 def test_edits_are_what_two_libraries_count(one, other, edits):
     assert tree_distance(read(one), read(other)) == edits
     assert tree_distance(read(other), read(one)) == edits
     assert syntactic_distance(read(one), read(other)) == edits / (one.count("{") + other.count("{"))
+    assert size(read(one)) == one.count("{")
 
 
 def grown(branches: list[tuple[int, str]], at: int = 0) -> Tree:

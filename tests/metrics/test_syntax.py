@@ -7,7 +7,8 @@ import pytest
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.grammar.tree_distance import Tree, tree_distance
+from otherwords.grammar.tree_distance import LabelledTree as Tree
+from otherwords.grammar.tree_distance import tree_distance
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 

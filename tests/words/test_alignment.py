@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.words.alignment import spelled, substitutions
+from otherwords.words.alignment import split_words, substitutions
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_what_is_left_over_is_the_same(one, other):
     before, after = " ".join(one), " ".join(other)
     pairs = substitutions(before, after)
     lost, gained = (sum(len(pair[side].split()) for pair in pairs) for side in (0, 1))
-    assert len(spelled(before)) - lost == len(spelled(after)) - gained
-    assert (pairs == []) is (spelled(before) == spelled(after))
+    assert len(split_words(before)) - lost == len(split_words(after)) - gained
+    assert (pairs == []) is (split_words(before) == split_words(after))
     assert all(old != new for old, new in pairs)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from otherwords.words.cues import cues
+from otherwords.words.cues import cues, normalized_words
 
 
 def meanings(text: str, kind: str = "") -> list[str]:
@@ -110,7 +110,7 @@ def test_any_belongs_to_the_negation_of_its_own_sentence():
     assert meanings("If any man comes") == ["any"]
 
 
-def test_the_words_themselves_are_told():
+def test_a_cue_has_its_words():
     assert [cue.words for cue in cues("No one saw Anything; lots of men.")] == ["no one", "lots of"]
 
 
@@ -138,3 +138,38 @@ def test_any_order_of_words_can_be_read(words):  # as above, with more of what t
         assert cue.kind in ("negation", "quantifier", "number")
         assert cue.meaning
         assert cue.words
+
+
+# Normalisation
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It cost $5m.", "it cost 5 million ."),
+        ("$ 5.5m, 5m, 5 bn, 10K, 3b", "5.5 million , 5 m , 5 billion , 10 thousand , 3 b"),  # 5m are metres
+        ("£1,000k", "1,000 thousand"),
+        ("mp3k v8k", "mp3k v8k"),
+        ("-5 and - 5 and 3-5, F-16", "minus 5 and 5 and 3 5 , f16"),
+        ("10% or 10 % or 10 per cent", "10 percent or 10 percent or 10 percent"),
+        ("2½ or .5 or x.5", "2 1⁄2 or .5 or x . 5"),
+        ("All but one. He ate all, but left.", "all except one . he ate all , but left ."),
+        ("the dog’s bone", "the dog bone"),
+    ],
+)
+def test_texts_are_read_aloud(text, words):
+    assert " ".join(normalized_words(text)) == words
+
+
+VERBS = "do does did is are was were has have had ca could would should must might may need ought dare wo sha ai"
+
+
+@pytest.mark.parametrize("form", ["{}n't", "{} n't", "{}n ' t", "{}n 't", "{}n t", "{}nt", "{}n′t", "{}n´t", "{}N’T"])
+def test_negated_verbs(form):
+    texts = [f"He {form.format(verb)} go" for verb in VERBS.split()]
+    assert {" ".join(normalized_words(text)) for text in texts} == {"he can not go"}
+
+
+@pytest.mark.parametrize("text", ["in 'T' pose", "an aunt can count", "want went font", "on t and i"])
+def test_what_only_looks_negated(text):
+    assert "not" not in normalized_words(text)

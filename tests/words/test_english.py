@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -12,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from otherwords.problem import TASKS, Problem
+from otherwords.registry import generators
+from otherwords.words import english
 from otherwords.words.english import looks_english, warn_of_other_language
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -35,7 +36,7 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
         "Мужчина играет на гитаре в парке.",
     ],
 )
-def test_other_languages_are_told(text):
+def test_other_languages_are_recognised(text):
     assert not looks_english(text)
 
 
@@ -74,7 +75,7 @@ def test_false_alarms_are_rarer_than_one_in_two_thousand():
 
 def test_it_warns_once_per_generator():
     french = ["Un homme joue de la guitare.", "Il est dans le parc."]
-    with pytest.warns(UserWarning, match=r"first\.v1: a text seems not to be in English.*Un homme joue"):
+    with pytest.warns(UserWarning, match=r"first\.v1.*not to be in English.*Un homme joue"):
         assert warn_of_other_language(french, "first.v1")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -85,15 +86,15 @@ def test_it_warns_once_per_generator():
 
 
 @pytest.mark.parametrize("spec", ["wordnet", "wordnet-ie(table={table})"])
-def test_generators_warn_once_in_a_process(tmp_path, spec):
+def test_generators_warn_once_in_a_study(tmp_path, spec):
+    pytest.importorskip("spacy")
     (tmp_path / "table.tsv").write_text("homme\tman\n", encoding="utf-8")
-    code = f"""
-from otherwords.problem import TASKS, Problem
-from otherwords.registry import generators
-made = generators.make({spec.format(table=tmp_path / "table.tsv")!r}).function
-text = {{"premise": "Un homme joue de la guitare.", "hypothesis": "Il est dans le parc."}}
-some = [Problem(str(i), TASKS["nli"], text, "neutral") for i in range(5)]
-list(made(some, [1] * 5))
-"""
-    done = subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.count("seems not to be in English") == 1
+    vary = generators.make(spec.format(table=tmp_path / "table.tsv")).function
+    text = {"premise": "Un homme joue de la guitare.", "hypothesis": "Il est dans le parc."}
+    problems = [Problem(str(i), TASKS["nli"], text, "neutral") for i in range(5)]
+    for _ in range(2):  # another study warns again
+        english.forget()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            list(vary(problems, [1] * 5))
+        assert sum("seems not to be in English" in str(one.message) for one in caught) == 1

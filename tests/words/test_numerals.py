@@ -99,4 +99,4 @@ def test_numbers_read_out_have_their_value(number):
 
 def test_where_a_number_stands_and_how_it_is_told():
     found = numerals(["rose", "by", "minus", "five", "percent", "in", "two", "thirds", "of", "them"])
-    assert [(one.told, one.start, one.end) for one in found] == [("-5%", 3, 5), ("2/3", 6, 8)]
+    assert [(one.shown, one.start, one.end) for one in found] == [("-5%", 3, 5), ("2/3", 6, 8)]

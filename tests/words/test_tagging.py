@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput, MissingExtra
-from otherwords.words import tagging as pipelines
-from otherwords.words import tagging as remembering
+from otherwords.words import tagging
 from otherwords.words.tagging import Tagger, tagger
 
 pytest.importorskip("spacy")
@@ -29,7 +28,7 @@ def test_tokens_have_their_place_and_part_of_speech():
     ]  # fmt: skip
 
 
-def test_names_are_told_where_they_are_asked_for():
+def test_names_are_marked_on_request():
     text = "Barack Obama lives in Washington."
     assert not any(token.named for tokens in tagger()([text]) for token in tokens)
     assert {token.text for tokens in tagger(names=True)([text]) for token in tokens if token.named} >= {
@@ -47,7 +46,7 @@ def test_a_second_pass_and_other_company_change_nothing():
 
 
 def test_many_texts_are_tagged_in_order(monkeypatch):
-    monkeypatch.setattr(remembering, "CHUNK", 2)
+    monkeypatch.setattr(tagging, "CHUNK", 2)
     assert list(Tagger()(TEXTS)) == list(tagger()(TEXTS))
 
 
@@ -65,21 +64,21 @@ def test_the_identity_says_which_pipeline():
     assert tagger(names=True).identity.endswith("/tagger+ner")
 
 
-@pytest.mark.parametrize("absent", [("spacy",), pipelines.ENGLISH])
-def test_what_is_not_installed_is_named_with_the_one_command(monkeypatch, absent):
+@pytest.mark.parametrize("absent", [("spacy",), tagging.ENGLISH])
+def test_a_missing_pipeline_names_the_extra(monkeypatch, absent):
     find = importlib.util.find_spec
-    monkeypatch.setattr(pipelines, "find_spec", lambda name: None if name in absent else find(name))
+    monkeypatch.setattr(tagging, "find_spec", lambda name: None if name in absent else find(name))
     with refuses(MissingExtra):
         Tagger()
 
 
 def test_the_official_pipeline_is_preferred(monkeypatch):
-    monkeypatch.setattr(pipelines, "find_spec", lambda name: object())
+    monkeypatch.setattr(tagging, "find_spec", lambda name: object())
     assert Tagger().identity.startswith("en_core_web_sm-")
 
 
 def test_parts_of_speech_are_those_of_the_whole_pipeline():
-    """They come from a memory of words and tags; the pipeline itself asks its rules anew at every place."""
+    """They come from a cache of words and tags; the whole pipeline applies its rules to every token."""
     import spacy
 
     texts = [
@@ -87,13 +86,13 @@ def test_parts_of_speech_are_those_of_the_whole_pipeline():
         "I can't do that; he'd had 2 of  them, \n once.",
         "She wo n't!",
     ]
-    whole = spacy.load(pipelines.installed(), exclude=["parser", "lemmatizer", "ner"])
+    whole = spacy.load(tagging.installed(), exclude=["parser", "lemmatizer", "ner"])
     found = [[(token.text, token.pos, token.tag) for token in tokens] for tokens in Tagger()(texts)]
     assert found == [[(token.text, token.pos_, token.tag_) for token in whole(text)] for text in texts]
 
 
 def test_an_unknown_pipeline_is_an_error():
-    with refuses(BadInput):
+    with refuses(BadInput, fix="python -m spacy download xx_none, or give english"):
         list(Tagger("xx_none")(["Hallo."]))
 
 
@@ -105,11 +104,22 @@ def test_several_threads_may_tag():
     assert found == list(tagger()(texts))
 
 
+@pytest.mark.slow
 def test_a_text_may_be_long():
+    """Longer than a million characters, which is spaCy's own limit."""
     [tokens] = Tagger()(["A dog runs. " * 90_000])
     assert tokens[-1].end == 12 * 90_000 - 1
 
 
+def test_the_limit_on_texts_is_ours(monkeypatch):
+    """The thin version of the test above."""
+    pipeline = tagging.pipeline(tagging.installed(), False)
+    assert pipeline._nlp.max_length > 12 * 90_000
+    monkeypatch.setattr(pipeline._nlp, "max_length", 10)
+    with pytest.raises(ValueError, match="E088"):
+        list(pipeline(["A dog runs over the hill."]))
+
+
 def test_either_name_of_the_english_pipeline_will_do():
-    assert pipelines.installed("english") == pipelines.installed()
-    assert all(pipelines.installed(name) in pipelines.ENGLISH for name in pipelines.ENGLISH)
+    assert tagging.installed("english") == tagging.installed()
+    assert all(tagging.installed(name) in tagging.ENGLISH for name in tagging.ENGLISH)

@@ -1,11 +1,14 @@
-"""Adjectives that mean before a noun what they mean behind "is": those that a relative clause can take over."""
+"""What a phrase is like: where-and-when phrases, number and definiteness of noun phrases, plain adjectives.
+
+The word lists are short on purpose: a word that is not listed leaves its sentence unchanged.
+"""
 
 from __future__ import annotations
 
 from ..words.lexicon import lexicon
-from .parsing import Tree
+from .parsing import ParseTree
 
-# MERGED from grammar.prepositions: Prepositional phrases that say where or when something happens, and so belong to the verb wherever they stand.
+# Word lists for prepositional phrases
 
 _WHERE_OR_WHEN = """
     in on at near inside outside behind beside beneath below above under underneath over into onto through across along
@@ -18,30 +21,10 @@ _CLOTHES = """
     sunglasses glasses tie gown apron clothing clothes attire gear swimsuit bikini tuxedo scarf wheelchair
     red blue green yellow black white purple pink brown gray grey orange
 """
-#: Who is "in" these is the noun before, whatever the parser says.
+#: With these a phrase with "in" belongs to the noun before it, whatever the parser says.
 _WORN = frozenset(_CLOTHES.split())
 
-
-def is_adverbial(tree: Tree, at: int) -> bool:
-    """Whether a prepositional phrase says where or when: one plain phrase, in which nothing is joined.
-
-    >>> from .parsing import parser
-    >>> text = "A boy is watching the girl with a hat in the park."
-    >>> [nodes] = parser()([text])
-    >>> tree = Tree(text, nodes)
-    >>> is_adverbial(tree, 6), is_adverbial(tree, 9)
-    (False, True)
-    """
-    below = [tree[one] for one in tree.subtree(at)]
-    if tree[at].text.lower() not in PLACE_AND_TIME or any(node.dep in {"conj", "cc", "relcl", "acl"} for node in below):
-        return False
-    worn = tree[at].text.lower() == "in" and any(tree[one].lemma.lower() in _WORN for one in tree.children(at, "pobj"))
-    return not worn and not any(
-        node.text.lower() in {"with", "about", "against", "while", "like", "as", "than"} for node in below
-    )
-
-
-# MERGED from grammar.noun_phrases: What a noun phrase is like: its number, whether it is definite, whether it names someone, the case of a pronoun.
+# Word lists for noun phrases
 
 #: Pronouns as subject and as object.
 OBJECT_CASE = {"i": "me", "he": "him", "she": "her", "we": "us", "they": "them", "it": "it", "you": "you"}
@@ -51,7 +34,7 @@ _SCOPE = """
     everybody everything each all both most many half only just even also too either whatever whoever which who whom
     whose what where when why how other another others else same different such eachother
 """
-#: Words on which a negation, a quantifier or a question hangs: another place in the sentence may be another meaning.
+#: Negations, quantifiers and question words: in another place of the sentence they may mean something else.
 SCOPE = frozenset(_SCOPE.split())
 _HUMANS = """
     actor actress adult artist athlete audience aunt baby band bicyclist biker boss boy boyfriend bride brother brunette
@@ -72,7 +55,7 @@ _ANIMALS = """
 #: Common nouns for persons.
 PEOPLE = frozenset(_HUMANS.split())
 _CREATURES = frozenset(_ANIMALS.split())
-#: Nouns before "of" whose number is that of what comes behind it, or nobody's guess.
+#: Nouns before "of" whose number is that of the noun after it, or unclear.
 _UNSURE_NUMBER = {"couple", "lot", "number", "majority", "variety", "most", "half", "rest", "plenty", "pair", "dozen",
                   "bunch", "handful", "percent", "series"}  # fmt: skip
 #: Nouns whose plural looks like the singular.
@@ -82,102 +65,10 @@ _PLURALS = {"police", "cattle", "people"}
 _ONE = {"a", "an", "this", "that"}
 _THIRD = {"he", "him", "his", "she", "her", "hers", "it", "its", "they", "them", "their", "theirs"}
 
+#: Forms of "be" by tense and by whether the subject is plural.
+BE_FORMS = {("present", False): "is", ("present", True): "are", ("past", False): "was", ("past", True): "were"}
 
-def is_noun_phrase(tree: Tree, at: int) -> bool:
-    """Whether a node heads a phrase of nouns or is a personal pronoun."""
-    return tree[at].pos in {"NOUN", "PROPN"} or tree[at].text.lower() in {*OBJECT_CASE, *SUBJECT_CASE}
-
-
-def is_pronoun(tree: Tree, at: int) -> bool:
-    """Whether a phrase is a personal pronoun."""
-    return tree[at].pos == "PRON"
-
-
-def has_pronoun(tree: Tree, at: int) -> bool:
-    """Whether a pronoun of any kind is in the phrase, which may refer to another phrase."""
-    return any(tree[one].tag in {"PRP", "PRP$"} or tree[one].pos == "PRON" for one in tree.subtree(at))
-
-
-def has_third_person(tree: Tree, at: int) -> bool:
-    """Whether a phrase that is no pronoun itself has one that may refer to the other phrases of its sentence."""
-    return not is_pronoun(tree, at) and not _THIRD.isdisjoint(tree.words(at))
-
-
-def behind(tree: Tree, noun: int) -> list[int]:
-    """What hangs on a noun behind it and may belong elsewhere: all but "of" and the "'s" of a genitive."""
-    return [one for one in tree.children(noun) if one > noun and tree[one].text.lower() not in {"of", "'s"}]
-
-
-def has_scope(tree: Tree, *phrases: int) -> bool:
-    """Whether a word is in one of the phrases whose place in the sentence matters."""
-    return any(not SCOPE.isdisjoint(tree.words(at)) for at in phrases)
-
-
-def is_plural(tree: Tree, at: int) -> bool | None:
-    """Whether a phrase takes a verb in the plural; None where that is not sure.
-
-    >>> from .parsing import parser
-    >>> [nodes] = parser()(["A dog sees two cats and a bird."])
-    >>> tree = Tree("A dog sees two cats and a bird.", nodes)
-    >>> is_plural(tree, 1), is_plural(tree, 4)
-    (False, True)
-    """
-    node = tree[at]
-    if tree.children(at, "conj", "cc"):
-        joined = [tree[one].text.lower() for one in tree.subtree(at) if tree[one].dep == "cc"]
-        return True if set(joined) == {"and"} else None
-    if is_pronoun(tree, at):
-        word = OBJECT_CASE.get(node.text.lower(), node.text.lower())
-        return {"me": None, "him": False, "her": False, "it": False, "us": True, "them": True, "you": True}.get(word)
-    if node.lemma.lower() in _UNSURE_NUMBER:
-        return None
-    plural = node.tag in {"NNS", "NNPS"} or node.text.lower() in _PLURALS
-    counted = [tree[one].text.lower() for one in tree.children(at, "nummod")]
-    articles = [tree[one].text.lower() for one in tree.children(at, "det")]
-    if node.lemma.lower() in _ONE_FORM and not _ONE & set(articles):
-        return None
-    if (counted and (counted == ["one"]) is plural) or (plural and _ONE & set(articles)):
-        return None  # "two kid", "a glasses"
-    return plural
-
-
-def is_bare(tree: Tree, at: int) -> bool:
-    """Whether a common noun stands without article, number or possessor."""
-    return tree[at].pos == "NOUN" and not tree.children(at, "det", "poss", "nummod", "predet")
-
-
-def is_definite(tree: Tree, at: int) -> bool:
-    """Whether a phrase names one certain thing: a name, or a noun with "the" or a possessor in the genitive."""
-    if tree[at].named and not tree.children(at, "det"):
-        quality = not tree.children(at, "compound") and lexicon().knows(tree[at].text, "a")  # "the man is Italian"
-        return tree[at].tag == "NNP" and not quality
-    owned = any(tree[one].tag != "PRP$" and is_definite(tree, one) for one in tree.children(at, "poss"))
-    return tree[at].pos in {"NOUN", "PROPN"} and ("the" in _articles(tree, at) or owned)
-
-
-def is_human(tree: Tree, at: int) -> bool:
-    """Whether a phrase names a person or several, as far as a list of the usual ones knows."""
-    node = tree[at]
-    if is_pronoun(tree, at):
-        return node.text.lower() in {*OBJECT_CASE, *SUBJECT_CASE} - {"it"}
-    return node.lemma.lower() in PEOPLE or node.text.lower() in PEOPLE
-
-
-def is_several(tree: Tree, at: int) -> bool:
-    """Whether a noun in the singular names several people together."""
-    return tree[at].lemma.lower() in _COLLECTIVE
-
-
-def is_someone(tree: Tree, at: int) -> bool:
-    """Whether a phrase names a person or an animal, as far as the lists know."""
-    return is_human(tree, at) or tree[at].lemma.lower() in _CREATURES
-
-
-def _articles(tree: Tree, at: int) -> list[str]:
-    return [tree[one].text.lower() for one in tree.children(at, "det")]
-
-
-# MERGED from grammar.adjectives: Adjectives that mean before a noun what they mean behind "is": those that a relative clause can take over.
+# Word lists for adjectives
 
 _OPINION = (
     "beautiful pretty handsome cute ugly attractive famous expensive cheap dangerous delicious lovely gorgeous scary"
@@ -202,7 +93,7 @@ _MATTER = "wooden metallic"
 _RANKS = [words.split() for words in (_OPINION, _SIZE, _STATE, _AGE, _SHAPE, _COLOUR, _MATTER)]
 _RANK = {word: at for at, words in enumerate(_RANKS) for word in words}
 _AMOUNTS = "number amount group crowd quantity variety portion part way scale extent degree hit"
-#: With these nouns an adjective is part of the name of a thing, or says something else than it does alone.
+#: With these nouns an adjective is part of a name, or means something else than it does alone.
 _NAMES = {
     "hot": "dog tub tea chocolate air sauce pepper wheel rod spring",
     "cold": "war cut blood front foot feet shoulder turkey",
@@ -240,7 +131,7 @@ _NOT_COLOURED = """
     blood people person team fee neighborhood neighbourhood community church district school voter vote culture history
     music leader population majority minority area ethic ethnic muslim activist
 """
-#: Things behind "the" of which there is one: "the sky that is blue" would be one of several.
+#: Things of which there is one: "the sky that is blue" would be one of several.
 _ONLY = """
     sky weather water grass ocean sea snow sun moon ground air sand rain day night world earth background distance
     winter summer spring fall season
@@ -248,7 +139,7 @@ _ONLY = """
 _MOODS = {"happy", "sad", "angry", "tired", "hungry", "sleepy", "busy", "excited", "nervous", "lonely", "bored"}
 _AGEING = {"building", "house", "car", "truck", "bike", "bicycle", "church", "tree", "boat", "train", "shoe", "book",
            "bridge", "wall", "bus", "chair"}  # fmt: skip
-#: What ends like one who does something, and is none.
+#: These end like a noun for a person who does something, but are things.
 _THINGS = """
     banner blender boiler bumper burner computer container cooler corner counter cracker cruiser cutter drawer fender
     flower freighter heater helicopter letter locker mixer planter poster printer river roller scooter shower
@@ -259,13 +150,133 @@ _NAMED |= dict.fromkeys(_COLOUR.split(), frozenset(_NOT_COLOURED.split()))
 _UNIQUE = frozenset(_ONLY.split())
 
 
-def is_plain(tree: Tree, adjective: int, noun: int) -> bool:
-    """Whether an adjective means the same before this noun and behind "is".
+# Prepositional phrases
+
+
+def is_adverbial(tree: ParseTree, at: int) -> bool:
+    """Whether a prepositional phrase says where or when: one plain phrase without a conjunction.
+
+    Such a phrase belongs to the verb wherever it stands.
+
+    >>> from .parsing import parser
+    >>> text = "A boy is watching the girl with a hat in the park."
+    >>> [nodes] = parser()([text])
+    >>> tree = ParseTree(text, nodes)
+    >>> is_adverbial(tree, 6), is_adverbial(tree, 9)
+    (False, True)
+    """
+    below = [tree[one] for one in tree.subtree(at)]
+    if tree[at].text.lower() not in PLACE_AND_TIME or any(node.dep in {"conj", "cc", "relcl", "acl"} for node in below):
+        return False
+    worn = tree[at].text.lower() == "in" and any(tree[one].lemma.lower() in _WORN for one in tree.children(at, "pobj"))
+    return not worn and not any(
+        node.text.lower() in {"with", "about", "against", "while", "like", "as", "than"} for node in below
+    )
+
+
+# Noun phrases
+
+
+def is_noun_phrase(tree: ParseTree, at: int) -> bool:
+    """Whether a node is the head of a noun phrase or a personal pronoun."""
+    return tree[at].pos in {"NOUN", "PROPN"} or tree[at].text.lower() in {*OBJECT_CASE, *SUBJECT_CASE}
+
+
+def is_pronoun(tree: ParseTree, at: int) -> bool:
+    """Whether a phrase is a personal pronoun."""
+    return tree[at].pos == "PRON"
+
+
+def has_pronoun(tree: ParseTree, at: int) -> bool:
+    """Whether a phrase has a pronoun of any kind, which may refer to another phrase."""
+    return any(tree[one].tag in {"PRP", "PRP$"} or tree[one].pos == "PRON" for one in tree.subtree(at))
+
+
+def has_third_person(tree: ParseTree, at: int) -> bool:
+    """Whether a phrase that is not a pronoun itself has a third-person one, which may refer to another phrase."""
+    return not is_pronoun(tree, at) and not _THIRD.isdisjoint(tree.words(at))
+
+
+def trailing_modifiers(tree: ParseTree, noun: int) -> list[int]:
+    """Modifiers after a noun that may belong to another word: all but "of" and the "'s" of a genitive."""
+    return [one for one in tree.children(noun) if one > noun and tree[one].text.lower() not in {"of", "'s"}]
+
+
+def has_scope(tree: ParseTree, *phrases: int) -> bool:
+    """Whether one of the phrases has a word whose place in the sentence matters: a negation, a quantifier."""
+    return any(not SCOPE.isdisjoint(tree.words(at)) for at in phrases)
+
+
+def is_plural(tree: ParseTree, at: int) -> bool | None:
+    """Whether a phrase takes a plural verb; None where that is not certain.
+
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["A dog sees two cats and a bird."])
+    >>> tree = ParseTree("A dog sees two cats and a bird.", nodes)
+    >>> is_plural(tree, 1), is_plural(tree, 4)
+    (False, True)
+    """
+    node = tree[at]
+    if tree.children(at, "conj", "cc"):
+        joined = [tree[one].text.lower() for one in tree.subtree(at) if tree[one].dep == "cc"]
+        return True if set(joined) == {"and"} else None
+    if is_pronoun(tree, at):
+        word = OBJECT_CASE.get(node.text.lower(), node.text.lower())
+        return {"me": None, "him": False, "her": False, "it": False, "us": True, "them": True, "you": True}.get(word)
+    if node.lemma.lower() in _UNSURE_NUMBER:
+        return None
+    plural = node.tag in {"NNS", "NNPS"} or node.text.lower() in _PLURALS
+    counted = [tree[one].text.lower() for one in tree.children(at, "nummod")]
+    articles = _articles(tree, at)
+    if node.lemma.lower() in _ONE_FORM and not _ONE & set(articles):
+        return None
+    if (counted and (counted == ["one"]) is plural) or (plural and _ONE & set(articles)):
+        return None  # "two kid", "a glasses"
+    return plural
+
+
+def is_bare(tree: ParseTree, at: int) -> bool:
+    """Whether a common noun has neither article, number nor possessor."""
+    return tree[at].pos == "NOUN" and not tree.children(at, "det", "poss", "nummod", "predet")
+
+
+def is_definite(tree: ParseTree, at: int) -> bool:
+    """Whether a phrase names one certain thing: a name, or a noun with "the" or a possessor in the genitive."""
+    if tree[at].named and not tree.children(at, "det"):
+        quality = not tree.children(at, "compound") and lexicon().knows(tree[at].text, "a")  # "the man is Italian"
+        return tree[at].tag == "NNP" and not quality
+    owned = any(tree[one].tag != "PRP$" and is_definite(tree, one) for one in tree.children(at, "poss"))
+    return tree[at].pos in {"NOUN", "PROPN"} and ("the" in _articles(tree, at) or owned)
+
+
+def is_human(tree: ParseTree, at: int) -> bool:
+    """Whether a phrase names one or more persons, according to a list of common nouns."""
+    node = tree[at]
+    if is_pronoun(tree, at):
+        return node.text.lower() in {*OBJECT_CASE, *SUBJECT_CASE} - {"it"}
+    return node.lemma.lower() in PEOPLE or node.text.lower() in PEOPLE
+
+
+def is_several(tree: ParseTree, at: int) -> bool:
+    """Whether a singular noun names several people together."""
+    return tree[at].lemma.lower() in _COLLECTIVE
+
+
+def is_someone(tree: ParseTree, at: int) -> bool:
+    """Whether a phrase names a person or an animal, according to the lists."""
+    return is_human(tree, at) or tree[at].lemma.lower() in _CREATURES
+
+
+# Adjectives
+
+
+def is_plain(tree: ParseTree, adjective: int, noun: int) -> bool:
+    """Whether an adjective means the same before this noun and after "is", so that a relative clause can hold it.
 
     >>> from .parsing import parser
     >>> text = "A red ball, red wine, a former king."
     >>> [nodes] = parser()([text])
-    >>> tree = Tree(text, nodes)
+    >>> tree = ParseTree(text, nodes)
     >>> is_plain(tree, 1, 2), is_plain(tree, 4, 5), is_plain(tree, 8, 9)
     (True, False, False)
     """
@@ -278,24 +289,28 @@ def is_plain(tree: Tree, adjective: int, noun: int) -> bool:
         return False  # "deep purple", "a dark rider"
     if word in _MOODS and not is_someone(tree, noun):
         return False  # "a happy result"
-    if _does_something(thing) and (rank(word) in {0, 1} or not is_someone(tree, noun)):
-        return False  # "a heavy smoker"; and nobody knows whether it is "who" or "that"
-    unique = thing in _UNIQUE and "the" in (tree[one].text.lower() for one in tree.children(noun, "det"))
+    if _is_agent_noun(thing) and (rank(word) in {0, 1} or not is_someone(tree, noun)):
+        return False  # "a heavy smoker"; and it may be "who" or "that"
+    unique = thing in _UNIQUE and "the" in _articles(tree, noun)
     return not unique and thing not in _NAMED.get(word, ()) and tree[noun].text.lower() not in _NAMED.get(word, ())
 
 
-def _does_something(noun: str) -> bool:
-    """Whether a noun names one who does what its verb says: "smoker", "dancer", "runner", "sailor"."""
-    stem = noun[:-2]
-    doubled = stem[:-1] if stem[-2:-1] == stem[-1:] else stem
-    verbs = any(lexicon().knows(one, "v") for one in (stem, f"{stem}e", doubled) if one)
-    return noun.endswith(("er", "or")) and noun not in _THINGS.split() and verbs
-
-
 def rank(word: str) -> int | None:
-    """Where an adjective comes before a noun among others; None for one that is not known.
+    """The place of an adjective in the usual order before a noun; None for one that is not listed.
 
     >>> rank("large") < rank("red"), rank("former")
     (True, None)
     """
     return _RANK.get(word.lower())
+
+
+def _articles(tree: ParseTree, at: int) -> list[str]:
+    return [tree[one].text.lower() for one in tree.children(at, "det")]
+
+
+def _is_agent_noun(noun: str) -> bool:
+    """Whether a noun names one who does what its verb says: "smoker", "dancer", "runner", "sailor"."""
+    stem = noun[:-2]
+    doubled = stem[:-1] if stem[-2:-1] == stem[-1:] else stem
+    verbs = any(lexicon().knows(one, "v") for one in (stem, f"{stem}e", doubled) if one)
+    return noun.endswith(("er", "or")) and noun not in _THINGS.split() and verbs

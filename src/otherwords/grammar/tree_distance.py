@@ -1,4 +1,4 @@
-"""How far apart two sentences are in their structure: the fewest edits between their trees (Zhang & Shasha 1989).
+"""How different two sentences are in structure: the fewest edits between their trees (Zhang & Shasha 1989).
 
 Written here because the two packages that have it (zss, apted) saw their last release in 2018 and 2017; the tests
 compare with values that both gave.
@@ -12,29 +12,30 @@ from typing import NamedTuple
 from .parsing import Node
 
 
-class Tree(NamedTuple):
-    """A label, and the trees below it from left to right."""
+class LabelledTree(NamedTuple):
+    """A label, and the ordered trees below it."""
 
     label: str
-    children: tuple[Tree, ...] = ()
+    children: tuple[LabelledTree, ...] = ()
 
 
-def syntactic_distance(one: Tree, other: Tree) -> float:
-    """Edits between two trees over the nodes of both, as Bandel et al. (2022) norm it: 0 for equals, below 1.
+def syntactic_distance(one: LabelledTree, other: LabelledTree) -> float:
+    """Edits between two trees over the nodes of both, as Bandel et al. (2022) normalise it: 0 if equal, below 1.
 
-    >>> syntactic_distance(Tree("S", (Tree("NP"), Tree("VP"))), Tree("S", (Tree("VP"),)))
-    0.2
+    >>> syntactic_distance(LabelledTree("S", (LabelledTree("NP"), LabelledTree("VP"))), LabelledTree("S"))
+    0.5
     """
     return 0.0 if one == other else tree_distance(one, other) / (size(one) + size(other))
 
 
-def tree_distance(one: Tree, other: Tree) -> int:
-    """The fewest nodes that must be added, removed or relabelled to make one tree the other; order counts.
+def tree_distance(one: LabelledTree, other: LabelledTree) -> int:
+    """The fewest nodes to add, remove or relabel to turn one tree into the other; the order of children counts.
 
-    >>> tree_distance(Tree("a", (Tree("b"), Tree("c"))), Tree("a", (Tree("c"), Tree("b"))))
+    >>> b, c = LabelledTree("b"), LabelledTree("c")
+    >>> tree_distance(LabelledTree("a", (b, c)), LabelledTree("a", (c, b)))
     2
     """
-    a, b = _Flat.of(one), _Flat.of(other)
+    a, b = _Postorder.of(one), _Postorder.of(other)
     known = [[0] * len(b.labels) for _ in a.labels]
     for i in a.keyroots:
         for j in b.keyroots:
@@ -42,40 +43,41 @@ def tree_distance(one: Tree, other: Tree) -> int:
     return known[-1][-1]
 
 
-def size(tree: Tree) -> int:
-    """How many nodes a tree has."""
+def size(tree: LabelledTree) -> int:
+    """The number of nodes of a tree."""
     return 1 + sum(map(size, tree.children))
 
 
-def dependency_tree(nodes: Sequence[Node], level: int = 3) -> Tree:
-    """The tree of a parsed text down to a level: its main verb is on the first, what hangs on that on the second.
+def dependency_tree(nodes: Sequence[Node], level: int = 3) -> LabelledTree:
+    """The tree of a parsed text down to a level: its main verb is on the first, the verb's dependents on the second.
 
-    Words are known by the way they hang on others, and stand in the order of the text. All sentences of a text hang on
-    one node above them, so that two texts are comparable however many they have. White space is no word.
+    The label of a word is its relation to its head; words are in the order of the text. All sentences of a text are
+    below one node, so that two texts are comparable however many they have. White space is not a word.
     """
     below: dict[int, list[int]] = {}
-    for place, node in enumerate(nodes):
+    for at, node in enumerate(nodes):
         if node.text.strip():
-            below.setdefault(_above(nodes, place), []).append(place)
+            below.setdefault(_head(nodes, at), []).append(at)
 
-    def grown(place: int, left: int) -> tuple[Tree, ...]:
-        return tuple(Tree(nodes[one].dep, grown(one, left - 1)) for one in below.get(place, ())) if left else ()
+    def grow(at: int, levels: int) -> tuple[LabelledTree, ...]:
+        children = below.get(at, ()) if levels else ()
+        return tuple(LabelledTree(nodes[one].dep, grow(one, levels - 1)) for one in children)
 
-    return Tree("text", grown(-1, level))
+    return LabelledTree("text", grow(-1, level))
 
 
-def _above(nodes: Sequence[Node], place: int) -> int:
-    """The word that one hangs on, -1 for none; what hangs on white space hangs on what that hangs on."""
-    head = nodes[place].head
-    if head == place:
+def _head(nodes: Sequence[Node], at: int) -> int:
+    """The head of a word, -1 for none; white space as a head is passed over."""
+    head = nodes[at].head
+    if head == at:
         return -1
-    return head if nodes[head].text.strip() else _above(nodes, head)
+    return head if nodes[head].text.strip() else _head(nodes, head)
 
 
-class _Flat(NamedTuple):
-    """A tree from left to right and from below: labels, and the place of the first leaf under each node.
+class _Postorder(NamedTuple):
+    """A tree in postorder: labels, and the index of the first leaf below each node.
 
-    `keyroots` are the root, and all nodes that have a sibling to their left: the last of all that share a first leaf.
+    `keyroots` are the root and all nodes that have a sibling to their left: the last of all that share a first leaf.
     """
 
     labels: list[str]
@@ -83,11 +85,11 @@ class _Flat(NamedTuple):
     keyroots: list[int]
 
     @classmethod
-    def of(cls, tree: Tree) -> _Flat:
+    def of(cls, tree: LabelledTree) -> _Postorder:
         labels: list[str] = []
         first: list[int] = []
 
-        def walk(node: Tree) -> int:
+        def walk(node: LabelledTree) -> int:
             leaves = [walk(child) for child in node.children]
             labels.append(node.label)
             first.append(leaves[0] if leaves else len(labels) - 1)
@@ -97,7 +99,7 @@ class _Flat(NamedTuple):
         return cls(labels, first, sorted({leaf: place for place, leaf in enumerate(first)}.values()))
 
 
-def _compare(a: _Flat, b: _Flat, i: int, j: int, known: list[list[int]]) -> None:
+def _compare(a: _Postorder, b: _Postorder, i: int, j: int, known: list[list[int]]) -> None:
     """Fill in the distances of all subtrees that share their first leaves with the trees at i and j."""
     top, left = a.first[i], b.first[j]
     rows, columns = i - top + 2, j - left + 2

@@ -1,4 +1,4 @@
-"""Active and passive: "a cat chases the dog" and "the dog is chased by a cat" say the same."""
+"""Active and passive: "a cat chases the dog" and "the dog is chased by a cat" mean the same."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from ..words.inflection import forms_of, inflected
 from ..words.lexicon import lexicon
 from .dative import TWO_OBJECTS
-from .parsing import Tree
+from .parsing import ParseTree
 from .phrases import (
+    BE_FORMS,
     OBJECT_CASE,
     SUBJECT_CASE,
-    behind,
     has_pronoun,
     has_scope,
     has_third_person,
@@ -23,12 +23,13 @@ from .phrases import (
     is_pronoun,
     is_someone,
     rank,
+    trailing_modifiers,
 )
-from .rewriting import Rewriting, doubtful, in_order, replaced
+from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
-# MERGED from grammar.verb_lists: What grammars list of English verbs: those without a passive, with two objects, and idioms of verb and noun.
+# Word lists
 
-_NO_PASSIVE = """
+_ACTIVE_ONLY = """
     be become remain stay seem appear look sound feel have get let resemble equal contain comprise involve lack fit
     suit cost weigh measure last want need wish mean know say tell think believe hope expect try begin start stop
     keep continue finish go come walk run sit stand sleep rest live die dream laugh smile grin wait leave face pose
@@ -37,22 +38,22 @@ _NO_PASSIVE = """
     skateboard surf ski hike camp near include house fidget total exceed depart accuse convict remind
     rob deprive
 """
-#: Verbs that have no passive, or one that says something else.
-NO_PASSIVE = frozenset(_NO_PASSIVE.split())
-#: Verbs that stand in the passive with few objects.
-PASSIVE_WITH = {
+#: Verbs that have no passive, or one with another meaning.
+_NO_PASSIVE = frozenset(_ACTIVE_ONLY.split())
+#: Verbs that have a passive with these objects only.
+_PASSIVE_WITH = {
     "take": {"picture", "photo", "photograph", "test", "exam"},
     "give": {"speech", "lecture", "talk", "concert", "performance"},
     "do": {"trick", "stunt", "laundry", "homework", "dish", "experiment"},
 }
-_MEASURES = """
+_AMOUNTS = """
     mile kilometer meter metre foot feet inch yard lap hour minute second day week month year night morning afternoon
     evening time way lot bit indoor outdoor indoors outdoors outside inside downtown home today tomorrow
     yesterday tonight weekend other stop nonstop
 """
-#: Nouns that say how far, how long or how often, and no object, whatever the parser says.
-MEASURES = frozenset(_MEASURES.split())
-_IDIOMS = {
+#: Nouns that say how far, how long or how often; they are not objects, whatever the parser says.
+_MEASURES = frozenset(_AMOUNTS.split())
+_VERB_AND_NOUN = {
     "hold": "hand breath",
     "shake": "hand head",
     "make": "way face noise sense love fun use progress money living friend peace eye difference",
@@ -77,148 +78,61 @@ _IDIOMS = {
     "form": "part",
     "slacken": "speed pace",
 }
-#: Verb and noun that say something else together than apart, or of which neither can be moved.
-IDIOMS = {verb: frozenset(nouns.split()) for verb, nouns in _IDIOMS.items()}
+#: Verb and noun that mean something else together, or of which neither can be moved.
+_IDIOMS = {verb: frozenset(nouns.split()) for verb, nouns in _VERB_AND_NOUN.items()}
 _ALSO_TWO = """
     save earn owe allow deny charge promise wish grant award leave guarantee spare forgive tell ask call name consider
     elect appoint get find
 """
-#: Verbs that may have two objects, or an object and what it is called, without a construction with "to" or "for".
-TWO_WITHOUT_PREPOSITION = frozenset(_ALSO_TWO.split())
-#: Verbs of which things, too, are the agent in a passive.
-ACTING_THINGS = {"surround", "cover", "follow", "hit", "destroy", "block", "hide", "fill", "knock", "crush", "carry",
-                 "pull"}  # fmt: skip
+#: Verbs that may have two objects, or an object and its complement, without a construction with "to" or "for".
+_TWO_WITHOUT_PREPOSITION = frozenset(_ALSO_TWO.split())
+#: Verbs whose agent in a passive may be a thing.
+_ACTING_THINGS = {"surround", "cover", "follow", "hit", "destroy", "block", "hide", "fill", "knock", "crush", "carry",
+                  "pull"}  # fmt: skip
 _PLACES_AND_TIMES = """
     lake river street road avenue beach park mount bridge bay square station sea ocean monday tuesday wednesday thursday
     friday saturday sunday january february march april may june july august september october november december
     christmas easter
 """
-#: Words in names behind "by" that say where or when.
+#: Words in names after "by" that say where or when.
 NO_AGENTS = frozenset(_PLACES_AND_TIMES.split())
-
-
-# MERGED from grammar.verb_groups: The verb of a clause with its auxiliaries, in the active and in the passive voice.
-
-MODALS = frozenset({"can", "could", "may", "might", "must", "shall", "should", "will", "would"})
-_BE = {("present", False): "is", ("present", True): "are", ("past", False): "was", ("past", True): "were"}
+_MODALS = frozenset({"can", "could", "may", "might", "must", "shall", "should", "will", "would"})
 _TENSES = {"is": "present", "are": "present", "am": "present", "was": "past", "were": "past"}
-#: Participles of which the library prefers the other.
+#: Participles where the library prefers the less usual form.
 _USUAL = {"light": "lit", "smell": "smelled", "knit": "knitted"}
 _HAVE = {("has", False): "has", ("has", True): "have", ("have", False): "has", ("have", True): "have"}
-
-
-def passive_group(tree: Tree, verb: int, plural: bool) -> str | None:
-    """The verb group of a clause in the passive, for a subject in the singular or plural; None where it has none.
-
-    >>> from .parsing import parser
-    >>> [nodes] = parser()(["The dog has chased the cats."])
-    >>> passive_group(Tree("The dog has chased the cats.", nodes), 3, plural=True)
-    'have been chased'
-    """
-    participle = _participle(tree, verb)
-    auxiliaries = [tree[one].text.lower() for one in tree.children(verb, "aux")]
-    match [*auxiliaries, tree[verb].tag]:
-        case ["VBZ" | "VBP"]:
-            helpers = [_BE["present", plural]]
-        case ["VBD"]:
-            helpers = [_BE["past", plural]]
-        case [("is" | "are" | "was" | "were") as be, "VBG"]:
-            helpers = [_BE[_TENSES[be], plural], "being"]
-        case [("has" | "have") as have, "VBN" | "VBD"]:
-            helpers = [_HAVE[have, plural], "been"]
-        case ["had", "VBN" | "VBD"]:
-            helpers = ["had", "been"]
-        case [modal, "VB"] if modal in MODALS:
-            helpers = [modal, "be"]
-        case _:
-            return None
-    return " ".join([*helpers, participle]) if participle else None
-
-
-def active_group(tree: Tree, verb: int, plural: bool) -> str | None:
-    """The verb group of a clause in the active, for a subject in the singular or plural; None where it has none.
-
-    >>> from .parsing import parser
-    >>> [nodes] = parser()(["The cats are being chased by the dog."])
-    >>> active_group(Tree("The cats are being chased by the dog.", nodes), 4, plural=False)
-    'is chasing'
-    """
-    lemma = base_form(tree, verb)
-    auxiliaries = [tree[one].text.lower() for one in sorted(tree.children(verb, "aux", "auxpass"))]
-    match auxiliaries:
-        case [("is" | "are" | "was" | "were") as be]:
-            told = [("VBD" if _TENSES[be] == "past" else "VBP" if plural else "VBZ")]
-        case [("is" | "are" | "was" | "were") as be, "being"]:
-            told = [_BE[_TENSES[be], plural], "VBG"]
-        case [("has" | "have") as have, "been"]:
-            told = [_HAVE[have, plural], "VBN"]
-        case ["had", "been"]:
-            told = ["had", "VBN"]
-        case [modal, "be"] if modal in MODALS:
-            told = [modal, "VB"]
-        case _:
-            return None
-    form = inflected(lemma, told[-1]) if lemma else None
-    return " ".join([*told[:-1], form]) if form else None
-
-
-def has_open_tense(tree: Tree, verb: int, plural: bool) -> bool:
-    """Whether a verb may stand in the present or in the past: "they cut the bread"."""
-    lemma = base_form(tree, verb) or ""
-    return plural and not tree.children(verb, "aux") and lemma in forms_of(lemma, "VBD")
-
-
-def base_form(tree: Tree, verb: int) -> str | None:
-    """The base form of a verb: the parser's, or one of WordNet's where that does not inflect to the word; else None.
-
-    "Riding", for the parser, is a form of "rid".
-    """
-    node = tree[verb]
-    word, tags = node.text.lower(), ("VBN", "VBD") if node.tag in {"VBN", "VBD"} else (node.tag,)
-    bases = (node.lemma.lower(), *lexicon().base_forms(word, "v")) if node.pos == "VERB" else ()
-    fitting = (base for base in bases if any(word in forms_of(base, tag, guess=False) for tag in tags))
-    return next((base for base in fitting if base.isalpha()), None)
-
-
-def _participle(tree: Tree, verb: int) -> str | None:
-    lemma = base_form(tree, verb)
-    return _USUAL.get(lemma) or inflected(lemma, "VBN") if lemma else None
-
-
-# MERGED from grammar.voice: Active and passive: "a cat chases the dog" and "the dog is chased by a cat" say the same.
-
-#: Words between the verb and the agent of a passive; behind more of them nobody looks for one.
-_LONGEST_REST = 7
+#: The most words between the verb and the agent of a passive: after more, the agent is hard to find.
+_MAX_BETWEEN = 7
 _MARKS = {",", ";", ":", "?", '"', "(", ")", "-", "--", "–", "—", "/", "“", "”", "...", "…"}
 
 
-def to_passive(tree: Tree) -> Iterator[Rewriting]:
-    """Sentences in the active that have a plain subject and object, in the passive.
+def to_passive(tree: ParseTree) -> Iterator[Rewriting]:
+    """Turn active sentences with a plain subject and object into the passive.
 
     >>> from .parsing import parser
     >>> text = "He is chasing two dogs in the park."
     >>> [nodes] = parser()([text])
-    >>> [one.made(text) for one in to_passive(Tree(text, nodes))]
+    >>> [one.apply(text) for one in to_passive(ParseTree(text, nodes))]
     ['Two dogs are being chased in the park by him.']
     """
     for verb in tree.roots():
         left, right = tree.clause(verb)
         match [tree[one].dep for one in left], [tree[one].dep for one in right]:
             case ["nsubj", *helpers], ["dobj", *rest] if set(helpers) <= {"aux"} and set(rest) <= {"prep"}:
-                if made := _passive(tree, verb, left[0], right[0], right[1:]):
-                    yield made
+                if rewriting := _passive(tree, verb, left[0], right[0], right[1:]):
+                    yield rewriting
 
 
-def to_active(tree: Tree, *, by_someone: bool = False) -> Iterator[Rewriting]:
-    """Sentences in the passive that name who does it, in the active.
+def to_active(tree: ParseTree, *, by_someone: bool = False) -> Iterator[Rewriting]:
+    """Turn passive sentences that name their agent into the active.
 
-    What stands behind "by" may be a place and is left alone then; `by_someone` says that it is not, as is known of a
-    text that was in the active.
+    The words after "by" may name a place; such a sentence is left unchanged. `by_someone` says that they do not, as
+    is known of a text that was in the active.
 
     >>> from .parsing import parser
     >>> text = "Two dogs are being chased by him."
     >>> [nodes] = parser()([text])
-    >>> [one.made(text) for one in to_active(Tree(text, nodes))]
+    >>> [one.apply(text) for one in to_active(ParseTree(text, nodes))]
     ['He is chasing two dogs.']
     """
     for verb in tree.roots():
@@ -228,103 +142,193 @@ def to_active(tree: Tree, *, by_someone: bool = False) -> Iterator[Rewriting]:
             continue
         if {tree[one].dep for one in left[1:]} <= {"aux", "auxpass"} and set(deps) <= {"agent", "prep"}:
             agent = right[deps.index("agent")]
-            if made := _active(tree, verb, left[0], agent, [one for one in right if one != agent], by_someone):
-                yield made
+            if rewriting := _active(tree, verb, left[0], agent, [one for one in right if one != agent], by_someone):
+                yield rewriting
 
 
-def _passive(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]) -> Rewriting | None:
+# Rewriting a clause
+
+
+def _passive(tree: ParseTree, verb: int, subject: int, thing: int, rest: list[int]) -> Rewriting | None:
     plural = is_plural(tree, thing)
-    group = None if plural is None else passive_group(tree, verb, plural)
-    if group is None or has_open_tense(tree, verb, is_plural(tree, subject) is not False):
+    group = None if plural is None else _passive_group(tree, verb, plural)
+    if group is None or _has_open_tense(tree, verb, is_plural(tree, subject) is not False):
         return None
-    if not _may_change(tree, verb, subject, thing, rest) or not _has_passive(tree, verb, subject, thing):
+    if not _may_exchange(tree, verb, subject, thing, rest) or not _has_passive(tree, verb, subject, thing):
         return None
     first, last = tree.subtree(subject)[0], tree.subtree([thing, *rest][-1])[-1]
-    pieces = [(_cased(tree, thing, SUBJECT_CASE), tree.subtree(thing)[0]), (group, None)]
+    pieces = [(_in_case(tree, thing, SUBJECT_CASE), tree.subtree(thing)[0]), (group, None)]
     pieces += [(tree.phrase(one), tree.subtree(one)[0]) for one in rest]
-    pieces += [("by", None), (_cased(tree, subject, OBJECT_CASE), first)]
-    return replaced(tree, "passive", first, last, in_order(tree, pieces))
+    pieces += [("by", None), (_in_case(tree, subject, OBJECT_CASE), first)]
+    return rewrite_span(tree, "passive", first, last, join_reordered(tree, pieces))
 
 
-def _active(tree: Tree, verb: int, thing: int, agent: int, rest: list[int], by_someone: bool) -> Rewriting | None:
+def _active(tree: ParseTree, verb: int, thing: int, agent: int, rest: list[int], by_someone: bool) -> Rewriting | None:
     doers = tree.children(agent)
     plural = is_plural(tree, doers[0]) if len(doers) == 1 else None
-    group = None if plural is None else active_group(tree, verb, plural)
-    if group is None or not (by_someone or (_is_agent(tree, verb, doers[0]) and not behind(tree, doers[0]))):
+    group = None if plural is None else _active_group(tree, verb, plural)
+    if group is None or not (
+        by_someone or (_is_agent(tree, verb, doers[0]) and not trailing_modifiers(tree, doers[0]))
+    ):
         return None
-    if not _may_change(tree, verb, doers[0], thing, rest) or not _has_passive(tree, verb, doers[0], thing):
+    if not _may_exchange(tree, verb, doers[0], thing, rest) or not _has_passive(tree, verb, doers[0], thing):
         return None
     first, last = tree.subtree(thing)[0], max(tree.subtree(one)[-1] for one in [agent, *rest])
-    pieces = [(_cased(tree, doers[0], SUBJECT_CASE), tree.subtree(doers[0])[0]), (group, None)]
-    pieces += [(_cased(tree, thing, OBJECT_CASE), first)]
+    pieces = [(_in_case(tree, doers[0], SUBJECT_CASE), tree.subtree(doers[0])[0]), (group, None)]
+    pieces += [(_in_case(tree, thing, OBJECT_CASE), first)]
     pieces += [(tree.phrase(one), tree.subtree(one)[0]) for one in rest]
-    return replaced(tree, "active", first, last, in_order(tree, pieces))
+    return rewrite_span(tree, "active", first, last, join_reordered(tree, pieces))
 
 
-def _may_change(tree: Tree, verb: int, subject: int, thing: int, rest: list[int]) -> bool:
-    """Whether neither scope nor reference hangs on which of the two phrases comes first."""
+def _may_exchange(tree: ParseTree, verb: int, subject: int, thing: int, rest: list[int]) -> bool:
+    """Whether neither scope nor reference depends on which of the two phrases comes first."""
     if not (is_noun_phrase(tree, subject) and is_noun_phrase(tree, thing)) or has_scope(tree, verb):
         return False
     refers = (not is_pronoun(tree, thing) and has_pronoun(tree, thing)) or any(has_pronoun(tree, one) for one in rest)
     refers |= has_third_person(tree, subject)  # "Mary was loved by her husband"
     refers |= any(tree.children(one, "conj") and has_pronoun(tree, one) for one in (subject, thing))  # "he and Mary"
-    counted = all(tree.children(one, "nummod") for one in (subject, thing))  # who does it to how many
-    loose = behind(tree, thing)
+    counted = all(
+        tree.children(one, "nummod") for one in (subject, thing)
+    )  # two men and three boxes: who carries how many?
+    loose = trailing_modifiers(tree, thing)
     loose += [
         one for at in (subject, thing) for one in tree.subtree(at) if tree[one].dep == "cc" and tree[one].head != at
     ]
     loose += [one for one in tree.subtree(thing) if tree[one].text.lower() == "past"]  # "flying past boats"
-    unsure = any(doubtful(tree, one) for one in (subject, thing) if one == tree.subtree(one)[0])
-    return not (refers or counted or loose or unsure or _marked(tree, verb)) and _can_wait(tree, verb, rest)
+    unsure = any(may_be_mistagged(tree, one) for one in (subject, thing) if one == tree.subtree(one)[0])
+    return not (refers or counted or loose or unsure or _has_marks(tree, verb)) and _can_end_with_agent(
+        tree, verb, rest
+    )
 
 
-def _can_wait(tree: Tree, verb: int, rest: list[int]) -> bool:
-    """Whether the agent can come behind what else is said: where, when and to whom, and not too many words."""
-    receiver = TWO_OBJECTS.get(base_form(tree, verb) or "")
+def _can_end_with_agent(tree: ParseTree, verb: int, rest: list[int]) -> bool:
+    """Whether the agent can follow the rest of the clause: only where, when and to whom, in few words."""
+    receiver = TWO_OBJECTS.get(_base_form(tree, verb) or "")
     first = rest[0] if rest and tree[rest[0]].text.lower() == receiver else None
     joined = first is not None and any(tree[one].dep == "cc" for one in tree.subtree(first))
     plain = all(one == first or is_adverbial(tree, one) for one in rest)
-    return plain and not joined and sum(len(tree.subtree(one)) for one in rest) <= _LONGEST_REST
+    return plain and not joined and sum(len(tree.subtree(one)) for one in rest) <= _MAX_BETWEEN
 
 
-def _is_agent(tree: Tree, verb: int, doer: int) -> bool:
-    """Whether a phrase behind "by" says who does it, and not where, as in "is seated by a lake"."""
+def _is_agent(tree: ParseTree, verb: int, doer: int) -> bool:
+    """Whether a phrase after "by" names the agent, and not a place, as in "is seated by a lake"."""
     named = tree[doer].named and NO_AGENTS.isdisjoint(tree.words(doer))
-    return is_someone(tree, doer) or named or tree[verb].lemma in ACTING_THINGS
+    return is_someone(tree, doer) or named or tree[verb].lemma in _ACTING_THINGS
 
 
-def _has_passive(tree: Tree, verb: int, subject: int, thing: int) -> bool:
-    """Whether a verb with this object is one that is used in the passive."""
-    lemma, noun = base_form(tree, verb) or "", tree[thing].lemma.lower()
-    if lemma in NO_PASSIVE or noun in MEASURES or noun in IDIOMS.get(lemma, ()):
+def _has_passive(tree: ParseTree, verb: int, subject: int, thing: int) -> bool:
+    """Whether a verb with this object is used in the passive."""
+    lemma, noun = _base_form(tree, verb) or "", tree[thing].lemma.lower()
+    if lemma in _NO_PASSIVE or noun in _MEASURES or noun in _IDIOMS.get(lemma, ()):
         return False
-    if noun not in PASSIVE_WITH.get(lemma, (noun,)) or rank(noun) is not None:
+    if noun not in _PASSIVE_WITH.get(lemma, (noun,)) or rank(noun) is not None:
         return False  # "paints the wall green"
-    if _is_glued(tree, lemma, thing) or (lemma == "make" and not is_someone(tree, subject)):
+    if _may_be_two_objects(tree, lemma, thing) or (lemma == "make" and not is_someone(tree, subject)):
         return False  # "a toy makes a good gift"
     helpers = [tree[one].text.lower() for one in tree.children(verb, "aux")]
     if helpers in (["have"], ["has"], ["had"]) and is_bare(tree, thing):
         return False  # "the house had broken windows"
     definite = all(is_definite(tree, one) or is_pronoun(tree, one) for one in (subject, thing))
-    if not MODALS.isdisjoint(helpers) and not definite:
-        return False  # "a man can lift a car" is not said of one certain car
+    if not _MODALS.isdisjoint(helpers) and not definite:
+        return False  # "a man can lift a car" is not about one certain car
     return not (tree[verb].tag in {"VBZ", "VBP"} and is_bare(tree, thing))  # "soccer is played by men" is a habit
 
 
-def _is_glued(tree: Tree, lemma: str, thing: int) -> bool:
-    """Whether an object may be two: "teaches the kid baseball", "holds the lady hostage", "hit Tom square"."""
+def _may_be_two_objects(tree: ParseTree, lemma: str, thing: int) -> bool:
+    """Whether an object may be two objects: "teaches the kid baseball", "holds the lady hostage", "hit Tom square"."""
     inside = tree.children(thing, "compound")
     whose = any(tree[one].named or is_someone(tree, one) for one in inside) and not tree[thing].named
-    return bool(inside) and (lemma in TWO_OBJECTS or lemma in TWO_WITHOUT_PREPOSITION or whose)
+    return bool(inside) and (lemma in TWO_OBJECTS or lemma in _TWO_WITHOUT_PREPOSITION or whose)
 
 
-def _marked(tree: Tree, verb: int) -> bool:
-    """Whether commas, brackets, quotation marks or a question are in the sentence."""
+def _has_marks(tree: ParseTree, verb: int) -> bool:
+    """Whether the sentence has commas, brackets or quotation marks, or is a question."""
     below = [tree[one] for one in tree.subtree(verb)]
     return any(node.text in _MARKS or node.pos in {"SYM", "SPACE", "X"} for node in below)
 
 
-def _cased(tree: Tree, at: int, case: dict[str, str]) -> str:
-    """A phrase; a pronoun in another case."""
+def _in_case(tree: ParseTree, at: int, case: dict[str, str]) -> str:
+    """The text of a phrase; a pronoun in the given case."""
     text = tree.phrase(at)
     return case.get(text.lower(), text) if is_pronoun(tree, at) else text
+
+
+# The verb and its auxiliaries
+
+
+def _passive_group(tree: ParseTree, verb: int, plural: bool) -> str | None:
+    """The passive verb group of a clause for a singular or plural subject; None where there is none.
+
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["The dog has chased the cats."])
+    >>> _passive_group(ParseTree("The dog has chased the cats.", nodes), 3, plural=True)
+    'have been chased'
+    """
+    participle = _participle(tree, verb)
+    auxiliaries = [tree[one].text.lower() for one in tree.children(verb, "aux")]
+    match [*auxiliaries, tree[verb].tag]:
+        case ["VBZ" | "VBP"]:
+            helpers = [BE_FORMS["present", plural]]
+        case ["VBD"]:
+            helpers = [BE_FORMS["past", plural]]
+        case [("is" | "are" | "was" | "were") as be, "VBG"]:
+            helpers = [BE_FORMS[_TENSES[be], plural], "being"]
+        case [("has" | "have") as have, "VBN" | "VBD"]:
+            helpers = [_HAVE[have, plural], "been"]
+        case ["had", "VBN" | "VBD"]:
+            helpers = ["had", "been"]
+        case [modal, "VB"] if modal in _MODALS:
+            helpers = [modal, "be"]
+        case _:
+            return None
+    return " ".join([*helpers, participle]) if participle else None
+
+
+def _active_group(tree: ParseTree, verb: int, plural: bool) -> str | None:
+    """The active verb group of a clause for a singular or plural subject; None where there is none.
+
+    >>> from .parsing import parser
+    >>> [nodes] = parser()(["The cats are being chased by the dog."])
+    >>> _active_group(ParseTree("The cats are being chased by the dog.", nodes), 4, plural=False)
+    'is chasing'
+    """
+    lemma = _base_form(tree, verb)
+    auxiliaries = [tree[one].text.lower() for one in sorted(tree.children(verb, "aux", "auxpass"))]
+    match auxiliaries:
+        case [("is" | "are" | "was" | "were") as be]:
+            parts = [("VBD" if _TENSES[be] == "past" else "VBP" if plural else "VBZ")]
+        case [("is" | "are" | "was" | "were") as be, "being"]:
+            parts = [BE_FORMS[_TENSES[be], plural], "VBG"]
+        case [("has" | "have") as have, "been"]:
+            parts = [_HAVE[have, plural], "VBN"]
+        case ["had", "been"]:
+            parts = ["had", "VBN"]
+        case [modal, "be"] if modal in _MODALS:
+            parts = [modal, "VB"]
+        case _:
+            return None
+    form = inflected(lemma, parts[-1]) if lemma else None
+    return " ".join([*parts[:-1], form]) if form else None
+
+
+def _has_open_tense(tree: ParseTree, verb: int, plural: bool) -> bool:
+    """Whether a verb may be in the present or in the past: "they cut the bread"."""
+    lemma = _base_form(tree, verb) or ""
+    return plural and not tree.children(verb, "aux") and lemma in forms_of(lemma, "VBD")
+
+
+def _base_form(tree: ParseTree, verb: int) -> str | None:
+    """The base form of a verb: the parser's if it inflects to the word, else one of WordNet's, else None.
+
+    The parser takes "riding" for a form of "rid".
+    """
+    node = tree[verb]
+    word, tags = node.text.lower(), ("VBN", "VBD") if node.tag in {"VBN", "VBD"} else (node.tag,)
+    bases = (node.lemma.lower(), *lexicon().base_forms(word, "v")) if node.pos == "VERB" else ()
+    fitting = (base for base in bases if any(word in forms_of(base, tag, guess=False) for tag in tags))
+    return next((base for base in fitting if base.isalpha()), None)
+
+
+def _participle(tree: ParseTree, verb: int) -> str | None:
+    lemma = _base_form(tree, verb)
+    return _USUAL.get(lemma) or inflected(lemma, "VBN") if lemma else None

@@ -88,7 +88,7 @@ def _all_rewritten(
 
 def _rewritten(name: str, text: str, found: Sequence[Rewriting]) -> list[Rewritten]:
     """A field in other words, each once, whatever way led to them."""
-    new = {rewriting.made(text): rewriting for rewriting in reversed(found)}
+    new = {rewriting.apply(text): rewriting for rewriting in reversed(found)}
     return [Rewritten(name, rewriting, after) for after, rewriting in reversed(new.items()) if after != text]
 
 

@@ -15,7 +15,7 @@ from ..registry import generators
 from ..words.english import FUNCTION_WORDS, warn_of_other_language
 from ..words.inflection import article, cased, inflected, versions
 from ..words.lexicon import PARTS, Synset, lexicon, other_wordnet
-from ..words.places import Place, all_forms, find
+from ..words.places import WordPlace, all_forms, find_places
 from ..words.senses import FAMILIAR, Thesaurus
 from ..words.synonyms import read_veto
 from ..words.tagging import Token, tagger
@@ -25,7 +25,7 @@ from .generating import Change, chosen_fields, with_changes
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NAMES = {letter: name for name, letter in PARTS.items()}
-_Spot = tuple[str, Place]
+_Spot = tuple[str, WordPlace]
 
 
 class Replacement(NamedTuple):
@@ -61,7 +61,9 @@ class Replacer(NamedTuple):
     def _words(self, problem: Problem, tokens: Mapping[str, Sequence[Token]]) -> dict[tuple[str, str], list[_Spot]]:
         """Words that can be replaced wherever they occur; one that must stay somewhere stays everywhere."""
         wordnet = self.thesaurus.wordnet
-        found = {name: find(problem.text[name] or "", some, self.parts, wordnet) for name, some in tokens.items()}
+        found = {
+            name: find_places(problem.text[name] or "", some, self.parts, wordnet) for name, some in tokens.items()
+        }
         told = (place for one in found.values() for place in one.places)
         named = {place.lemma.lower() for place in told if place.token.text.lower() in self.veto}
         held = self.veto.union(named, *(one.held for one in found.values()))
@@ -102,17 +104,17 @@ def _has_capitals(lemma: str, sense: Synset) -> bool:
     return any(word != word.lower() for word in sense.words if word.lower() == lemma.lower())
 
 
-def _wants_one_word(place: Place) -> bool:
+def _wants_one_word(place: WordPlace) -> bool:
     """Where an expression sounds wrong: his father is not "his male parent", a dog is not "gone after by" another."""
     return place.token.tag == "VBN" or bool(place.before and place.before.tag in ("PRP$", "POS"))
 
 
-def _spoils_possessive(place: Place, form: str) -> bool:
+def _spoils_possessive(place: WordPlace, form: str) -> bool:
     """Whether the "'s" or "'" that follows would be the wrong one: children's, but kids'."""
     return bool(place.after and place.after.tag == "POS") and place.token.text.endswith("s") != form.endswith("s")
 
 
-def _article(name: str, place: Place, form: str) -> list[Change]:
+def _article(name: str, place: WordPlace, form: str) -> list[Change]:
     """The change of "a" to "an", or back, that the new word asks for."""
     before, wanted = place.before, article(form)
     if before is None or before.text.lower() not in ("a", "an") or before.text.lower() == wanted:

@@ -42,7 +42,7 @@ def wordnet_ie(
         return _Survey(kept, corpus)
     if corpus != Path():
         raise BadInput("takes a corpus or a table, not both", where="wordnet-ie", fix="leave one of the two out")
-    chosen = {word: one for word, one in synonyms.read(table).items() if word not in kept}
+    chosen = {word: one for word, one in synonyms.read_table(table).items() if word not in kept}
     look = _anywhere if everywhere else _nouns
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
@@ -86,10 +86,10 @@ class _Survey:
             if not nouns:
                 fix = "give English sentences, or leave it out for the frequencies of the input"
                 raise BadInput("holds no noun", where=str(self._corpus), fix=fix)
-        chosen = {word: one for word, one in synonyms.synonyms(nouns, own).items() if word not in self._veto}
+        chosen = {word: one for word, one in synonyms.choose_synonyms(nouns, own).items() if word not in self._veto}
         known = len({*nouns, *own})
         about = f"wordnet-ie.v1: {len(chosen)} of {known} nouns, by the frequencies of {place} ({self._tags})"
-        return synonyms.written(chosen, about)
+        return synonyms.format_table(chosen, about)
 
 
 def _nouns(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[list[Change]]:

@@ -1,4 +1,4 @@
-"""Words that carry a label: negations, quantifiers and numbers, found in a text whatever their spelling.
+"""Words that carry a label: negations, quantifiers and numbers, found in a text however they are spelled.
 
 "isn't" is "is not", "no one" is "nobody", "not ... anything" is "nothing", "lots of" is "many".
 """
@@ -8,22 +8,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from .numerals import NAMED, QUANTITY, Numeral, numerals
 
-# MERGED from words.spoken: A text as one would say it: lower-cased words, contractions open, "10k" as "10 thousand", sentence marks apart.
+# Spelling
 
-#: All that is typed for an apostrophe: quotation marks, primes, accents, modifier letters, the full-width form.
+#: Characters typed for an apostrophe: quotation marks, primes, accents, modifier letters, the full-width form.
 APOSTROPHES = re.compile("[’‘‛ʼʻʹˈ′´`＇՚ꞌ]")
 #: A number in digits; one that begins with its point does so after no letter or digit.
-DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?(?:[/⁄]\d+)?|(?<![\w.])\.\d+"
-_TOKEN = re.compile(rf"{NAMED}|{DIGITS}|[^\W\d_]+(?:'[^\W\d_]+)*|[.,;:!?]")
+_DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?(?:[/⁄]\d+)?|(?<![\w.])\.\d+"
+_TOKEN = re.compile(rf"{NAMED}|{_DIGITS}|[^\W\d_]+(?:'[^\W\d_]+)*|[.,;:!?]")
 _VERBS = "do|does|did|is|are|was|were|has|have|had|can|could|would|should|must|might|may|need|ought|dare|wo|ca|sha|ai"
-#: "didn't" in all its spellings: "did n't", "didn 't", "didn t", "didnt"; what is cut open must begin with a verb.
+#: "didn't" in all its spellings: "did n't", "didn 't", "didn t", "didnt"; the split ones must begin with a verb.
 _DENIED = re.compile(rf"\b(?:{_VERBS})(?: ?n ?' ?t|n t|nt)\b|\b[^\W\d_]+n't\b|\bcannot\b")
 _MONEY = r"[$£€¥]"
-#: Magnitudes set behind digits; "m" and "b" behind money only, because 5m are metres.
+#: Magnitudes after digits; "m" and "b" for money only, because 5m are metres.
 _SUFFIXES = {"k": "thousand", "m": "million", "mn": "million", "b": "billion", "bn": "billion", "tn": "trillion"}
 _SHORT = re.compile(rf"(?<![\w.,])({_MONEY} ?)?(\.?\d[\d,.]*?)(?:(k)| ?(mn|bn|tn)|(?<=\d) ?([mb]))\b")
 _REWRITTEN = [
@@ -34,28 +35,7 @@ _REWRITTEN = [
     (re.compile(r"\b(all|every(?:one|body|thing|where)|nobody|no one|none) but (?!not\b)"), r"\1 except "),
 ]
 
-
-def spoken(text: str) -> list[str]:
-    """The words of a text, and its sentence marks.
-
-    >>> spoken("He didn′t pay $10k, or 5% of it.")
-    ['he', 'can', 'not', 'pay', '10', 'thousand', ',', 'or', '5', 'percent', 'of', 'it', '.']
-    """
-    plain = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", APOSTROPHES.sub("'", text))
-    plain = _SHORT.sub(_long, unicodedata.normalize("NFKC", plain).lower())
-    for pattern, instead in _REWRITTEN:
-        plain = pattern.sub(instead, plain)
-    plain = _DENIED.sub(" can not ", plain)  # which verb it was does not matter
-    return [token.partition("'")[0] for token in _TOKEN.findall(plain)]
-
-
-def _long(found: re.Match[str]) -> str:
-    money, digits, *suffixes = found.groups()
-    suffix = next(filter(None, suffixes))
-    return found[0] if suffix in ("m", "b") and not money else f"{digits} {_SUFFIXES[suffix]}"
-
-
-# MERGED from words.phrases: The words and phrases that carry a label, by kind and meaning, and the patterns that find them.
+# Words and phrases
 
 #: Before "most", these make it a superlative: "is most beautiful", "her most famous book".
 _BEFORE_SUPERLATIVE = "a his her its their my your our is are was were be been am seems looks".split()  # noqa: SIM905
@@ -63,7 +43,7 @@ _SUPERLATIVES = "|".join(f"{word} most(?! of )" for word in _BEFORE_SUPERLATIVE)
 #: What can be "nearly" so; "about" and "around" are prepositions before them.
 _REACHED = "all|every|everyone|everybody|everything|everywhere|each|always|no|none|nobody|nothing|never|nowhere"
 _NEARLY = "|".join(f"{word} {{N}}|{word}(?= (?:{_REACHED}) )" for word in ("nearly", "almost", "virtually"))
-#: A pair of these is one thing, or no more than one would say without it.
+#: A pair of these is one thing, or is counted without "pair".
 _IN_PAIRS = (
     "jeans|pants|trousers|shorts|slacks|khakis|overalls|leggings|tights|stockings|underwear|pajamas|pyjamas|shoes|boots"
     "|sneakers|sandals|slippers|heels|socks|gloves|mittens|glasses|sunglasses|eyeglasses|goggles|binoculars|headphones"
@@ -71,9 +51,9 @@ _IN_PAIRS = (
 )
 _PAIR = rf"pair of(?! (?:\w+ ){{0,2}}(?:{_IN_PAIRS}) )"
 
-#: Phrases by kind and meaning; of several that fit, the longest counts. {N} is a number that follows.
-PHRASES: dict[tuple[str, str], str] = {
-    # What looks like a cue, and is none.
+#: Phrases by kind and meaning; the longest match counts. {N} is a number that follows.
+_PHRASES: dict[tuple[str, str], str] = {
+    # These look like cues, but are none.
     ("", "nothing"): "not only|not just|not merely|not simply|or not|no doubt|no matter|at all|after all|all right"
     "|all of a sudden|all over|all alone|above all|each other|one another"
     "|some (?:kind|sort|type|form|variety) of|the most|most likely|most probably|most recently|how many"
@@ -116,27 +96,129 @@ PHRASES: dict[tuple[str, str], str] = {
     ("any", "never"): "ever",
     ("number", "two"): f"couple of|duo of|{_PAIR}",
 }
-_MEANINGS = list(PHRASES)
+_MEANINGS = list(_PHRASES)
+_SENTENCE = re.compile(" [.;:!?] ")
+_UNQUANTIFIED = ("either", "ever")  # cues only together with a negation
+#: After "one", these show that it is a number: "one in five", "one of the three", "one or two".
+_COUNTED = re.compile(
+    rf"(?:in|of|or|to|out of) (?:(?:every|the|these|those|his|her|its|our|their|my|your) )?(?:{QUANTITY})"
+)
 
 
-def phrase(spoken: str, place: int, first: str) -> tuple[str, str, str, int] | None:
-    """The phrase that begins at a place with its `first` word: its kind, its meaning, its words, and where it ends.
+class Cue(NamedTuple):
+    """A word or phrase that carries a label: its kind, its meaning within the kind, the words, and the next word."""
 
-    >>> phrase("no one came ", 0, "no")
+    kind: str
+    meaning: str
+    words: str
+    of: str = ""
+
+
+def cues(text: str) -> list[Cue]:
+    """All cues of a text: negations and quantifiers in their order, then numbers.
+
+    "zero" is a negation. The words of a number are its digits, except for a "one" that may be a pronoun.
+
+    >>> [cue.meaning for cue in cues("Nobody isn’t here, and they didn't see at least 2 of anything.")]
+    ['nobody', 'not', 'nothing', 'at least', '2']
+    """
+    text = " ".join(normalized_words(text)) + " "
+    matches, rest = _scan(text)
+    return [*_resolve_any(matches, text), *(_number(one, rest) for one in numerals(rest))]
+
+
+def normalized_words(text: str) -> list[str]:
+    """The words of a text as they are read aloud, lower-cased, and its sentence marks: "10k" is "10 thousand".
+
+    >>> normalized_words("He didn′t pay $10k, or 5% of it.")
+    ['he', 'can', 'not', 'pay', '10', 'thousand', ',', 'or', '5', 'percent', 'of', 'it', '.']
+    """
+    plain = re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", APOSTROPHES.sub("'", text))
+    plain = _SHORT.sub(_write_out, unicodedata.normalize("NFKC", plain).lower())
+    for pattern, instead in _REWRITTEN:
+        plain = pattern.sub(instead, plain)
+    plain = _DENIED.sub(" can not ", plain)  # the verb does not matter
+    return [token.partition("'")[0] for token in _TOKEN.findall(plain)]
+
+
+def _number(number: Numeral, rest: Sequence[str]) -> Cue:
+    of = _word(" ".join(rest[number.end : number.end + 1]) + " ", 0)
+    if number.value == "0":
+        return Cue("negation", "not", number.shown, of)
+    pronoun = list(rest[number.start : number.end]) == ["one"]
+    if pronoun and not _COUNTED.match(" ".join(rest[number.end : number.end + 4])):
+        return Cue("number", "1", "one", of)
+    return Cue("number", number.value, number.shown, of)
+
+
+def _word(text: str, start: int) -> str:
+    """The word that starts here; empty for a sentence mark."""
+    word = text[start : max(start, text.find(" ", start))]
+    return word if word[:1].isalpha() else ""
+
+
+class _Match(NamedTuple):
+    start: int
+    words: str
+    kind: str
+    meaning: str
+    of: str
+
+
+def _scan(text: str) -> tuple[list[_Match], list[str]]:
+    """The phrases that carry a label, and all other words with a placeholder for each phrase."""
+    matches: list[_Match] = []
+    rest: list[str] = []
+    start = 0
+    while (end := text.find(" ", start)) > 0:
+        word = text[start:end]
+        if match := _match_phrase(text, start, word):
+            kind, meaning, words, end = match
+            matches.append(_Match(start, words, kind, meaning, _word(text, end + 1)))
+            word = "two" if kind == "number" else "_"
+        rest.append(word)
+        start = end + 1
+    return matches, rest
+
+
+def _resolve_any(matches: list[_Match], text: str) -> list[Cue]:
+    """Join "not" and an "any" after it ("not ... anything" is "nothing"); other negations make "any" redundant."""
+    found: list[Cue] = []
+    negation, since = -1, 0
+    for one in matches:
+        if _SENTENCE.search(text, since, one.start + 1):
+            negation, since = -1, one.start
+        if one.kind == "negation" and not (one.words == "nor" and any(cue.words == "neither" for cue in found)):
+            negation, since = len(found), one.start
+        if one.kind == "any" and negation >= 0:
+            if found[negation].meaning == "not":
+                found[negation] = Cue("negation", one.meaning, f"{found[negation].words} ... {one.words}", one.of)
+        elif one.kind == "any" and one.words not in _UNQUANTIFIED:
+            found.append(Cue("quantifier", "any", one.words, one.of))
+        elif one.kind == "quantifier" or negation == len(found):
+            found.append(Cue(one.kind, one.meaning, one.words, one.of))
+    return found
+
+
+def _match_phrase(text: str, start: int, first: str) -> tuple[str, str, str, int] | None:
+    """The phrase that starts here with its `first` word: its kind, its meaning, its words, and its end.
+
+    >>> _match_phrase("no one came ", 0, "no")
     ('negation', 'nobody', 'no one', 6)
     """
-    pattern = _PATTERNS.get(first)
-    match = pattern.match(spoken, place) if pattern else None
+    pattern = _patterns().get(first)
+    match = pattern.match(text, start) if pattern else None
     if not match:
         return None
     return *_MEANINGS[int(str(match.lastgroup)[1:].partition("_")[0])], match[0], match.end()
 
 
+@cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """The phrases that begin with a word as one pattern, longer ones first; a group's number leads to its meaning."""
+    """The phrases that begin with a word as one pattern, longest first; a group's name has the index of its meaning."""
     number = rf"(?= (?:a )?(?:{QUANTITY}))"
     firsts: dict[str, list[tuple[str, int]]] = {}
-    for index, phrases in enumerate(PHRASES.values()):
+    for index, phrases in enumerate(_PHRASES.values()):
         for one in re.split(r"\|(?![^(]*\))", phrases):
             first = re.split(r"\W", one, maxsplit=1)[0]
             firsts.setdefault(first, []).append((one.replace(" {N}", number), index))
@@ -148,96 +230,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     }
 
 
-_PATTERNS = _patterns()
-
-
-# MERGED from words.cues: Words that carry a label: negations, quantifiers and numbers, found in a text whatever their spelling.
-
-
-class Cue(NamedTuple):
-    """A word or phrase that carries a label: its kind, what it means among its kind, the words, and the next word."""
-
-    kind: str
-    meaning: str
-    words: str
-    of: str = ""
-
-
-_SENTENCE = re.compile(" [.;:!?] ")
-_UNQUANTIFIED = ("either", "ever")  # cues in the company of a negation only
-#: Behind "one", these show that it counts: "one in five", "one of the three", "one or two".
-_COUNTED = re.compile(
-    rf"(?:in|of|or|to|out of) (?:(?:every|the|these|those|his|her|its|our|their|my|your) )?(?:{QUANTITY})"
-)
-
-
-def cues(text: str) -> list[Cue]:
-    """All that carries a label in a text: negations and quantifiers in their order, then numbers.
-
-    "zero" denies. A number's words are its digits, save for a "one" that may be a pronoun.
-
-    >>> [cue.meaning for cue in cues("Nobody isn’t here, and they didn't see at least 2 of anything.")]
-    ['nobody', 'not', 'nothing', 'at least', '2']
-    """
-    said = " ".join(spoken(text)) + " "
-    found, rest = _scan(said)
-    return [*_settled(found, said), *(_number(one, rest) for one in numerals(rest))]
-
-
-def _number(found: Numeral, rest: Sequence[str]) -> Cue:
-    of = _word(" ".join(rest[found.end : found.end + 1]) + " ", 0)
-    if found.value == "0":
-        return Cue("negation", "not", found.told, of)
-    pronoun = list(rest[found.start : found.end]) == ["one"]
-    if pronoun and not _COUNTED.match(" ".join(rest[found.end : found.end + 4])):
-        return Cue("number", "1", "one", of)
-    return Cue("number", found.value, found.told, of)
-
-
-def _word(said: str, place: int) -> str:
-    """The word that begins at a place; a mark is none."""
-    word = said[place : max(place, said.find(" ", place))]
-    return word if word[:1].isalpha() else ""
-
-
-class _Found(NamedTuple):
-    place: int
-    words: str
-    kind: str
-    meaning: str
-    of: str
-
-
-def _scan(said: str) -> tuple[list[_Found], list[str]]:
-    """The phrases that carry a label, and all other words, with a mark where a phrase was."""
-    found: list[_Found] = []
-    rest: list[str] = []
-    place = 0
-    while (end := said.find(" ", place)) > 0:
-        word = said[place:end]
-        if match := phrase(said, place, word):
-            kind, meaning, words, end = match
-            found.append(_Found(place, words, kind, meaning, _word(said, end + 1)))
-            word = "two" if kind == "number" else "_"
-        rest.append(word)
-        place = end + 1
-    return found, rest
-
-
-def _settled(found: list[_Found], spoken: str) -> list[Cue]:
-    """Put "not" and the "any" behind it together; an "any" in the company of another negation adds nothing."""
-    told: list[Cue] = []
-    denial, since = -1, 0
-    for one in found:
-        if _SENTENCE.search(spoken, since, one.place + 1):
-            denial, since = -1, one.place
-        if one.kind == "negation" and not (one.words == "nor" and any(cue.words == "neither" for cue in told)):
-            denial, since = len(told), one.place
-        if one.kind == "any" and denial >= 0:
-            if told[denial].meaning == "not":
-                told[denial] = Cue("negation", one.meaning, f"{told[denial].words} ... {one.words}", one.of)
-        elif one.kind == "any" and one.words not in _UNQUANTIFIED:
-            told.append(Cue("quantifier", "any", one.words, one.of))
-        elif one.kind == "quantifier" or denial == len(told):
-            told.append(Cue(one.kind, one.meaning, one.words, one.of))
-    return told
+def _write_out(match: re.Match[str]) -> str:
+    money, digits, *suffixes = match.groups()
+    suffix = next(filter(None, suffixes))
+    return match[0] if suffix in ("m", "b") and not money else f"{digits} {_SUFFIXES[suffix]}"

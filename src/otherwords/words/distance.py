@@ -1,4 +1,4 @@
-"""How far apart two texts are, word by word: what Levenshtein's edit distance and shared words can tell."""
+"""How different two texts are in their words: shared words and edit distance."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ def jaccard(one: str, other: str) -> float:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in order, as PaRTE and ParaNLU cut them: lower-cased, without ASCII punctuation."""
+    """The words of a text, in order, as PaRTE and ParaNLU split them: lower-cased, without ASCII punctuation."""
     return text.translate(_PUNCTUATION).lower().split()
 
 
 def lexical_distance(one: str, other: str) -> float:
     """How different the words of two texts are, whatever their order (ParaNLU's `lex`, after Bandel et al. 2022).
 
-    Words are lower-cased and lose ASCII punctuation; each is matched with one of the other text so that the whole
-    takes the fewest edits, letter by letter. Here "sat" and "sit" share two letters of three, the rest is equal:
+    Words are lower-cased without ASCII punctuation; each is matched with a word of the other text so that the total
+    number of edited letters is smallest. Here "sat" and "sit" share two letters of three, the rest is equal:
 
     >>> round(lexical_distance("The cat sat.", "Sit, the cat!"), 4)
     0.1111
     >>> lexical_distance("Two words.", "WORDS (two)")
     0.0
     """
-    import Levenshtein  # late: `otherwords --help` needs it not
+    import Levenshtein  # here, because `otherwords --help` does not need it
 
     return 1.0 - Levenshtein.setratio([*words(one)], [*words(other)])
 
 
 def token_overlap(original: str, variant: str, fuzzy: float = 1.0) -> float:
-    """Share of the original's words that occur in the variant, too; a repeated word counts as often as it is there.
+    """Share of the original's words that also occur in the variant; a repeated word counts each time.
 
-    Below 1, `fuzzy` lets a word pass that is at least so similar to some word of the variant: twice the letters they
-    share in order, over the letters of both (Levenshtein.ratio). Arakelyan et al. (2024, Table 4) do not say what
-    they matched, so their numbers cannot be had from this. Of four words "dogs" is missing, but not far to seek:
+    With `fuzzy` below 1 a word counts if it is at least that similar to some word of the variant: twice the letters
+    they share in order, over the letters of both (Levenshtein.ratio). Arakelyan et al. (2024, Table 4) do not say
+    what they matched, so their numbers cannot be reproduced. Of four words "dogs" is missing, but "dog" is near:
 
     >>> token_overlap("The dogs bark loudly", "The dog barks: loudly, they bark.")
     0.75
@@ -53,19 +53,19 @@ def token_overlap(original: str, variant: str, fuzzy: float = 1.0) -> float:
     1.0
     """
     refuse_fuzzy(fuzzy)
-    wanted, there = words(original), set(words(variant))
-    if not wanted:
-        return float(not there)  # as in `jaccard`: nothing has all in common with nothing, and none with something
-    return sum(word in there or (fuzzy < 1 and _alike(word, there, fuzzy)) for word in wanted) / len(wanted)
+    old, new = words(original), set(words(variant))
+    if not old:
+        return float(not new)  # as in `jaccard`: 1 for two empty texts, 0 for an empty one and another
+    return sum(word in new or (fuzzy < 1 and _has_similar(word, new, fuzzy)) for word in old) / len(old)
 
 
 def refuse_fuzzy(fuzzy: float) -> None:
-    """Complain of a similarity that no two words, or any two words, would have."""
+    """Refuse a similarity outside (0, 1]: all words have 0, and none have more than 1."""
     if not 0 < fuzzy <= 1:
         raise BadInput(f"found {fuzzy!r}", field="fuzzy", fix="give a similarity above 0 and at most 1, which is exact")
 
 
-def _alike(word: str, there: set[str], least: float) -> bool:
+def _has_similar(word: str, others: set[str], least: float) -> bool:
     import Levenshtein
 
-    return any(Levenshtein.ratio(word, other) >= least for other in there)
+    return any(Levenshtein.ratio(word, other) >= least for other in others)

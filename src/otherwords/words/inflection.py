@@ -1,4 +1,4 @@
-"""English words in the form that their place asks for: number, tense, degree, capitals, and the article before them."""
+"""Inflected forms of English words: number, tense, degree; capitals, and the indefinite article."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 from ..errors import MissingExtra
 
-#: Tags of the Penn treebank whose words stand in their base form.
+#: Tags of the Penn treebank for base forms.
 BASE_TAGS = frozenset({"NN", "VB", "VBP", "JJ", "RB"})
-#: Words that open with the sound of "won", where the library's rule hears a vowel.
-_WON = re.compile(r"once\b|ones(ies?|elf)?\b", re.I)
+#: Words that begin with the sound of "won"; the library takes it for a vowel.
+_WON_SOUND = re.compile(r"once\b|ones(ies?|elf)?\b", re.I)
 
 
 @lru_cache(maxsize=65_536)
 def inflected(lemma: str, tag: str) -> str | None:
-    """A word in the form that a Penn tag names, None where it has none; of several words the head is inflected.
+    """A word in the form of a Penn tag, None if it has no such form; of several words the head is inflected.
 
     >>> inflected("child", "NNS"), inflected("adult male", "NNS"), inflected("pick up", "VBD")
     ('children', 'adult males', 'picked up')
@@ -28,7 +28,7 @@ def inflected(lemma: str, tag: str) -> str | None:
         return lemma
     words = lemma.split(" ")
     head = 0 if tag.startswith("V") else -1
-    # A plural that looks like the singular ("abdomen", by the library) would leave the number open.
+    # A plural equal to the singular (the library's "abdomen") would leave the number open.
     forms = [form for form in forms_of(words[head], tag, guess=False) if tag != "NNS" or form != words[head]]
     if not forms:
         return None
@@ -38,7 +38,7 @@ def inflected(lemma: str, tag: str) -> str | None:
 
 @lru_cache(maxsize=65_536)
 def forms_of(lemma: str, tag: str, guess: bool = True) -> tuple[str, ...]:
-    """All spellings of one word under a tag, the usual first; `guess` lets rules stand in for words not listed.
+    """All spellings of a word with a tag, the usual one first; `guess` uses rules for words that are not listed.
 
     >>> forms_of("dream", "VBD"), forms_of("blog", "NNS"), forms_of("blog", "NNS", guess=False)
     (('dreamed', 'dreamt'), ('blogs',), ())
@@ -49,7 +49,7 @@ def forms_of(lemma: str, tag: str, guess: bool = True) -> tuple[str, ...]:
 
 
 def lemma_of(form: str, tag: str, bases: tuple[str, ...]) -> str | None:
-    """Which of the possible base forms a word belongs to, given its tag; None where that is not clear.
+    """Which of the possible base forms a word with a tag belongs to; None if that is ambiguous.
 
     >>> lemma_of("saw", "VBD", ("saw", "see")), lemma_of("saw", "NN", ("saw",)), lemma_of("dogs", "NN", ("dog",))
     ('see', 'saw', None)
@@ -75,13 +75,13 @@ def article(following: str) -> str:
     >>> [article(word) for word in ("hour", "unicorn", "automobile", "onesie", "European")]
     ['an', 'a', 'an', 'a', 'a']
     """
-    if _WON.match(following):
+    if _WON_SOUND.match(following):
         return "a"
     return str(_engine().a(following)).partition(" ")[0]
 
 
 def versions() -> list[str]:
-    """What inflects, with its versions, for signatures: other rules make other words."""
+    """The libraries that inflect, with their versions, for signatures: other rules make other words."""
     try:
         return [f"{one}-{version(one)}" for one in ("lemminflect", "inflect")]
     except PackageNotFoundError as error:

@@ -1,6 +1,7 @@
-"""Other wordnets, in other languages, through the `wn` package: the same questions as to our own lexicon.
+"""WordNet 3.0 from the table that the package ships, and other wordnets through the `wn` package.
 
-They bring no inflection: a word is found only in its base form.
+Synsets come in the order of their senses, with base forms and antonyms. Other wordnets have no inflection: they know a
+word only in its base form.
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from typing import Any, Protocol
 
 from ..errors import BadInput, MissingExtra
 
-# MERGED from words.lexicon: WordNet 3.0 from the table that the package ships: synsets in the order of their senses, base forms, antonyms.
-
-#: Parts of speech in the order in which WordNet is asked where none is named, by their usual names.
+#: WordNet's letters for parts of speech by their usual names, in the order of lookup.
 PARTS = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}
-#: Endings of inflected forms and what stands for them in the base form, as WordNet's own morphy has them.
+#: Endings of inflected forms and of their base forms, as in WordNet's own morphy.
 _ENDINGS = {
     "n": (("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
           ("men", "man"), ("ies", "y")),
@@ -30,13 +29,31 @@ _ENDINGS = {
 
 @dataclass(frozen=True)
 class Synset:
-    """Words that share a sense. `counts` says how often each is tagged with it in WordNet's own concordance."""
+    """Words that share a sense. `counts` says how often WordNet's concordance tags each with it."""
 
     name: str
     pos: str
     words: tuple[str, ...]
     counts: tuple[int, ...]
     gloss: str
+
+
+class Wordnet(Protocol):
+    """The interface of a wordnet: words to synsets, forms to base forms, antonyms."""
+
+    def __hash__(self) -> int: ...
+
+    def synsets(self, word: str, pos: str = "") -> list[Synset]:
+        """The senses of a word, the most frequent first."""
+
+    def base_forms(self, word: str, pos: str = "") -> tuple[str, ...]:
+        """What a word may be a form of."""
+
+    def knows(self, word: str, pos: str = "") -> bool:
+        """Whether a word or expression is there."""
+
+    def antonyms(self, word: str) -> frozenset[str]:
+        """The antonyms of a base form."""
 
 
 class Lexicon:
@@ -82,9 +99,9 @@ class Lexicon:
         return [line.rpartition("\t")[2] for line in self._lines]
 
     def _forms(self, word: str, part: str) -> list[str]:
-        """Irregular forms as listed, else what is left when endings are taken off; the word itself comes first.
+        """Irregular forms as listed, else the word without its endings; the word itself comes first.
 
-        After WordNet's morphy, with one difference that NLTK has too: all base forms are given, not the first alone.
+        As WordNet's morphy does, except that like NLTK it gives all base forms, not only the first.
         """
         word = _key(word)
         if listed := self._exceptions.get((word, part)):
@@ -95,10 +112,10 @@ class Lexicon:
     @lru_cache(maxsize=4096)  # noqa: B019  # there is one lexicon per process
     def _synset(self, number: int) -> Synset:
         pos, words, _, gloss = self._lines[number].split("\t")
-        told = [word.partition(":") for word in words.split("|")]
-        names = tuple(name for name, _, _ in told)
+        entries = [word.partition(":") for word in words.split("|")]
+        names = tuple(name for name, _, _ in entries)
         sense = self._index[names[0].lower(), "a" if pos == "s" else pos].index(number) + 1
-        counts = tuple(int(count or 0) for _, _, count in told)
+        counts = tuple(int(count or 0) for _, _, count in entries)
         plain = tuple(name.replace("_", " ") for name in names)
         return Synset(f"{names[0].lower()}.{pos}.{sense:02}", pos, plain, counts, gloss)
 
@@ -126,60 +143,17 @@ class Lexicon:
         return {word: frozenset(others) for word, others in found.items()}
 
 
-class _Index:
-    """Lemma and part of speech to the numbers of synsets, which are read when they are asked for."""
-
-    def __init__(self, rows: Iterator[list[str]]):
-        self._numbers = {(lemma, part): numbers for lemma, part, numbers in rows}
-
-    def __contains__(self, key: tuple[str, str]) -> bool:
-        return key in self._numbers
-
-    def __getitem__(self, key: tuple[str, str]) -> list[int]:
-        return [int(number) for number in self._numbers[key].split()]
-
-
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
     """The lexicon, read once per process."""
     return Lexicon()
 
 
-def _key(word: str) -> str:
-    return word.lower().replace(" ", "_")
-
-
-def _read(name: str) -> list[str]:
-    packed = (resources.files("otherwords") / "assets" / "wordnet" / f"{name}.tsv.gz").read_bytes()
-    return gzip.decompress(packed).decode().splitlines()
-
-
-# MERGED from words.other_wordnets: Other wordnets, in other languages, through the `wn` package: the same questions as to our own lexicon.
-
-
-class Wordnet(Protocol):
-    """What is asked of a wordnet, our own or another: words to synsets, forms to base forms, opposites."""
-
-    def __hash__(self) -> int: ...
-
-    def synsets(self, word: str, pos: str = "") -> list[Synset]:
-        """The senses of a word, the most frequent first."""
-
-    def base_forms(self, word: str, pos: str = "") -> tuple[str, ...]:
-        """What a word may be a form of."""
-
-    def knows(self, word: str, pos: str = "") -> bool:
-        """Whether a word or expression is there."""
-
-    def antonyms(self, word: str) -> frozenset[str]:
-        """The antonyms of a base form."""
-
-
 class OtherWordnet:
-    """A wordnet that was added to `wn`'s data directory; `identity` is its name and version."""
+    """A wordnet in the data directory of `wn`; `identity` is its name and version."""
 
     def __init__(self, name: str):
-        self._wordnet = _opened(name)
+        self._wordnet = _open(name)
         self.identity = "+".join(f"{one.id}:{one.version}" for one in self._wordnet.lexicons())
         self.english = all(str(one.language).startswith("en") for one in self._wordnet.lexicons())
 
@@ -187,10 +161,10 @@ class OtherWordnet:
     def synsets(self, word: str, pos: str = "") -> list[Synset]:
         """The senses of a word in the order of the wordnet, all parts of speech or one."""
         senses = [sense for part in pos or "nvar" for one in self._words(word, part) for sense in one.senses()]
-        return [_synset(synset) for synset in dict.fromkeys(sense.synset() for sense in senses)]
+        return [_convert(synset) for synset in dict.fromkeys(sense.synset() for sense in senses)]
 
     def base_forms(self, word: str, pos: str = "") -> tuple[str, ...]:
-        """The word itself, as the wordnet writes it, where that is a base form."""
+        """The word itself as the wordnet writes it, if it is a base form."""
         found = (one.lemma() for part in pos or "nvar" for one in self._words(word, part))
         return tuple(lemma for lemma in dict.fromkeys(found) if lemma.lower() == word.lower())
 
@@ -216,7 +190,29 @@ def other_wordnet(name: str) -> OtherWordnet:
     return OtherWordnet(name)
 
 
-def _opened(name: str) -> Any:
+class _Index:
+    """Lemma and part of speech to the numbers of synsets, which are parsed on access."""
+
+    def __init__(self, rows: Iterator[list[str]]):
+        self._numbers = {(lemma, part): numbers for lemma, part, numbers in rows}
+
+    def __contains__(self, key: tuple[str, str]) -> bool:
+        return key in self._numbers
+
+    def __getitem__(self, key: tuple[str, str]) -> list[int]:
+        return [int(number) for number in self._numbers[key].split()]
+
+
+def _key(word: str) -> str:
+    return word.lower().replace(" ", "_")
+
+
+def _read(name: str) -> list[str]:
+    packed = (resources.files("otherwords") / "assets" / "wordnet" / f"{name}.tsv.gz").read_bytes()
+    return gzip.decompress(packed).decode().splitlines()
+
+
+def _open(name: str) -> Any:
     try:
         import wn
     except ImportError as error:
@@ -224,13 +220,13 @@ def _opened(name: str) -> Any:
     try:
         return wn.Wordnet(name)
     except wn.Error as error:
-        there = ", ".join(sorted(f"{one.id}:{one.version}" for one in wn.lexicons())) or "none"
-        fix = f"there are: {there}; or get it first: python -m wn download {name}"
+        names = ", ".join(sorted(f"{one.id}:{one.version}" for one in wn.lexicons())) or "none"
+        fix = f"there are: {names}; or get it first: python -m wn download {name}"
         raise BadInput(f"no wordnet {name!r} is installed", where="wordnet.v1", field="lexicon", fix=fix) from error
 
 
-def _synset(found: Any) -> Synset:
-    senses = found.senses()
+def _convert(synset: Any) -> Synset:
+    senses = synset.senses()
     words = tuple(str(sense.word().lemma()) for sense in senses)
     counts = tuple(sum(sense.counts()) for sense in senses)
-    return Synset(str(found.id), str(found.pos), words, counts, str(found.definition() or ""))
+    return Synset(str(synset.id), str(synset.pos), words, counts, str(synset.definition() or ""))

@@ -1,4 +1,4 @@
-"""Where a word may be replaced: open-class words in their own right, each with its base form; the rest is held."""
+"""Which words of a text may be replaced: content words that are not part of an expression, with their base forms."""
 
 from __future__ import annotations
 
@@ -11,88 +11,27 @@ from .inflection import lemma_of
 from .lexicon import Wordnet, lexicon
 from .tagging import Token
 
-# MERGED from words.expressions: Words that belong together: expressions that WordNet lists ("ice cream", "in front of"), verbs with their particles,
+# Expressions
 
-#: The longest expression that is looked for ("jack of all trades"); longer ones are rare.
-LONGEST = 4
-#: How far a particle may be from its verb ("picks the ball up").
-_REACH = 4
-#: "Old man" and "little girl" are in WordNet for another meaning, and mostly have the plain one.
+#: Expressions of more words ("jack of all trades" has four) are rare.
+_MAX_EXPRESSION_WORDS = 4
+#: The most tokens between a verb and its particle ("picks the ball up").
+_PARTICLE_DISTANCE = 4
+#: WordNet has "old man" and "little girl" with another meaning; mostly they have the plain one.
 _PEOPLE = re.compile("(young|old|little|elder|black|white) (m[ae]n|wom[ae]n|boys?|girls?|lad(y|ies)|people|persons?)")
 _NOUNS = ("NOUN", "PROPN")
 _QUOTES = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<!\w)['‘](?=\w)[^'’]*['’](?!\w)")
 _JOINED = re.compile(r"[-‐‑–/_&@#.]")
 
-
-def bound(text: str, tokens: Sequence[Token], words: Wordnet) -> frozenset[int]:
-    """The numbers of the tokens that are parts of something larger.
-
-    >>> from otherwords.words.lexicon import lexicon
-    >>> told = [("A", "DET", "DT"), ("dog", "NOUN", "NN"), ("eats", "VERB", "VBZ"), ("hot", "ADJ", "JJ")]
-    >>> told += [("dogs", "NOUN", "NNS"), ("up", "ADP", "RP")]
-    >>> text = " ".join(word for word, _, _ in told)
-    >>> tokens = [Token(word, text.index(word), pos, tag, False) for word, pos, tag in told]
-    >>> sorted(bound(text, tokens, lexicon()))
-    [2, 3, 4, 5]
-    """
-    found = {*_listed(tokens, words), *_with_particles(tokens), *_modifiers(tokens), *_joined(text, tokens)}
-    quoted = [match.span() for match in _QUOTES.finditer(text)]
-    found.update(i for i, token in enumerate(tokens) if any(a <= token.start < b for a, b in quoted))
-    return frozenset(found)
-
-
-def _listed(tokens: Sequence[Token], words: Wordnet) -> Iterator[int]:
-    """Expressions of the wordnet, in any inflection of their last word, or of a verb in front."""
-    forms = [token.text.lower() for token in tokens]
-    for start in range(len(forms)):
-        for end in range(min(start + LONGEST, len(forms)), start + 1, -1):
-            if _is_expression(tuple(forms[start:end]), words):
-                yield from range(start, end)
-                break
-
-
-@lru_cache(maxsize=65_536)
-def _is_expression(forms: tuple[str, ...], words: Wordnet) -> bool:
-    if not all(form.replace("'", "").replace("-", "").isalpha() for form in forms):
-        return False
-    if _PEOPLE.fullmatch(" ".join(forms)):
-        return False
-    rest = " ".join(forms[1:])
-    heads = dict.fromkeys((forms[0], *words.base_forms(forms[0], "v")))
-    return any(words.knows(f"{head} {rest}") for head in heads)
-
-
-def _with_particles(tokens: Sequence[Token]) -> Iterator[int]:
-    for i, token in enumerate(tokens):
-        if token.tag == "RP":
-            verbs = [j for j in range(max(0, i - _REACH), i) if tokens[j].pos == "VERB"]
-            yield from (i, *verbs[-1:])
-
-
-def _modifiers(tokens: Sequence[Token]) -> Iterator[int]:
-    """Nouns directly before nouns ("baseball hat"): what they say together is seldom the sum of both."""
-    for i in range(len(tokens) - 1):
-        if tokens[i].pos in _NOUNS and tokens[i + 1].pos in _NOUNS:
-            yield i
-
-
-def _joined(text: str, tokens: Sequence[Token]) -> Iterator[int]:
-    """Parts of compounds with a hyphen or the like, as in "T-shirt"; spaCy makes three tokens of it."""
-    for i, token in enumerate(tokens):
-        before, after = text[token.start - 1 : token.start], text[token.end : token.end + 2]
-        if _JOINED.match(before) or (_JOINED.match(after) and after[1:].isalnum()) or _JOINED.search(token.text):
-            yield i
-
-
-# MERGED from words.places: Where a word may be replaced: open-class words in their own right, each with its base form; the rest is held.
+# Words
 
 #: spaCy's universal tags, and the letter under which WordNet has such words. AUX, PROPN, PRON, DET, NUM have none.
 _PARTS = {"NOUN": "n", "VERB": "v", "ADJ": "a", "ADV": "r"}
-#: A plural that is a word of its own is taken for a plural where the base form is this much more frequent.
-_RARELY = 20
+#: A plural that is also a word of its own counts as a plural if the base form is this many times as frequent.
+_MUCH_RARER = 20
 _LETTERS = re.compile(r"[^\W\d_]+")
-#: Words that stay: verbs that mean little by themselves; nouns, adjectives and adverbs that count, deny, compare or
-#: stand for something else, and those of place that live in phrases ("in front of", "on top").
+#: Words that stay: verbs with little meaning of their own; nouns, adjectives and adverbs that count, negate, compare or
+#: stand for something else; words for places that are mostly in phrases ("in front of", "on top").
 _WORDS = """
     be have do get go make take give put come let keep seem become need look start begin say tell help hide race lean
     lay lie print tend outfit flower
@@ -112,7 +51,7 @@ _STAY = frozenset(_WORDS.split())
 _AFTER_PREPOSITIONS = frozenset({"DET", "PRON", "NOUN", "PROPN", "NUM"})
 
 
-class Place(NamedTuple):
+class WordPlace(NamedTuple):
     """A token that may be replaced: its base form, WordNet's letter for its part of speech, and its neighbours."""
 
     token: Token
@@ -122,24 +61,24 @@ class Place(NamedTuple):
     after: Token | None = None
 
 
-class Found(NamedTuple):
-    """The places of a text, and the base forms of all its other words, which must not be replaced elsewhere."""
+class TextPlaces(NamedTuple):
+    """The places of a text, and the base forms of all other words, which must not be replaced elsewhere either."""
 
-    places: list[Place]
+    places: list[WordPlace]
     held: frozenset[str]
 
 
-def find(text: str, tokens: Sequence[Token], parts: Iterable[str], wordnet: Wordnet) -> Found:
+def find_places(text: str, tokens: Sequence[Token], parts: Iterable[str], wordnet: Wordnet) -> TextPlaces:
     """The words of some parts of speech that may be replaced, and the base forms of those that may not.
 
     >>> tokens = [Token("Two", 0, "NUM", "CD", False), Token("dogs", 4, "NOUN", "NNS", False)]
-    >>> found = find("Two dogs", tokens, "n", lexicon())
+    >>> found = find_places("Two dogs", tokens, "n", lexicon())
     >>> [place.lemma for place in found.places], sorted(found.held)
     (['dog'], ['two'])
     """
     tokens = [token for token in tokens if not token.text.isspace()]
-    fixed = bound(text, tokens, wordnet)
-    places: list[Place] = []
+    fixed = bound_tokens(text, tokens, wordnet)
+    places: list[WordPlace] = []
     held: set[str] = set()
     for i, token in enumerate(tokens):
         part = _PARTS.get(token.pos, "")
@@ -147,10 +86,32 @@ def find(text: str, tokens: Sequence[Token], parts: Iterable[str], wordnet: Word
         lemma = _lemma(token.text, token.tag, part, wordnet) if part and free else None
         if lemma and lemma.lower() not in _STAY:
             before, *after = [tokens[i - 1] if i else None, *tokens[i + 1 : i + 2]]
-            places.append(Place(token, lemma, part, before, *after))
+            places.append(WordPlace(token, lemma, part, before, *after))
         else:
             held.update(all_forms(token.text.lower(), wordnet))
-    return Found(places, frozenset(held))
+    return TextPlaces(places, frozenset(held))
+
+
+@lru_cache(maxsize=65_536)
+def all_forms(word: str, wordnet: Wordnet) -> frozenset[str]:
+    """A lower-cased word, and all that it may be a form of."""
+    return frozenset((word, *(base.lower() for base in wordnet.base_forms(word))))
+
+
+def bound_tokens(text: str, tokens: Sequence[Token], words: Wordnet) -> frozenset[int]:
+    """The indices of tokens that belong to something larger: an expression, a particle verb, a compound, a quotation.
+
+    >>> tagged = [("A", "DET", "DT"), ("dog", "NOUN", "NN"), ("eats", "VERB", "VBZ"), ("hot", "ADJ", "JJ")]
+    >>> tagged += [("dogs", "NOUN", "NNS"), ("up", "ADP", "RP")]
+    >>> text = " ".join(word for word, _, _ in tagged)
+    >>> tokens = [Token(word, text.index(word), pos, tag, False) for word, pos, tag in tagged]
+    >>> sorted(bound_tokens(text, tokens, lexicon()))
+    [2, 3, 4, 5]
+    """
+    found = {*_in_expressions(tokens, words), *_particle_verbs(tokens), *_modifiers(tokens), *_hyphenated(text, tokens)}
+    quoted = [match.span() for match in _QUOTES.finditer(text)]
+    found.update(i for i, token in enumerate(tokens) if any(a <= token.start < b for a, b in quoted))
+    return frozenset(found)
 
 
 def _is_preposition(tokens: Sequence[Token], i: int) -> bool:
@@ -161,14 +122,8 @@ def _is_preposition(tokens: Sequence[Token], i: int) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def all_forms(word: str, wordnet: Wordnet) -> frozenset[str]:
-    """A word in small letters, and all that it may be a form of."""
-    return frozenset((word, *(base.lower() for base in wordnet.base_forms(word))))
-
-
-@lru_cache(maxsize=65_536)
 def _lemma(text: str, tag: str, part: str, wordnet: Wordnet) -> str | None:
-    """The base form; in other languages than English a word must stand in it."""
+    """The base form; in languages other than English the word must be in it already."""
     if wordnet is not lexicon():
         return next(iter(wordnet.base_forms(text, part)), None)
     form = text.lower()
@@ -186,7 +141,7 @@ def _is_verb_form(form: str) -> bool:
 def _has_own_meaning(form: str, lemma: str, part: str) -> bool:
     """Whether an inflected form is a word of its own, too: "glasses", "arms"; but hardly ever "men"."""
     own, common = _uses(form, part), _uses(lemma, part)
-    return own is not None and (common or 0) < _RARELY * (own + 1)
+    return own is not None and (common or 0) < _MUCH_RARER * (own + 1)
 
 
 def _uses(word: str, part: str) -> int | None:
@@ -194,3 +149,46 @@ def _uses(word: str, part: str) -> int | None:
     senses = (zip(one.words, one.counts, strict=True) for one in lexicon().synsets(word, part))
     counts = [count for words in senses for one, count in words if one.lower() == word]
     return sum(counts) if counts else None
+
+
+def _in_expressions(tokens: Sequence[Token], words: Wordnet) -> Iterator[int]:
+    """Expressions of the wordnet, with any inflection of the last word, or of a verb at the beginning."""
+    forms = [token.text.lower() for token in tokens]
+    for start in range(len(forms)):
+        for end in range(min(start + _MAX_EXPRESSION_WORDS, len(forms)), start + 1, -1):
+            if _is_expression(tuple(forms[start:end]), words):
+                yield from range(start, end)
+                break
+
+
+@lru_cache(maxsize=65_536)
+def _is_expression(forms: tuple[str, ...], words: Wordnet) -> bool:
+    if not all(form.replace("'", "").replace("-", "").isalpha() for form in forms):
+        return False
+    if _PEOPLE.fullmatch(" ".join(forms)):
+        return False
+    rest = " ".join(forms[1:])
+    heads = dict.fromkeys((forms[0], *words.base_forms(forms[0], "v")))
+    return any(words.knows(f"{head} {rest}") for head in heads)
+
+
+def _particle_verbs(tokens: Sequence[Token]) -> Iterator[int]:
+    for i, token in enumerate(tokens):
+        if token.tag == "RP":
+            verbs = [j for j in range(max(0, i - _PARTICLE_DISTANCE), i) if tokens[j].pos == "VERB"]
+            yield from (i, *verbs[-1:])
+
+
+def _modifiers(tokens: Sequence[Token]) -> Iterator[int]:
+    """Nouns directly before nouns ("baseball hat"): the whole seldom means the sum of both."""
+    for i in range(len(tokens) - 1):
+        if tokens[i].pos in _NOUNS and tokens[i + 1].pos in _NOUNS:
+            yield i
+
+
+def _hyphenated(text: str, tokens: Sequence[Token]) -> Iterator[int]:
+    """Parts of compounds with a hyphen or the like, as in "T-shirt"; spaCy makes three tokens of it."""
+    for i, token in enumerate(tokens):
+        before, after = text[token.start - 1 : token.start], text[token.end : token.end + 2]
+        if _JOINED.match(before) or (_JOINED.match(after) and after[1:].isalnum()) or _JOINED.search(token.text):
+            yield i

@@ -1,7 +1,7 @@
-"""Which sense a word has, and which synonyms share it: silent where that is not clear.
+"""The dominant sense of a word and its synonyms in that sense; none where the sense is not clear.
 
 Two shares decide, both from WordNet's counts in SemCor: a word must mostly have the sense in question, and so must its
-synonym ("range" mostly is no synonym of "scope", though it can be one).
+synonym ("range" can mean "scope", but mostly does not).
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from math import fsum, log
 from .english import FUNCTION_WORDS
 from .lexicon import Synset, Wordnet, lexicon
 
-#: Familiar enough: about this many occurrences in SemCor's texts and WordNet's glosses together. Chosen on SNLI's
+#: A synonym needs about this many occurrences in SemCor's texts and WordNet's glosses together. Chosen on SNLI's
 #: development set, between "infant", "sofa", "creature" and "babe", "metropolis", "tribunal".
 FAMILIAR = 12
-#: An expression is much rarer than its words, so that one occurrence counts for several.
-_PHRASE = 4
-#: The shares of a word and its synonym, multiplied, need this much of the dominance: one of them may be just enough,
-#: not both ("result" and "effect" each mostly mean the same, and too often not).
+#: An expression is much rarer than its words, so each of its occurrences counts this many times.
+_PHRASE_WEIGHT = 4
+#: The product of the shares of a word and its synonym must reach this fraction of the dominance: one of them may be
+#: just enough, not both ("result" and "effect" each mostly mean the same, and too often do not).
 _MUTUAL = 0.9
-#: Over all parts of speech a sense needs this much less dominance: enough that tags gone wrong do little harm.
+#: Over all parts of speech a sense needs this fraction of the dominance, so that wrong tags do little harm.
 _OTHER_PARTS = 1 / 3
-#: How much likelier a rare word in its gloss makes a sense. Chosen on SNLI's development set.
+#: The factor by which a rare word in its gloss makes a sense likelier. Chosen on SNLI's development set.
 _LESK = 8
 #: About the number of glosses.
 _GLOSSES = 117_659
 _WORD = re.compile(r"[^\W\d_]+")
 _PLAIN = re.compile(r"[^\W\d_]+([ -][^\W\d_]+)*")
-#: Words that make a phrase of an expression; its head is then hard to tell ("suit of clothes").
+#: Words that make an expression a phrase, whose head is hard to find ("suit of clothes").
 _SMALL = frozenset({"a", "an", "and", "at", "by", "for", "in", "into", "of", "off", "on", "or", "the", "to", "with"})
-#: Never chosen: what is much like a pronoun or number, and what the counts take for good and a reader does not.
+#: Never chosen: words close to pronouns or numbers, and words that the counts accept but a reader does not.
 _UNFIT = (
     "someone|somebody|something|one|ones|i|single|nine|ace|thing|things|dry land|oral cavity|so long|lb|ma|pa|older"
     "|cut through|be given|resort area|atmospheric condition|rug|regain|fleshy|one time|presently|foliage|haired|vast"
@@ -54,7 +54,7 @@ class Thesaurus:
     familiar: float = FAMILIAR
 
     def sense(self, lemma: str, part: str, context: Iterable[str] = ()) -> Synset | None:
-        """The dominant sense of a word, if it has one; words around it that occur in a gloss speak for that sense.
+        """The dominant sense of a word, if it has one; context words that occur in a gloss make its sense likelier.
 
         >>> thesaurus = Thesaurus()
         >>> thesaurus.sense("couch", "n").words, thesaurus.sense("bike", "n")
@@ -65,13 +65,13 @@ class Thesaurus:
         return self._best(lemma, part, frozenset(context) - {lemma})
 
     @lru_cache(maxsize=16_384)  # noqa: B019  # thesauri are few, and live as long as the process
-    def _best(self, lemma: str, part: str, around: frozenset[str]) -> Synset | None:
+    def _best(self, lemma: str, part: str, context: frozenset[str]) -> Synset | None:
         senses = self._senses(lemma, part)
         weights = [(_count(lemma, one) or 0) + 1 for one in senses]
-        told = [weight * _LESK ** _overlap(around, one) for weight, one in zip(weights, senses, strict=True)]
-        best = senses[told.index(max(told))] if told else None
-        sure = best and max(told) >= self.dominance * sum(told) and self._share(lemma, "", best) >= self._wide
-        return best if sure else None
+        scores = [weight * _LESK ** _overlap(context, one) for weight, one in zip(weights, senses, strict=True)]
+        best = senses[scores.index(max(scores))] if scores else None
+        clear = best and max(scores) >= self.dominance * sum(scores)
+        return best if best and clear and self._share(lemma, "", best) >= self._least_overall else None
 
     @lru_cache(maxsize=16_384)  # noqa: B019  # as above
     def synonyms(self, lemma: str, part: str, sense: Synset) -> tuple[str, ...]:
@@ -82,79 +82,79 @@ class Thesaurus:
         ('kid',)
         """
         others = [word for word in sense.words if self._is_plain(word, lemma)]
-        sure = max(self._share(lemma, part, sense), self.dominance)  # less, where the words around chose the sense
+        sure = max(self._share(lemma, part, sense), self.dominance)  # less, if the context chose the sense
         fitting = [word for word in others if self._fits(word, part, sense, sure)]
         known = {word: self._familiarity(word, part, sense) for word in fitting}
         kept = [word for word in known if known[word] >= self.familiar]
         return tuple(sorted(kept, key=lambda word: (-known[word], word)))
 
     def _fits(self, word: str, part: str, sense: Synset, sure: float) -> bool:
-        """Whether a word mostly has this sense, and is neither another part of speech (to dog) nor a plural (woods)."""
+        """Whether a word mostly has this sense, and is not another part of speech (to dog) or a plural (woods)."""
         if part == "n" and len(self.wordnet.base_forms(word, part)) > 1:
             return False
         if " " in word and self.familiar and not _is_spelled_out(word, sense):
             return False
         share = self._share(word, part, sense)
         mutual = share * sure >= _MUTUAL * self.dominance
-        return share >= self.dominance and mutual and self._share(word, "", sense) >= self._wide
+        return share >= self.dominance and mutual and self._share(word, "", sense) >= self._least_overall
 
     @property
-    def _wide(self) -> float:
+    def _least_overall(self) -> float:
         return self.dominance * _OTHER_PARTS
 
     def _is_plain(self, word: str, lemma: str) -> bool:
-        """A word like any other: no name, no symbol, no phrase, no opposite, not the word again with something more."""
+        """Whether a word is ordinary: no name, symbol, phrase or antonym, and not the lemma with something added."""
         words = word.lower().split(" ")
         if not _PLAIN.fullmatch(word) or (word != word.lower() and lemma == lemma.lower()):
             return False
         if word.lower() in _NEVER or not _SMALL.isdisjoint(words) or word.lower() in self.wordnet.antonyms(lemma):
             return False
-        return not any(_alike(one, lemma.lower()) for one in (word.lower(), *words))
+        return not any(_are_related(one, lemma.lower()) for one in (word.lower(), *words))
 
     def _senses(self, lemma: str, part: str) -> list[Synset]:
         return [one for one in self.wordnet.synsets(lemma, part) if _count(lemma, one) is not None]
 
     @lru_cache(maxsize=65_536)  # noqa: B019  # as above
     def _share(self, word: str, part: str, sense: Synset) -> float:
-        """How much of a word's uses have the sense; one is added to every count, because SemCor is small."""
+        """The share of a word's uses that have the sense; one is added to every count, because SemCor is small."""
         counts = {one.name: _count(word, one) or 0 for one in self._senses(word, part)}
         return (counts.get(sense.name, 0) + 1) / (sum(counts.values()) + max(1, len(counts)))
 
     def _familiarity(self, word: str, part: str, sense: Synset) -> float:
-        """How often a word has this sense in SemCor, and by estimate in all glosses, where it may be another word."""
+        """How often a word has this sense in SemCor, plus an estimate for the glosses, which are not tagged."""
         if not self.familiar:
             return float(_count(word, sense) or 0)
         seen = _count(word, sense) or 0
         if " " in word:
-            return seen + _PHRASE * _phrase_in_glosses(word)
+            return seen + _PHRASE_WEIGHT * _phrase_in_glosses(word)
         return seen + _in_glosses()[word] * self._share(word, "", sense)
 
 
 def _count(word: str, sense: Synset) -> int | None:
-    """How often SemCor has the word in this sense; None where it is no word of it."""
-    found = [count for one, count in zip(sense.words, sense.counts, strict=True) if one.lower() == word.lower()]
-    return found[0] if found else None
+    """How often SemCor has the word in this sense; None if the sense does not have the word."""
+    counts = [count for one, count in zip(sense.words, sense.counts, strict=True) if one.lower() == word.lower()]
+    return counts[0] if counts else None
 
 
-def _alike(one: str, other: str) -> bool:
-    """Whether two words are one in two spellings, or one made of the other ("group", "grouping"; "lid", "eyelid")."""
+def _are_related(one: str, other: str) -> bool:
+    """Whether two words are spellings of one, or one contains the other ("group", "grouping"; "lid", "eyelid")."""
     short, long = sorted((one, other), key=len)
-    made = long.endswith(short) and lexicon().knows(long.removesuffix(short))
-    return len(short) > 2 and (long.startswith(short.removesuffix("e")) or made)
+    compound = long.endswith(short) and lexicon().knows(long.removesuffix(short))
+    return len(short) > 2 and (long.startswith(short.removesuffix("e")) or compound)
 
 
 def _is_spelled_out(phrase: str, sense: Synset) -> bool:
-    """Whether a definition has words of an expression, as of "adult male"; else it is mostly a technical term."""
+    """Whether the definition uses a word of an expression, as for "adult male"; others are mostly technical terms."""
     definition, _, _ = sense.gloss.partition('; "')
     return not set(_WORD.findall(definition)).isdisjoint(phrase.split(" "))
 
 
-def _overlap(around: frozenset[str], sense: Synset) -> float:
-    """How much a gloss shares with the words around (Lesk 1986), rare words counting for more: from 0 to 1 each."""
-    if not around:
+def _overlap(context: frozenset[str], sense: Synset) -> float:
+    """How much a gloss shares with the context (Lesk 1986); each word counts from 0 to 1, rare ones more."""
+    if not context:
         return 0
-    seen = (_in_glosses()[word] for word in around & _gloss_words(sense.gloss))
-    return fsum(1 - log(1 + count) / log(_GLOSSES) for count in seen)  # exact in any order
+    counts = (_in_glosses()[word] for word in context & _gloss_words(sense.gloss))
+    return fsum(1 - log(1 + count) / log(_GLOSSES) for count in counts)  # exact in any order
 
 
 @lru_cache(maxsize=16_384)

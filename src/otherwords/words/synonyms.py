@@ -2,8 +2,8 @@
 
 Salvatore et al. (2023), section 4.2. Where the paper is silent the authors' released code decides: synonyms are the
 words of the first synset, whatever its part of speech (so "hard" becomes "difficult"); frequencies are those of nouns;
-between equally frequent ones the last in the alphabet wins, between equally near ones the first; and a synonym with the
-stem of the word itself is none ("group", "grouping").
+of equally frequent ones the last in the alphabet is chosen, of equally near ones the first; and a word with the same
+stem is not a synonym ("group", "grouping").
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from Levenshtein import distance
-
 from ..errors import BadInput, MissingExtra, shorten
 from .lexicon import lexicon
 
-#: A word: letters and digits, with marks inside at most.
+#: A word: letters and digits, possibly with punctuation inside.
 _ENTRY = re.compile(r"[^\W_]+(?:[-'’./][^\W_]+)*[.'’]?")
 _COLUMNS = ("word", "synonym", "count", "synonym_count", "chosen_by", "synset")
 
 
 @dataclass(frozen=True)
 class Synonym:
-    """What stands for a word, how often both occur as nouns, and whether frequency or distance decided."""
+    """A word's synonym, how often both occur as nouns, and whether frequency or distance decided."""
 
     word: str
     synonym: str
@@ -37,19 +35,19 @@ class Synonym:
     synset: str
 
 
-def synonyms(nouns: Mapping[str, int], also: Iterable[str] = ()) -> dict[str, Synonym]:
+def choose_synonyms(nouns: Mapping[str, int], also: Iterable[str] = ()) -> dict[str, Synonym]:
     """Choose a synonym for every noun that has one, given how often each lower-case form occurs in the corpus.
 
     `also` are nouns that may be missing from the corpus.
 
-    >>> [found] = synonyms({"dog": 3}).values()  # the paper's Figure 2: neither synonym occurs, so the nearer one
-    >>> found.synonym, found.chosen_by
+    >>> [one] = choose_synonyms({"dog": 3}).values()  # the paper's Figure 2: neither synonym occurs, so the nearer one
+    >>> one.synonym, one.chosen_by
     ('domestic dog', 'distance')
-    >>> synonyms({"couch": 2, "lounge": 1, "sofa": 5})["couch"].synonym
+    >>> choose_synonyms({"couch": 2, "lounge": 1, "sofa": 5})["couch"].synonym
     'sofa'
     """
-    found = (_choose(word, nouns) for word in sorted({*nouns, *also}))
-    return {one.word: one for one in found if one}
+    choices = (_choose(word, nouns) for word in sorted({*nouns, *also}))
+    return {one.word: one for one in choices if one}
 
 
 def _choose(word: str, nouns: Mapping[str, int]) -> Synonym | None:
@@ -57,6 +55,8 @@ def _choose(word: str, nouns: Mapping[str, int]) -> Synonym | None:
     others = [other for other in senses[0].words if other != word] if senses else []
     if not others:
         return None
+    from Levenshtein import distance  # here, because `otherwords --help` does not need it
+
     present = [other for other in others if other in nouns]
     if present:
         best = max(present, key=lambda other: (nouns[other], other))
@@ -82,8 +82,8 @@ def count_nouns(tagged: Iterable[Iterable[tuple[str, str]]]) -> Counter[str]:
     return Counter(word.lower() for words in tagged for word, pos in words if pos == "NOUN")
 
 
-def written(table: Mapping[str, Synonym], about: str) -> str:
-    """A synonym table as text: comments with `#`, a head, and a line per word, which may be edited by hand."""
+def format_table(table: Mapping[str, Synonym], about: str) -> str:
+    """A synonym table as text: comments with `#`, a header, and a line per word, which may be edited by hand."""
     rows = [
         (one.word, one.synonym, str(one.count), str(one.synonym_count), one.chosen_by, one.synset)
         for one in table.values()
@@ -91,10 +91,10 @@ def written(table: Mapping[str, Synonym], about: str) -> str:
     return "\n".join([f"# {about}", "\t".join(_COLUMNS), *("\t".join(row) for row in rows)]) + "\n"
 
 
-def read(path: Path) -> dict[str, Synonym]:
-    """Read a synonym table back; the columns beyond word and synonym may be left out."""
-    lines = read_lines(path, "a synonym table (tab-separated: word, synonym)")
-    found: dict[str, Synonym] = {}
+def read_table(path: Path) -> dict[str, Synonym]:
+    """Read a synonym table; the columns after word and synonym are optional."""
+    lines = _read_lines(path, "a synonym table (tab-separated: word, synonym)")
+    table: dict[str, Synonym] = {}
     for number, line in lines:
         cells = [cell.strip() for cell in line.split("\t")]
         if cells[:2] == list(_COLUMNS[:2]):
@@ -102,27 +102,27 @@ def read(path: Path) -> dict[str, Synonym]:
         if len(cells) < 2 or not cells[1] or not _ENTRY.fullmatch(cells[0]):
             fix = "write a word, a tab, its synonym"
             raise BadInput(f"found {shorten(line)}", where=f"{path}, line {number}", fix=fix)
-        if cells[0].lower() in found:
-            fix = "a word has one synonym: leave the other out"
-            raise BadInput(f"{cells[0]!r} is there twice", where=f"{path}, line {number}", fix=fix)
+        if cells[0].lower() in table:
+            fix = "a word has one synonym: remove the other line"
+            raise BadInput(f"{cells[0]!r} occurs twice", where=f"{path}, line {number}", fix=fix)
         count, other = (int(cell) if cell.isdecimal() else 0 for cell in (*cells[2:4], "", "")[:2])
         decided, synset = (*cells[4:6], "", "")[:2]
-        found[cells[0].lower()] = Synonym(cells[0].lower(), cells[1], count, other, decided, synset)
-    return found
+        table[cells[0].lower()] = Synonym(cells[0].lower(), cells[1], count, other, decided, synset)
+    return table
 
 
 def read_veto(path: Path) -> frozenset[str]:
-    """Words that stay as they are, one a line; none where no file is named."""
-    lines = [] if path == Path() else read_lines(path, "one word a line")
+    """Words that are not replaced, one per line; none if no file is named."""
+    lines = [] if path == Path() else _read_lines(path, "one word per line")
     for number, line in lines:
         if not _ENTRY.fullmatch(line.strip()):
-            fix = "a veto has one word a line, and no other marks"
+            fix = "a veto list has one word per line and no other punctuation"
             raise BadInput(f"found {shorten(line)}", where=f"{path}, line {number}", fix=fix)
     return frozenset(line.strip().lower() for _, line in lines)
 
 
-def read_lines(path: Path, what: str) -> list[tuple[int, str]]:
-    """Lines of a list with their numbers, without empty ones and comments."""
+def _read_lines(path: Path, what: str) -> list[tuple[int, str]]:
+    """The lines of a list with their numbers, without empty lines and comments."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

