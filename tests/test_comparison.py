@@ -255,7 +255,7 @@ def test_clusters_count_whichever_table_tells_them(two: list[pl.DataFrame]) -> N
 
 def test_clusters_that_disagree_are_told(two: list[pl.DataFrame]) -> None:
     other = two[1].with_columns(cluster=pl.col("bucket").str.slice(1).cast(pl.Int64) % 5)
-    with pytest.warns(UserWarning, match="one and two tell different clusters; those of one are taken"):
+    with pytest.warns(UserWarning, match="one and two have different clusters; those of one are taken"):
         compare(two[0], other, ["flip_rate"], **FEW)
 
 

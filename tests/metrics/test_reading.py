@@ -11,7 +11,7 @@ import pytest
 from refusals import refuses
 
 from otherwords.answers import reading
-from otherwords.answers.table import EVERYWHERE, codes, has_duplicates
+from otherwords.answers.table import WHOLE_TABLE, codes, has_duplicates
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
 from otherwords.pipeline import score
 from otherwords.problem import Score
@@ -281,7 +281,7 @@ def test_codes_number_names_one_to_one(contiguous: bool) -> None:
     random = np.random.default_rng(1)
     names = [f"name {i}" for i in random.integers(0, 300, 4_000)]
     names = sorted(names) if contiguous else names
-    found, count = codes(pl.Series("bucket", names), EVERYWHERE)
+    found, count = codes(pl.Series("bucket", names), WHOLE_TABLE)
     assert count == len(set(names))
     assert sorted(set(found.tolist())) == list(range(count))
     assert len(set(zip(names, found.tolist(), strict=True))) == count
