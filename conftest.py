@@ -13,6 +13,7 @@ from refusals import DRAFTS, UPDATE, merge_drafts
 
 # How long an example takes says more about the machine than about the code; the same examples are tried everywhere.
 settings.register_profile("otherwords", deadline=None, derandomize=True)
+settings.register_profile("few examples", settings.get_profile("otherwords"), max_examples=25)
 settings.load_profile("otherwords")
 
 
@@ -40,7 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell worker processes, which inherit the environment."""
+    """Try fewer examples in the fast run; tell worker processes, which inherit the environment, to update messages."""
+    if "not slow" in config.getoption("markexpr"):
+        settings.load_profile("few examples")
     if config.getoption("--update-messages"):
         os.environ[UPDATE] = "1"
 

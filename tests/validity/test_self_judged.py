@@ -90,7 +90,6 @@ def test_rates_count_all_problems_answered_correctly(model):
     assert (found["r_r"].value, found["r_s"].value, found["r_r"].n_units) == (1 / 3, 1 / 3, 3)
     assert (found["r_r_at"].value, found["r_r_at"].n_units) == (1 / 2, 2)
     assert found["too_few_variants"].value == 1 / 3
-    columns = [answers[name].to_list() for name in ("bucket", "variant", "gold", "pred")]
     assert list_too_few_variants(answers, k=1) == ["c"]
 
 

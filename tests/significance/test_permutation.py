@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from otherwords.metrics.metric import Metric
-from otherwords.significance.permutation import unpaired_sample, paired_sample, exchange_test, swap_test
+from otherwords.significance.permutation import exchange_test, paired_sample, swap_test, unpaired_sample
 
 Array = np.ndarray[Any, Any]
 RATE = Metric(lambda answers: answers)
@@ -48,25 +48,25 @@ def test_swapping_agrees_with_all_2_to_the_n_swaps() -> None:
 
 def test_swapping_agrees_with_scipys_permutation_test() -> None:
     one, other = two(5, 60, shift=0.1)
-    theirs = stats.permutation_test(
+    expected = stats.permutation_test(
         (one[:, 0] / one[:, 1], other[:, 0] / other[:, 1]), lambda x, y, axis: np.mean(x - y, axis=axis),
         permutation_type="samples", n_resamples=20_000, vectorized=True, rng=np.random.default_rng(1),
     )  # fmt: skip
     means = [np.stack([side[:, 0] / side[:, 1], np.ones(60)], axis=1) for side in (one, other)]
     [p] = swap_test(paired_sample(RATE, means, np.arange(60), "x"), 20_000, 1)
-    assert p == pytest.approx(theirs.pvalue, abs=0.015)
+    assert p == pytest.approx(expected.pvalue, abs=0.015)
 
 
 def test_exchange_agrees_with_scipys_permutation_test() -> None:
     random = np.random.default_rng(4)
     one, other = random.integers(0, 5, 25), random.integers(1, 6, 40)
-    theirs = stats.permutation_test(
+    expected = stats.permutation_test(
         (one, other), lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
         n_resamples=20_000, vectorized=True, rng=np.random.default_rng(1),
     )  # fmt: skip
     rows = [np.stack([side, np.ones(len(side), dtype=np.int64)], axis=1) for side in (one, other)]
     [p] = exchange_test(unpaired_sample(RATE, rows, [np.arange(25), np.arange(40)], "x"), 20_000, 1)
-    assert p == pytest.approx(theirs.pvalue, abs=0.015)
+    assert p == pytest.approx(expected.pvalue, abs=0.015)
 
 
 @pytest.mark.parametrize("float_rows", [False, True])
