@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from itertools import permutations
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
 
+import otherwords as ow
 from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.pipeline import score
@@ -245,3 +248,64 @@ def test_table_6_of_paranlu(split: str, shared: Path) -> None:
     )
     each = [np.mean([jaccard(pair[f"{name}_0"], pair[name]) for name in names]) for pair in pairs.iter_rows(named=True)]
     assert jac.value == pytest.approx(np.mean(each), abs=1e-12)
+
+
+# A task of one's own.
+
+CLAIMS = ow.Task("claims", fields=("premise", "claim"), labels=("yes", "no"))
+
+
+def claims() -> pl.DataFrame:
+    """One variant changes the premise, one the claim; `note` is no text of the task."""
+    return pl.DataFrame(
+        {
+            "bucket": ["a"] * 3,
+            "variant": [None, "a1", "a2"],
+            "premise": ["a b c d", "a b c e", "a b c d"],
+            "claim": ["e f", "e f", "e g"],
+            "gold": ["yes"] * 3,
+            "pred": ["yes"] * 3,
+        }
+    )
+
+
+def test_the_fields_of_a_task_of_ones_own_count() -> None:
+    [one] = score(claims(), ["jaccard"], task=CLAIMS, replicates=20)
+    assert one.value == pytest.approx((3 / 5 + 1 / 3) / 2)  # not (3/5 + 1) / 2: the claim is a text, too
+    noted = claims().with_columns(note=pl.Series(["x", "y", "z"]))
+    [again] = score(noted, ["jaccard"], task=CLAIMS, replicates=20)
+    assert again.value == one.value
+    renamed = claims().rename({"premise": "passage"})
+    task = ow.Task("passages", fields=("passage", "claim"), labels=("yes", "no"))
+    [other] = score(renamed, ["jaccard"], task=task, replicates=20)
+    assert other.value == one.value
+
+
+def test_texts_of_a_task_of_ones_own_may_come_from_the_suite(tmp_path: Path) -> None:
+    claims().select("premise", "claim", id=pl.coalesce("variant", "bucket")).write_parquet(tmp_path / "suite.parquet")
+    bare = claims().drop("premise", "claim")
+    [one] = score(bare, [f"jaccard(suite={tmp_path / 'suite.parquet'})"], task=CLAIMS, replicates=20)
+    assert one.value == pytest.approx((3 / 5 + 1 / 3) / 2)
+
+
+def test_where_no_task_is_named_a_change_in_an_unknown_text_is_not_passed_over() -> None:
+    with refuses(Unmeasurable, field="claim"):
+        score(claims(), ["jaccard"])
+    with refuses(Unmeasurable):
+        score(claims().drop("premise"), ["jaccard"])
+    assert measured("jaccard(fields=claim)", claims())[0] == pytest.approx((1 + 1 / 3) / 2)
+    noted = answers().with_columns(note=pl.Series(list("xyzuvw")))  # of NLI, whose fields are all there
+    assert measured("jaccard", noted) == measured("jaccard", answers())
+
+
+def test_a_run_measures_texts_of_a_task_of_ones_own(tmp_path: Path) -> None:
+    rows = [{"id": "p", "premise": "It isn't wet.", "claim": "It is dry.", "label": "yes"}]
+    path = tmp_path / "claims.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    task = {"name": "claims", "fields": ["premise", "claim"], "labels": ["yes", "no"], "targets": ["premise", "claim"]}
+    study = {"data": [str(path)], "task": task, "vary": ["contractions"], "models": ["scripted"], "check": []}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one problem says little
+        ran = ow.run({**study, "metrics": ["flip_rate"], "replicates": 20}, out=tmp_path / "run", cache=None)
+        [one] = ow.score(ran.folder, ["jaccard"], task=task, replicates=20)
+    assert one.value == pytest.approx(jaccard("It isn't wet.", "It is not wet."))

@@ -93,7 +93,8 @@ def measure(
     parts = kind.part_names(data)
     if part not in parts:
         fix = f"name one with part=: {', '.join(parts)}; otherwords.score gives all" if parts[0] else "leave it out"
-        raise BadInput(f"no part {part!r}", where=metric, field="part", fix=fix)
+        message = f"no part {part!r}" if part else "it gives several numbers"
+        raise BadInput(message, where=metric, field="part", fix=fix)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*nothing to measure")  # of the part that is asked for, an error
         score = measure_answers([bound], data, None, settings)[parts.index(part)]
