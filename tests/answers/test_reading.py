@@ -136,6 +136,7 @@ SAME = {
     "probabilities as text": changed(**{name: [str(p) for p in column] for name, column in P.items()}),
     "no probability filled in": changed(**{"p:yes": [None] * 5, "p:no": [None] * 5}),
     "a label never used": changed(**P, **{"p:maybe": [0.0] * 5}),
+    "columns of no meaning": changed(p=[0.1] * 5, row=[0] * 5, original_pred=["c"] * 5),
     "float16 softmax": changed(**{**P, "p:no": [p + 0.002 for p in P["p:no"]]}),
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import hard_cases, snr
 from refusals import refuses
@@ -16,8 +16,6 @@ from otherwords.errors import BadInput
 from otherwords.metrics import list_hard_cases, list_never_right
 from otherwords.pipeline import score
 from otherwords.registry import metrics
-
-unhurried = settings(deadline=None)  # other work on the same machine is no failure
 
 #: Problem: right answer, and each model's answer to the original and to the variants.
 PROBLEMS = {
@@ -111,7 +109,6 @@ def test_an_empty_table_has_no_list() -> None:
         list_hard_cases(table().head(0))
 
 
-@unhurried
 @given(st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=1, max_size=5))
 def test_registered_snr_is_that_of_the_accuracies(right: list[list[bool]]) -> None:
     accuracies = np.mean(right, axis=1)

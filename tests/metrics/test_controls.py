@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
@@ -105,7 +105,6 @@ def rows_of(some: list[tuple[str, str, list[tuple[str, str | None]]]]) -> list[t
     return found
 
 
-@settings(max_examples=40, deadline=None)
 @given(buckets, st.integers(0, 100))
 def test_controls_change_no_bit_of_another_score_and_are_what_loops_count(some, seed):
     frame = table(rows_of(some))

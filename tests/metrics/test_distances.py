@@ -10,18 +10,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
 import otherwords as ow
-from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 from otherwords.words.distance import jaccard, lexical_distance, token_overlap
-
-unhurried = settings(deadline=None)  # other work on the same machine is no failure
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=4), max_size=4)
 
@@ -47,7 +44,6 @@ def matched(one: list[str], other: list[str]) -> float:
     return (min(costs) + len(many) - len(few)) / (len(one) + len(other))
 
 
-@unhurried
 @given(WORDS, WORDS)
 def test_lexical_distance_is_the_cheapest_matching_of_words(one: list[str], other: list[str]) -> None:
     found = lexical_distance(" ".join(one), " ".join(other))
@@ -89,7 +85,6 @@ def test_token_overlap_by_hand(original: str, variant: str, fuzzy: float, share:
     assert token_overlap(original, variant, fuzzy) == share
 
 
-@unhurried
 @given(WORDS, WORDS)
 def test_less_strict_matching_finds_more(one: list[str], other: list[str]) -> None:
     texts = " ".join(one), " ".join(other)
@@ -194,28 +189,6 @@ def test_no_variants_is_nothing_to_measure_and_absent_texts_are_empty() -> None:
         score(answers().filter(pl.col("variant").is_null()), ["jaccard"])
     absent = answers().with_columns(premise=pl.lit(None, pl.String))  # d-NLI may lack a premise
     assert measured("jaccard", absent)[0] == (1.0 + 1 / 3 + 1.0 + 1 / 3) / 4
-
-
-@settings(unhurried, max_examples=20)
-@given(st.integers(0, 1000))
-def test_names_and_order_change_no_bit(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    texts = [" ".join(random.choice(list("abcdefgh"), random.integers(1, 7))) for _ in range(30)]
-    bucket = np.repeat(np.arange(6), 5)
-    frame = pl.DataFrame(
-        {
-            "bucket": [f"b{one}" for one in bucket],
-            "variant": [str(row) if row % 5 else None for row in range(30)],
-            "hypothesis": texts,
-            "gold": ["yes"] * 30,
-            "pred": ["yes"] * 30,
-        }
-    )
-    shuffled = frame.sample(fraction=1, shuffle=True, seed=seed).with_columns(bucket=pl.lit("x") + pl.col("bucket"))
-    for spec in ("jaccard", "lexical_distance", "token_overlap(fuzzy=0.7)"):
-        metric = metrics.make(spec).function
-        rows = [metric.statistics(read(one, ("yes", "no"))) for one in (frame, shuffled)]
-        assert sorted(rows[0].tolist()) == sorted(rows[1].tolist())
 
 
 #: Human paraphrases; d-SOCIAL is printed 40.0, the released paraphrases give 39.907.

@@ -27,7 +27,7 @@ ALL = ("accuracy_original", "accuracy_variants", "flip_rate", "p_c")
 #: Those four, one with parts, one of problems, and those of several models.
 MORE = (*ALL, "flip_directions", "r_r", "pa_curve(step=0.25)", "snr", "hard_cases", "never_right")
 Rows = list[dict[str, Any]]
-lawful = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+lawful = settings(max_examples=settings.default.max_examples // 2, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from arrays import correct_table, parts_of, value_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 from scipy import stats
@@ -20,8 +20,6 @@ from otherwords.metrics import pa_curve_subsampled, pa_subsampled
 from otherwords.metrics.pattern import exact, passing
 from otherwords.pipeline import score
 from otherwords.registry import metrics
-
-unhurried = settings(deadline=None)  # other work on the same machine is no failure
 
 COUNTS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=12)  # right, wrong
 
@@ -69,7 +67,6 @@ def test_buckets_weigh_alike_and_those_without_variants_say_nothing() -> None:
     assert one.value == pa(*columns(counts))
 
 
-@unhurried
 @given(COUNTS, st.integers(1, 100), st.integers(1, 25))
 def test_expected_at_fewer_variants_is_scipys_hypergeometric_tail(
     counts: list[tuple[int, int]], hundredths: int, of: int
@@ -85,7 +82,6 @@ def test_expected_at_fewer_variants_is_scipys_hypergeometric_tail(
         assert 0 <= found <= 1
 
 
-@unhurried
 @given(COUNTS)
 def test_of_one_or_two_by_their_closed_forms(counts: list[tuple[int, int]]) -> None:
     k, n = np.array([(right, right + wrong) for right, wrong in counts]).T
@@ -146,7 +142,6 @@ def test_no_answer_is_drawn_twice() -> None:
     assert pa_subsampled([1, 0], ["a"] * 2, at=1.0, size=1, draws=4000) == pytest.approx(0.5, abs=0.04)
 
 
-@unhurried
 @given(COUNTS, st.sampled_from([0, 1, 3, 20]))
 def test_the_curve_never_rises(counts: list[tuple[int, int]], of: int) -> None:
     metric = metrics.make(f"pa_curve(step=0.01, of={of})").function

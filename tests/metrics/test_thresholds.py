@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from arrays import correct_table, parts_of, value_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
@@ -16,8 +16,6 @@ from otherwords.answers.reading import read
 from otherwords.errors import BadInput
 from otherwords.pipeline import score
 from otherwords.registry import metrics
-
-unhurried = settings(deadline=None)  # other work on the same machine is no failure
 
 Seeds = list[tuple[int, int, bool]]  # right and wrong variants, whether the original is right
 SEEDS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.booleans()), min_size=1, max_size=8)
@@ -62,7 +60,6 @@ def searched(seeds: Seeds) -> tuple[float, float]:
     return near[0] / 100, near[-1] / 100
 
 
-@unhurried
 @given(SEEDS.filter(lambda seeds: any(right + wrong for right, wrong, _ in seeds)))
 def test_matching_threshold_is_what_a_search_finds(seeds: Seeds) -> None:
     metric = metrics.make("matching_threshold").function
@@ -127,7 +124,6 @@ def test_holding_on_where_the_seed_is_wrong_is_a_gain() -> None:
     assert pa_drop(*columns([(5, 0, False), (5, 0, True)])) == 0.5
 
 
-@unhurried
 @given(SEEDS.filter(lambda seeds: any(right + wrong for right, wrong, _ in seeds)), st.sampled_from([0.3, 0.9, 1.0]))
 def test_the_drop_is_the_difference_of_its_parts(seeds: Seeds, at: float) -> None:
     asked = [one for one in seeds if one[0] + one[1]]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import polars as pl
 import pytest
 from arrays import value_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
@@ -16,8 +16,6 @@ from otherwords.answers.reading import read
 from otherwords.errors import BadInput
 from otherwords.pipeline import score
 from otherwords.registry import metrics
-
-unhurried = settings(deadline=None)  # other work on the same machine is no failure
 
 LABELS = ("e", "n", "c")
 #: Right answer, answer to the original, answers to the variants.
@@ -59,7 +57,6 @@ def test_one_bucket_by_hand(gold: str, votes: str, value: float) -> None:
     assert value_of("majority_vote(original=false)", frame, LABELS) == value
 
 
-@unhurried
 @given(BUCKETS, st.booleans())
 def test_as_counted_on_fingers(buckets: list[tuple[str, str, str]], original: bool) -> None:
     said = [one for one in buckets if one[2]]
