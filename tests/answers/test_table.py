@@ -1,4 +1,4 @@
-"""Coding: one number per name, told by the set of names alone, however their rows stand."""
+"""Coding: one number per name, decided by the set of names alone, in any order of rows."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def coded(names: list[str]) -> dict[str, int]:
     """The number of each name, which must be the same in every row."""
     found, count = codes(pl.Series("bucket", names, dtype=pl.String), WHOLE_TABLE)
     assert sorted(set(found.tolist())) == list(range(count))
-    told = dict(zip(names, found.tolist(), strict=True))
-    assert [told[name] for name in names] == found.tolist()
-    assert len(set(told.values())) == len(told) == count
-    return told
+    numbers = dict(zip(names, found.tolist(), strict=True))
+    assert [numbers[name] for name in names] == found.tolist()
+    assert len(set(numbers.values())) == len(numbers) == count
+    return numbers
 
 
 @given(NAMES, st.integers(0, 2**32))

@@ -29,9 +29,9 @@ PROBLEMS = {
 
 def table(models: tuple[str, ...] = ("m1", "m2")) -> pl.DataFrame:
     rows = []
-    for bucket, (gold, said) in PROBLEMS.items():
+    for bucket, (gold, answers) in PROBLEMS.items():
         for model in models:
-            original, _, variants = said[model].partition(":")
+            original, _, variants = answers[model].partition(":")
             rows.append((bucket, None, gold, original, model, "e e n"))
             rows += [(bucket, str(one), gold, pred, model, None) for one, pred in enumerate(variants)]
     names = ["bucket", "variant", "gold", "pred", "model", "annotators"]

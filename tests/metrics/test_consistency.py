@@ -88,11 +88,11 @@ def test_distinct_pairs_are_unbiased_where_drawing_with_replacement_is_not(n: in
 
 @given(BUCKETS)
 def test_distinct_pairs_agree_less_and_lie_a_known_way_below(buckets: list[list[bool]]) -> None:
-    told = [one for one in buckets if len(one) > 1]
-    if not told:
+    paired = [one for one in buckets if len(one) > 1]
+    if not paired:
         return
-    assert p_c_distinct(*columns(told)) <= p_c(*columns(told)) + 1e-12
-    for one in told:  # n P_C = (n-1) P_C(distinct) + 1, as each of n draws meets itself once
+    assert p_c_distinct(*columns(paired)) <= p_c(*columns(paired)) + 1e-12
+    for one in paired:  # n P_C = (n-1) P_C(distinct) + 1, as each of n draws meets itself once
         n = len(one)
         assert n * p_c(*columns([one])) == pytest.approx((n - 1) * p_c_distinct(*columns([one])) + 1, abs=1e-12)
 

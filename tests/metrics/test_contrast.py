@@ -131,10 +131,10 @@ def test_suites_are_groups_where_there_are_several():
 
 def test_groups_are_made_of_what_has_the_column():
     """No warning of rewordings without a category, nor of contrasts without a generator."""
-    mine = table([("x", None, "e", "e"), ("x", "x1", "e", "n"), ("x", "x2", "e", "e")], None)
-    mine = mine.with_columns(pl.Series("how", [None, "a", "b"]))
+    rewordings = table([("x", None, "e", "e"), ("x", "x1", "e", "n"), ("x", "x2", "e", "e")], None)
+    rewordings = rewordings.with_columns(pl.Series("how", [None, "a", "b"]))
     kinds = pl.when(pl.col("variant").is_not_null()).then(pl.lit("colors"))
-    both = pl.concat([mine, table(HAND).with_columns(kinds.alias("category"))], how="diagonal")
+    both = pl.concat([rewordings, table(HAND).with_columns(kinds.alias("category"))], how="diagonal")
     found = [(one.group, one.metric) for one in score(both, ["flip_rate", "sensitivity"], by=["how", "category"])]
     assert found == [
         (None, "flip_rate"),

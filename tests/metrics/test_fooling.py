@@ -122,11 +122,11 @@ def test_strict_is_at_most_relaxed_and_both_are_shares(problems: Problems) -> No
 
 @given(st.lists(st.tuples(GOLD, st.text("ENC", min_size=4, max_size=4)), min_size=1, max_size=10))
 def test_rates_grow_with_k_up_to_the_plain_rate(problems: list[tuple[str, str]]) -> None:
-    told = [(gold, gold, variants) for gold, variants in problems]
+    right = [(gold, gold, variants) for gold, variants in problems]
     for name in BOTH:
         if name == "r_s_without_neutral" and all(gold == "N" for gold, _ in problems):
             continue
-        *rising, plain = values(told, *(f"{name}_at(k={k})" for k in range(1, 5)), name)
+        *rising, plain = values(right, *(f"{name}_at(k={k})" for k in range(1, 5)), name)
         assert all(low <= high + 1e-12 for low, high in pairwise(rising))
         assert rising[-1] == plain
 

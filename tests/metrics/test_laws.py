@@ -100,8 +100,8 @@ def test_values_and_counts_equal_naive_loops(rows: Rows) -> None:
 @given(tables())
 def test_intervals_lie_between_0_and_1_and_exist_unless_there_is_one_cluster(rows: Rows) -> None:
     for one in scored(rows):
-        told = [row for row in rows if (row["variant"] is None) == (one.metric == "accuracy_original")]
-        if len({row["cluster"] for row in told}) == 1:
+        counted = [row for row in rows if (row["variant"] is None) == (one.metric == "accuracy_original")]
+        if len({row["cluster"] for row in counted}) == 1:
             assert (one.low, one.high) == (None, None)
         else:
             assert one.low is not None
@@ -177,8 +177,8 @@ def test_groups_of_a_bucket_column_equal_the_filtered_table(rows: Rows) -> None:
     assert as_bytes([one for one in found if one.group is None]) == as_bytes(scored(rows, using))
     for genre in sorted({row["genre"] for row in rows}):
         alone = scored([row for row in rows if row["genre"] == genre], using)
-        mine = [one for one in found if one.group == f"genre={genre}"]
-        assert as_bytes([Score(**{**asdict(one), "group": None}) for one in mine]) == as_bytes(alone)
+        grouped = [one for one in found if one.group == f"genre={genre}"]
+        assert as_bytes([Score(**{**asdict(one), "group": None}) for one in grouped]) == as_bytes(alone)
 
 
 @lawful
@@ -191,8 +191,8 @@ def test_groups_of_a_variant_column_keep_each_variants_original(rows: Rows) -> N
         buckets = {row["bucket"] for row in inside}
         company = [row for row in rows if row["variant"] is None and row["bucket"] in buckets]
         alone = scored([*company, *inside], using)
-        mine = [one for one in found if one.group == f"how={how}"]
-        assert as_bytes([Score(**{**asdict(one), "group": None}) for one in mine]) == as_bytes(alone)
+        grouped = [one for one in found if one.group == f"how={how}"]
+        assert as_bytes([Score(**{**asdict(one), "group": None}) for one in grouped]) == as_bytes(alone)
     assert {one.group for one in found} == {None} | {f"how={row['how']}" for row in rows if row["how"]}
 
 

@@ -87,13 +87,13 @@ def test_rounding_does_not_lift_it_above_one() -> None:
 
 @given(BUCKETS)
 def test_distinct_pairs_give_the_unbiased_variance(buckets: list[list[bool]]) -> None:
-    told = [one for one in buckets if len(one) > 1]
-    assume(told and 0 < accuracy_buckets(*columns(told)) < 1)
-    a = accuracy_buckets(*columns(told))
-    within = np.mean([np.var(one, ddof=1) for one in told])
+    paired = [one for one in buckets if len(one) > 1]
+    assume(paired and 0 < accuracy_buckets(*columns(paired)) < 1)
+    a = accuracy_buckets(*columns(paired))
+    within = np.mean([np.var(one, ddof=1) for one in paired])
     assert pvap_distinct(*columns(buckets)) == pytest.approx(within / (a * (1 - a)), abs=1e-12)
-    assert pvap_distinct(*columns(told)) >= pvap(*columns(told)) - 1e-12
-    assert (1 - p_c_distinct(*columns(told))) / 2 == pytest.approx(within, abs=1e-12)
+    assert pvap_distinct(*columns(paired)) >= pvap(*columns(paired)) - 1e-12
+    assert (1 - p_c_distinct(*columns(paired))) / 2 == pytest.approx(within, abs=1e-12)
 
 
 def test_distinct_pairs_may_exceed_one_and_fall_below_the_bound() -> None:
@@ -154,19 +154,19 @@ def test_pvap_of_a_perfect_model_is_undefined(name: str) -> None:
 
 
 def test_what_another_metric_tests_already_is_compared_only_when_named() -> None:
-    """vap is half of 1 - p_c, p_c_bound a function of accuracy_buckets: each test told twice costs all the others."""
+    """vap is half of 1 - p_c, p_c_bound a function of accuracy_buckets: each test made twice costs all the others."""
     random = np.random.default_rng(4)
     rows = {"bucket": np.repeat(np.arange(30), 4), "variant": [None, "1", "2", "3"] * 30, "gold": ["yes"] * 120}
     two = [
         pl.DataFrame({**rows, "pred": random.choice(["yes", "no"], 120, p=[share, 1 - share]), "model": name})
         for name, share in (("one", 0.8), ("two", 0.6))
     ]
-    told = pl.concat(two)
+    both_models = pl.concat(two)
     with pytest.warns(UserWarning, match="not compared"):
-        found = {one.metric for one in compare(told, replicates=1000)}
+        found = {one.metric for one in compare(both_models, replicates=1000)}
     assert {"p_c", "pvap", "accuracy_buckets"} <= found
     assert not {"vap", "p_c_bound"} & found
-    named = compare(told, using=["vap", "p_c"], replicates=4000)
+    named = compare(both_models, using=["vap", "p_c"], replicates=4000)
     assert [one.metric for one in named] == ["vap", "p_c"]
     assert named[0].difference == pytest.approx(-named[1].difference / 2, abs=1e-12)
     assert named[0].p_swap == pytest.approx(named[1].p_swap, abs=0.02)

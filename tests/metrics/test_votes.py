@@ -59,17 +59,17 @@ def test_one_bucket_by_hand(gold: str, votes: str, value: float) -> None:
 
 @given(BUCKETS, st.booleans())
 def test_as_counted_on_fingers(buckets: list[tuple[str, str, str]], original: bool) -> None:
-    said = [one for one in buckets if one[2]]
+    voting = [one for one in buckets if one[2]]
     metric = metrics.make(f"majority_vote(original={str(original).lower()})").function
     gain = metrics.make(f"vote_gain(original={str(original).lower()})").function
     answers = read(table(buckets), LABELS)
     rows = metric.statistics(answers)
-    assert rows[:, -1].sum() == len(said)
+    assert rows[:, -1].sum() == len(voting)
     assert not rows[answers.variants[1] == 0].any()
-    if not said:
+    if not voting:
         return
-    share = sum(counted(gold, first * original + variants) for gold, first, variants in said) / len(said)
-    alone = Fraction(sum(gold == first for gold, first, _ in said), len(said))
+    share = sum(counted(gold, first * original + variants) for gold, first, variants in voting) / len(voting)
+    alone = Fraction(sum(gold == first for gold, first, _ in voting), len(voting))
     assert float(metric.combine(rows.sum(axis=0))) == pytest.approx(float(share), abs=1e-14)
     assert float(gain.combine(gain.statistics(answers).sum(axis=0))) == pytest.approx(float(share - alone), abs=1e-14)
 

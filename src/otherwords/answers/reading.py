@@ -63,9 +63,9 @@ def label_names(frame: pl.DataFrame, where: Location) -> tuple[str, ...]:
     stated = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
     gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
     if gold and pred and not gold & pred:
-        sets = f"gold says {', '.join(sorted(gold))}; pred says {', '.join(sorted(pred))}"
+        sets = f"gold has {', '.join(sorted(gold))}; pred has {', '.join(sorted(pred))}"
         warnings.warn(
-            f"{where.model or where.table}: no answer can be right: {sets}. Are they spelled alike?", stacklevel=2
+            f"{where.model or where.table}: no answer can be right: {sets}. Are they spelled the same way?", stacklevel=2
         )
     return (*stated, *sorted((gold | pred) - set(stated)))
 
@@ -122,7 +122,7 @@ def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Arra
     expected[bucket[originals]] = gold[originals]
     if (differ := expected[bucket] != gold).any():
         row = int(np.flatnonzero(differ)[0])
-        message = f"variant {frame['variant'][row]!r} says {frame['gold'][row]!r}, its original otherwise"
+        message = f"variant {frame['variant'][row]!r} has {frame['gold'][row]!r}, its original another label"
         fix = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
         raise BadInput(message, where=where.row(row), field="gold", fix=fix)
 

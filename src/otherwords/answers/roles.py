@@ -75,7 +75,7 @@ def _is_marked(table: pl.DataFrame, column: str) -> Array:
     if column not in table.columns or table[column].dtype == pl.Null:
         return np.zeros(table.height, dtype=bool)
     if table[column].dtype not in (pl.String, pl.Categorical, pl.Enum):
-        fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it says something else"
+        fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it means something else"
         raise BadInput(f"found {table[column].dtype}, not text", field=column, fix=fix)
     return np.asarray(table.select(_stripped(column).fill_null("") != "").to_series())
 

@@ -179,7 +179,7 @@ def p_c_bound() -> Any:
     def statistics(answers: Answers) -> Array:
         return _within("buckets", *answers.variants)
 
-    # It says of a model what accuracy_buckets says: not compared unless it is named.
+    # A function of accuracy_buckets, so models are compared by it only when it is named.
     return Metric(statistics, lambda sums: _curve(_means(sums)[1]), compared=False, bounds=(0.5, 1), blind=True)
 
 

@@ -139,7 +139,7 @@ class Items:
         """Whether each answer is right: the label given in `pred`, or else the most probable one."""
         if "pred" in self.frame.columns:
             return np.asarray(label_codes(self.frame["pred"], self.labels, self.place) == self.gold)
-        order = np.argsort(self.labels)  # of labels that are equally probable the first by name, however columns stand
+        order = np.argsort(self.labels)  # of equally probable labels the first by name, in any order of columns
         p = probabilities(self.frame, self.labels, self.place.table)
         return np.asarray(order[p[:, order].argmax(axis=1)] == self.gold)
 

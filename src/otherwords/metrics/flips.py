@@ -298,7 +298,7 @@ def _given(answers: Answers, merge: str, by: str) -> Array:
     for label, place in enumerate(group):
         sums[:, place] += answers.p[:, label]
     sums = np.round(sums, DIGITS)
-    order = group[np.argsort(answers.labels)]  # a group stands where the first of its labels does
+    order = group[np.argsort(answers.labels)]  # a group comes where the first of its labels does
     greatest = order[sums[:, order].argmax(axis=1)]
     own = group[answers.pred]
     return np.where(sums[np.arange(len(sums)), own] == sums.max(axis=1), own, greatest)

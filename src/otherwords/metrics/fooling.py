@@ -151,7 +151,7 @@ def opposites(answers: Answers, opposite: str = "") -> Array:
     against = np.full(len(labels), -1)
     if len(pair) > 2 or (opposite and not set(pair) <= set(labels)):
         raise Unmeasurable(
-            f"cannot tell the opposite among the labels {', '.join(labels)}",
+            f"no known opposites among the labels {', '.join(labels)}",
             where=answers.model,
             fix='name two of them: opposite="a<->b"',
         )

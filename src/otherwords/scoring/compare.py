@@ -36,7 +36,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Difference:
-    """One metric of two models (or groups): both values, the first minus the second, and what may be said of it.
+    """One metric of two models (or groups): both values, the first minus the second, its interval and p-values.
 
     `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
     beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences of one call. `n_units`

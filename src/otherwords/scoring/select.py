@@ -17,7 +17,7 @@ from ..registry import Bound, metrics
 from ..significance.bootstrap import KINDS
 
 Result = TypeVar("Result")
-#: What is measured where nobody says what: the numbers of the papers that need nothing but labels.
+#: What is measured by default: the numbers of the papers that need nothing but labels.
 USUAL = (
     *("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
     *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
