@@ -59,7 +59,7 @@ def run(out: Path, data: list[Any], models: list[str], **more: Any) -> ow.Run:
     return ow.run(data=[str(one) for one in data], models=models, out=out, **{**settled, **more})
 
 
-def told(result: ow.Run, model: str) -> dict[str, float | None]:
+def values_of(result: ow.Run, model: str) -> dict[str, float | None]:
     return {one.metric: one.value for one in result.scores if one.model == model and one.group is None}
 
 
@@ -68,7 +68,7 @@ def test_the_constant_the_perfect_and_the_half_right_model(files, tmp_path):
     models = ["constant=scripted(otherwise=entailment)", f"perfect=scripted(script={files['perfect']})"]
     models += [f"half=scripted(script={files['half']}, otherwise=entailment)"]
     result = run(tmp_path / "run", [files["plain"], files["suite"]], models)
-    constant, perfect, half = (told(result, name) for name in ("constant", "perfect", "half"))
+    constant, perfect, half = (values_of(result, name) for name in ("constant", "perfect", "half"))
     assert constant["flip_rate"] == 0
     assert [constant[name] for name in NAMES] == [0.0, 1 / 3, 0.0]  # d2 is entailed
     assert [perfect[name] for name in NAMES] == [1.0, 1.0, 1.0]
@@ -110,7 +110,7 @@ def test_nothing_is_made_of_contrasts_and_no_check_judges_them(files, tmp_path, 
 def test_a_suite_alone_is_enough_to_compare(files, tmp_path):
     with pytest.warns(UserWarning, match="there are contrasts only; not measured: accuracy_original"):
         result = run(tmp_path / "run", [files["suite"]], ["perfect=scripted(otherwise=neutral)"], vary=[])
-    assert set(told(result, "perfect")) == set(NAMES)
+    assert set(values_of(result, "perfect")) == set(NAMES)
     assert "This run cannot tell: no rewording was answered." in result.report.read_text()
     with refuses(BadInput):
         run(tmp_path / "none", [files["plain"]], ["any=scripted"], vary=[])
@@ -122,8 +122,8 @@ def test_what_a_suite_leaves_out_is_told_on_resuming_too(tmp_path):
     for _ in range(2):
         with pytest.warns(UserWarning, match="med: 1 of 3 rows have no reverse|all problems are contrasts"):
             result = run(tmp_path / "run", [f"med:{tmp_path / 'MED.tsv'}"], ["any=scripted"], metrics=["sensitivity"])
-        said = ["med: 1 of 3 rows have no reverse with another answer, and are left out"]
-        assert result.manifest["warnings"] == [*said, "all problems are contrasts, which are not reworded"]
+        left_out = ["med: 1 of 3 rows have no reverse with another answer, and are left out"]
+        assert result.manifest["warnings"] == [*left_out, "all problems are contrasts, which are not reworded"]
 
 
 # Comparing and listing.
@@ -149,8 +149,8 @@ def test_two_models_are_compared_on_both_halves(both):
     for one in found:
         assert (one.value, one.other_value) == (scores["any", one.metric], scores["perfect", one.metric])
     alone = ow.compare(both.filter(pl.col("contrast").is_null()), using=using[:2], replicates=200)
-    for mine, theirs in zip(found, alone, strict=False):
-        assert (mine.difference, mine.low, mine.p_swap) == (theirs.difference, theirs.low, theirs.p_swap)
+    for one, expected in zip(found, alone, strict=False):
+        assert (one.difference, one.low, one.p_swap) == (expected.difference, expected.low, expected.p_swap)
 
 
 def test_comparing_what_only_one_model_has(both):
@@ -167,8 +167,8 @@ def test_comparing_what_only_one_model_has(both):
 
 
 def test_groups_are_compared_within_what_has_the_column(both):
-    mine = both.filter(pl.col("model") == "any")
-    many = pl.concat(mine.with_columns(pl.col("bucket", "cluster") + str(n)) for n in range(3))
+    first = both.filter(pl.col("model") == "any")
+    many = pl.concat(first.with_columns(pl.col("bucket", "cluster") + str(n)) for n in range(3))
     with pytest.warns(UserWarning, match="variants on average: contrast_consistency depends on that"):
         found = compare_groups(many, "kind", list(NAMES), replicates=100)
     scores = {(one.group, one.metric): one.value for one in ow.score(many, NAMES, by=["kind"], replicates=20)}
@@ -177,7 +177,7 @@ def test_groups_are_compared_within_what_has_the_column(both):
         assert (one.model, one.other) == ("kind=c", "kind=d")
         assert (one.value, one.other_value) == (scores["kind=c", one.metric], scores["kind=d", one.metric])
     with refuses(Unmeasurable):
-        compare_groups(mine, "kind", ["flip_rate"], replicates=50)
+        compare_groups(first, "kind", ["flip_rate"], replicates=50)
 
 
 def test_lists_are_of_rewordings(both):
@@ -207,12 +207,12 @@ def test_breaking_nli_from_file_to_report(shared, files, tmp_path):
     assert constant["sensitivity"].n_answers == changed == 250
     assert constant["contrast_consistency"].n_units == len({row["sentence1"] for row in released})
     answered = pl.read_parquet(sorted((result.folder / "answers").glob("bow*/*.parquet")))
-    said = {row["variant"] or row["bucket"]: row["pred"] for row in answered.iter_rows(named=True)}
+    answers = {row["variant"] or row["bucket"]: row["pred"] for row in answered.iter_rows(named=True)}
     turned = answered.filter(
         pl.col("contrast") == "breaking_nli", pl.col("variant").is_not_null(), pl.col("gold") != "entailment"
     )
-    flips = [said[row["variant"]] != said[row["bucket"]] for row in turned.iter_rows(named=True)]
-    assert told(result, "bow")["sensitivity"] == pytest.approx(sum(flips) / len(flips))
+    flips = [answers[row["variant"]] != answers[row["bucket"]] for row in turned.iter_rows(named=True)]
+    assert values_of(result, "bow")["sensitivity"] == pytest.approx(sum(flips) / len(flips))
     assert {one.group for one in result.scores if one.group} == {f"category={row['category']}" for row in released}
     page = result.report.read_text()
     assert "<h2>Invariance beside sensitivity</h2>" in page

@@ -37,7 +37,7 @@ def run(out: Path, data: str, vary: list[str], **more: Any) -> ow.Run:
     return ow.run(data=[data], vary=vary, out=out, **{**settled, "cache": None, **more})
 
 
-def told(scores: list[ow.Score], metric: str) -> dict[tuple[str, str | None], float | None]:
+def values_of(scores: list[ow.Score], metric: str) -> dict[tuple[str, str | None], float | None]:
     return {(one.model, one.group): one.value for one in scores if one.metric == metric}
 
 
@@ -51,7 +51,7 @@ def test_controls_change_no_bit_of_the_other_scores(data, tmp_path):
     assert ordinary == [asdict(one) for one in alone.scores]
     assert both.manifest["counts"]["dropped"] == alone.manifest["counts"]["dropped"] == 0
     assert both.manifest["counts"]["asked"] == alone.manifest["counts"]["asked"] + 3 * len(ROWS)
-    groups = {group for _, group in told(both.scores, "control_flips")}
+    groups = {group for _, group in values_of(both.scores, "control_flips")}
     assert groups == {"control=identity", "control=scramble", "control=tautology"}
 
 
@@ -65,8 +65,8 @@ def test_flips_are_counted_where_they_belong(data, tmp_path, shard):
     script.write_text("".join(json.dumps(row) + "\n" for row in known.rows(named=True)))
     models = [f"reader=scripted(script={script}, otherwise=neutral)"]
     result = run(tmp_path / "run", data, ["contractions", *CONTROLS[:2]], models=models, shard=shard)
-    assert told(result.scores, "flip_rate") == {("reader", None): 0.0}
-    assert told(result.scores, "control_flips") == {
+    assert values_of(result.scores, "flip_rate") == {("reader", None): 0.0}
+    assert values_of(result.scores, "control_flips") == {
         ("reader", "control=identity"): 0.0,
         ("reader", "control=scramble"): 1.0,
     }
@@ -74,12 +74,12 @@ def test_flips_are_counted_where_they_belong(data, tmp_path, shard):
 
 def test_identity_alone_is_asked_and_never_flips(data, tmp_path):
     result = run(tmp_path / "run", data, ["identity"])
-    assert set(told(result.scores, "control_flips").values()) == {0.0}
+    assert set(values_of(result.scores, "control_flips").values()) == {0.0}
     assert result.manifest["counts"] == {"variants": 4, "unvaried": 0, "dropped": 0, "asked": 8}
     assert "flip_rate" not in {one.metric for one in result.scores}  # nothing was put in other words
     assert "no rewording was answered" in (result.folder / "report.html").read_text()
     several = run(tmp_path / "several", data, ["identity", "scramble"], models=["any=scripted(seed=3)"])
-    flips = told(several.scores, "control_flips")
+    flips = values_of(several.scores, "control_flips")
     assert set(flips) == {("any", "control=identity"), ("any", "control=scramble")}
     assert flips["any", "control=identity"] == 0
 
@@ -87,7 +87,7 @@ def test_identity_alone_is_asked_and_never_flips(data, tmp_path):
 def test_dropped_rewordings_make_no_rewordings_of_controls(data, tmp_path):
     result = run(tmp_path / "run", data, ["contractions", "scramble"], check=["overlap(most=0.01)"])
     assert "flip_rate" not in {one.metric for one in result.scores}
-    assert told(result.scores, "control_flips")
+    assert values_of(result.scores, "control_flips")
 
 
 def test_no_check_judges_them_and_no_profile_counts_them(data, tmp_path):
@@ -126,10 +126,10 @@ def test_a_generator_of_ones_own_can_be_a_control(data):
     def vary(problems, seeds):
         yield from (problem.restate(hypothesis=problem.text["hypothesis"] + "!") for problem in problems)
 
-    mine = Bound(Plugin("shout", 1, lambda: vary), "shout.v1()", vary)
-    assert "control" not in ow.vary(ow.load(data), [mine]).columns
+    shout = Bound(Plugin("shout", 1, lambda: vary), "shout.v1()", vary)
+    assert "control" not in ow.vary(ow.load(data), [shout]).columns
     vary.control = True
-    assert set(ow.vary(ow.load(data), [mine])["control"]) == {"shout"}
+    assert set(ow.vary(ow.load(data), [shout])["control"]) == {"shout"}
 
 
 def test_the_name_is_taken():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .running.runner import run
     from .running.study import Study
     from .scoring.compare import Difference, compare, compare_groups
+    from .scoring.measure import measure
     from .training.making import train
 
 _HOME = {
@@ -33,6 +34,7 @@ _HOME = {
     "compare": "scoring.compare",
     "Difference": "scoring.compare",
     "load": "datasets.source",
+    "measure": "scoring.measure",
     "OtherwordsError": "errors",
     "export": "exporting.export",
     "circularity": "judging.circularity",
@@ -75,6 +77,7 @@ __all__ = [
     "compare_groups",
     "export",
     "load",
+    "measure",
     "profile",
     "reproduce",
     "run",

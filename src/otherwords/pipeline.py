@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 
 from .answers.groups import columns_of, of_model, with_model
-from .answers.reading import check_columns, is_variant, sift
-from .answers.roles import parts
-from .answers.table import Place
+from .answers.reading import check_columns, is_variant, separate_rejects
+from .answers.roles import split_roles
+from .answers.table import Location
 from .errors import BadInput
 from .frames import kept, problems, reworded, to_frame, variant_rows, with_standard_columns
 from .metrics.contrast import warn_unsteady_controls
@@ -26,7 +26,7 @@ from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics
 from .scoring.measure import measure_groups, measure_together
-from .scoring.select import Settings, about_originals, choose, deal
+from .scoring.select import IntervalSettings, choose, keep_original_metrics, metrics_by_role
 from .storage import tables
 from .validity.checking import refuse_duplicate_names, warn_replaced_verdicts
 from .validity.human import warn_unknown_ids
@@ -203,20 +203,21 @@ def score(
     tables.refuse_unwritable(out)
     if not isinstance(answers, pl.DataFrame):
         source, using, answers = str(answers), _with_texts(using, Path(answers)), tables.read(answers)
-    settings = Settings(seed, replicates, confidence, interval)
+    settings = IntervalSettings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     bound, lenient = choose(using)
-    answers = with_model(answers, source, sifted=bool(rejected))
-    check_columns(answers, Place(source))
+    answers = with_model(answers, source, rejects_allowed=bool(rejected))
+    check_columns(answers, Location(source))
     if rejected:
-        answers, others = sift(answers, labels)
+        answers, others = separate_rejects(answers, labels)
         if others.height:
             tables.write([others], rejected)
             warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
-    parted = {part: (table, place) for part, table, place in parts(answers, Place(source))}
-    dealt = deal(bound, parted, lenient, source)
+    location = Location(source, fields=get_task(task).fields if task else ())
+    parted = {part: (table, place) for part, table, place in split_roles(answers, location)}
+    dealt = metrics_by_role(bound, parted, lenient, source)
     if "controls" in parted and not is_variant(parted["rewordings"][0]["variant"]).any():
-        dealt["rewordings"] = about_originals(dealt["rewordings"], lenient, source)
+        dealt["rewordings"] = keep_original_metrics(dealt["rewordings"], lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         mine: list[Score] = []

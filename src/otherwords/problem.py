@@ -220,6 +220,9 @@ class Score:
     """One number that a paper can quote: its value, interval and counts, and the signature that explains it.
 
     `value` is None where the metric has nothing to measure, and `low`, `high` where there is only one cluster.
+    `unit` is "share" for what is printed in per cent, else "number". `interval` is the kind of interval that was
+    computed ("percentile", "bca", "wilson"), at this `confidence` and with so many `replicates`, over what the column
+    `resampled` names ("cluster" or "bucket"); it is empty, and they None, where there is no interval.
     """
 
     metric: str
@@ -231,8 +234,8 @@ class Score:
     high: float | None
     n_units: int
     n_answers: int
-
-    @property
-    def unit(self) -> str:
-        """What the signature says: "share" for what is printed in per cent, else "number"."""
-        return "number" if " unit=number " in self.signature else "share"
+    unit: str = "share"
+    interval: str = ""
+    confidence: float | None = None
+    replicates: int | None = None
+    resampled: str | None = None

@@ -7,7 +7,10 @@ import json
 import polars as pl
 import pytest
 
-KEYS = ["metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"]
+KEYS = [
+    *("metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"),
+    *("unit", "interval", "confidence", "replicates", "resampled"),
+]
 METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
 
 #: Two buckets of one model. By hand: originals 1 of 2 right; variants 2 of 5; flips 2 of 5; P_C the mean of 5/9 and 1.
@@ -162,7 +165,7 @@ def _spoilt(row, **changes):
     ("rows", "said"),
     [
         (_spoilt(3, pred=None), "row 3: pred: found None; use one of"),
-        (_spoilt(2, gold="no"), "row 2: gold: variant '1a' says 'no', its original otherwise; a variant keeps"),
+        (_spoilt(2, gold="no"), "row 2: gold: variant '1a' has 'no', its original another label; a variant keeps"),
         (_spoilt(5, variant="2c"), "row 5: variant: bucket '2' has 0 originals; every bucket has one"),
         (_spoilt(2, variant=None), "row 1: variant: bucket '1' has 2 originals; every bucket has one"),
         (_spoilt(3, variant="1a"), "row 3: variant: variant '1a' is answered twice; give each answer once"),

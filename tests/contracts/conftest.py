@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import otherwords
-from otherwords.registry import KINDS, Bound
+from otherwords.registry import KINDS, Bound, Plugin
 
 Recipe = Callable[[Path], str]
 #: All that the tiny models know; the contract of models asks them in these words too.
@@ -169,11 +169,6 @@ def with_model(spec: str, tiny: Recipe) -> Recipe:
     return lambda folder: spec.format(json.dumps(tiny(folder)))
 
 
-def spacy_parsed(folder: Path) -> str:
-    pytest.importorskip("spacy")
-    return 'syntactic_distance(pipeline="")'
-
-
 def embedded(name: str) -> Recipe:
     """A model that comes with the package."""
 
@@ -198,36 +193,39 @@ def plain(spec: str) -> Recipe:
     return lambda folder: spec
 
 
-def testset(name: str) -> Recipe:
-    """A metric that looks at a test set, too: two models' answers to thirty items."""
+def testset(folder: Path) -> str:
+    """A test set: two models' answers to thirty items."""
+    import numpy as np
+    import polars as pl
+
+    labels = ("entailment", "neutral", "contradiction")
+    p = np.random.default_rng(1).dirichlet([1, 1, 1], 60)
+    rows = {"model": ["m"] * 30 + ["n"] * 30, "id": [*range(30)] * 2, "gold": [labels[i % 3] for i in range(60)]}
+    columns = {f"p:{label}": p[:, i] for i, label in enumerate(labels)}
+    pl.DataFrame({**rows, **columns}).write_parquet(folder / "test.parquet")
+    return str(folder / "test.parquet")
+
+
+def any_pipeline(folder: Path) -> str:
+    pytest.importorskip("spacy")
+    return ""
+
+
+#: What a metric is given for an option that it must have.
+REQUIRED = {"testset": testset, "encoder": tiny_bert, "pipeline": any_pipeline}
+
+
+def metric(plugin: Plugin) -> Recipe:
+    """A metric by its name, with what its options need: most need nothing but answers."""
+    required = [name for name, default in plugin.options().items() if default is ...]
 
     def make(folder: Path) -> str:
-        import numpy as np
-        import polars as pl
-
-        labels = ("entailment", "neutral", "contradiction")
-        p = np.random.default_rng(1).dirichlet([1, 1, 1], 60)
-        rows = {"model": ["m"] * 30 + ["n"] * 30, "id": [*range(30)] * 2, "gold": [labels[i % 3] for i in range(60)]}
-        told = {f"p:{label}": p[:, i] for i, label in enumerate(labels)}
-        pl.DataFrame({**rows, **told}).write_parquet(folder / "test.parquet")
-        return f"{name}(testset={folder / 'test.parquet'})"
+        given = [f"{name}={json.dumps(REQUIRED[name](folder))}" for name in required]
+        return f"{plugin.full_name}({', '.join(given)})" if given else plugin.full_name
 
     return make
 
 
-#: Metrics that need nothing but answers.
-METRICS = (
-    *("accuracy_original", "accuracy_original_weighted", "accuracy_variants", "accuracy_buckets", "majority_class"),
-    *("p_c", "p_c_distinct", "label_agreement", "vap", "pvap", "pvap_distinct", "p_c_bound"),
-    *("flip_rate", "flip_to_wrong", "flip_to_right", "flip_wrong_to_wrong", "flip_directions", "flip_when_right"),
-    *("flip_when_wrong", "flips_by_margin", "flip_rate_merged", "accuracy_merged", "flips_lost_by_merging"),
-    *("r_r", "r_s", "r_s_without_neutral", "r_r_at", "r_s_at", "r_s_without_neutral_at", "too_few_variants"),
-    *("jsd_pairs", "jsd_means", "ks", "sigma", "pa", "pa_curve", "pa_drop", "matching_threshold"),
-    *("majority_vote", "vote_gain", "jaccard", "lexical_distance", "token_overlap"),
-    *("snr", "hard_cases", "never_right"),
-    *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
-)
-TESTSET = ("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage")
 RECIPES: dict[str, dict[str, Recipe]] = {
     "datasets": {
         "jsonl.v1": file("jsonl some.jsonl", lines(*NLI)),
@@ -294,13 +292,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "hf.v1": lambda folder: f"hf:{_module('tiny', 'writers').save(folder / 'tiny', 't5')}(device=cpu)",
     },
     "encoders": {"hf.v1": tiny_bert},
-    "metrics": {
-        **{f"{name}.v1": plain(name) for name in METRICS},
-        **{f"{name}.v1": testset(name) for name in TESTSET},
-        "embedding_distance.v1": with_model("embedding_distance(encoder={})", tiny_bert),
-        "embedding_jsd.v1": with_model("embedding_jsd(encoder={})", tiny_bert),
-        "syntactic_distance.v1": spacy_parsed,
-    },
+    "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"]},
 }
 
 
@@ -310,6 +302,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         kinds = getattr(metafunc.module, "KIND", None)
         found = [(kind, plugin.full_name) for kind in ([kinds] if kinds else KINDS) for plugin in KINDS[kind]]
         metafunc.parametrize("plugin", found, ids=[name if kinds else f"{kind}-{name}" for kind, name in found])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Metrics that load an encoder or a parser are slow; their own tests keep a thinner version in the fast run."""
+    for item in items:
+        kind, name = (getattr(item, "callspec", None) and item.callspec.params.get("plugin")) or ("", "")
+        if kind == "metrics" and {"encoder", "pipeline"} & set(KINDS[kind].get(name).options()):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import otherwords as ow
 from otherwords.answers.table import as_written, cut
-from otherwords.metrics.corrected import corrected, coverage, decile
-from otherwords.metrics.flips import flips_by_margin, margin
+from otherwords.metrics.corrected import corrected_mean, covered_share, decile
+from otherwords.metrics.flips import margin
 
 #: Probabilities of the right label: 0.7 and 0.9 are less than that in single precision.
 SHARES = [0.7, 0.9, 0.6, 0.3, 0.1, 0.8]
@@ -68,11 +68,9 @@ def test_precision_moves_no_problem_to_another_decile(tmp_path: Path, name: str,
     assert name != "coverage" or one.value == 0.8  # all but the item at 0.2
 
 
-def test_plain_functions_take_single_precision_too() -> None:
+def test_helpers_take_single_precision_too() -> None:
     single = np.array(SHARES, dtype=np.float32)
     assert decile(single).tolist() == [7, 9, 6, 3, 1, 8]
-    assert coverage(single[:2], single[:2]) == coverage([0.7, 0.9], [0.72, 0.95]) == 1.0
-    assert corrected([1, 0], single[:2], [0.75, 0.75]) == 1.0
-    ahead = margin(np.array([[0.7, 0.3], [0.9, 0.1]], dtype=np.float32))
-    assert flips_by_margin(["a", "b"], ["a", "a"], ahead) == {"[0.4,0.6)": 0.0, "[0.8,1.0]": 1.0}
-    assert flips_by_margin(["a", "b"], ["a", "a"], np.float32([0.4, 0.8])) == {"[0.4,0.6)": 0.0, "[0.8,1.0]": 1.0}
+    assert covered_share(single[:2], single[:2]) == covered_share([0.7, 0.9], [0.72, 0.95]) == 1.0
+    assert corrected_mean([1, 0], single[:2], [0.75, 0.75]) == 1.0
+    assert cut(margin(np.array([[0.7, 0.3], [0.9, 0.1]], dtype=np.float32)), 5).tolist() == [2, 4]

@@ -12,7 +12,7 @@ from refusals import refuses
 import otherwords as ow
 from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics.flips import bin_names, flips_by_margin, margin
+from otherwords.metrics.flips import bin_names, margin
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
 
@@ -83,14 +83,6 @@ def test_margin_is_between_the_two_greatest() -> None:
     assert margin([0.25, 0.75]).tolist() == [0.5]
     with refuses(BadInput):
         margin([[1.0], [1.0], [1.0]])
-
-
-def test_plain_function_leaves_out_empty_bins() -> None:
-    assert flips_by_margin(["a", "b"], ["a", "a"], [1.0, 0.0], bins=3) == {"[0.0,0.333)": 1.0, "[0.667,1.0]": 0.0}
-    with refuses(BadInput):
-        flips_by_margin(["a"], ["a"], [1.5])
-    with refuses(BadInput):
-        flips_by_margin([], [], [])
 
 
 def test_bins_have_names_of_their_own() -> None:

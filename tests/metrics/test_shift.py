@@ -7,6 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from arrays import parts_of
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -14,10 +15,8 @@ from refusals import refuses
 from scipy.spatial.distance import jensenshannon
 
 import otherwords as ow
-from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.metrics.metric import as_metric
-from otherwords.metrics.shift import jsd, jsd_means, jsd_means_by_flip, jsd_pairs, jsd_pairs_by_flip
+from otherwords.metrics.shift import divergence, unit_of
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -56,9 +55,20 @@ def pairs(frame: pl.DataFrame, only_right: bool = False) -> tuple[np.ndarray, np
 
 
 def parts(frame: pl.DataFrame, spec: str) -> dict[str, float]:
-    metric = as_metric(metrics.make(spec).function)
-    data = read(frame, LABELS)
-    return dict(zip(metric.part_names(data), metric.combine(metric.statistics(data).sum(axis=0)), strict=True))
+    return parts_of(spec, frame, LABELS)
+
+
+def jsd(p: np.ndarray, q: np.ndarray, base: str = "2") -> np.ndarray:
+    return divergence(np.asarray(p, float), np.asarray(q, float)) / unit_of(base)
+
+
+def moved(p: np.ndarray, q: np.ndarray) -> pl.DataFrame:
+    """Buckets whose original has the probabilities q, and whose one variant has p, with the same label."""
+    labels = LABELS[: np.shape(p)[1]]
+    both = np.stack([q, p], axis=1).reshape(-1, len(labels))
+    rows = {"bucket": np.repeat(np.arange(len(p)), 2), "variant": [None, "1"] * len(p)}
+    columns = {f"p:{label}": both[:, i] for i, label in enumerate(labels)}
+    return pl.DataFrame({**rows, "gold": [LABELS[0]] * len(both), "pred": [LABELS[0]] * len(both), **columns})
 
 
 @given(COUNTS, st.sampled_from(["2", "e"]))
@@ -78,16 +88,23 @@ def test_divergence_is_symmetric_bounded_and_zero_for_equals(counts: np.ndarray)
 
 @given(COUNTS)
 def test_means_diverge_no_more_than_pairs_do(counts: np.ndarray) -> None:
-    """The divergence is jointly convex."""
-    assert jsd_means(*distributions(counts)) <= jsd_pairs(*distributions(counts)) + 1e-12
+    """The divergence is jointly convex. A side without pairs has no value."""
+    frame = moved(*distributions(counts))
+    means, pairs = parts(frame, "jsd_means"), parts(frame, "jsd_pairs")
+    assert means["all"] <= pairs["all"] + 1e-12
+    assert means["all"] == means["kept"]
+    assert pairs["all"] == pairs["kept"]
+    assert np.isnan([means["flipped"], pairs["flipped"], pairs["difference"]]).all()
 
 
 def test_by_hand() -> None:
     # The middle of (1, 0) and (1/2, 1/2) is (3/4, 1/4): half of log2(4/3), and half of (log2(2/3) + log2(2)) / 2.
     expected = (math.log2(4 / 3) + (math.log2(2 / 3) + 1) / 2) / 2
-    assert jsd_pairs([[1, 0]], [[0.5, 0.5]]) == pytest.approx(expected, abs=1e-15)
-    assert jsd_pairs([[1, 0]], [[0.5, 0.5]], "e") == pytest.approx(expected * math.log(2), abs=1e-15)
-    assert jsd_means([[1, 0], [0, 1]], [[0.5, 0.5], [0.5, 0.5]]) == 0
+    one = moved(np.array([[1, 0]]), np.array([[0.5, 0.5]]))
+    assert parts_of("jsd_pairs", one)["all"] == pytest.approx(expected, abs=1e-15)
+    assert parts_of("jsd_pairs(base=e)", one)["all"] == pytest.approx(expected * math.log(2), abs=1e-15)
+    two = moved(np.array([[1, 0], [0, 1]]), np.array([[0.5, 0.5], [0.5, 0.5]]))
+    assert parts_of("jsd_means", two)["all"] == 0
     assert jsd([1, 0], [0, 1]) == 1
 
 
@@ -112,42 +129,6 @@ def test_parts_of_the_means_are_divergences_of_mean_distributions(only_right: bo
         name: jensenshannon(p[mask].mean(axis=0), q[mask].mean(axis=0), base=2) ** 2 for name, mask in masks.items()
     }
     assert found == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("base", ["2", "e"])
-def test_plain_functions_split_as_the_metrics_do(base: str) -> None:
-    frame = answers(9, buckets=60)
-    p, q, flipped = pairs(frame)
-    assert 0 < flipped.mean() < 1
-    for name, split, whole in (
-        ("jsd_pairs", jsd_pairs_by_flip, jsd_pairs),
-        ("jsd_means", jsd_means_by_flip, jsd_means),
-    ):
-        found = split(p, q, flipped, base)
-        assert found == pytest.approx(parts(frame, f"{name}(base={base})"), abs=1e-12)
-        expected = {"all": whole(p, q, base), "flipped": whole(p[flipped], q[flipped], base)}
-        expected["kept"] = whole(p[~flipped], q[~flipped], base)
-        assert {part: found[part] for part in expected} == pytest.approx(expected, abs=1e-12)
-
-
-@given(COUNTS, st.booleans())
-def test_a_side_without_pairs_is_left_out(counts: np.ndarray, flipped: bool) -> None:
-    p, q = distributions(counts)
-    side, mask = "flipped" if flipped else "kept", np.full(len(p), flipped)
-    found = jsd_pairs_by_flip(p, q, mask)
-    assert found == pytest.approx({"all": jsd_pairs(p, q), side: jsd_pairs(p, q)}, abs=1e-12)
-    assert jsd_means_by_flip(p, q, mask) == pytest.approx(dict.fromkeys(("all", side), jsd_means(p, q)), abs=1e-12)
-
-
-@pytest.mark.parametrize("split", [jsd_pairs_by_flip, jsd_means_by_flip])
-def test_every_pair_is_flipped_or_kept(split) -> None:
-    for flipped in ([], [True], [[True], [False]]):
-        with refuses(BadInput):
-            split([[0, 1], [1, 0]], [[0, 1], [0, 1]], flipped)
-    with refuses(BadInput):
-        split(np.zeros((0, 3)), np.zeros((0, 3)), [])
-    with refuses(BadInput):
-        split([[0, 1]], [[1, 0]], [True], "10")
 
 
 def test_scores_have_parts_and_are_no_shares() -> None:
@@ -188,13 +169,3 @@ def test_what_cannot_be_measured_is_refused() -> None:
     originals = frame.filter(pl.col("variant").is_null())
     with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
         ow.score(originals, ["jsd_pairs"], task="nli")
-
-
-@pytest.mark.parametrize("function", [jsd, jsd_pairs, jsd_means])
-def test_plain_functions_refuse_what_does_not_fit(function) -> None:
-    with refuses(BadInput):
-        function([[0, 1]], [[0, 1], [1, 0]])
-    with refuses(BadInput):
-        function(np.zeros((0, 3)), np.zeros((0, 3)))
-    with refuses(BadInput):
-        function([[0, 1]], [[1, 0]], "10")

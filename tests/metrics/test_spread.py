@@ -16,8 +16,8 @@ from scipy.stats import ks_2samp
 import otherwords as ow
 from otherwords.answers.reading import read
 from otherwords.errors import BadInput, Unmeasurable
+from otherwords.metrics import ks_exact
 from otherwords.metrics.metric import as_metric
-from otherwords.metrics.shift import ks, sigma, sigma_by_flip
 from otherwords.registry import metrics
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -65,9 +65,9 @@ def value(frame: pl.DataFrame, spec: str) -> np.ndarray:
 
 @given(SAMPLE, SAMPLE)
 def test_exact_statistic_is_scipys(one: list[int], other: list[int]) -> None:
-    assert ks(one, other) == pytest.approx(exactly(one, other), abs=1e-12)
-    assert ks(one, other) == ks(other, one)
-    assert ks(one, one) == 0
+    assert ks_exact(one, other) == pytest.approx(exactly(one, other), abs=1e-12)
+    assert ks_exact(one, other) == ks_exact(other, one)
+    assert ks_exact(one, one) == 0
 
 
 @pytest.mark.parametrize("only_right", ["false", "true"])
@@ -120,24 +120,15 @@ def test_sigma_is_numpys_standard_deviation(only_right: bool) -> None:
     masks = (~varied, varied, varied & flipped, varied & ~flipped)
     found = value(answers(3), f"sigma(only_right={str(only_right).lower()})")
     assert found.tolist() == pytest.approx([spread[mask].mean() for mask in masks], abs=1e-12)
-    variants = frame.filter(varied).select(f"p:{label}" for label in LABELS).to_numpy()
-    plain = sigma_by_flip(variants, flipped[varied])
-    assert plain == pytest.approx(dict(zip(("variants", "flipped", "kept"), found[1:], strict=True)), abs=1e-12)
-
-
-def test_sigma_of_a_side_without_variants_is_left_out() -> None:
-    assert sigma_by_flip([[1.0, 0.0]], [False]) == {"variants": 0.5, "kept": 0.5}
-    with refuses(BadInput):
-        sigma_by_flip(np.zeros((0, 3)), [])
-    with refuses(BadInput):
-        sigma_by_flip([[1.0, 0.0]], [False, True])
 
 
 @pytest.mark.parametrize("labels", [2, 3, 7])
 def test_sigma_is_greatest_where_one_label_has_all(labels: int) -> None:
-    assert sigma(np.eye(labels)) == pytest.approx(math.sqrt(labels - 1) / labels, abs=1e-15)
-    assert sigma(np.full((4, labels), 1 / labels)) == pytest.approx(0, abs=1e-15)
-    assert sigma([0.5, 0.5]) == 0
+    names, size = [f"l{i}" for i in range(labels)], labels
+    rows = {"bucket": range(size), "variant": [""] * size, "gold": names, "pred": names}
+    for p, expected in ((np.eye(labels), math.sqrt(labels - 1) / labels), (np.full((size, labels), 1 / labels), 0)):
+        found = ow.measure("sigma", part="originals", **rows, p=p, labels=names, replicates=1)
+        assert found.value == pytest.approx(expected, abs=1e-15)
 
 
 def test_parts_of_sigma_and_their_counts() -> None:
@@ -167,6 +158,4 @@ def test_what_cannot_be_measured_is_refused() -> None:
             metrics.make(f"ks(bins={bins})")
     for one, other in (([], [0.5]), ([0.5], []), ([0.5], [math.nan])):
         with refuses(BadInput):
-            ks(one, other)
-    with refuses(BadInput):
-        sigma(np.zeros((0, 3)))
+            ks_exact(one, other)

@@ -18,9 +18,9 @@ ACTIVE = "The dog chased the cat."
 
 def answers(*hypotheses: str) -> pl.DataFrame:
     names = [None, *(f"a{number}" for number in range(1, len(hypotheses)))]
-    told = {"gold": ["yes", "no"], "pred": ["yes", "no"], "bucket": ["a", "b"]}
+    columns = {"gold": ["yes", "no"], "pred": ["yes", "no"], "bucket": ["a", "b"]}
     frame = pl.DataFrame({"bucket": "a", "variant": names, "hypothesis": hypotheses, "gold": "yes", "pred": "yes"})
-    other = pl.DataFrame({**{key: column[1:] for key, column in told.items()}, "hypothesis": ["No."]})
+    other = pl.DataFrame({**{key: column[1:] for key, column in columns.items()}, "hypothesis": ["No."]})
     return pl.concat([frame, other], how="diagonal")
 
 
@@ -56,8 +56,8 @@ def test_only_the_upper_levels_are_compared():
 
 
 def test_the_signature_has_the_parser():
-    assert "syntactic_distance.v1(pipeline=" in (told := metrics.make('syntactic_distance(pipeline="")').signature)
-    assert "parser" in told
+    assert "syntactic_distance.v1(pipeline=" in (signature := metrics.make('syntactic_distance(pipeline="")').signature)
+    assert "parser" in signature
 
 
 def test_levels_below_none_are_refused():

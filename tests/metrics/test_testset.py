@@ -1,4 +1,4 @@
-"""A test set beside the buckets: whose items are read, what is refused, and how its accuracy is told."""
+"""A test set besides the buckets: whose items are read, what is refused, and its accuracy."""
 
 from __future__ import annotations
 
@@ -131,14 +131,14 @@ def test_items_tell_the_right_label_and_what_they_share(tmp_path: Path, answers,
     rows = {"id": ["i1", "i2", "i3", "i4", "i5"], "gold": ["yes", "no", "no", "yes", "yes"]}
     p = {"p:yes": [0.3, 0.3, 0.8, 0.1, 0.5], "p:no": [0.7, 0.7, 0.2, 0.9, 0.5]}
     clusters = pl.DataFrame({**rows, **p, "cluster": ["x", None, "x", "", "i2"]})
-    told = outside(answers, f"{name}(testset={saved(tmp_path, clusters)})")
-    assert told.gold.tolist() == [0, 1, 1, 0, 0]
-    assert sorted(set(told.cluster.tolist())) == [0, 1, 2, 3]
-    assert [told.cluster.tolist().count(one) for one in told.cluster] == [2, 1, 2, 1, 1]
-    assert told.cluster[0] == told.cluster[2]
+    items = outside(answers, f"{name}(testset={saved(tmp_path, clusters)})")
+    assert items.gold.tolist() == [0, 1, 1, 0, 0]
+    assert sorted(set(items.cluster.tolist())) == [0, 1, 2, 3]
+    assert [items.cluster.tolist().count(one) for one in items.cluster] == [2, 1, 2, 1, 1]
+    assert items.cluster[0] == items.cluster[2]
     alone = outside(answers, f"{name}(testset={saved(tmp_path, clusters.drop('cluster'))})")
     assert alone.cluster is None
-    assert alone.rows.tolist() == told.rows.tolist()
+    assert alone.rows.tolist() == items.rows.tolist()
 
 
 def test_clusters_may_be_numbers(tmp_path: Path, answers) -> None:

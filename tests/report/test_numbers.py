@@ -88,10 +88,9 @@ def test_a_long_table_is_cut(make_score: Make) -> None:
     assert (len(table.rows), table.hidden) == (MOST_ROWS, 3)
 
 
-def test_intervals_that_differ_are_not_described() -> None:
-    assert intervals(["a confidence=0.9", "b confidence=0.95 replicates=10"]) == {
-        "interval": "",
-        "confidence": "",
-        "replicates": "10",
-        "cluster": "",
-    }
+def test_intervals_that_differ_are_not_described(make_score: Make) -> None:
+    scores = [make_score(), make_score(interval="bca", confidence=0.95), make_score(interval="wilson")]
+    none = make_score(low=None, high=None, interval="", confidence=None, replicates=None, resampled=None)
+    assert intervals([*scores, none]) == {"interval": "", "confidence": "", "replicates": "500", "cluster": "cluster"}
+    assert intervals([scores[0], scores[2]])["interval"] == "percentile"  # Wilson's stands in for it
+    assert set(intervals([none]).values()) == {""}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,11 +18,16 @@ METHODS = {"bonferroni": "bonferroni", "holm": "holm", "benjamini-hochberg": "fd
 P_VALUES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=30)
 
 
+def reference(p, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """What statsmodels rejects at 5 %, and its p-values; it collects garbage each time, which takes a while here."""
+    with patch("gc.collect"):
+        return multipletests(p, 0.05, METHODS[method])[:2]
+
+
 @pytest.mark.parametrize("method", METHODS)
 @given(p=P_VALUES)
 def test_agrees_with_statsmodels(method: str, p: list[float]) -> None:
-    theirs = multipletests(p, 0.05, METHODS[method])
-    np.testing.assert_allclose(adjust(p, method), theirs[1], rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(adjust(p, method), reference(p, method)[1], rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -28,7 +35,7 @@ def test_rejects_as_statsmodels_does(method: str) -> None:
     random = np.random.default_rng(3)
     for size in (1, 2, 5, 50):
         p = random.beta(0.3, 3, size)
-        assert reject(p, 0.05, method).tolist() == multipletests(p, 0.05, METHODS[method])[0].tolist()
+        assert reject(p, 0.05, method).tolist() == reference(p, method)[0].tolist()
 
 
 @given(p=P_VALUES, alpha=st.floats(0.001, 0.5))

@@ -12,7 +12,7 @@ from refusals import refuses
 import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
-from otherwords.metrics.fooling import too_few_variants
+from otherwords.metrics import list_too_few_variants
 from otherwords.running.pipes import answer_files, check_files
 from otherwords.storage import tables
 
@@ -90,8 +90,7 @@ def test_rates_count_all_problems_answered_correctly(model):
     assert (found["r_r"].value, found["r_s"].value, found["r_r"].n_units) == (1 / 3, 1 / 3, 3)
     assert (found["r_r_at"].value, found["r_r_at"].n_units) == (1 / 2, 2)
     assert found["too_few_variants"].value == 1 / 3
-    columns = [answers[name].to_list() for name in ("bucket", "variant", "gold", "pred")]
-    assert too_few_variants(*columns, k=1) == ["c"]
+    assert list_too_few_variants(answers, k=1) == ["c"]
 
 
 def test_what_another_check_dropped_is_not_asked(jsonl, model, tmp_path):

@@ -1,40 +1,41 @@
-"""Parts of an answers table: one model's answers, and groups of variants, each with its original for company."""
+"""Groups of an answers table: one model's answers, and variants by the value of a column, with their originals."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from ..errors import BadInput, UnknownName
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
-from .table import Place, label_texts
+from .table import Location, label_texts
 
 
-def with_model(answers: pl.DataFrame, source: str, sifted: bool = False) -> pl.DataFrame:
+def with_model(answers: pl.DataFrame, source: str, rejects_allowed: bool = False) -> pl.DataFrame:
     """Give every answer the name of its model; a table without such a column is one model's."""
     if answers.height == 0:
         raise BadInput("no answers", where=source, fix="give a table with at least one row")
     if "model" not in answers.columns:
         return answers.with_columns(pl.lit("model").alias("model"))
-    if answers["model"].null_count() and not sifted:
+    if answers["model"].null_count() and not rejects_allowed:
         row = int(answers["model"].is_null().arg_true()[0])
         fix = "name the model of every answer, or leave the column out"
-        raise BadInput("found nothing", where=Place(source).row(row), field="model", fix=fix)
+        raise BadInput("found nothing", where=Location(source).row(row), field="model", fix=fix)
     return answers.with_columns(pl.col("model").cast(pl.String))
 
 
-def of_model(answers: pl.DataFrame, place: Place, model: str) -> tuple[pl.DataFrame, Place]:
+def of_model(answers: pl.DataFrame, place: Location, model: str) -> tuple[pl.DataFrame, Location]:
     """One model's answers, and which rows of the user's table they are."""
-    mine = answers["model"] == model
-    here = mine.arg_true().to_numpy()
-    part = answers if mine.all() else answers.filter(mine)
-    return part, Place(place.table, model, here if place.rows is None else place.rows[here])
+    own = answers["model"] == model
+    rows = own.arg_true().to_numpy()
+    part = answers if own.all() else answers.filter(own)
+    return part, replace(place, model=model, rows=rows if place.rows is None else place.rows[rows])
 
 
 def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | None, pl.DataFrame]]:
-    """The whole table, then its groups: variants by their own value, each with its original for company.
+    """The whole table, then its groups: variants by their own value, each with its original.
 
     Besides the table's columns, `label` is the right answer, and `original` says whether the original is answered
     right or wrong.
@@ -46,23 +47,23 @@ def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | Non
 
 
 def _several_controls(answers: pl.DataFrame, by: Sequence[str]) -> bool:
-    """Several controls are told one by one only: what must not flip and what should have no rate in common."""
+    """Several controls are scored one by one: what must not flip and what should have no rate in common."""
     return CONTROL in by and CONTROL in answers.columns and answers[CONTROL].drop_nulls().n_unique() > 1
 
 
 def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
-    """The columns that a part of a table is grouped by: those that say something there; suites or controls, if several.
+    """The columns that the rows of one role are grouped by: those with a value there; suites or controls, if several.
 
-    A suite has columns of its own (Breaking NLI's `category`), of which the rewordings beside it know nothing.
+    A suite has columns of its own (Breaking NLI's `category`), which the rewordings in the same table lack.
     """
     marks = {CONTRAST: is_contrast(part), CONTROL: is_control(part)}
     if not marks.keys() & set(part.columns):
         return list(by)
-    told = [name for name in by if name not in part.columns or part[name].null_count() < part.height]
+    filled = [name for name in by if name not in part.columns or part[name].null_count() < part.height]
     several = [name for name, rows in marks.items() if rows.any() and part[name].filter(pl.Series(rows)).n_unique() > 1]
     if CONTROL in several:
         return [CONTROL]
-    return [*several, *(name for name in told if name not in several)]
+    return [*several, *(name for name in filled if name not in several)]
 
 
 def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataFrame]]:
@@ -77,8 +78,10 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
     key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
     for value in answers[column].drop_nulls().unique().sort().to_list():
         inside = answers.filter(pl.col(column) == value)
-        company = answers.filter(original).join(inside.select(key).unique(), on=key, how="semi", maintain_order="left")
-        yield value, pl.concat([company, inside.filter(~original)])
+        originals = answers.filter(original).join(
+            inside.select(key).unique(), on=key, how="semi", maintain_order="left"
+        )
+        yield value, pl.concat([originals, inside.filter(~original)])
 
 
 def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -90,8 +93,8 @@ def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
         key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
         right = label_texts(answers["gold"]) == label_texts(answers["pred"])
         marked = answers.with_columns(right.alias("original"))
-        told = pl.col("original").filter(is_original()).first().over(key)
-        return marked.with_columns(pl.when(told).then(pl.lit("right")).otherwise(pl.lit("wrong")).alias("original"))
+        original = pl.col("original").filter(is_original()).first().over(key)
+        return marked.with_columns(pl.when(original).then(pl.lit("right")).otherwise(pl.lit("wrong")).alias("original"))
     return answers
 
 

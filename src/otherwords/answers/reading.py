@@ -1,4 +1,4 @@
-"""Sifting: answers that cannot be used are set aside, each with the reason, instead of stopping the whole."""
+"""Reading an answers table: its columns are checked once and coded, so that every metric can rely on them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ import polars as pl
 
 from ..errors import BadInput, shorten
 from ..problem import TOLERANCE
-from .roles import are_alone, is_contrast, is_control, is_misplaced, is_mixed
-from .table import EVERYWHERE, Answers, Place, codes, has_duplicates, label_codes, label_texts
-
-# MERGED from metrics.reading: Reading an answers table: its columns checked once and coded, so that every metric can rely on them.
+from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
+from .table import WHOLE_TABLE, Answers, Location, codes, has_duplicates, label_codes, label_texts
 
 Array = npt.NDArray[Any]
+_ORIGINAL = "\0original"  # no column of the user's is called so
 
 
-def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWHERE) -> Answers:
+def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOLE_TABLE) -> Answers:
     """Check an answers table of one model and code its columns: of problems and rewordings, of contrasts, or controls.
 
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
@@ -41,11 +40,11 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
         cluster[bucket[originals]] = codes(
             cluster_names(frame.select("bucket", "cluster")[originals], "bucket"), where
         )[0]
-    return Answers(names, bucket, varied, gold, pred, cluster, frame)
+    return Answers(names, bucket, varied, gold, pred, cluster, frame, where.fields)
 
 
-def check_columns(frame: pl.DataFrame, where: Place) -> None:
-    """Refuse what is no answers table at all, whatever its rows say."""
+def check_columns(frame: pl.DataFrame, where: Location) -> None:
+    """Refuse a table that lacks columns or rows, whatever its rows hold."""
     if frame.height == 0:
         raise BadInput("no answers", where=where.table, fix="give a table with at least one row")
     if missing := [name for name in ("bucket", "variant", "gold", "pred") if name not in frame.columns]:
@@ -59,27 +58,27 @@ def check_columns(frame: pl.DataFrame, where: Place) -> None:
             )
 
 
-def label_names(frame: pl.DataFrame, where: Place) -> tuple[str, ...]:
-    """Tell the labels from `p:<label>` columns, then all others that occur, sorted."""
-    told = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
+def label_names(frame: pl.DataFrame, where: Location) -> tuple[str, ...]:
+    """The labels of the `p:<label>` columns, then all others that occur, sorted."""
+    stated = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
     gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
     if gold and pred and not gold & pred:
-        found = f"gold says {', '.join(sorted(gold))}; pred says {', '.join(sorted(pred))}"
+        sets = f"gold has {', '.join(sorted(gold))}; pred has {', '.join(sorted(pred))}"
         warnings.warn(
-            f"{where.model or where.table}: no answer can be right: {found}. Are they spelled alike?", stacklevel=2
+            f"{where.model or where.table}: no answer can be right: {sets}. Are they spelled the same way?", stacklevel=2
         )
-    return (*told, *sorted((gold | pred) - set(told)))
+    return (*stated, *sorted((gold | pred) - set(stated)))
 
 
 def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:
-    """What each row belongs to; one without a cluster stands for itself, by its name in `own`, whatever others are."""
+    """The cluster of each row; a row without one is a cluster of its own, named by the column `own`."""
     cluster = pl.col("cluster").cast(pl.String)
     alone = "alone " + pl.col(own).cast(pl.String)
     return table.select(pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)).to_series()
 
 
 def is_variant(variant: pl.Series) -> Array:
-    """Tell variants, which have a name, from originals, which have none."""
+    """Which rows are variants, which have a name; originals have none."""
     if variant.dtype == pl.Null:
         return np.zeros(len(variant), dtype=bool)
     if variant.dtype in (pl.String, pl.Categorical, pl.Enum):
@@ -87,54 +86,54 @@ def is_variant(variant: pl.Series) -> Array:
     return variant.is_not_null().to_numpy()
 
 
-def _check_originals(frame: pl.DataFrame, bucket: Array, varied: Array, size: int, where: Place) -> None:
+def _check_originals(frame: pl.DataFrame, bucket: Array, varied: Array, size: int, where: Location) -> None:
     count = np.bincount(bucket[~varied], minlength=size)
     if (count == 1).all():
         return
     row = int(np.flatnonzero((count != 1)[bucket])[0])
-    found = f"bucket {frame['bucket'][row]!r} has {count[bucket[row]]} originals"
+    message = f"bucket {frame['bucket'][row]!r} has {count[bucket[row]]} originals"
     fix = "every bucket has one answer with an empty variant: the original's"
-    raise BadInput(found, where=where.row(row), field="variant", fix=fix)
+    raise BadInput(message, where=where.row(row), field="variant", fix=fix)
 
 
-def _check_repetition(frame: pl.DataFrame, bucket: Array, where: Place) -> None:
+def _check_repetition(frame: pl.DataFrame, bucket: Array, where: Location) -> None:
     if not has_duplicates(bucket, frame["variant"]):
         return
     twice = frame.select(pl.struct("bucket", "variant").is_duplicated()).to_series()
     if twice.any():
         row = int(twice.arg_true()[1])
-        found = f"variant {frame['variant'][row]!r} is answered twice"
-        raise BadInput(found, where=where.row(row), field="variant", fix="give each answer once")
+        message = f"variant {frame['variant'][row]!r} is answered twice"
+        raise BadInput(message, where=where.row(row), field="variant", fix="give each answer once")
 
 
-def _are_contrasts(frame: pl.DataFrame, where: Place) -> bool:
-    """Whether these are contrasts; parts that stand together are refused: nothing may count them as one."""
+def _are_contrasts(frame: pl.DataFrame, where: Location) -> bool:
+    """Whether these are contrasts; a mixture of roles is refused: no metric may count them together."""
     marked = is_contrast(frame)
-    fix = "read them apart, with otherwords.metrics.parting.parts"
+    fix = "read each role by itself: otherwords.answers.split_roles"
     if marked.any() and not marked.all():
         raise BadInput("found contrasts among rewordings", where=where.table, field="contrast", fix=fix)
-    if is_control(frame).any() and not are_alone(frame):
+    if is_control(frame).any() and not has_only_controls(frame):
         raise BadInput("found controls among rewordings", where=where.table, field="control", fix=fix)
     return bool(marked.any())
 
 
-def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Array, size: int, where: Place) -> None:
+def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Array, size: int, where: Location) -> None:
     expected = np.zeros(size, dtype=gold.dtype)
     expected[bucket[originals]] = gold[originals]
     if (differ := expected[bucket] != gold).any():
         row = int(np.flatnonzero(differ)[0])
-        found = f"variant {frame['variant'][row]!r} says {frame['gold'][row]!r}, its original otherwise"
+        message = f"variant {frame['variant'][row]!r} has {frame['gold'][row]!r}, its original another label"
         fix = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
-        raise BadInput(found, where=where.row(row), field="gold", fix=fix)
+        raise BadInput(message, where=where.row(row), field="gold", fix=fix)
 
 
-def _check_probabilities(frame: pl.DataFrame, where: Place) -> None:
+def _check_probabilities(frame: pl.DataFrame, where: Location) -> None:
     wrong = bad_probabilities(frame)
     if wrong.any():
         row = int(wrong.arg_true()[0])
         fix = "probabilities must be numbers from 0 to 1 that sum to one; or leave the p: columns out"
-        found = frame.select("^p:.*$").row(row, named=True)
-        raise BadInput(f"found {found}", where=where.row(row), field="p", fix=fix)
+        values = frame.select("^p:.*$").row(row, named=True)
+        raise BadInput(f"found {values}", where=where.row(row), field="p", fix=fix)
 
 
 def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
@@ -147,39 +146,36 @@ def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
     return (((total - 1).abs() > TOLERANCE) | total.is_nan() | (low < 0)).fill_null(True)
 
 
-# MERGED from metrics.sifting: Sifting: answers that cannot be used are set aside, each with the reason, instead of stopping the whole.
-
-_ORIGINAL = "\0original"  # no column of the user's is called so
-_FINE = pl.lit(None, dtype=pl.String)
+# Rejected rows: set aside with a reason, where the user asked for that instead of an error
 
 
-def sift(answers: pl.DataFrame, labels: Sequence[str] = ()) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Part a table, of one model or several, in answers that can be used and the others.
+def separate_rejects(answers: pl.DataFrame, labels: Sequence[str] = ()) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split a table, of one model or several, into answers that can be used and the others.
 
     The others have their `row` (from 1, as in the user's table) and the `reason` before their own columns.
     """
-    place, reason = "\0row", "\0reason"
-    kept, aside = [], []
-    for left in answers.with_row_index(place, offset=1).partition_by("model", maintain_order=True):
+    number, reason = "\0row", "\0reason"
+    kept, rejects = [], []
+    for left in answers.with_row_index(number, offset=1).partition_by("model", maintain_order=True):
         left = left.with_columns(pl.Series(_ORIGINAL, ~is_variant(left["variant"])))
-        for find in (_nothing, _strangers, _probabilities, _repeated, _originals, _marks, _other_gold):
-            judged = left.with_columns(find(left, labels).alias(reason))
-            aside.append(judged.filter(pl.col(reason).is_not_null()))
-            left = judged.filter(pl.col(reason).is_null()).drop(reason)
+        for find in (_missing, _unknown_labels, _probabilities, _repeated, _originals, _marks, _other_gold):
+            checked = left.with_columns(find(left, labels).alias(reason))
+            rejects.append(checked.filter(pl.col(reason).is_not_null()))
+            left = checked.filter(pl.col(reason).is_null()).drop(reason)
         kept.append(left)
-    others = pl.concat(aside).sort(place)
-    names = [pl.col(place).alias("row"), pl.col(reason).alias("reason")]
-    return pl.concat(kept).sort(place).drop(place, _ORIGINAL), others.select(*names, *map(pl.col, answers.columns))
+    others = pl.concat(rejects).sort(number)
+    names = [pl.col(number).alias("row"), pl.col(reason).alias("reason")]
+    return pl.concat(kept).sort(number).drop(number, _ORIGINAL), others.select(*names, *map(pl.col, answers.columns))
 
 
-def _nothing(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
+def _missing(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     names = ("model", "bucket", "gold", "pred")
     return pl.coalesce(_where(pl.col(name).is_null(), f"{name}: found nothing") for name in names)
 
 
-def _strangers(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
+def _unknown_labels(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     if not labels:
-        return _FINE
+        return pl.lit(None, dtype=pl.String)
     known = [label_texts(table[name]).is_in(list(labels)) for name in ("gold", "pred")]
     return _where(pl.lit(~(known[0] & known[1])), f"gold or pred is none of {', '.join(labels)}")
 
@@ -199,7 +195,9 @@ def _originals(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
 
 
 def _marks(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
-    mixed = _where(pl.lit(pl.Series(is_mixed(table))), "contrast: its bucket is marked in part, or with two names")
+    mixed = _where(
+        pl.lit(pl.Series(is_partly_marked(table))), "contrast: its bucket is marked in part, or with two names"
+    )
     misplaced = _where(pl.lit(pl.Series(is_misplaced(table))), "control: it is an original, or a contrast")
     return pl.coalesce(mixed, misplaced)
 

@@ -1,4 +1,4 @@
-"""Contrasts and controls apart from rewordings: what must change an answer is never counted with what must not.
+"""The roles of variants: rewordings, contrasts and controls, of which each metric sees one kind.
 
 A row of an answers table is a contrast where its column `contrast` names a suite; so is the original it belongs to. A
 variant is a control where its column `control` names one; its original is an ordinary problem.
@@ -7,17 +7,18 @@ variant is a control where its column `control` names one; its original is an or
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from ..errors import BadInput
-from .table import Array, Place
+from .table import Array, Location
 
-Part = Literal["rewordings", "contrasts", "controls"]
-#: The parts of a table, in the order in which they are told.
-PARTS: tuple[Part, ...] = ("rewordings", "contrasts", "controls")
+Role = Literal["rewordings", "contrasts", "controls"]
+#: The roles, in the order of reports.
+ROLES: tuple[Role, ...] = ("rewordings", "contrasts", "controls")
 #: The column that names the suite; empty or absent for problems and their rewordings.
 CONTRAST = "contrast"
 #: The column that names the control (identity, ...) a variant comes from; empty or absent for all others.
@@ -27,15 +28,16 @@ _ONE_SUITE = "name one suite on the original and on all its contrasts; rewording
 _VARIANTS = "name controls on variants of problems that are no contrasts"
 
 
-def parts(answers: pl.DataFrame, where: Place) -> Iterator[tuple[Part, pl.DataFrame, Place]]:
-    """Part a table: problems with their rewordings, contrasts, controls; what has no rows does not come.
+def split_roles(answers: pl.DataFrame, where: Location) -> Iterator[tuple[Role, pl.DataFrame, Location]]:
+    """Split a table: problems with their rewordings, contrasts, controls; a role without rows is left out.
 
     A bucket is of one suite or of none: an original that is marked and a variant that is not, or that names another
-    suite, are refused. Controls come with their originals for company, which stay with the rewordings, too.
+    suite, are refused. Controls come with their originals, which stay with the rewordings, too.
 
     >>> rows = {"bucket": ["a", "a", "a", "b", "b"], "variant": [None, "a1", "a2", None, "b1"]}
     >>> marks = {"control": [None, None, "identity", None, None], "contrast": [None, None, None, "med", "med"]}
-    >>> [(name, part["variant"].to_list()) for name, part, _ in parts(pl.DataFrame({**rows, **marks}), Place())]
+    >>> table = pl.DataFrame({**rows, **marks})
+    >>> [(name, part["variant"].to_list()) for name, part, _ in split_roles(table, Location())]
     [('rewordings', [None, 'a1']), ('contrasts', [None, 'b1']), ('controls', [None, 'a2'])]
     """
     contrast, control = is_contrast(answers), is_control(answers)
@@ -44,13 +46,13 @@ def parts(answers: pl.DataFrame, where: Place) -> Iterator[tuple[Part, pl.DataFr
     answers = answers.with_columns(marks)  # an empty name is none, and makes no group
     chosen = {"rewordings": ~contrast, "contrasts": contrast, "controls": np.zeros_like(control)}
     if control.any():
-        chosen |= {"rewordings": ~(contrast | control), "controls": control | _company(answers, control)}
-    for name in PARTS:
+        chosen |= {"rewordings": ~(contrast | control), "controls": control | _originals_of(answers, control)}
+    for name in ROLES:
         rows = np.flatnonzero(chosen[name])
         if len(rows):
-            counted = rows if where.rows is None else where.rows[rows]
+            numbers = rows if where.rows is None else where.rows[rows]
             part = answers if len(rows) == answers.height else answers[rows]
-            yield name, part, Place(where.table, where.model, counted)
+            yield name, part, replace(where, rows=numbers)
 
 
 def is_contrast(table: pl.DataFrame) -> Array:
@@ -63,8 +65,8 @@ def is_control(table: pl.DataFrame) -> Array:
     return _is_marked(table, CONTROL)
 
 
-def are_alone(answers: pl.DataFrame) -> bool:
-    """Whether controls are all the variants there are, besides contrasts: the part of a table that is theirs."""
+def has_only_controls(answers: pl.DataFrame) -> bool:
+    """Whether all variants that are no contrasts are controls."""
     others = ~(is_contrast(answers) | is_control(answers))
     return not (others & ~_originals(answers)).any()
 
@@ -73,24 +75,24 @@ def _is_marked(table: pl.DataFrame, column: str) -> Array:
     if column not in table.columns or table[column].dtype == pl.Null:
         return np.zeros(table.height, dtype=bool)
     if table[column].dtype not in (pl.String, pl.Categorical, pl.Enum):
-        fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it says something else"
+        fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it means something else"
         raise BadInput(f"found {table[column].dtype}, not text", field=column, fix=fix)
     return np.asarray(table.select(_stripped(column).fill_null("") != "").to_series())
 
 
 def _stripped(column: str) -> pl.Expr:
-    """A mark as the door reads it: a blank is none."""
+    """A mark as data sets are read: a blank is none."""
     return pl.col(column).cast(pl.String).str.strip_chars()
 
 
-def _company(answers: pl.DataFrame, control: Array) -> Array:
-    """The originals of controls."""
+def _originals_of(answers: pl.DataFrame, control: Array) -> Array:
+    """Which rows are the originals of controls."""
     mark, key = "\0control", _key(answers)  # no column of the user's is called so
-    here = answers.select(*key, pl.Series(mark, control)).select(pl.col(mark).any().over(key)).to_series()
-    return np.asarray(here) & _originals(answers)
+    has_control = answers.select(*key, pl.Series(mark, control)).select(pl.col(mark).any().over(key)).to_series()
+    return np.asarray(has_control) & _originals(answers)
 
 
-def is_mixed(answers: pl.DataFrame) -> Array:
+def is_partly_marked(answers: pl.DataFrame) -> Array:
     """Which rows are in a bucket that is marked as a contrast in part; a bucket is one model's."""
     if CONTRAST not in answers.columns:
         return np.zeros(answers.height, dtype=bool)
@@ -104,14 +106,14 @@ def is_misplaced(answers: pl.DataFrame) -> Array:
     return control & (_originals(answers) | is_contrast(answers)) if control.any() else control
 
 
-def _refuse_wrong_marks(answers: pl.DataFrame, where: Place) -> None:
-    for column, wrong, found, fix in (
-        (CONTRAST, is_mixed(answers), "is marked in part, or with two names", _ONE_SUITE),
+def _refuse_wrong_marks(answers: pl.DataFrame, where: Location) -> None:
+    for column, wrong, message, fix in (
+        (CONTRAST, is_partly_marked(answers), "is marked in part, or with two names", _ONE_SUITE),
         (CONTROL, is_misplaced(answers), "has a control for an original, or among contrasts", _VARIANTS),
     ):
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
-            raise BadInput(f"bucket {answers['bucket'][row]!r} {found}", where=where.row(row), field=column, fix=fix)
+            raise BadInput(f"bucket {answers['bucket'][row]!r} {message}", where=where.row(row), field=column, fix=fix)
 
 
 def _originals(answers: pl.DataFrame) -> Array:

@@ -1,4 +1,7 @@
-"""The answers of one model, column by column, with every bucket, cluster and label coded as a small integer."""
+"""The answers of one model, column by column, with every bucket, cluster and label coded as a small integer.
+
+Ten million answers are an ordinary size, so names become numbers once, exactly and fast.
+"""
 
 from __future__ import annotations
 
@@ -13,136 +16,38 @@ import polars as pl
 
 from ..errors import BadInput, Unmeasurable, shorten
 
-# MERGED from metrics.coding: Coding: names to small integers, exactly and fast. Ten million answers are an ordinary size.
-
 Array = npt.NDArray[Any]
+#: Digits that single precision holds of a number below 1; 0.7 is 0.69999999 in it.
+SINGLE = 7
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where answers come from, so that a complaint can name the row of the user's own table: `rows`, or all."""
+class Location:
+    """Where answers come from, so that an error can name the row of the user's own table.
+
+    `rows` are the numbers of their rows in that table (None: all of them, in order); `fields` are the text fields of
+    the task, where one is named.
+    """
 
     table: str = "the answers"
     model: str = ""
     rows: Array | None = None
+    fields: tuple[str, ...] = ()
 
     def row(self, number: int) -> str:
         """Name a row as the user counts it."""
         return f"{self.table}, row {int(number if self.rows is None else self.rows[number]) + 1}"
 
 
-EVERYWHERE = Place()
-
-
-def codes(column: pl.Series, where: Place) -> tuple[Array, int]:
-    """Number distinct values from 0, and count them.
-
-    The numbers follow the sorted hashes, so they depend on the set of names alone: two tables with the same names give
-    each the same number, whatever the order and number of their rows. Pairing models bucket by bucket relies on that.
-    Which name comes first is left open: nothing may depend on it.
-
-    >>> one, other = (codes(pl.Series("bucket", names), EVERYWHERE)[0] for names in (["a", "b", "a"], ["b", "a", "a"]))
-    >>> bool(one[0] == one[2] == other[1] == other[2] and one[1] == other[0])
-    True
-    """
-    if column.null_count():
-        row = int(column.is_null().arg_true()[0])
-        raise BadInput("found nothing", where=where.row(row), field=column.name, fix="every answer needs one")
-    texts = column.cast(pl.String)
-    heads = (texts != texts.shift(1)).fill_null(True)
-    if heads.sum() * 2 < len(texts):  # rows of a bucket mostly stand together: code their first rows, and repeat
-        run = heads.cast(pl.Int64).cum_sum().to_numpy() - 1
-        short, count = _by_hash(texts.filter(heads))
-        return short[run], count
-    return _by_hash(texts)
-
-
-def _by_hash(texts: pl.Series) -> tuple[Array, int]:
-    distinct, code = np.unique(texts.hash().to_numpy(), return_inverse=True)
-    first = np.empty(len(distinct), dtype=np.int64)
-    first[code] = np.arange(len(code))
-    if (texts.gather(first).gather(code) != texts).any():  # two strings with one hash: once in ten million tables
-        # Sorted names keep the promise of `codes` too; which of two names shares a hash is a matter of the set alone.
-        code = texts.rank("dense").to_numpy().astype(np.int64) - 1
-    return code, int(code.max()) + 1
-
-
-def label_codes(column: pl.Series, names: tuple[str, ...], where: Place) -> Array:
-    """Give each label its place among the names; a stranger is refused with its row."""
-    texts = label_texts(column)
-    found = np.full(len(texts), -1, dtype=np.int16)
-    for place, name in enumerate(names):
-        found[(texts == name).fill_null(False).to_numpy()] = place
-    if (strangers := found < 0).any():
-        row = int(np.flatnonzero(strangers)[0])
-        fix = f"use one of {', '.join(names)}, or another --task" if names else "every answer needs one"
-        raise BadInput(f"found {shorten(texts[row])}", where=where.row(row), field=column.name, fix=fix)
-    return found
-
-
-def label_texts(column: pl.Series) -> pl.Series:
-    """Labels as text; a label that a program made a float (1.0) is the whole number it was."""
-    if column.dtype.is_float() and (column.is_finite() & (column == column.round(0))).all():
-        column = column.cast(pl.Int64)
-    return column.cast(pl.String)
-
-
-def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
-    """Whether a (bucket, variant) pair occurs twice, by hashes; sorted numbers are compared, not strings."""
-    mixed = variant.hash().to_numpy() ^ (bucket.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    mixed.sort()
-    return bool((mixed[1:] == mixed[:-1]).any())
-
-
-# MERGED from metrics.bins: Bins: probabilities cut at decimal edges, which binary fractions miss by a hair.
-
-#: Digits that single precision holds of a number below 1; 0.7 is 0.69999999 in it.
-SINGLE = 7
-
-
-def as_written(values: npt.ArrayLike) -> Array:
-    """Numbers in double precision; those that come in single precision as the decimals that they stand for.
-
-    >>> as_written(np.array([0.7, 0.9], dtype=np.float32)).tolist()
-    [0.7, 0.9]
-    """
-    given = np.asarray(values)
-    double = given.astype(np.float64)
-    return np.round(double, SINGLE) if given.dtype == np.float32 else double
-
-
-def cut(shares: Array, bins: int) -> Array:
-    """The number of the bin, of equally wide ones from 0 to 1, that each share lies in; the last one is closed.
-
-    They are rounded first, because 0.6 - 0.2 is a little less than 0.4 in binary, and 0.29 * 100 less than 29.
-
-    >>> cut(np.array([0.0, 0.6 - 0.2, 1.0]), 5).tolist()
-    [0, 2, 4]
-    """
-    return np.asarray(np.minimum(np.floor(np.round(shares * bins, 9)).astype(np.int64), bins - 1))
-
-
-def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Array:
-    """The columns `p:<label>` as they are stated, a column per label; refused where the model gave none."""
-    names = [f"p:{label}" for label in labels]
-    if missing := [name for name in names if name not in frame.columns]:
-        fix = f"columns {', '.join(names)} would work"
-        raise Unmeasurable("the answers have no probabilities", where=where, field=missing[0], fix=fix)
-    table = frame.select(names).cast(pl.Float64)
-    if sum(table.null_count().row(0)):
-        raise Unmeasurable("the model gave no probabilities", where=where, fix="only its labels are known")
-    single = [name for name in names if frame.schema[name] == pl.Float32]
-    return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()
-
-
-# MERGED from metrics.table: The answers of one model, column by column, with every bucket, cluster and label coded as a small integer.
+WHOLE_TABLE = Location()
 
 
 @dataclass(frozen=True)
 class Answers:
     """What metrics see. Rows are answers; `bucket` numbers their buckets from 0 to `n_buckets` - 1.
 
-    `original_pred` is, for every row, the answer to its bucket's original; `cluster` holds one number per bucket.
+    `original_pred` is, for every row, the answer to its bucket's original; `cluster` holds one number per bucket;
+    `fields` are the text fields of the task, where one is named.
     """
 
     labels: tuple[str, ...]
@@ -152,6 +57,7 @@ class Answers:
     pred: Array
     cluster: Array
     frame: pl.DataFrame
+    fields: tuple[str, ...] = ()
 
     @property
     def n_buckets(self) -> int:
@@ -226,3 +132,104 @@ class Answers:
         """How many answers of each bucket a metric looks at."""
         count = self.variants[1]
         return {"originals": np.ones_like(count), "both": count + 1}.get(uses, count)
+
+
+# Coding names and labels
+
+
+def codes(column: pl.Series, where: Location) -> tuple[Array, int]:
+    """Number distinct values from 0, and count them.
+
+    The numbers follow the sorted hashes, so they depend on the set of names alone: two tables with the same names give
+    each the same number, whatever the order and number of their rows. Pairing models bucket by bucket relies on that.
+    Which name comes first is left open: nothing may depend on it.
+
+    >>> first, second = (codes(pl.Series("bucket", names), WHOLE_TABLE)[0] for names in (["a", "b", "a"], ["b", "a"]))
+    >>> bool(first[0] == first[2] == second[1] and first[1] == second[0])
+    True
+    """
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise BadInput("found nothing", where=where.row(row), field=column.name, fix="every answer needs one")
+    texts = column.cast(pl.String)
+    heads = (texts != texts.shift(1)).fill_null(True)
+    if heads.sum() * 2 < len(texts):  # rows of a bucket mostly stand together: code their first rows, and repeat
+        run = heads.cast(pl.Int64).cum_sum().to_numpy() - 1
+        short, count = _by_hash(texts.filter(heads))
+        return short[run], count
+    return _by_hash(texts)
+
+
+def _by_hash(texts: pl.Series) -> tuple[Array, int]:
+    distinct, code = np.unique(texts.hash().to_numpy(), return_inverse=True)
+    first = np.empty(len(distinct), dtype=np.int64)
+    first[code] = np.arange(len(code))
+    if (texts.gather(first).gather(code) != texts).any():  # two strings with one hash: once in ten million tables
+        # Sorted names keep the promise of `codes` too; which of two names shares a hash is a matter of the set alone.
+        code = texts.rank("dense").to_numpy().astype(np.int64) - 1
+    return code, int(code.max()) + 1
+
+
+def label_codes(column: pl.Series, names: tuple[str, ...], where: Location) -> Array:
+    """Give each label its place among the names; an unknown label is refused with its row."""
+    texts = label_texts(column)
+    numbers = np.full(len(texts), -1, dtype=np.int16)
+    for number, name in enumerate(names):
+        numbers[(texts == name).fill_null(False).to_numpy()] = number
+    if (unknown := numbers < 0).any():
+        row = int(np.flatnonzero(unknown)[0])
+        fix = f"use one of {', '.join(names)}, or another --task" if names else "every answer needs one"
+        raise BadInput(f"found {shorten(texts[row])}", where=where.row(row), field=column.name, fix=fix)
+    return numbers
+
+
+def label_texts(column: pl.Series) -> pl.Series:
+    """Labels as text; a label that a program made a float (1.0) is the whole number it was."""
+    if column.dtype.is_float() and (column.is_finite() & (column == column.round(0))).all():
+        column = column.cast(pl.Int64)
+    return column.cast(pl.String)
+
+
+def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
+    """Whether a (bucket, variant) pair occurs twice, by hashes; sorted numbers are compared, not strings."""
+    mixed = variant.hash().to_numpy() ^ (bucket.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    mixed.sort()
+    return bool((mixed[1:] == mixed[:-1]).any())
+
+
+# Probabilities, cut at decimal edges, which binary fractions miss by a hair
+
+
+def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Array:
+    """The columns `p:<label>` as they are stated, a column per label; refused where the model gave none."""
+    names = [f"p:{label}" for label in labels]
+    if missing := [name for name in names if name not in frame.columns]:
+        fix = f"columns {', '.join(names)} would work"
+        raise Unmeasurable("the answers have no probabilities", where=where, field=missing[0], fix=fix)
+    table = frame.select(names).cast(pl.Float64)
+    if sum(table.null_count().row(0)):
+        raise Unmeasurable("the model gave no probabilities", where=where, fix="only its labels are known")
+    single = [name for name in names if frame.schema[name] == pl.Float32]
+    return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()
+
+
+def as_written(values: npt.ArrayLike) -> Array:
+    """Numbers in double precision; those that come in single precision as the decimals that they stand for.
+
+    >>> as_written(np.array([0.7, 0.9], dtype=np.float32)).tolist()
+    [0.7, 0.9]
+    """
+    given = np.asarray(values)
+    double = given.astype(np.float64)
+    return np.round(double, SINGLE) if given.dtype == np.float32 else double
+
+
+def cut(shares: Array, bins: int) -> Array:
+    """The number of the bin, of equally wide ones from 0 to 1, that each share lies in; the last one is closed.
+
+    They are rounded first, because 0.6 - 0.2 is a little less than 0.4 in binary, and 0.29 * 100 less than 29.
+
+    >>> cut(np.array([0.0, 0.6 - 0.2, 1.0]), 5).tolist()
+    [0, 2, 4]
+    """
+    return np.asarray(np.minimum(np.floor(np.round(shares * bins, 9)).astype(np.int64), bins - 1))

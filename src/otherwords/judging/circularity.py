@@ -24,7 +24,7 @@ from ..problem import Task
 from ..progress import current
 from ..registry import Bound, split_name
 from ..registry import models as registered
-from ..scoring.select import Settings, choose
+from ..scoring.select import IntervalSettings, choose
 from ..storage import tables
 from ..validity.mutual_entailment import BySelf
 from .findings import EVERY_SELF, NOBODY, Circularity, Earlier
@@ -71,7 +71,7 @@ def circularity(
     """
     tables.refuse_unwritable(out)
     models = _named_apart([model] if isinstance(model, str) else list(model))
-    metrics, settings = choose(using)[0], Settings(seed, replicates, confidence, interval)
+    metrics, settings = choose(using)[0], IntervalSettings(seed, replicates, confidence, interval)
     table, chosen, earlier = read_suite(suite, task)
     _refuse_wrong_groups(by, table, chosen)
     bound = bind_judges(judges, chosen)

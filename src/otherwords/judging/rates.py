@@ -10,13 +10,13 @@ import polars as pl
 
 from ..answers.groups import groups, is_original, split
 from ..answers.reading import read
-from ..answers.table import Place
+from ..answers.table import Location
 from ..metrics import fooling
 from ..metrics.metric import Array, as_metric, divide
 from ..problem import Score
 from ..registry import Bound, metrics
-from ..scoring.measure import measure
-from ..scoring.select import Settings
+from ..scoring.measure import measure_answers
+from ..scoring.select import IntervalSettings
 from .findings import NOBODY, Acceptance, Disagreement, Judged
 from .verdicts import accepted
 
@@ -31,7 +31,7 @@ class Measuring:
 
     using: Sequence[Bound]
     labels: tuple[str, ...]
-    settings: Settings
+    settings: IntervalSettings
 
     def judged(self, answers: pl.DataFrame, judges: Sequence[str], by: Sequence[str]) -> Iterator[Judged]:
         """One model's rates without a judge and under each, of the whole and of groups.
@@ -89,10 +89,10 @@ class Measuring:
     def _scores(
         self, table: pl.DataFrame, using: Sequence[Bound], labels: tuple[str, ...], group: str | None
     ) -> list[Score]:
-        place = Place("the answers", table["model"][0])
+        place = Location("the answers", table["model"][0])
         with warnings.catch_warnings():  # where a judge left nothing to measure, the report has a dash
             warnings.filterwarnings("ignore", message=".*: nothing to measure")
-            return measure(using, read(table, labels, place), group, self.settings, lenient=True)
+            return measure_answers(using, read(table, labels, place), group, self.settings, lenient=True)
 
 
 def counted(using: Sequence[Bound]) -> list[Bound]:

@@ -1,86 +1,60 @@
-"""Audit lists: the problems that all models trip over, with every model's answers, for somebody to look at.
+"""What several models, or several runs of one, have in common: how much their accuracy varies, what all of them miss.
 
-Of the 31 seeds that no model of MERGE got right, only 29 % have the right label; so before a list like this is read as
-a weakness of the models, its labels should be looked at.
+The audit lists name the problems that all models miss, with every model's answers, for somebody to look at. Of the 31
+seeds that no model of MERGE got right, only 29 % have the right label; so before such a list is read as a weakness of
+the models, its labels should be checked.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from ..answers.alignment import Source, aligned, load
+from ..answers.alignment import TableOrPath, align, load
 from ..answers.roles import CONTRAST, CONTROL
 from ..answers.table import Answers
 from ..errors import BadInput, UnknownName
 from ..problem import Task, get_task
 from ..registry import metrics
 from ..storage import tables
-from .metric import Array, Metric, divide, paired, tally
+from .metric import Array, Metric, divide
 
-# MERGED from metrics.across: What several models, or several runs of one, say together: how much their accuracy wavers, what all of them miss.
-
-
-def snr(accuracies: npt.ArrayLike) -> float:
-    """Signal-to-noise ratio of runs: mean accuracy over its standard deviation, with ddof 0 (Salvatore et al. 2023).
-
-    It rewards a model that is wrong in the same way each time, so print mean and deviation beside it.
-
-    >>> round(snr([0.8, 0.9]), 6)
-    17.0
-    """
-    values, _ = paired("SNR", accuracies, accuracies)
-    if values.min() == values.max():
-        fix = "give several runs that differ; of a constant accuracy only the mean can be told"
-        raise BadInput(f"SNR of {values.size} equal accuracies", fix=fix)
-    return float(values.mean() / values.std())
-
-
-def hard_cases(before: npt.ArrayLike, after: npt.ArrayLike, model: Sequence[str] = ()) -> Array:
-    """Which problems every model gets right as they were and wrong in other words.
-
-    A row per run, a column per problem: whether the original, and the variant, is right. Rows of the same `model` are
-    runs of it, and it is enough that one of them breaks. That is how the IE test's 249 and 531 come about; as worded
-    there ("regardless of rho", every run a model of its own) none is left.
-
-    >>> before, after = [[1, 1, 1], [1, 1, 0]], [[0, 1, 0], [0, 0, 0]]
-    >>> hard_cases(before, after)
-    array([ True, False, False])
-    >>> hard_cases(before, after, model=["bert", "bert"])
-    array([ True,  True,  True])
-    """
-    right, still = paired("hard cases", before, after)
-    names = np.asarray(model if len(model) else range(len(right)))
-    if right.ndim != 2 or len(names) != len(right):
-        fix = "give a row per run, a column per problem, and one model for each row"
-        raise BadInput(f"hard cases of shape {right.shape} and {len(names)} models", fix=fix)
-    broken = right.astype(bool) & ~still.astype(bool)
-    return np.asarray(np.logical_and.reduce([broken[names == one].any(axis=0) for one in np.unique(names)]))
-
-
-def never_right(correct: npt.ArrayLike, bucket: npt.ArrayLike) -> float:
-    """Share of problems none of whose variants any model answers right; give all models' answers to variants.
-
-    >>> never_right([0, 0, 1, 0], ["a", "a", "b", "b"])
-    0.5
-    """
-    right, _ = tally("share never right", correct, bucket)
-    return float(np.mean(right == 0))
+#: The lists there are, by name.
+LISTS = ("never-right", "hard-cases", "hard-always")
 
 
 @metrics("snr.v1")
-def snr_metric() -> Any:
-    """Mean over standard deviation (ddof 0) of the models' accuracies on the originals, and both of them (IE test)."""
-    return Metric(_accuracies, _wavering, uses="originals", parts=("snr", "mean", "std"), across="models", share=False)
+def snr() -> Any:
+    """Mean over standard deviation (ddof 0) of the models' accuracies on the originals, and both of them (IE test).
+
+    The signal-to-noise ratio of Salvatore et al. (2023) rewards a model that is wrong in the same way each time, so
+    print mean and deviation with it. Two models, right on nine and on seven of ten originals:
+
+    >>> import otherwords as ow, polars as pl
+    >>> rows = {"bucket": [*range(10)] * 2, "variant": [""] * 20, "gold": ["yes"] * 20}
+    >>> rows |= {"model": ["m"] * 10 + ["n"] * 10, "pred": ["yes"] * 9 + ["no"] + ["yes"] * 7 + ["no"] * 3}
+    >>> [round(one.value, 6) for one in ow.score(pl.DataFrame(rows), ["snr"])]
+    [8.0, 0.8, 0.1]
+    """
+    return Metric(
+        _accuracies,
+        _signal_to_noise,
+        uses="originals",
+        parts=("snr", "mean", "std"),
+        across="models",
+        share=False,
+        bounds=(0, math.inf),
+        blind=True,
+    )
 
 
 @metrics("hard_cases.v1")
-def hard_cases_metric(every: bool = False) -> Any:
+def hard_cases(every: bool = False) -> Any:
     """Share of problems that every model gets right, and wrong in a variant (`every`: in all of them)."""
 
     def statistics(models: Sequence[Answers]) -> Array:
@@ -90,7 +64,7 @@ def hard_cases_metric(every: bool = False) -> Any:
 
 
 @metrics("never_right.v1")
-def never_right_metric() -> Any:
+def never_right() -> Any:
     """Share of problems none of whose variants any model answers right (1.4 % of MERGE's seeds)."""
 
     def statistics(models: Sequence[Answers]) -> Array:
@@ -101,11 +75,11 @@ def never_right_metric() -> Any:
 
 def are_hard(models: Sequence[Answers], every: bool = False) -> Array:
     """Which buckets have an original that every model gets right, and a variant (or only variants) that it does not."""
-    found = models[0].variants[1] > 0
+    hard = models[0].variants[1] > 0
     for one in models:
         right, count = one.variants
-        found &= one.correct[one.originals] & ((right == 0) if every else (right < count))
-    return found
+        hard &= one.correct[one.originals] & ((right == 0) if every else (right < count))
+    return hard
 
 
 def are_never_right(models: Sequence[Answers]) -> Array:
@@ -120,21 +94,18 @@ def _accuracies(models: Sequence[Answers]) -> Array:
     return np.column_stack([right, right * right, [one.n_buckets for one in models], np.ones_like(right)])
 
 
-def _wavering(totals: Array) -> Array:
+def _signal_to_noise(totals: Array) -> Array:
     """SNR, mean and deviation of right / answers; all models answer the same questions."""
     right, squares, answers, runs = np.moveaxis(np.asarray(totals, dtype=np.float64), -1, 0)
     spread = np.sqrt(np.maximum(runs * squares - right * right, 0))
     return np.stack([divide(right, spread), divide(right, answers), divide(spread, answers)], axis=-1)
 
 
-# MERGED from metrics.audit: Audit lists: the problems that all models trip over, with every model's answers, for somebody to look at.
-
-#: The lists there are, by name.
-LISTS = ("never-right", "hard-cases", "hard-always")
+# Audit lists
 
 
 def audit(
-    answers: Source, which: str = "never-right", *, task: str | Task = "", out: str | Path | None = None
+    answers: TableOrPath, which: str = "never-right", *, task: str | Task = "", out: str | Path | None = None
 ) -> pl.DataFrame:
     """Make one of the lists of an answers table, and write it to `out` if there is one."""
     if which not in LISTS:
@@ -142,19 +113,19 @@ def audit(
     tables.refuse_unwritable(out)
     labels = get_task(task).labels if task else ()
     if which == "never-right":
-        found = list_never_right(answers, labels)
+        problems = list_never_right(answers, labels)
     else:
-        found = list_hard_cases(answers, labels, every=which == "hard-always")
+        problems = list_hard_cases(answers, labels, every=which == "hard-always")
     if out:
-        tables.write([found], out)
-    return found
+        tables.write([problems], out)
+    return problems
 
 
-def list_hard_cases(answers: Source, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
+def list_hard_cases(answers: TableOrPath, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
     """The problems that every model gets right, and wrong in a variant (`every`: in all of them): of rewordings.
 
     A row per problem, in the order of their names: `variants` counts them, `pred:<model>` is the answer to the
-    original, `right:<model>` the number of variants answered right. What the originals have besides comes along: their
+    original, `right:<model>` the number of variants answered right. Other columns of the originals follow: their
     texts, and the annotators' labels where the data has them.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "1", "2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
@@ -165,7 +136,7 @@ def list_hard_cases(answers: Source, labels: Sequence[str] = (), *, every: bool 
     return _listed(models, are_hard(models, every))
 
 
-def list_never_right(answers: Source, labels: Sequence[str] = ()) -> pl.DataFrame:
+def list_never_right(answers: TableOrPath, labels: Sequence[str] = ()) -> pl.DataFrame:
     """The problems none of whose variants any model answers right, in the same columns as `list_hard_cases`.
 
     >>> rows = {"bucket": ["a"] * 2, "variant": [None, "1"], "gold": ["yes"] * 2, "pred": ["yes", "no"]}
@@ -176,23 +147,23 @@ def list_never_right(answers: Source, labels: Sequence[str] = ()) -> pl.DataFram
     return _listed(models, are_never_right(models))
 
 
-def _models(answers: Source, labels: Sequence[str]) -> list[Answers]:
-    sides = sorted(load(answers), key=lambda side: side.name)
-    parted = [side.parts(labels) for side in sides]
-    if any("rewordings" not in one for one in parted):
-        found = next(side.name for side, one in zip(sides, parted, strict=True) if "rewordings" not in one)
+def _models(answers: TableOrPath, labels: Sequence[str]) -> list[Answers]:
+    models = sorted(load(answers), key=lambda model: model.name)
+    roles = [model.by_role(labels) for model in models]
+    if any("rewordings" not in one for one in roles):
+        name = next(model.name for model, one in zip(models, roles, strict=True) if "rewordings" not in one)
         fix = "give its answers to problems and their rewordings, too"
-        raise BadInput(f"{found} has answers to contrasts only", where=sides[0].place.table, fix=fix)
-    return aligned([one["rewordings"].frame for one in parted], labels)
+        raise BadInput(f"{name} has answers to contrasts only", where=models[0].place.table, fix=fix)
+    return align([one["rewordings"].frame for one in roles], labels)
 
 
 def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:
     first = models[0].frame[models[0].originals]
-    along = first.drop("bucket", "gold", "variant", "pred", "model", "^p:.*$", CONTRAST, CONTROL, strict=False)
-    along = along.select(one.name for one in along if one.null_count() < along.height)
+    others = first.drop("bucket", "gold", "variant", "pred", "model", "^p:.*$", CONTRAST, CONTROL, strict=False)
+    others = others.select(column.name for column in others if column.null_count() < others.height)
     table = first.select("bucket", "gold").with_columns(pl.Series("variants", models[0].variants[1]))
     for one in models:
         pred = one.frame["pred"].gather(one.originals)
         table = table.with_columns(pred.alias(f"pred:{one.model}"), pl.Series(f"right:{one.model}", one.variants[0]))
-    along = along.rename({name: f"input_{name}" for name in along.columns if name in table.columns})
-    return pl.concat([table, along], how="horizontal").filter(pl.Series(chosen)).sort("bucket")
+    others = others.rename({name: f"input_{name}" for name in others.columns if name in table.columns})
+    return pl.concat([table, others], how="horizontal").filter(pl.Series(chosen)).sort("bucket")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..answers.reading import bad_probabilities, cluster_names
-from ..answers.table import Answers, Place, as_written, codes, label_codes, probabilities
+from ..answers.table import Answers, Location, as_written, codes, label_codes, probabilities
 from ..errors import BadInput, Unmeasurable
 from ..problem import TOLERANCE
 from ..registry import metrics
@@ -27,61 +27,9 @@ from ..storage import tables
 from .consistency import agreement
 from .metric import Array, Metric, Outside, divide, paired
 
-# MERGED from metrics.testset: A model's answers to a test set, which has no variants: what the buckets were drawn from, or should stand for.
-
-
-@dataclass(frozen=True)
-class Items:
-    """The test items that one model answered: their names, the right labels as codes, and the rows they are from."""
-
-    names: Array
-    labels: tuple[str, ...]
-    gold: Array
-    frame: pl.DataFrame
-    place: Place
-
-    @property
-    def confidence(self) -> Array:
-        """The model's probability of the right label, item by item."""
-        return confidence_in(self.gold, self.labels, self.frame, self.place.table)
-
-    @cached_property
-    def correct(self) -> Array:
-        """Whether each answer is right: the label given in `pred`, or else the most probable one."""
-        if "pred" in self.frame.columns:
-            return np.asarray(label_codes(self.frame["pred"], self.labels, self.place) == self.gold)
-        order = np.argsort(self.labels)  # of labels that are equally probable the first by name, however columns stand
-        p = probabilities(self.frame, self.labels, self.place.table)
-        return np.asarray(order[p[:, order].argmax(axis=1)] == self.gold)
-
-    @cached_property
-    def cluster(self) -> Array | None:
-        """The number of each item's cluster, where the table tells: items of one premise are not independent."""
-        if "cluster" not in self.frame.columns:
-            return None
-        return codes(cluster_names(self.frame, "id"), self.place)[0]
-
-
-def items_in(testset: Path) -> Callable[[Answers], Items]:
-    """Read a test set: columns id, gold, `p:<label>` or pred, and model where several models answered it.
-
-    A column `cluster` names what items share, such as a premise; an item without one stands for itself. The table is
-    read once, now. The function given back finds the items of the model whose answers are measured; a table without a
-    model column is taken for that model's.
-    """
-    table = tables.read(testset)
-    if missing := [name for name in ("id", "gold") if name not in table.columns]:
-        fix = f"a test set has id, gold and p:<label>; found {', '.join(table.columns)}"
-        raise BadInput("no such column", where=str(testset), field=missing[0], fix=fix)
-
-    def of_model(answers: Answers) -> Items:
-        mine, rows = _rows_of(table, answers.model, str(testset))
-        place = Place(str(testset), answers.model, rows)
-        _check(mine, place)
-        gold = label_codes(mine["gold"], answers.labels, place)
-        return Items(mine["id"].cast(pl.String).to_numpy(), answers.labels, gold, mine, place)
-
-    return of_model
+#: [0, 0.1) ... [0.9, 1]; i/10 is the double that "0.3" in a file is read as, 3 * 0.1 is not.
+EDGES = np.arange(1, 10) / 10
+D = len(EDGES) + 1
 
 
 @metrics("accuracy_testset.v1")
@@ -90,54 +38,40 @@ def accuracy_testset(testset: Path) -> Any:
     items_of = items_in(testset)
 
     def statistics(answers: Answers) -> Array:
-        return np.zeros((answers.n_buckets, 2), dtype=np.int64)  # the buckets have no say in it
+        return np.zeros((answers.n_buckets, 2), dtype=np.int64)  # the buckets do not count
 
     def outside(answers: Answers) -> Outside:
         items = items_of(answers)
         rows = np.stack([items.correct, np.ones_like(items.correct)], axis=1).astype(np.int64)
         return Outside(items.names, rows, items.gold, items.cluster)
 
-    return Metric(statistics, uses="originals", outside=outside)
+    return Metric(statistics, uses="originals", outside=outside, blind=True)
 
 
-def confidence_in(gold: Array, labels: Sequence[str], frame: pl.DataFrame, where: str) -> Array:
-    """The probability of the right label as it is stated in the table: not normalised, so 0.3 stays 0.3."""
-    try:
-        return np.asarray(probabilities(frame, labels, where)[np.arange(len(gold)), gold])
-    except Unmeasurable as error:
-        fix = f"{error.fix}; without them there are uncorrected values only"
-        raise Unmeasurable(error.message, where=where, field=error.field, fix=fix) from error
+@metrics("accuracy_corrected.v1")
+def accuracy_corrected(testset: Path, renormalise: bool = False) -> Any:
+    """Accuracy on variants, confidence distributed as on the test set (A~ in ParaNLU).
+
+    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` is about the
+    covered deciles only, where the paper counts the others as 0.
+    """
+    return _metric(testset, lambda k, n: k / np.maximum(n, 1), lambda sums: _weighed(sums, renormalise))
 
 
-def _rows_of(table: pl.DataFrame, model: str, where: str) -> tuple[pl.DataFrame, Array]:
-    if "model" not in table.columns:
-        mine = pl.repeat(True, table.height, eager=True)
-    else:
-        mine = (table["model"].cast(pl.String) == model).fill_null(False)
-    if not mine.any():
-        names = ", ".join(sorted(map(str, table["model"].drop_nulls().unique()))) if "model" in table.columns else ""
-        fix = f"there are answers of {names or 'nobody'}"
-        raise Unmeasurable(f"the test set has no answers of {model}", where=where, field="model", fix=fix)
-    return table.filter(mine), mine.arg_true().to_numpy()
+@metrics("p_c_corrected.v1")
+def p_c_corrected(testset: Path, renormalise: bool = False) -> Any:
+    """Paraphrastic consistency P_C, confidence distributed as on the test set (P~_C in ParaNLU).
+
+    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` is about the
+    covered deciles only, where the paper counts the others as 0.
+    """
+    return _metric(testset, agreement, lambda sums: _weighed(sums, renormalise), blind=True)
 
 
-def _check(mine: pl.DataFrame, place: Place) -> None:
-    """Refuse items without a name, items answered twice and probabilities that are none, with their rows."""
-    found = (
-        ("id", mine["id"].is_null(), "found nothing", "every item needs a name"),
-        ("id", mine["id"].is_duplicated(), "the item is answered twice", "give each answer once"),
-        ("p:", bad_probabilities(mine), "no probabilities", "numbers from 0 to 1 that sum to one would work"),
-    )
-    for field, wrong, message, fix in found:
-        if wrong.any():
-            raise BadInput(message, where=place.row(int(wrong.arg_true()[0])), field=field, fix=fix)
-
-
-# MERGED from metrics.corrected: Corrected values: buckets weighed so that the model's confidence is distributed as on its test set.
-
-#: [0, 0.1) ... [0.9, 1]; i/10 is the double that "0.3" in a file is read as, 3 * 0.1 is not.
-EDGES = np.arange(1, 10) / 10
-D = len(EDGES) + 1
+@metrics("coverage.v1")
+def coverage(testset: Path) -> Any:
+    """Share of the test set in deciles of confidence that hold a bucket: what a corrected value speaks for."""
+    return _metric(testset, lambda k, n: np.zeros(len(n)), _covered, blind=True)
 
 
 def decile(confidence: npt.ArrayLike) -> Array:
@@ -152,7 +86,7 @@ def decile(confidence: npt.ArrayLike) -> Array:
     return np.searchsorted(EDGES, p, side="right")
 
 
-def corrected(
+def corrected_mean(
     values: npt.ArrayLike, confidence: npt.ArrayLike, test_confidence: npt.ArrayLike, renormalise: bool = False
 ) -> float:
     """Mean of a value per bucket, as if the model's confidence were distributed as on its test set.
@@ -161,53 +95,120 @@ def corrected(
     `confidence` is the model's probability of the right label on the bucket's original, `test_confidence` that on each
     item of the test set. Of four items one is in the decile of the first two buckets, two in the third's, one in none:
 
-    >>> corrected([0.5, 1.0, 1.0], [0.95, 0.92, 0.41], [0.99, 0.45, 0.44, 0.2])
+    >>> corrected_mean([0.5, 1.0, 1.0], [0.95, 0.92, 0.41], [0.99, 0.45, 0.44, 0.2])
     0.6875
-    >>> round(corrected([0.5, 1.0, 1.0], [0.95, 0.92, 0.41], [0.99, 0.45, 0.44, 0.2], renormalise=True), 4)
+    >>> round(corrected_mean([0.5, 1.0, 1.0], [0.95, 0.92, 0.41], [0.99, 0.45, 0.44, 0.2], renormalise=True), 4)
     0.9167
     """
     value, bucket = paired("a corrected value", values, confidence)
     sums = _by_decile(value, decile(bucket)).sum(axis=0) + _test_rows(test_confidence).sum(axis=0)
-    return _told(_weighed(sums, renormalise))
+    weighed = _weighed(sums, renormalise)
+    if np.isnan(weighed):
+        fix = "give buckets of the model whose test set it is"
+        raise BadInput("no decile of confidence holds both a bucket and a test item", fix=fix)
+    return float(weighed)
 
 
-def coverage(confidence: npt.ArrayLike, test_confidence: npt.ArrayLike) -> float:
+def covered_share(confidence: npt.ArrayLike, test_confidence: npt.ArrayLike) -> float:
     """Share of the test set in deciles that hold a bucket.
 
-    >>> coverage([0.95, 0.92, 0.41], [0.99, 0.45, 0.44, 0.2])
+    >>> covered_share([0.95, 0.92, 0.41], [0.99, 0.45, 0.44, 0.2])
     0.75
     """
     sums = _by_decile(np.zeros(np.size(confidence)), decile(confidence)).sum(axis=0)
     return float(_covered(sums + _test_rows(test_confidence).sum(axis=0)))
 
 
-@metrics("accuracy_corrected.v1")
-def accuracy_corrected(testset: Path, renormalise: bool = False) -> Any:
-    """Accuracy on variants, confidence distributed as on the test set (A~ in ParaNLU).
+@dataclass(frozen=True)
+class Items:
+    """The test items that one model answered: their names, the right labels as codes, and the rows they are from."""
 
-    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` speaks of the
-    covered deciles only, where the paper counts the others as 0.
+    names: Array
+    labels: tuple[str, ...]
+    gold: Array
+    frame: pl.DataFrame
+    place: Location
+
+    @property
+    def confidence(self) -> Array:
+        """The model's probability of the right label, item by item."""
+        return confidence_in(self.gold, self.labels, self.frame, self.place.table)
+
+    @cached_property
+    def correct(self) -> Array:
+        """Whether each answer is right: the label given in `pred`, or else the most probable one."""
+        if "pred" in self.frame.columns:
+            return np.asarray(label_codes(self.frame["pred"], self.labels, self.place) == self.gold)
+        order = np.argsort(self.labels)  # of equally probable labels the first by name, in any order of columns
+        p = probabilities(self.frame, self.labels, self.place.table)
+        return np.asarray(order[p[:, order].argmax(axis=1)] == self.gold)
+
+    @cached_property
+    def cluster(self) -> Array | None:
+        """The number of each item's cluster, where the table has them: items of one premise are not independent."""
+        if "cluster" not in self.frame.columns:
+            return None
+        return codes(cluster_names(self.frame, "id"), self.place)[0]
+
+
+def items_in(testset: Path) -> Callable[[Answers], Items]:
+    """Read a test set: columns id, gold, `p:<label>` or pred, and model where several models answered it.
+
+    A column `cluster` names what items share, such as a premise; an item without one is its own cluster. The table is
+    read once, now. The function given back finds the items of the model whose answers are measured; a table without a
+    model column is taken for that model's.
     """
-    return _metric(testset, lambda k, n: k / np.maximum(n, 1), lambda sums: _weighed(sums, renormalise))
+    table = tables.read(testset)
+    if missing := [name for name in ("id", "gold") if name not in table.columns]:
+        fix = f"a test set has id, gold and p:<label>; found {', '.join(table.columns)}"
+        raise BadInput("no such column", where=str(testset), field=missing[0], fix=fix)
+
+    def of_model(answers: Answers) -> Items:
+        own, rows = _rows_of(table, answers.model, str(testset))
+        place = Location(str(testset), answers.model, rows)
+        _check(own, place)
+        gold = label_codes(own["gold"], answers.labels, place)
+        return Items(own["id"].cast(pl.String).to_numpy(), answers.labels, gold, own, place)
+
+    return of_model
 
 
-@metrics("p_c_corrected.v1")
-def p_c_corrected(testset: Path, renormalise: bool = False) -> Any:
-    """Paraphrastic consistency P_C, confidence distributed as on the test set (P~_C in ParaNLU).
-
-    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` speaks of the
-    covered deciles only, where the paper counts the others as 0.
-    """
-    return _metric(testset, agreement, lambda sums: _weighed(sums, renormalise))
-
-
-@metrics("coverage.v1")
-def coverage_metric(testset: Path) -> Any:
-    """Share of the test set in deciles of confidence that hold a bucket: what a corrected value speaks for."""
-    return _metric(testset, lambda k, n: np.zeros(len(n)), _covered)
+def confidence_in(gold: Array, labels: Sequence[str], frame: pl.DataFrame, where: str) -> Array:
+    """The probability of the right label as it is stated in the table: not normalised, so 0.3 stays 0.3."""
+    try:
+        return np.asarray(probabilities(frame, labels, where)[np.arange(len(gold)), gold])
+    except Unmeasurable as error:
+        fix = f"{error.fix}; without them there are uncorrected values only"
+        raise Unmeasurable(error.message, where=where, field=error.field, fix=fix) from error
 
 
-def _metric(testset: Path, per_bucket: Callable[[Array, Array], Array], combine: Callable[[Array], Array]) -> Metric:
+def _rows_of(table: pl.DataFrame, model: str, where: str) -> tuple[pl.DataFrame, Array]:
+    if "model" not in table.columns:
+        own = pl.repeat(True, table.height, eager=True)
+    else:
+        own = (table["model"].cast(pl.String) == model).fill_null(False)
+    if not own.any():
+        names = ", ".join(sorted(map(str, table["model"].drop_nulls().unique()))) if "model" in table.columns else ""
+        fix = f"there are answers of {names or 'nobody'}"
+        raise Unmeasurable(f"the test set has no answers of {model}", where=where, field="model", fix=fix)
+    return table.filter(own), own.arg_true().to_numpy()
+
+
+def _check(own: pl.DataFrame, place: Location) -> None:
+    """Refuse items without a name, items answered twice and probabilities that are none, with their rows."""
+    checks = (
+        ("id", own["id"].is_null(), "found nothing", "every item needs a name"),
+        ("id", own["id"].is_duplicated(), "the item is answered twice", "give each answer once"),
+        ("p:", bad_probabilities(own), "no probabilities", "numbers from 0 to 1 that sum to one would work"),
+    )
+    for field, wrong, message, fix in checks:
+        if wrong.any():
+            raise BadInput(message, where=place.row(int(wrong.arg_true()[0])), field=field, fix=fix)
+
+
+def _metric(
+    testset: Path, per_bucket: Callable[[Array, Array], Array], combine: Callable[[Array], Array], blind: bool = False
+) -> Metric:
     """Not smooth: a decile that loses its last bucket takes its share of the test set away at once."""
     items_of = items_in(testset)
 
@@ -220,7 +221,7 @@ def _metric(testset: Path, per_bucket: Callable[[Array, Array], Array], combine:
         items = items_of(answers)
         return Outside(items.names, _test_rows(items.confidence), items.gold, items.cluster)
 
-    return Metric(statistics, combine, outside=outside, smooth=False)
+    return Metric(statistics, combine, outside=outside, smooth=False, blind=blind)
 
 
 def _by_decile(values: Array, place: Array) -> Array:
@@ -244,7 +245,7 @@ def _weighed(sums: Array, renormalise: bool) -> Array:
     value, buckets, items = sums[..., :D], sums[..., D : 2 * D], sums[..., 2 * D : 3 * D]
     held = (items * (buckets > 0)).sum(axis=-1)
     weighed = (items * (value / np.maximum(buckets, 1))).sum(axis=-1)
-    # Where no decile holds both, the paper's sum is an empty one; it says nothing, and so do we.
+    # Where no decile holds both, the paper's sum is an empty one, and the value is undefined.
     return np.where(held > 0, divide(weighed, held if renormalise else items.sum(axis=-1)), np.nan)
 
 
@@ -252,10 +253,3 @@ def _covered(sums: Array) -> Array:
     buckets, items = sums[..., D : 2 * D], sums[..., 2 * D : 3 * D]
     covered = divide((items * (buckets > 0)).sum(axis=-1), items.sum(axis=-1))
     return np.where(buckets.sum(axis=-1) > 0, covered, np.nan)
-
-
-def _told(value: Array) -> float:
-    if np.isnan(value):
-        fix = "give buckets of the model whose test set it is"
-        raise BadInput("no decile of confidence holds both a bucket and a test item", fix=fix)
-    return float(value)

@@ -1,4 +1,7 @@
-"""How far variants are from their originals to a sentence encoder, and whether those that flip answers are farther."""
+"""How far variants are from their originals: in words, in structure, and to a sentence encoder.
+
+A flip rate should be read with these: rewordings that change more flip more.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,16 @@ from ..errors import BadInput, Unmeasurable, shorten
 from ..grammar.parsing import parser
 from ..grammar.tree_distance import dependency_tree, syntactic_distance
 from ..language_models.encoder import Encoder, load
+from ..problem import RESERVED, TASKS
 from ..registry import metrics
 from ..storage import tables
 from ..words.distance import jaccard, lexical_distance, refuse_fuzzy, token_overlap
 from .metric import Array, Metric, divide
 from .shift import divergence, flipped_and_kept, unit_of
 
-# MERGED from metrics.distances: How far variants are from their originals in their words: what a flip rate should be read beside.
-
-#: The fields of the four tasks.
-FIELDS = ("premise", "hypothesis", "update", "obs1", "obs2", "hyp1", "hyp2")
+#: The fields of the built-in tasks, in the order in which their values are added up.
+_KNOWN = ("premise", "hypothesis", "update", "obs1", "obs2", "hyp1", "hyp2")
+_IN_SUITE = "\0in suite"  # no column of the user's is called so
 Compare = Callable[[str, str], float]
 #: The text of the original, and that of the variant.
 Pair = tuple[str, str]
@@ -59,98 +62,6 @@ def token_overlap_metric(fuzzy: float = 1.0, fields: str = "", suite: Path = Pat
     return averaged(each(partial(token_overlap, fuzzy=fuzzy)), fields, suite)
 
 
-def averaged(compare: CompareAll, fields: str, suite: Path, **more: Any) -> Metric:
-    """The mean over all variants of what `compare` finds between their texts and the original's; see `by_variant`."""
-    values_of = by_variant(compare, fields, suite)
-
-    def statistics(answers: Answers) -> Array:
-        return np.column_stack([answers.add_by_bucket(values_of(answers), answers.is_variant), answers.variants[1]])
-
-    return Metric(statistics, compared=False, **more)
-
-
-def by_variant(compare: CompareAll, fields: str, suite: Path) -> Callable[[Answers], Array]:
-    """For every answer, the mean of a comparison with its original over their fields.
-
-    `fields` names the text columns, with commas between, and all of them count; without it, those of the tasks' fields
-    count that a variant changed, which in ParaNLU are both hypotheses of an a-NLI problem. The texts are columns of
-    the answers, or else of the table `suite`, by the `id` of variant or original.
-    """
-    named = tuple(name.strip() for name in fields.split(",") if name.strip())
-    texts = cache(partial(tables.read, suite)) if suite != Path() else None  # once, not for every model and group
-    known: dict[Pair, float] = {}
-
-    def values_of(answers: Answers) -> Array:
-        found = _texts(answers, named, texts() if texts else None)
-        pairs = [_pairs(answers, found[name]) for name in found.columns]
-        values = np.stack([_compared(pair, compare, known) for pair in pairs], axis=1)
-        counts = np.stack([(pair["one"] != pair["other"]).to_numpy() for pair in pairs], axis=1)
-        # All that is named counts, and a variant that changed nothing is as near as can be, not nowhere.
-        counts |= bool(named) | ~counts.any(axis=1, keepdims=True)
-        return np.asarray((values * counts).sum(axis=1) / counts.sum(axis=1))
-
-    return values_of
-
-
-def each(compare: Compare) -> CompareAll:
-    """Compare the texts of one pair after the other."""
-    return lambda pairs: [compare(*pair) for pair in pairs]
-
-
-def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None) -> pl.DataFrame:
-    """The text fields of every answer, from its own table or by name from the suite's."""
-    table = answers.frame if suite is None else suite
-    wanted = named or tuple(name for name in FIELDS if name in table.columns)
-    missing = [name for name in wanted if name not in table.columns]
-    if missing or not wanted:
-        fix = (
-            "write fields= with names of text columns, or suite= with a table of id and texts (a run's buckets folder)"
-        )
-        what = missing[0] if missing else ", ".join(FIELDS)
-        raise Unmeasurable("there are no texts", where=answers.model, field=what, fix=fix)
-    if suite is not None:
-        table = _by_name(answers, suite, wanted)
-    return table.select(pl.col(wanted).cast(pl.String).fill_null(""))
-
-
-def _by_name(answers: Answers, suite: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
-    if "id" not in suite.columns or suite["id"].is_duplicated().any():
-        fix = "a suite has one row per problem and variant, each with an id of its own"
-        raise Unmeasurable("the suite has no ids to go by", where=answers.model, field="id", fix=fix)
-    names = answers.frame.select(
-        pl.when(pl.Series(answers.is_variant))
-        .then(pl.col("variant").cast(pl.String))
-        .otherwise(pl.col("bucket").cast(pl.String))
-        .alias("id")
-    )
-    known = suite.select(pl.col("id").cast(pl.String), *wanted, pl.lit(True).alias("known"))
-    found = names.join(known, on="id", how="left", maintain_order="left")
-    if found["known"].null_count():
-        lacking = found.filter(pl.col("known").is_null())["id"][0]
-        fix = "give the suite that was answered: its ids are the answers' variants and, of originals, buckets"
-        raise Unmeasurable(f"the suite has no text of {lacking!r}", where=answers.model, field="id", fix=fix)
-    return found
-
-
-def _pairs(answers: Answers, text: pl.Series) -> pl.DataFrame:
-    """Every answer's text and that of its original."""
-    return pl.DataFrame({"one": text.gather(answers.originals).gather(answers.bucket), "other": text})
-
-
-def _compared(pairs: pl.DataFrame, compare: CompareAll, known: dict[Pair, float]) -> Array:
-    """Compare texts; the same two are compared once, for all models and groups."""
-    distinct = pairs.unique()
-    rows = [(str(one), str(other)) for one, other in distinct.iter_rows()]
-    new = [row for row in rows if row not in known]
-    known.update(zip(new, compare(new) if new else (), strict=True))
-    values = pl.Series("value", [known[row] for row in rows], dtype=pl.Float64)
-    found = pairs.join(distinct.with_columns(values), on=["one", "other"], how="left", maintain_order="left")
-    return found["value"].to_numpy()
-
-
-# MERGED from metrics.syntax: How far variants are from their originals in the structure of their sentences (`syn` in ParaNLU).
-
-
 @metrics("syntactic_distance.v1")
 def syntactic_distance_metric(pipeline: str, level: int = 3, fields: str = "", suite: Path = Path()) -> Any:
     """Edits between the parse trees of original and variant over the nodes of both, averaged over variants.
@@ -165,16 +76,13 @@ def syntactic_distance_metric(pipeline: str, level: int = 3, fields: str = "", s
     parse = parser(pipeline)
 
     def compare(pairs: Sequence[Pair]) -> list[float]:
-        # White space is no structure, and should not lead the parser astray.
+        # White space is no structure, and should not mislead the parser.
         pairs = [(" ".join(one.split()), " ".join(other.split())) for one, other in pairs]
         texts = list(dict.fromkeys(text for pair in pairs for text in pair if pair[0] != pair[1]))
         trees = {text: dependency_tree(nodes, level or -1) for text, nodes in zip(texts, parse(texts), strict=True)}
         return [0.0 if one == other else syntactic_distance(trees[one], trees[other]) for one, other in pairs]
 
     return averaged(compare, fields, suite, identity=parse.identity)
-
-
-# MERGED from metrics.embeddings: How far variants are from their originals to a sentence encoder, and whether those that flip answers are farther.
 
 
 # An encoder is named by the user, since none comes with the package; its own signature is signed, not a path.
@@ -186,7 +94,7 @@ def embedding_distance(encoder: str, fields: str = "", suite: Path = Path()) -> 
     id and texts, for answers without them.
     """
     model = load(encoder)
-    return averaged(_distances(model), fields, suite, share=False, identity=model.signature)
+    return averaged(_distances(model), fields, suite, share=False, identity=model.signature, bounds=(0, 2))
 
 
 @metrics("embedding_jsd.v1", unsigned=("encoder",))
@@ -203,9 +111,9 @@ def embedding_jsd(
 
     Near 0, what flips an answer is no farther from its original than what does not (Arakelyan et al. 2024, who found
     0.001 and do not say how they counted). The distances are counted in `bins` of equal width from 0 to `top`, those
-    above in the last. Few flips in many bins look apart by chance: this describes, and has no interval. `encoder`,
-    `fields` and `suite` as in embedding_distance; `base` of the logarithm is 2 (bits) or e (nats); `only_right` looks
-    at problems whose original is answered right, as the paper does.
+    above in the last. With few flips in many bins, chance alone separates them: this describes, and has no interval.
+    `encoder`, `fields` and `suite` are as in embedding_distance; `base` of the logarithm is 2 (bits) or e (nats);
+    `only_right` looks at problems whose original is answered right, as the paper does.
     """
     _refuse_bins(bins, top)
     model, unit = load(encoder), unit_of(base)
@@ -223,19 +131,19 @@ def embedding_jsd(
         return divergence(flipped, kept) / unit
 
     # Drawn again, two histograms differ by chance as well: an interval would lie above the value.
-    return Metric(statistics, combine, uses="both", share=False, interval=False, identity=model.signature)
+    return Metric(statistics, combine, uses="both", share=False, interval=False, identity=model.signature, blind=True)
 
 
 def _distances(model: Encoder) -> Any:
-    """A function that gives the cosine distance of both texts of each pair; of equals, it is 0 without a look."""
+    """A function that gives the cosine distance of both texts of each pair; equal texts are not encoded."""
 
     def compare(pairs: Sequence[Pair]) -> list[float]:
         changed = [pair for pair in pairs if pair[0] != pair[1]]
         if empty := [pair for pair in changed if not all(text.strip() for text in pair)]:
             fix = "leave such variants out, as the check `surface` does"
-            raise Unmeasurable(f"an empty text points nowhere: {shorten(empty[0])}", where=model.signature, fix=fix)
-        found = dict(zip(changed, (1 - model.cosines(changed)).tolist(), strict=True))
-        return [found.get(pair, 0.0) for pair in pairs]
+            raise Unmeasurable(f"an empty text has no direction: {shorten(empty[0])}", where=model.signature, fix=fix)
+        distances = dict(zip(changed, (1 - model.cosines(changed)).tolist(), strict=True))
+        return [distances.get(pair, 0.0) for pair in pairs]
 
     return compare
 
@@ -246,3 +154,125 @@ def _refuse_bins(bins: int, top: float) -> None:
     if not 0 < top <= 2:
         fix = "give a distance above 0 and at most 2"
         raise BadInput(f"found {top!r}", where="embedding_jsd", field="top", fix=fix)
+
+
+# What the metrics share
+
+
+def averaged(compare: CompareAll, fields: str, suite: Path, **more: Any) -> Metric:
+    """The mean over all variants of what `compare` finds between their texts and the original's; see `by_variant`."""
+    values_of = by_variant(compare, fields, suite)
+
+    def statistics(answers: Answers) -> Array:
+        return np.column_stack([answers.add_by_bucket(values_of(answers), answers.is_variant), answers.variants[1]])
+
+    return Metric(statistics, compared=False, blind=True, **more)
+
+
+def by_variant(compare: CompareAll, fields: str, suite: Path) -> Callable[[Answers], Array]:
+    """For every answer, the mean of a comparison with its original over their fields.
+
+    `fields` names the text columns, with commas between, and all of them count; without it, those of the task's fields
+    count that a variant changed, which in ParaNLU are both hypotheses of an a-NLI problem. The texts are columns of
+    the answers, or else of the table `suite`, by the `id` of variant or original. Where no task is named, its fields
+    are those of the built-in tasks that the table has.
+    """
+    named = tuple(name.strip() for name in fields.split(",") if name.strip())
+    texts = cache(partial(tables.read, suite)) if suite != Path() else None  # once, not for every model and group
+    known: dict[Pair, float] = {}
+
+    def values_of(answers: Answers) -> Array:
+        table = _table(answers, named, texts() if texts else None)
+        chosen = named or _task_fields(answers, table)
+        pairs = [_pairs(answers, table[name]) for name in chosen]
+        values = np.stack([_compared(pair, compare, known) for pair in pairs], axis=1)
+        counts = np.stack([_differ(pair) for pair in pairs], axis=1)
+        # All that is named counts, and a variant that changed nothing is as near as can be, not nowhere.
+        counts |= bool(named) | ~counts.any(axis=1, keepdims=True)
+        return np.asarray((values * counts).sum(axis=1) / counts.sum(axis=1))
+
+    return values_of
+
+
+def each(compare: Compare) -> CompareAll:
+    """Compare the texts of one pair after the other."""
+    return lambda pairs: [compare(*pair) for pair in pairs]
+
+
+def _table(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None) -> pl.DataFrame:
+    """The text columns of every answer, from its own table or by name from the suite's."""
+    table = answers.frame if suite is None else _by_name(answers, suite)
+    texts = [name for name, kind in table.schema.items() if name in named or _may_be_text(name, kind)]
+    if missing := [name for name in named if name not in texts]:
+        raise _no_texts(answers, missing[0])
+    return table.select(pl.col(texts).cast(pl.String))
+
+
+def _may_be_text(name: str, kind: pl.DataType) -> bool:
+    return (kind == pl.String or name in _KNOWN) and name not in RESERVED and ":" not in name
+
+
+def _task_fields(answers: Answers, table: pl.DataFrame) -> tuple[str, ...]:
+    """The text fields of the task: those of the one that is named, else those of the built-in tasks.
+
+    Where the table has some fields of built-in tasks, but all of none, it may be of a task of the user's own: a change
+    in another column must not go unseen, so it is refused.
+    """
+    fields = tuple(name for name in answers.fields or _KNOWN if name in table.columns)
+    if not fields:
+        raise _no_texts(answers, ", ".join(answers.fields or _KNOWN))
+    complete = any(set(task.fields) - set(task.optional) <= set(fields) for task in TASKS.values())
+    if not answers.fields and not complete:
+        for name in set(table.columns) - set(fields):
+            if (_differ(_pairs(answers, table[name], missing=None)) & answers.is_variant).any():
+                fix = f"name the task, or the text columns: fields={','.join((*fields, name))}"
+                raise Unmeasurable(
+                    "variants change a column that may be a text", where=answers.model, field=name, fix=fix
+                )
+    return fields
+
+
+def _no_texts(answers: Answers, field: str) -> Unmeasurable:
+    fix = "write fields= with names of text columns, or suite= with a table of id and texts (a run's buckets folder)"
+    return Unmeasurable("there are no texts", where=answers.model, field=field, fix=fix)
+
+
+def _by_name(answers: Answers, suite: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the suite in the order of the answers."""
+    if "id" not in suite.columns or suite["id"].is_duplicated().any():
+        fix = "a suite has one row per problem and variant, each with an id of its own"
+        raise Unmeasurable("the suite has no ids to go by", where=answers.model, field="id", fix=fix)
+    names = answers.frame.select(
+        pl.when(pl.Series(answers.is_variant))
+        .then(pl.col("variant").cast(pl.String))
+        .otherwise(pl.col("bucket").cast(pl.String))
+        .alias("id")
+    )
+    marked = suite.with_columns(pl.col("id").cast(pl.String), pl.lit(True).alias(_IN_SUITE))
+    rows = names.join(marked, on="id", how="left", maintain_order="left")
+    if rows[_IN_SUITE].null_count():
+        lacking = rows.filter(pl.col(_IN_SUITE).is_null())["id"][0]
+        fix = "give the suite that was answered: its ids are the answers' variants and, of originals, buckets"
+        raise Unmeasurable(f"the suite has no text of {lacking!r}", where=answers.model, field="id", fix=fix)
+    return rows
+
+
+def _pairs(answers: Answers, text: pl.Series, missing: str | None = "") -> pl.DataFrame:
+    """The text of every answer's original, and its own; a text that is absent is empty, or as `missing` says."""
+    text = text if missing is None else text.fill_null(missing)
+    return pl.DataFrame({"one": text.gather(answers.originals).gather(answers.bucket), "other": text})
+
+
+def _differ(pairs: pl.DataFrame) -> Array:
+    return (pairs["one"] != pairs["other"]).fill_null(False).to_numpy()
+
+
+def _compared(pairs: pl.DataFrame, compare: CompareAll, known: dict[Pair, float]) -> Array:
+    """Compare texts; the same two are compared once, for all models and groups."""
+    distinct = pairs.unique()
+    rows = [(str(one), str(other)) for one, other in distinct.iter_rows()]
+    new = [row for row in rows if row not in known]
+    known.update(zip(new, compare(new) if new else (), strict=True))
+    values = pl.Series("value", [known[row] for row in rows], dtype=pl.Float64)
+    compared = pairs.join(distinct.with_columns(values), on=["one", "other"], how="left", maintain_order="left")
+    return compared["value"].to_numpy()

@@ -1,11 +1,14 @@
-"""Merged labels: a three-label model on a two-label task, where neutral and contradiction are one (Verma et al. 2023).
+"""Flips: answers that change with the wording, right or wrong (Verma et al. 2023).
 
-The paper takes the most probable of three labels, then merges. Adding up the merged labels' probabilities first may
-answer otherwise (0.4, 0.35, 0.25), so both are here. Flips between merged labels vanish; they are counted too.
+By what became of a right answer, by direction, by the margin of the original answer, and with labels merged: a
+three-label model on a two-label task, where neutral and contradiction are one. The paper takes the most probable of
+three labels, then merges. Adding up the merged labels' probabilities first may answer otherwise (0.4, 0.35, 0.25), so
+both are here. Flips between merged labels vanish; they are counted too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
@@ -15,63 +18,25 @@ import numpy.typing as npt
 from ..answers.table import Answers, as_written, cut
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
-from .metric import Array, Metric, divide, paired
+from .metric import Array, Metric, divide
 
-# MERGED from metrics.flips: Flips: answers that change with the wording, right or wrong (Verma et al. 2023).
-
-
-def flip_rate(pred: npt.ArrayLike, original_pred: npt.ArrayLike) -> float:
-    """Share of variants whose predicted label differs from their original's.
-
-    >>> flip_rate(["no", "yes", "no", "no"], ["no", "no", "no", "yes"])
-    0.5
-    """
-    now, before = paired("flip rate", pred, original_pred)
-    return float(np.mean(now != before))
-
-
-def flip_outcomes(gold: npt.ArrayLike, pred: npt.ArrayLike, original_pred: npt.ArrayLike) -> dict[str, float]:
-    """Part the flip rate by what became of a right answer: the three shares add up to it.
-
-    Four variants of a problem whose answer is yes; the first stays, the others flip:
-
-    >>> flip_outcomes(["yes"] * 4, ["yes", "no", "yes", "hm"], ["yes", "yes", "no", "no"])
-    {'to_wrong': 0.25, 'to_right': 0.25, 'wrong_to_wrong': 0.25}
-    """
-    now, before = paired("flips", pred, original_pred)
-    truth, now = paired("flips", gold, now)
-    return {name: float(mask.mean()) for name, mask in _outcomes(truth, now, before).items()}
-
-
-def flip_directions(pred: npt.ArrayLike, original_pred: npt.ArrayLike) -> dict[str, float]:
-    """Share of variants that went from one label to another, for every ordered pair of labels that occur.
-
-    >>> flip_directions(["no", "yes", "no", "no"], ["no", "no", "no", "yes"])
-    {'no>yes': 0.25, 'yes>no': 0.25}
-    """
-    now, before = paired("flips", pred, original_pred)
-    labels = sorted({*now.tolist(), *before.tolist()})
-    return {f"{a}>{b}": float(np.mean((before == a) & (now == b))) for a, b in permutations(labels, 2)}
-
-
-def flip_rate_when(right: bool, gold: npt.ArrayLike, pred: npt.ArrayLike, original_pred: npt.ArrayLike) -> float:
-    """Flip rate among variants whose original was answered right (or, with False, wrong).
-
-    >>> flip_rate_when(True, ["yes"] * 4, ["yes", "no", "yes", "no"], ["yes", "yes", "yes", "no"])
-    0.3333333333333333
-    """
-    now, before = paired("flip rate", pred, original_pred)
-    truth, now = paired("flip rate", gold, now)
-    chosen = (before == truth) == right
-    if not chosen.any():
-        found = f"no variant has an original that was answered {'right' if right else 'wrong'}"
-        raise BadInput(found, fix=f"flip_rate_when({not right}, ...) is defined, and flip_rate")
-    return flip_rate(now[chosen], before[chosen])
+#: More bins than this could not be named distinctly, nor filled by any suite we know of.
+MOST_BINS = 100
+#: The labels that are one on a two-label task.
+NLI = "neutral+contradiction"
+#: Sums that agree in so many digits are equal: 0.2 + 0.3 depends on the order of adding in the last one.
+DIGITS = 12
 
 
 @metrics("flip_rate.v1")
-def flip_rate_metric() -> Any:
-    """Share of variants whose predicted label differs from the original's (PaRTE's % changed)."""
+def flip_rate() -> Any:
+    """Share of variants whose predicted label differs from the original's (PaRTE's % changed).
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 4 + ["b"] * 2, "variant": ["", 1, 2, 3, "", 1], "gold": ["no"] * 6}
+    >>> ow.measure("flip_rate", **rows, pred=["no", "no", "yes", "no", "yes", "no"]).value
+    0.5
+    """
 
     def statistics(answers: Answers) -> Array:
         changed = answers.pred != answers.original_pred
@@ -81,26 +46,54 @@ def flip_rate_metric() -> Any:
 
 
 @metrics("flip_to_wrong.v1")
-def flip_to_wrong_metric() -> Any:
-    """Share of variants answered wrong though the original was answered right."""
-    return _share_of("to_wrong")
+def flip_to_wrong() -> Any:
+    """Share of variants answered wrong though the original was answered right.
+
+    The three outcomes of a flip add up to the flip rate. Four variants of two problems whose answer is yes; the first
+    stays, the others flip:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3 + ["b"] * 3, "variant": ["", 1, 2] * 2, "gold": ["yes"] * 6}
+    >>> rows["pred"] = ["yes", "yes", "no", "no", "yes", "hm"]
+    >>> outcomes = ("flip_to_wrong", "flip_to_right", "flip_wrong_to_wrong")
+    >>> [ow.measure(outcome, **rows).value for outcome in outcomes]
+    [0.25, 0.25, 0.25]
+    """
+    return _outcome(lambda was, now, changed: was & ~now)
 
 
 @metrics("flip_to_right.v1")
-def flip_to_right_metric() -> Any:
+def flip_to_right() -> Any:
     """Share of variants answered right though the original was answered wrong."""
-    return _share_of("to_right")
+    return _outcome(lambda was, now, changed: ~was & now, blind=True)
 
 
 @metrics("flip_wrong_to_wrong.v1")
-def flip_wrong_to_wrong_metric() -> Any:
+def flip_wrong_to_wrong() -> Any:
     """Share of variants answered wrong, in another way than the original (never with two labels)."""
-    return _share_of("wrong_to_wrong")
+    return _outcome(lambda was, now, changed: ~was & ~now & changed, blind=True)
+
+
+def _outcome(chosen: Callable[[Array, Array, Array], Array], blind: bool = False) -> Any:
+    """Share of variants chosen by whether the original was right, whether they are, and whether the label changed."""
+
+    def statistics(answers: Answers) -> Array:
+        was, changed = answers.original_pred == answers.gold, answers.pred != answers.original_pred
+        flips = chosen(was, answers.correct, changed)
+        return answers.sum_by_bucket(flips & answers.is_variant, answers.is_variant)
+
+    return Metric(statistics, blind=blind)
 
 
 @metrics("flip_directions.v1")
-def flip_directions_metric() -> Any:
-    """Share of variants that flip from one label to another, for every ordered pair of labels."""
+def flip_directions() -> Any:
+    """Share of variants that flip from one label to another, for every ordered pair of labels.
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 4 + ["b"] * 2, "variant": ["", 1, 2, 3, "", 1], "gold": ["no"] * 6}
+    >>> ow.measure("flip_directions", part="no>yes", **rows, pred=["no", "no", "yes", "no", "yes", "no"]).value
+    0.25
+    """
 
     def statistics(answers: Answers) -> Array:
         pairs = permutations(range(len(answers.labels)), 2)
@@ -117,81 +110,46 @@ def flip_directions_metric() -> Any:
 
 
 @metrics("flip_when_right.v1")
-def flip_when_right_metric() -> Any:
-    """Flip rate among variants whose original was answered right."""
-    return _among(right=True)
+def flip_when_right() -> Any:
+    """Flip rate among variants whose original was answered right.
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 4 + ["b"] * 2, "variant": ["", 1, 2, 3, "", 1], "gold": ["yes"] * 6}
+    >>> ow.measure("flip_when_right", **rows, pred=["yes", "yes", "no", "yes", "no", "no"]).value
+    0.3333333333333333
+    """
+    return _flip_rate_when(right=True)
 
 
 @metrics("flip_when_wrong.v1")
-def flip_when_wrong_metric() -> Any:
+def flip_when_wrong() -> Any:
     """Flip rate among variants whose original was answered wrong."""
-    return _among(right=False)
+    return _flip_rate_when(right=False)
 
 
-def _outcomes(gold: Array, now: Array, before: Array) -> dict[str, Array]:
-    """The three kinds of flip; an answer that was right and is right has not changed."""
-    was, is_ = before == gold, now == gold
-    return {"to_wrong": was & ~is_, "to_right": ~was & is_, "wrong_to_wrong": ~was & ~is_ & (now != before)}
-
-
-def _share_of(outcome: str) -> Any:
-    def statistics(answers: Answers) -> Array:
-        flips = _outcomes(answers.gold, answers.pred, answers.original_pred)[outcome]
-        return answers.sum_by_bucket(flips & answers.is_variant, answers.is_variant)
-
-    return statistics
-
-
-def _among(right: bool) -> Any:
+def _flip_rate_when(right: bool) -> Any:
     def statistics(answers: Answers) -> Array:
         chosen = answers.is_variant & ((answers.original_pred == answers.gold) == right)
         return answers.sum_by_bucket(chosen & (answers.pred != answers.original_pred), chosen)
 
-    return statistics
+    return Metric(statistics, blind=not right)
 
 
-# MERGED from metrics.margins: Flips by margin: does the wording decide only where the model was undecided before?
-
-#: More bins than this could not be told apart by name, nor filled by any suite we know of.
-MOST_BINS = 100
-
-
-def margin(p: npt.ArrayLike) -> Array:
-    """How far the most probable label is ahead of the second, for each row of probabilities.
-
-    >>> margin([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]]).tolist()
-    [0.25, 1.0]
-    """
-    table = np.atleast_2d(as_written(p))
-    if table.ndim != 2 or table.shape[1] < 2:
-        raise BadInput(f"margin of an array of shape {table.shape}", fix="give a row per answer, a column per label")
-    second, first = np.partition(table, -2, axis=1)[:, -2:].T
-    return np.asarray(first - second)
-
-
-def flips_by_margin(
-    pred: npt.ArrayLike, original_pred: npt.ArrayLike, original_margin: npt.ArrayLike, bins: int = 5
-) -> dict[str, float]:
-    """Flip rate of the variants whose original's margin lies in each of equally wide bins; empty bins are left out.
-
-    >>> flips_by_margin(["no", "yes", "no", "no"], ["no"] * 4, [0.1, 0.1, 0.9, 1.0], bins=2)
-    {'[0.0,0.5)': 0.5, '[0.5,1.0]': 0.0}
-    """
-    names = bin_names(bins)
-    now, before = paired("flips by margin", pred, original_pred)
-    ahead, now = paired("flips by margin", original_margin, now)
-    if not ((ahead >= 0) & (ahead <= 1)).all():
-        raise BadInput("a margin lies between 0 and 1", field="original_margin", fix="give what margin(p) returns")
-    place = cut(as_written(ahead), bins)
-    count, flips = (np.bincount(place[chosen], minlength=bins) for chosen in (now == now, now != before))
-    return {names[i]: float(flips[i] / count[i]) for i in np.flatnonzero(count)}
+# Flips by margin: does the wording decide only where the model was undecided before?
 
 
 @metrics("flips_by_margin.v1")
-def flips_by_margin_metric(bins: int = 5) -> Any:
+def flips_by_margin(bins: int = 5) -> Any:
     """Flip rate by the margin of the original answer: its top label's probability less the second's.
 
     `bins` of equal width, from 0 to 1.
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3 + ["b"] * 3, "variant": ["", 1, 2] * 2, "gold": ["no"] * 6}
+    >>> p = {"no": [0.55, 0.6, 0.4, 0.95, 0.9, 0.8], "yes": [0.45, 0.4, 0.6, 0.05, 0.1, 0.2]}
+    >>> rows |= {"pred": ["no", "no", "yes", "no", "no", "no"], "p": p}
+    >>> [ow.measure("flips_by_margin(bins=2)", part=name, **rows).value for name in bin_names(2)]
+    [0.5, 0.0]
     """
     names = bin_names(bins)
 
@@ -212,6 +170,19 @@ def flips_by_margin_metric(bins: int = 5) -> Any:
     return Metric(statistics, combine, parts=names, rate=True, counted=lambda rows: rows[:, bins:-1])
 
 
+def margin(p: npt.ArrayLike) -> Array:
+    """How far the most probable label is ahead of the second, for each row of probabilities.
+
+    >>> margin([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]]).tolist()
+    [0.25, 1.0]
+    """
+    table = np.atleast_2d(as_written(p))
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise BadInput(f"margin of an array of shape {table.shape}", fix="give a row per answer, a column per label")
+    second, first = np.partition(table, -2, axis=1)[:, -2:].T
+    return np.asarray(first - second)
+
+
 def bin_names(bins: int) -> tuple[str, ...]:
     """Name equally wide bins from 0 to 1; the last one is closed.
 
@@ -224,79 +195,23 @@ def bin_names(bins: int) -> tuple[str, ...]:
     return tuple(f"[{edges[i]},{edges[i + 1]}{']' if i + 1 == bins else ')'}" for i in range(bins))
 
 
-# MERGED from metrics.merging: Merged labels: a three-label model on a two-label task, where neutral and contradiction are one (Verma et al. 2023).
-
-NLI = "neutral+contradiction"
-#: Sums that agree in so many digits are equal: 0.2 + 0.3 depends on the order of adding in the last one.
-DIGITS = 12
-
-
-def merged(pred: npt.ArrayLike, merge: str = NLI) -> Array:
-    """Labels with those in `merge`, which `+` joins, made one.
-
-    >>> merged(["entailment", "neutral", "contradiction"]).tolist()
-    ['entailment', 'neutral+contradiction', 'neutral+contradiction']
-    """
-    labels = np.asarray(pred).astype(object)
-    return np.where(np.isin(labels.astype(str), _names(merge)), merge, labels)
-
-
-def merged_by_probability(p: npt.ArrayLike, labels: tuple[str, ...], merge: str = NLI) -> Array:
-    """The most probable label of each row after the probabilities of the labels in `merge` were added up.
-
-    Of equals it is the one that holds the most probable label before merging (then the first by name), in whatever
-    order the labels stand: 0.5 wins against 0.3 + 0.2.
-
-    >>> merged_by_probability([[0.4, 0.35, 0.25]], ("entailment", "neutral", "contradiction")).tolist()
-    ['neutral+contradiction']
-    """
-    table = np.atleast_2d(np.asarray(p, dtype=np.float64))
-    if table.shape[1] != len(labels) or not table.size:
-        fix = f"give a row per answer, a column per label: {', '.join(labels)}"
-        raise BadInput(f"probabilities of shape {table.shape}", field="p", fix=fix)
-    group, order = _groups(tuple(labels), merge), np.argsort(labels)
-    likely = order[np.round(table[:, order], DIGITS).argmax(axis=1)]
-    names = np.array(list(dict.fromkeys(merged(labels, merge).tolist())), dtype=object)
-    return np.asarray(names[_most_probable(table, tuple(labels), group, likely)])
-
-
-def flip_rate_merged(pred: npt.ArrayLike, original_pred: npt.ArrayLike, merge: str = NLI) -> float:
-    """Flip rate after merging predicted labels.
-
-    >>> flip_rate_merged(["neutral", "entailment"], ["contradiction", "contradiction"])
-    0.5
-    """
-    now, before = paired("flip rate", pred, original_pred)
-    return flip_rate(merged(now, merge), merged(before, merge))
-
-
-def flips_lost_by_merging(pred: npt.ArrayLike, original_pred: npt.ArrayLike, merge: str = NLI) -> float:
-    """Share of variants whose flip is between merged labels, and so vanishes.
-
-    >>> flips_lost_by_merging(["neutral", "entailment"], ["contradiction", "contradiction"])
-    0.5
-    """
-    now, before = paired("flips", pred, original_pred)
-    return float(np.mean((now != before) & (merged(now, merge) == merged(before, merge))))
-
-
-def accuracy_merged(gold: npt.ArrayLike, pred: npt.ArrayLike, merge: str = NLI) -> float:
-    """Share of answers that are right after merging. A gold label that is merged already is named in `merge` too.
-
-    >>> accuracy_merged(["no", "no", "entailment"], ["neutral", "entailment", "no"], "neutral+contradiction+no")
-    0.3333333333333333
-    """
-    right, given = paired("accuracy", gold, pred)
-    return float(np.mean(merged(right, merge) == merged(given, merge)))
+# Merged labels
 
 
 @metrics("flip_rate_merged.v1")
-def flip_rate_merged_metric(merge: str = NLI, by: str = "argmax") -> Any:
+def flip_rate_merged(merge: str = NLI, by: str = "argmax") -> Any:
     """Flip rate after merging labels: of the most probable label, or by adding up (by=probability).
 
-    `merge` names the labels made one; `by` is argmax, or probability, which adds up those of merged labels.
+    `merge` names the labels made one; `by` is argmax, or probability, which adds up those of merged labels. Of equal
+    sums, the one that holds the model's answer wins. One of two flips is between merged labels, and vanishes:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3, "variant": ["", 1, 2], "gold": ["contradiction"] * 3}
+    >>> rows["pred"] = ["contradiction", "neutral", "entailment"]
+    >>> ow.measure("flip_rate_merged", **rows).value, ow.measure("flips_lost_by_merging", **rows).value
+    (0.5, 0.5)
     """
-    _check(merge, by)
+    _check_merging(merge, by)
 
     def statistics(answers: Answers) -> Array:
         given = _given(answers, merge, by)
@@ -306,12 +221,12 @@ def flip_rate_merged_metric(merge: str = NLI, by: str = "argmax") -> Any:
 
 
 @metrics("flips_lost_by_merging.v1")
-def flips_lost_by_merging_metric(merge: str = NLI) -> Any:
+def flips_lost_by_merging(merge: str = NLI) -> Any:
     """Share of variants whose flip is between merged labels, and so vanishes.
 
     `merge` names the labels made one.
     """
-    _check(merge, "argmax")
+    _check_merging(merge, "argmax")
 
     def statistics(answers: Answers) -> Array:
         given = _given(answers, merge, "argmax")
@@ -322,12 +237,19 @@ def flips_lost_by_merging_metric(merge: str = NLI) -> Any:
 
 
 @metrics("accuracy_merged.v1")
-def accuracy_merged_metric(merge: str = NLI, by: str = "argmax") -> Any:
+def accuracy_merged(merge: str = NLI, by: str = "argmax") -> Any:
     """Accuracy on originals and on variants after merging labels, in gold as in the answers.
 
-    `merge` names the labels made one; `by` is argmax, or probability, which adds up those of merged labels.
+    `merge` names the labels made one; `by` is argmax, or probability, which adds up those of merged labels. A gold
+    label that is merged already is named in `merge`, too:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3, "variant": ["", 1, 2], "gold": ["no"] * 3, "pred": ["no", "neutral", "entailment"]}
+    >>> merged = "accuracy_merged(merge=neutral+contradiction+no)"
+    >>> ow.measure(merged, part="variants", **rows, labels=["entailment", "neutral", "contradiction", "no"]).value
+    0.5
     """
-    _check(merge, by)
+    _check_merging(merge, by)
 
     def statistics(answers: Answers) -> Array:
         right = _given(answers, merge, by) == _groups(answers.labels, merge)[answers.gold]
@@ -341,6 +263,12 @@ def accuracy_merged_metric(merge: str = NLI, by: str = "argmax") -> Any:
     return Metric(statistics, combine, uses="both", parts=parts, rate=True, counted=counted)
 
 
+def _check_merging(merge: str, by: str) -> None:
+    _names(merge)
+    if by not in ("argmax", "probability"):
+        raise BadInput(f"found {by!r}", field="by", fix="use argmax or probability")
+
+
 def _names(merge: str) -> list[str]:
     names = [name.strip() for name in merge.split("+")]
     if len(set(names)) < 2 or "" in names or len(set(names)) < len(names):
@@ -348,37 +276,29 @@ def _names(merge: str) -> list[str]:
     return names
 
 
-def _check(merge: str, by: str) -> None:
-    _names(merge)
-    if by not in ("argmax", "probability"):
-        raise BadInput(f"found {by!r}", field="by", fix="use argmax or probability")
-
-
 def _groups(labels: tuple[str, ...], merge: str) -> Array:
     """The number of each label's group, in the order in which groups first occur."""
     if missing := [name for name in _names(merge) if name not in labels]:
-        found = f"no label {missing[0]!r} to merge; there are {', '.join(labels)}"
-        raise Unmeasurable(found, field="merge", fix="give the answers as they were before merging, or name the task")
-    names = merged(labels, merge).tolist()
+        message = f"no label {missing[0]!r} to merge; there are {', '.join(labels)}"
+        raise Unmeasurable(message, field="merge", fix="give the answers as they were before merging, or name the task")
+    names = [merge if label in _names(merge) else label for label in labels]
     return np.array([list(dict.fromkeys(names)).index(name) for name in names])
 
 
 def _given(answers: Answers, merge: str, by: str) -> Array:
+    """The group of each answer's label; by probability, the one with the greatest sum.
+
+    Of equal sums it is that of `pred`, else the first by name: nothing depends on the order of the labels, which is
+    that of the table's columns where no task is named.
+    """
     group = _groups(answers.labels, merge)
     if by == "argmax":
         return np.asarray(group[answers.pred])
-    return _most_probable(answers.p, answers.labels, group, answers.pred)
-
-
-def _most_probable(p: Array, labels: tuple[str, ...], group: Array, pred: Array) -> Array:
-    """Add up the probabilities of each group and give the greatest: of equals that of `pred`, else the first by name.
-
-    So nothing depends on the order of the labels, which is that of the table's columns where no task is named.
-    """
-    sums = np.zeros((len(p), int(group.max()) + 1))
+    sums = np.zeros((len(answers.p), int(group.max()) + 1))
     for label, place in enumerate(group):
-        sums[:, place] += p[:, label]
+        sums[:, place] += answers.p[:, label]
     sums = np.round(sums, DIGITS)
-    order = group[np.argsort(labels)]  # a group stands where the first of its labels does
-    found = order[sums[:, order].argmax(axis=1)]
-    return np.where(sums[np.arange(len(p)), group[pred]] == sums.max(axis=1), group[pred], found)
+    order = group[np.argsort(answers.labels)]  # a group comes where the first of its labels does
+    greatest = order[sums[:, order].argmax(axis=1)]
+    own = group[answers.pred]
+    return np.where(sums[np.arange(len(sums)), own] == sums.max(axis=1), own, greatest)

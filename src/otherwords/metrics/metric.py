@@ -29,10 +29,10 @@ def divide(part: Array, whole: Array) -> Array:
 
 @dataclass(frozen=True)
 class Outside:
-    """Statistics of units that are not buckets: a test set's items. They are resampled apart from the buckets.
+    """Statistics of units that are not buckets: a test set's items. They are resampled separately from the buckets.
 
     `names` identify the items, so that two models are compared on the same ones; `gold` (label codes) lets that be
-    checked. Items of the same `cluster` (numbered from 0) are not independent; without it each stands for itself.
+    checked. Items of the same `cluster` (numbered from 0) are not independent; without it each is a cluster of its own.
     """
 
     names: Array
@@ -50,21 +50,25 @@ class Outside:
 class Metric:
     """Statistics per bucket, how their sums combine to a number, and which answers the metric looks at.
 
-    `statistics` returns one row per bucket; a row whose last entry is zero has nothing to say. `combine` turns summed
-    rows into the value, along the last axis. `uses` tells which answers are counted as evidence; one that uses
+    `statistics` returns one row per bucket; a row whose last entry is zero does not count. `combine` turns summed
+    rows into the value, along the last axis. `uses` says which answers are counted as evidence; one that uses
     "contrasts" or "controls" sees nothing but them and their originals, and all others see none of them.
 
-    A metric may give several numbers at once: `parts` names them (or tells them from the answers), and `combine` then
-    returns one value per part along a new last axis. `outside` adds rows from outside the buckets, as wide as the
+    A metric may give several numbers at once: `parts` names them (or derives them from the answers), and `combine`
+    then returns one value per part along a new last axis. `outside` adds rows from outside the buckets, as wide as the
     others. `across` makes it a metric of all models of a table together: `statistics` gets a list of them, answering
     the same questions, and returns a row per bucket ("buckets") or per model ("models"). `share` is false for what
     is not printed in per cent; `smooth` is false where small changes of the sums may move the value by a jump, so
-    that only percentile intervals are meaningful. `compared` is false for what models are not compared by unless it is
-    named: the points of a curve, and what is said of the suite and not of the model. `rate` is true for a share of
+    that only percentile intervals are meaningful. `compared` is false for what models are compared by only when it is
+    named: the points of a curve, and what describes the suite rather than the model. `rate` is true for a share of
     units whose `combine` is not plain division: where all units agree, it gets Wilson's interval, as plain ones do.
-    `counted` tells from rows how many answers each part is about, where the parts differ in that. `interval` is false
+    `counted` gives, from rows, how many answers each part is about, where the parts differ in that. `interval` is false
     where resampling would mislead, as for the largest of several shares. `identity` joins the signature: what decides
     the number besides the options, such as the model that it compares texts with.
+
+    Two fields are checked by the contract tests. `bounds` are the least and greatest value (of three labels, where
+    that matters). `blind` says that the metric, by definition, gives the same value to a model that is always right
+    and to one that is right on originals and wrong on all variants.
     """
 
     statistics: Callable[[Any], Array]
@@ -80,6 +84,8 @@ class Metric:
     counted: Callable[[Array], Array] | None = None
     interval: bool = True
     identity: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    blind: bool = False
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""
@@ -99,17 +105,6 @@ def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, 
     if first.size == 0:
         raise BadInput(f"{what} of no answers", fix="give at least one")
     return first, second
-
-
-def tally(what: str, correct: npt.ArrayLike, bucket: npt.ArrayLike) -> tuple[Array, Array]:
-    """For every bucket, in the order of their names: how many answers are right, and how many there are.
-
-    >>> tally("P_C", [1, 1, 0, 1], ["a", "a", "a", "b"])
-    (array([2, 1]), array([3, 1]))
-    """
-    right, names = paired(what, correct, bucket)
-    codes = np.unique(names, return_inverse=True)[1]
-    return np.bincount(codes[right.astype(bool)], minlength=int(codes.max()) + 1), np.bincount(codes)
 
 
 def as_metric(function: Any) -> Metric:

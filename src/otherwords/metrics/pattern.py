@@ -1,4 +1,8 @@
-"""Pattern accuracy against the seeds: how far it drops, and at which threshold they match (MERGE's QT and MT)."""
+"""Pattern accuracy: share of problems that a model gets right in enough of their variants (Zgreaban et al. 2025).
+
+With it: how far it drops below the accuracy on the seeds, and at which threshold they match (MERGE's QT and MT), and
+the average over random subsamples of variants, as MERGE computes it.
+"""
 
 from __future__ import annotations
 
@@ -13,62 +17,156 @@ import numpy.typing as npt
 from ..answers.table import Answers
 from ..errors import BadInput
 from ..registry import metrics
-from .metric import Array, Metric, divide, paired, tally
+from .metric import Array, Metric, divide, paired
 
-# MERGED from metrics.pattern: Pattern accuracy: share of problems that a model gets right in enough of their variants (Zgreaban et al. 2025).
+#: Thresholds are tried in hundredths, as Table 3 prints them; a step of PA between two of them is not looked at.
+GRID = tuple(Fraction(one, 100) for one in range(1, 101))
 
 
-def pa(correct: npt.ArrayLike, bucket: npt.ArrayLike, at: float = 0.9, of: int = 0) -> float:
-    """Share of problems with at least `at` of their variants right: PA@x.
+@metrics("pa.v1")
+def pa(at: float = 0.9, of: int = 0) -> Any:
+    """Share of problems with at least `at` of their variants right (MERGE's PA), expected for `of` variants each.
 
     PA grows with luck in small buckets, so suites are compared at the same number of variants: with `of`, it is the
     expectation over random choices of that many variants of each problem, and problems with fewer are left out.
     The paper draws ten such choices and averages (`pa_subsampled`); this is where that leads. Nine right of ten, one
     of two; of two drawn from the ten, both are right with chance 8/10:
 
-    >>> correct, bucket = [1] * 9 + [0] + [1, 0], ["a"] * 10 + ["b"] * 2
-    >>> pa(correct, bucket), pa(correct, bucket, at=1.0)
-    (0.5, 0.0)
-    >>> pa(correct, bucket, at=1.0, of=2)
-    0.4
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 11 + ["b"] * 3, "variant": ["", *range(10), "", 0, 1], "gold": ["yes"] * 14}
+    >>> rows["pred"] = ["yes"] * 10 + ["no"] + ["yes", "yes", "no"]
+    >>> [ow.measure(metric, **rows).value for metric in ("pa", "pa(at=1.0)", "pa(at=1.0, of=2)")]
+    [0.5, 0.0, 0.4]
     """
-    k, n = large_enough(*tally("PA", correct, bucket), of)
-    return float(passing(k, n, (exact(at),), of).mean())
-
-
-def pa_curve(correct: npt.ArrayLike, bucket: npt.ArrayLike, step: float = 0.05, of: int = 0) -> dict[str, float]:
-    """Pattern accuracy at every threshold from `step` to 1; `of` is as in `pa`.
-
-    >>> pa_curve([1] * 9 + [0] + [1, 0], ["a"] * 10 + ["b"] * 2, step=0.25)
-    {'0.25': 1.0, '0.50': 1.0, '0.75': 0.5, '1.00': 0.0}
-    """
-    k, n = large_enough(*tally("PA", correct, bucket), of)
-    return dict(zip(step_names(step), passing(k, n, steps(step), of).mean(axis=0).tolist(), strict=True))
-
-
-@metrics("pa.v1")
-def pa_metric(at: float = 0.9, of: int = 0) -> Any:
-    """Share of problems with at least `at` of their variants right (MERGE's PA), expected for `of` variants each."""
     thresholds = (exact(at),)
 
     def statistics(answers: Answers) -> Array:
-        return np.column_stack([passing(*answers.variants, thresholds, of), said(answers, of)])
+        return np.column_stack([passing(*answers.variants, thresholds, of), _enough(answers, of)])
 
     return statistics
 
 
 @metrics("pa_curve.v1")
-def pa_curve_metric(step: float = 0.05, of: int = 0) -> Any:
+def pa_curve(step: float = 0.05, of: int = 0) -> Any:
     """Pattern accuracy at every threshold from `step` to 1: the whole curve is MERGE's result.
 
-    `of` is as in `pa`.
+    `of` is as in `pa`. One point of the curve, of nine right of ten and one of two:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 11 + ["b"] * 3, "variant": ["", *range(10), "", 0, 1], "gold": ["yes"] * 14}
+    >>> ow.measure("pa_curve(step=0.25)", part="0.75", **rows, pred=["yes"] * 10 + ["no", "yes", "yes", "no"]).value
+    0.5
     """
     thresholds = steps(step)
 
     def statistics(answers: Answers) -> Array:
-        return np.column_stack([passing(*answers.variants, thresholds, of), said(answers, of)])
+        return np.column_stack([passing(*answers.variants, thresholds, of), _enough(answers, of)])
 
     return Metric(statistics, _shares, parts=step_names(step), compared=False, rate=True)
+
+
+@metrics("pa_drop.v1")
+def pa_drop(at: float = 0.9, of: int = 0) -> Any:
+    """Pattern accuracy minus accuracy on the same originals (QT in MERGE's Table 3: negative where a model loses).
+
+    `at` and `of` are as in `pa`. The table's caption has the difference the other way round. Both originals are right,
+    and all three variants of one problem, but one of two of the other:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 4 + ["b"] * 3, "variant": ["", 1, 2, 3, "", 1, 2], "gold": ["yes"] * 7}
+    >>> ow.measure("pa_drop", **rows, pred=["yes"] * 6 + ["no"]).value
+    -0.5
+    """
+    thresholds = (exact(at),)
+
+    def statistics(answers: Answers) -> Array:
+        return _rows(answers, thresholds, of)
+
+    return Metric(
+        statistics, lambda totals: divide(totals[..., 0] - totals[..., 1], totals[..., 2]), uses="both", bounds=(-1, 1)
+    )
+
+
+@metrics("matching_threshold.v1")
+def matching_threshold(of: int = 0) -> Any:
+    """Thresholds, in hundredths, low to high, where pattern accuracy is nearest that on originals (MERGE's MT).
+
+    `of` is as in `pa`. Pattern accuracy is a step function, so a whole interval is nearest. One of two originals is
+    right; the variants pass at every threshold in one problem, and up to 1/2 in the other:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3 + ["b"] * 3, "variant": ["", 1, 2] * 2, "gold": ["yes"] * 6}
+    >>> rows["pred"] = ["yes", "yes", "yes", "no", "yes", "no"]
+    >>> [ow.measure("matching_threshold", part=end, **rows).value for end in ("low", "high")]
+    [0.51, 1.0]
+    """
+
+    def statistics(answers: Answers) -> Array:
+        return _rows(answers, GRID, of)
+
+    def combine(totals: Array) -> Array:
+        nearest = _nearest(totals[..., : len(GRID)], totals[..., -2])
+        return np.where(totals[..., -1:] > 0, nearest, np.nan)
+
+    return Metric(statistics, combine, uses="both", parts=("low", "high"), smooth=False, blind=True)
+
+
+def pa_subsampled(
+    correct: npt.ArrayLike, bucket: npt.ArrayLike, at: float = 0.9, size: int = 20, draws: int = 10, seed: int = 1
+) -> float:
+    """PA@x as the paper has it: draw `size` variants of every problem, `draws` times, and average.
+
+    >>> pa_subsampled([1] * 30 + [0] * 30, ["a"] * 30 + ["b"] * 30)
+    0.5
+    """
+    return float(_average(correct, bucket, (exact(at),), size, draws, seed)[0])
+
+
+def pa_curve_subsampled(
+    correct: npt.ArrayLike, bucket: npt.ArrayLike, step: float = 0.05, size: int = 20, draws: int = 10, seed: int = 1
+) -> dict[str, float]:
+    """The whole curve, averaged over the same draws at every threshold: each point is what `pa_subsampled` gives.
+
+    Two of each problem's variants are drawn; of a both are right, of b always one, of c none:
+
+    >>> pa_curve_subsampled([1, 1, 1, 1, 0, 0, 0], ["a", "a", "a", "b", "b", "c", "c"], step=0.5, size=2)
+    {'0.50': 0.6666666666666666, '1.00': 0.3333333333333333}
+    """
+    thresholds = steps(step)
+    shares = _average(correct, bucket, thresholds, size, draws, seed)
+    return dict(zip(step_names(step), shares.tolist(), strict=True))
+
+
+def _average(
+    correct: npt.ArrayLike,
+    bucket: npt.ArrayLike,
+    thresholds: tuple[Fraction, ...],
+    size: int,
+    draws: int,
+    seed: int,
+) -> Array:
+    """The mean over draws of the share of problems that pass, for each threshold."""
+    if size < 1 or draws < 1:
+        raise BadInput(f"found size={size}, draws={draws}", fix="draw at least one variant, at least once")
+    right, names = paired("PA", correct, bucket)
+    right, codes = right.astype(bool), np.unique(names, return_inverse=True)[1]
+    if (most := np.bincount(codes).max()) < size:
+        raise BadInput(f"no problem has {size} variants; the most is {most}", field="size", fix="ask for fewer")
+    need, random = np.array([needed(one, size) for one in thresholds]), np.random.default_rng(seed)
+    drawn = np.concatenate([_drawn(right, codes, size, random) for _ in range(draws)])
+    return np.asarray((drawn[:, None] >= need).mean(axis=0))
+
+
+def _drawn(right: Array, codes: Array, size: int, random: np.random.Generator) -> Array:
+    """How many are right of one random choice of `size` variants, for every problem that has so many."""
+    order = np.lexsort((random.random(len(codes)), codes))
+    n = np.bincount(codes)
+    rank = np.arange(len(codes)) - np.repeat(np.cumsum(n) - n, n)
+    chosen = order[rank < size]
+    return np.asarray(np.bincount(codes[chosen], right[chosen], len(n))[n >= size])
+
+
+# Thresholds, and who passes them
 
 
 def exact(threshold: float) -> Fraction:
@@ -99,18 +197,6 @@ def step_names(step: float) -> tuple[str, ...]:
     """
     digits = max(2, len(str(step).partition(".")[2]))
     return tuple(f"{float(one):.{digits}f}" for one in steps(step))
-
-
-def said(answers: Answers, of: int) -> Array:
-    """Which problems have variants enough to say something."""
-    return (answers.variants[1] >= max(of, 1)).astype(np.int8)
-
-
-def large_enough(k: Array, n: Array, of: int) -> tuple[Array, Array]:
-    """Leave out problems with fewer than `of` variants; complain where none is left."""
-    if not (n >= of).any():
-        raise BadInput(f"no problem has {of} variants; the most is {n.max()}", field="of", fix="ask for fewer")
-    return k[n >= of], n[n >= of]
 
 
 def passing(k: Array, n: Array, thresholds: tuple[Fraction, ...], of: int = 0) -> Array:
@@ -154,147 +240,16 @@ def _shares(totals: Array) -> Array:
     return divide(totals[..., :-1], totals[..., -1:])
 
 
-# MERGED from metrics.subsampling: Pattern accuracy averaged over random subsamples of variants, as MERGE computes it (Zgreaban et al. 2025).
-
-
-def pa_subsampled(
-    correct: npt.ArrayLike, bucket: npt.ArrayLike, at: float = 0.9, size: int = 20, draws: int = 10, seed: int = 1
-) -> float:
-    """PA@x as the paper has it: draw `size` variants of every problem, `draws` times, and average.
-
-    >>> pa_subsampled([1] * 30 + [0] * 30, ["a"] * 30 + ["b"] * 30)
-    0.5
-    """
-    return float(_average(correct, bucket, (exact(at),), size, draws, seed)[0])
-
-
-def pa_curve_subsampled(
-    correct: npt.ArrayLike, bucket: npt.ArrayLike, step: float = 0.05, size: int = 20, draws: int = 10, seed: int = 1
-) -> dict[str, float]:
-    """The whole curve, averaged over the same draws at every threshold: each point is what `pa_subsampled` gives.
-
-    Two of each problem's variants are drawn; of a both are right, of b always one, of c none:
-
-    >>> pa_curve_subsampled([1, 1, 1, 1, 0, 0, 0], ["a", "a", "a", "b", "b", "c", "c"], step=0.5, size=2)
-    {'0.50': 0.6666666666666666, '1.00': 0.3333333333333333}
-    """
-    thresholds = steps(step)
-    shares = _average(correct, bucket, thresholds, size, draws, seed)
-    return dict(zip(step_names(step), shares.tolist(), strict=True))
-
-
-def _average(
-    correct: npt.ArrayLike,
-    bucket: npt.ArrayLike,
-    thresholds: tuple[Fraction, ...],
-    size: int,
-    draws: int,
-    seed: int,
-) -> Array:
-    """The mean over draws of the share of problems that pass, for each threshold."""
-    if size < 1 or draws < 1:
-        raise BadInput(f"found size={size}, draws={draws}", fix="draw at least one variant, at least once")
-    large_enough(*tally("PA", correct, bucket), size)
-    right = np.asarray(correct).astype(bool)
-    codes = np.unique(np.asarray(bucket), return_inverse=True)[1]
-    need, random = np.array([needed(one, size) for one in thresholds]), np.random.default_rng(seed)
-    drawn = np.concatenate([_drawn(right, codes, size, random) for _ in range(draws)])
-    return np.asarray((drawn[:, None] >= need).mean(axis=0))
-
-
-def _drawn(right: Array, codes: Array, size: int, random: np.random.Generator) -> Array:
-    """How many are right of one random choice of `size` variants, for every problem that has so many."""
-    order = np.lexsort((random.random(len(codes)), codes))
-    n = np.bincount(codes)
-    rank = np.arange(len(codes)) - np.repeat(np.cumsum(n) - n, n)
-    chosen = order[rank < size]
-    return np.asarray(np.bincount(codes[chosen], right[chosen], len(n))[n >= size])
-
-
-# MERGED from metrics.thresholds: Pattern accuracy against the seeds: how far it drops, and at which threshold they match (MERGE's QT and MT).
-
-#: Thresholds are tried in hundredths, as Table 3 prints them; a step of PA between two of them is not looked at.
-GRID = tuple(Fraction(one, 100) for one in range(1, 101))
-
-
-def pa_drop(
-    correct: npt.ArrayLike, bucket: npt.ArrayLike, original: npt.ArrayLike, at: float = 0.9, of: int = 0
-) -> float:
-    """Pattern accuracy minus the accuracy on the same problems' originals: what holding on to an answer costs.
-
-    Negative where the model loses, as the column QT of MERGE's Table 3 prints it; the table's caption has the
-    difference the other way round. `original` says of every answer whether its bucket's original is right. Both
-    originals are right, and all three variants of one problem, but one of two of the other:
-
-    >>> pa_drop([1, 1, 1, 1, 0], ["a", "a", "a", "b", "b"], [1, 1, 1, 1, 1])
-    -0.5
-    """
-    k, n, right = _counts(correct, bucket, original, of)
-    return float(passing(k, n, (exact(at),), of).mean() - right.mean())
-
-
-def matching_threshold(
-    correct: npt.ArrayLike, bucket: npt.ArrayLike, original: npt.ArrayLike, of: int = 0
-) -> tuple[float, float]:
-    """At which share of right variants pattern accuracy is nearest the accuracy on the originals.
-
-    Pattern accuracy is a step function, so a whole interval is nearest: its two ends, in hundredths. One of two
-    originals is right; the variants pass at every threshold in one problem, and up to 1/2 in the other:
-
-    >>> matching_threshold([1, 1, 1, 0], ["a", "a", "b", "b"], [1, 1, 0, 0])
-    (0.51, 1.0)
-    """
-    k, n, right = _counts(correct, bucket, original, of)
-    low, high = _nearest(passing(k, n, GRID, of).sum(axis=0), right.sum())
-    return float(low), float(high)
-
-
-@metrics("pa_drop.v1")
-def pa_drop_metric(at: float = 0.9, of: int = 0) -> Any:
-    """Pattern accuracy minus accuracy on the same originals (QT in MERGE's Table 3: negative where a model loses).
-
-    `at` and `of` are as in `pa`.
-    """
-    thresholds = (exact(at),)
-
-    def statistics(answers: Answers) -> Array:
-        return _rows(answers, thresholds, of)
-
-    return Metric(statistics, lambda totals: divide(totals[..., 0] - totals[..., 1], totals[..., 2]), uses="both")
-
-
-@metrics("matching_threshold.v1")
-def matching_threshold_metric(of: int = 0) -> Any:
-    """Thresholds, in hundredths, low to high, where pattern accuracy is nearest that on originals (MERGE's MT).
-
-    `of` is as in `pa`.
-    """
-
-    def statistics(answers: Answers) -> Array:
-        return _rows(answers, GRID, of)
-
-    def combine(totals: Array) -> Array:
-        found = _nearest(totals[..., : len(GRID)], totals[..., -2])
-        return np.where(totals[..., -1:] > 0, found, np.nan)
-
-    return Metric(statistics, combine, uses="both", parts=("low", "high"), smooth=False)
+def _enough(answers: Answers, of: int) -> Array:
+    """Which problems have enough variants to count."""
+    return (answers.variants[1] >= max(of, 1)).astype(np.int8)
 
 
 def _rows(answers: Answers, thresholds: tuple[Fraction, ...], of: int) -> Array:
-    """A column per threshold passed, then whether the original is right, then whether there is anything to say."""
-    counted = said(answers, of)
+    """A column per threshold passed, then whether the original is right, then whether the problem counts."""
+    counted = _enough(answers, of)
     right = answers.correct[answers.originals] * counted
     return np.column_stack([passing(*answers.variants, thresholds, of), right, counted])
-
-
-def _counts(
-    correct: npt.ArrayLike, bucket: npt.ArrayLike, original: npt.ArrayLike, of: int
-) -> tuple[Array, Array, Array]:
-    """Per problem with variants enough: how many are right, how many there are, whether the original is right."""
-    seeds, names = paired("pattern accuracy", original, bucket)
-    k, n = tally("pattern accuracy", correct, bucket)
-    right = seeds.astype(bool)[np.unique(names, return_index=True)[1]]
-    return *large_enough(k, n, of), right[n >= of]
 
 
 def _nearest(passed: Array, right: Array) -> Array:

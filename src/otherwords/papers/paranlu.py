@@ -20,7 +20,7 @@ from ..answers import reading
 from ..answers.table import Answers
 from ..metrics import accuracy
 from ..metrics.consistency import agreement
-from ..metrics.corrected import confidence_in, corrected, coverage
+from ..metrics.corrected import confidence_in, corrected_mean, covered_share
 from ..metrics.metric import Array, as_metric
 from ..registry import metrics
 from ..words.distance import lexical_distance
@@ -75,7 +75,7 @@ class Run:
         """A~ or P~_C."""
         k, n = self.answers.variants
         values = k / n if what == "A~" else agreement(k, n)
-        return 100 * corrected(values, self.confidence, self.test_confidence, renormalise)
+        return 100 * corrected_mean(values, self.confidence, self.test_confidence, renormalise)
 
     @property
     def confidence(self) -> Array:
@@ -134,7 +134,7 @@ def _beyond(row: str, split: str, run: Run) -> Obtained:
     """What the paper does not print beside Table 4."""
     yield ("4 (distinct pairs)", row, f"{split} P_C"), run.percent("p_c_distinct")
     yield from _corrected("4 (renormalised)", row, split, run, renormalise=True)
-    yield ("4 (coverage)", row, f"{split} coverage"), 100 * coverage(run.confidence, run.test_confidence)
+    yield ("4 (coverage)", row, f"{split} coverage"), 100 * covered_share(run.confidence, run.test_confidence)
     yield ("4 (PVAP)", row, f"{split} PVAP"), run.percent("pvap")
     yield ("4 (PVAP)", row, f"{split} PVAP distinct pairs"), run.percent("pvap_distinct")
 
@@ -166,7 +166,7 @@ def _split_by_artifact(row: str, partial: Run, full: Run) -> Obtained:
         yield ("7 (bag of words)", row, f"{name} A_par"), run.percent("accuracy_variants")
         yield ("7 (bag of words)", row, f"{name} A~"), run.corrected("A~")
         yield ("7 (bag of words)", row, f"{name} A~ renormalised"), run.corrected("A~", renormalise=True)
-        covered = coverage(run.confidence, run.test_confidence)
+        covered = covered_share(run.confidence, run.test_confidence)
         yield ("7 (bag of words)", row, f"{name} coverage"), 100 * covered
     yield ("7 (bag of words)", row, "P_C"), full.percent("p_c")
     yield ("7 (bag of words)", row, "P~_C"), full.corrected("P~_C")

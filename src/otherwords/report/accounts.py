@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from ..answers.roles import CONTRAST, CONTROL, is_contrast, is_control, parts
-from ..answers.table import Place
+from ..answers.roles import CONTRAST, CONTROL, is_contrast, is_control, split_roles
+from ..answers.table import Location
 from ..metrics import contrast as controls
 from ..metrics.contrast import NAMES
 from ..problem import Score
@@ -102,7 +102,7 @@ class Balance:
 
 def rewordings(answers: pl.DataFrame) -> pl.DataFrame:
     """A table of answers without contrasts and controls."""
-    return next((part for name, part, _ in parts(answers, Place()) if name == "rewordings"), answers.clear())
+    return next((part for name, part, _ in split_roles(answers, Location()) if name == "rewordings"), answers.clear())
 
 
 def problems(buckets: pl.DataFrame) -> pl.DataFrame:

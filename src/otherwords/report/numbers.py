@@ -214,18 +214,18 @@ def _listed(parts: list[str]) -> str:
     return ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def intervals(signatures: Iterable[str]) -> dict[str, str]:
-    """Read kind, confidence, replicates and cluster off the signatures; empty where they are silent or differ.
+def intervals(scores: Sequence[Score]) -> dict[str, str]:
+    """Kind, confidence, replicates and what was resampled, as the intervals have them; empty where they differ.
 
-    >>> intervals(["p_c.v1 interval=percentile(confidence=0.95, replicates=10000, cluster=bucket) seed=1"])
+    >>> how = {"interval": "percentile", "confidence": 0.95, "replicates": 10_000, "resampled": "bucket"}
+    >>> intervals([Score("p_c", "p_c.v1()", "m", None, 0.8, 0.7, 0.9, 10, 20, **how)])
     {'interval': 'percentile', 'confidence': '95', 'replicates': '10,000', 'cluster': 'bucket'}
     """
-    text = " ".join(signatures)
-    keys = ("interval", "confidence", "replicates", "cluster")
-    found = {key: set(re.findall(rf"\b{key}=([\w.]+)", text)) for key in keys}
-    agreed = {key: values.pop() if len(values) == 1 else "" for key, values in found.items()}
-    if agreed["confidence"]:
-        agreed["confidence"] = f"{100 * float(agreed['confidence']):g}"
-    if agreed["replicates"]:
-        agreed["replicates"] = f"{int(agreed['replicates']):,}"
-    return agreed
+    known = [score for score in scores if score.interval]
+    values: dict[str, set[str]] = {
+        "interval": {score.interval for score in known} - {"wilson"},  # which stands in for the others
+        "confidence": {f"{100 * score.confidence:g}" for score in known if score.confidence is not None},
+        "replicates": {f"{score.replicates:,}" for score in known if score.replicates is not None},
+        "cluster": {score.resampled for score in known if score.resampled is not None},
+    }
+    return {name: some.pop() if len(some) == 1 else "" for name, some in values.items()}

@@ -57,7 +57,7 @@ def render(
         more=numbers.tables(balance.more)[1:] if balance else [],
         together=numbers.tables(together),
         meanings={metric: numbers.meaning(metric) for metric in dict.fromkeys(score.metric for score in scores)},
-        intervals=numbers.intervals(score.signature for score in scores),
+        intervals=numbers.intervals(scores),
         bars=bars,
         plot=plot.draw(bars) if bars else "",
         cases={model: flips.worst(model, judged, counted, buckets, task) for model in models},

@@ -1,4 +1,4 @@
-"""Do two groups of variants differ, for the same model? Matched on their problems, or as samples of different ones."""
+"""Do two models, or two groups of one model's variants, differ? A difference with interval and p-value per metric."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy.typing as npt
 import polars as pl
 
 from .._version import __version__
-from ..answers.alignment import Side, Source, aligned, load, two_groups, two_models
+from ..answers.alignment import ModelTable, TableOrPath, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups, is_original
-from ..answers.roles import PARTS, Part
+from ..answers.roles import ROLES, Role
 from ..answers.table import Answers
 from ..errors import BadInput, Unmeasurable
 from ..metrics.metric import Metric, as_metric
@@ -25,23 +25,21 @@ from ..progress import current
 from ..registry import Bound
 from ..significance.bootstrap import Sample, bca, bootstrap, percentile
 from ..significance.multiple import adjust
-from ..significance.permutation import Minus, apart, beside, exchange_test, swap_test
+from ..significance.permutation import MetricDifference, exchange_test, paired_sample, swap_test, unpaired_sample
 from ..significance.t_test import t_test
 from ..storage import tables
 from .measure import evidence_of
-from .select import Settings, choose, deal, gather, number, title
-
-# MERGED from differences: The difference of one pair, metric by metric: both values, an interval from the bootstrap, a p-value by exchange.
+from .select import IntervalSettings, choose, collect_measurable, metrics_by_role, number, title
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One metric of two models (or groups): both values, the first minus the second, and what may be said of it.
+    """One metric of two models (or groups): both values, the first minus the second, its interval and p-values.
 
     `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
-    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences told together. `n_units`
+    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences of one call. `n_units`
     and `n_answers` are those of the model that has fewer, or of both groups together.
     `p_t` is of a t test over several models' scores, where groups are compared.
     """
@@ -67,31 +65,220 @@ class Difference:
     p_t: float | None = None
 
 
+def compare(
+    answers: TableOrPath,
+    other: TableOrPath | None = None,
+    using: Sequence[str] = ("all",),
+    *,
+    models: Sequence[str] = (),
+    by: Sequence[str] = (),
+    task: str | Task = "",
+    seed: int = 1,
+    replicates: int = 10_000,
+    confidence: float = 0.95,
+    interval: str = "percentile",
+    out: str | Path | None = None,
+) -> list[Difference]:
+    """Compare two models, from two answers tables or from one that holds both, with each metric (default: all).
+
+    `models` names the two where there are more. Only what both answered counts; a warning says what is left out.
+
+    >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes"] * 4}
+    >>> one = pl.DataFrame({**rows, "pred": ["yes", "yes", "yes", "no"]})
+    >>> other = pl.DataFrame({**rows, "pred": ["yes", "no", "yes", "no"]})
+    >>> [row] = compare(one, other, ["flip_rate"])
+    >>> row.value, row.other_value, row.difference, row.n_units
+    (0.5, 1.0, -0.5, 2)
+    """
+    tables.refuse_unwritable(out)
+    settings = IntervalSettings(seed, replicates, confidence, interval)
+    labels = get_task(task).labels if task else ()
+    chosen, lenient = choose(using)
+    both = two_models(answers, other, models)
+    names = [one.name for one in both]
+    shared = _shared_roles([one.by_role(labels) for one in both])  # a wrong row is an error before any is left out
+    by_role = metrics_by_role(chosen, shared, lenient, " and ".join(names))
+    jobs = [(role, *group) for role, pair in shared.items() if by_role[role] for group in _shared_groups(pair, by)]
+    current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
+    rows: list[Difference] = []
+    known = dict.fromkeys(shared, labels)
+    if "controls" in shared and not labels:  # which are compared one by one, and not as a whole
+        known["controls"] = align([one.frame for one in shared["controls"]])[0].labels
+    for role, group, frames in jobs:
+        try:
+            pair = align(frames, known[role], about=group)
+            known[role] = known[role] or pair[0].labels  # as in the whole: a group has no label set of its own
+            rows += differences(by_role[role], pair, names, group, settings, lenient, shared=True)
+        except BadInput as error:
+            if group is None:
+                raise
+            warnings.warn(f"{group}: not compared: {error}", stacklevel=2)
+    current().done()
+    return _adjusted(rows, settings, out)
+
+
+def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[ModelTable]]:
+    """Rewordings, contrasts and controls, where both models have answers to them."""
+    shared = {role: [one[role] for one in both] for role in ROLES if all(role in one for one in both)}
+    for role in ROLES:
+        if role in shared or not any(role in one for one in both):
+            continue
+        what = "problems that are no contrasts" if role == "rewordings" else role
+        warnings.warn(f"only one of the models has answers to {what}", stacklevel=3)
+    return shared
+
+
+def _shared_groups(both: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tuple[str | None, list[pl.DataFrame]]]:
+    columns = list(dict.fromkeys(name for one in both for name in columns_of(one.frame, by)))
+    grouped = [dict(groups(one.frame, columns)) for one in both]
+    for group in dict.fromkeys([*grouped[0], *grouped[1]]):
+        if all(group in one for one in grouped):
+            yield group, [one[group] for one in grouped]
+        else:
+            warnings.warn(f"only one of the models has answers in {group}", stacklevel=3)
+
+
+def compare_groups(
+    answers: TableOrPath,
+    column: str,
+    using: Sequence[str] = ("all",),
+    *,
+    matched: bool = False,
+    task: str | Task = "",
+    seed: int = 1,
+    replicates: int = 10_000,
+    confidence: float = 0.95,
+    interval: str = "percentile",
+    out: str | Path | None = None,
+) -> list[Difference]:
+    """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
+
+    `matched` looks only at buckets that have variants in both groups, and pairs them; else the groups are taken as
+    samples of different problems, as they mostly are. The model is the difference's `group`.
+    """
+    tables.refuse_unwritable(out)
+    settings = IntervalSettings(seed, replicates, confidence, interval)
+    labels = get_task(task).labels if task else ()
+    chosen, lenient = choose(using)
+    if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
+        chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
+    rows = []
+    current().start("compare")
+    for model in load(answers):
+        roles = _grouped_by(column, model.by_role(labels))
+        by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
+        for role, table in roles.items():
+            known = table.read(labels).labels
+            pairs = list(two_groups(table.frame, column, known, matched)) if by_role[role] else []
+            for first, second, pair in pairs:
+                names = [first, second]
+                _warn_sizes_differ(pair, names, role)
+                _warn_shared_problems(pair, names, matched)
+                try:
+                    rows += differences(by_role[role], pair, names, model.name, settings, lenient, shared=matched)
+                except BadInput as error:
+                    if len(pairs) == 1:
+                        raise
+                    warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=2)
+    current().done()
+    return _adjusted(rows + _over_models(rows, matched), settings, out)
+
+
+def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
+    """Rewordings, contrasts, controls: those that have groups of the column. A suite has columns of its own."""
+    if len(roles) < 2:
+        return roles
+    grouped = {role: table for role, table in roles.items() if _has_groups(table.frame, column)}
+    return grouped or {"rewordings": roles["rewordings"]}
+
+
+def _has_groups(answers: pl.DataFrame, column: str) -> bool:
+    if column not in answers.columns:
+        return True  # derived from other columns, or reported as missing
+    return answers.filter(~is_original())[column].drop_nulls().n_unique() > 1
+
+
+def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role) -> None:
+    """P_C, pattern accuracy and fooling rates grow or shrink with the number of variants, whatever the model does."""
+    sizes = [float(one.variants[1].mean()) for one in pair]
+    if role != "controls" and max(sizes) > 1.05 * min(sizes):
+        means = " and ".join(f"{size:.1f} in {name}" for size, name in zip(sizes, names, strict=True))
+        consequence = "p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), r_r_at and r_s_at do not"
+        if role == "contrasts":
+            consequence = "contrast_consistency depends on that; sensitivity and contrast_accuracy do not"
+        warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=3)
+
+
+def _warn_shared_problems(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:
+    buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
+    if not matched and (shared := len(buckets[0] & buckets[1])):
+        message = f"{shared} problems have variants in {names[0]} and in {names[1]}, but are treated as different ones"
+        warnings.warn(f"{message}; --matched (matched=True) pairs them", stacklevel=3)
+
+
+def _over_models(rows: Sequence[Difference], paired: bool) -> list[Difference]:
+    """A t test over the models' scores, for each two groups, as MERGE reports them; it needs two models.
+
+    Paired where the groups have the same problems, else not (MERGE, footnote 9).
+    """
+    together: dict[tuple[str, str, str], list[Difference]] = {}
+    for row in rows:
+        together.setdefault((row.metric, row.model, row.other), []).append(row)
+    means = []
+    for same in together.values():
+        values = [(row.value, row.other_value) for row in same if row.value is not None and row.other_value is not None]
+        if len(values) > 1:
+            first, second = (np.array(group, dtype=np.float64) for group in zip(*values, strict=True))
+            means.append(_mean_difference(same[0], first, second, paired))
+    return means
+
+
+def _mean_difference(like: Difference, one: Array, other: Array, paired: bool) -> Difference:
+    how = "paired" if paired else "unpaired"
+    return replace(
+        like,
+        signature=f"{like.signature.partition(' test=')[0]} test=t({how}, over models) otherwords={__version__}",
+        n_units=len(one),
+        group="(models)",
+        value=float(one.mean()),
+        other_value=float(other.mean()),
+        difference=float((one - other).mean()),
+        low=None,
+        high=None,
+        p_swap=None,
+        p_bootstrap=None,
+        p_t=t_test(one, other, paired).p,
+    )
+
+
+# The difference of one pair, metric by metric
+
+
 def differences(
     chosen: Sequence[Bound],
     pair: Sequence[Answers],
     names: Sequence[str],
     group: str | None,
-    settings: Settings,
+    settings: IntervalSettings,
     lenient: bool,
     shared: bool,
 ) -> list[Difference]:
     """Compare one pair with each metric; `shared` where both were asked the same buckets, which are then paired.
 
-    `lenient` leaves out metrics that need what the tables lack, instead of complaining, and says which.
+    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which.
     """
 
     def work(bound: Bound, metric: Metric) -> _Pair | None:
         skipped = lenient and (metric.across or not metric.compared)
         return None if skipped else _paired(bound, chosen, metric, pair, shared)
 
-    gathered = gather(chosen, lenient, "not compared", work)
-    drawn = bootstrap([one.sample for one in gathered], settings.replicates, settings.seed)
-    found = []
-    for one, values in zip(gathered, drawn, strict=True):
+    pairs = collect_measurable(chosen, lenient, "not compared", work)
+    drawn = bootstrap([one.sample for one in pairs], settings.replicates, settings.seed)
+    rows = []
+    for one, values in zip(pairs, drawn, strict=True):
         current().advance(1)
-        found += _told(one, values, pair[0], names, group, settings, shared)
-    return found
+        rows += _rows(one, values, pair[0], names, group, settings, shared)
+    return rows
 
 
 @dataclass(frozen=True)
@@ -112,15 +299,15 @@ def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
     rows = [metric.statistics(one) for one in pair]
     outside = [metric.outside(one) for one in pair] if metric.outside else None
     if shared:
-        sample = beside(metric, rows, pair[0].cluster, bound.plugin.full_name, outside)
+        sample = paired_sample(metric, rows, pair[0].cluster, bound.plugin.full_name, outside)
     elif outside is None:
-        sample = apart(metric, rows, [one.cluster for one in pair], bound.plugin.full_name)
+        sample = unpaired_sample(metric, rows, [one.cluster for one in pair], bound.plugin.full_name)
     else:
         raise Unmeasurable("it looks outside the buckets, which are not shared", where=bound.plugin.name)
     beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
     if (max if shared else min)(sample.n, beyond) < 2:
-        raise Unmeasurable("fewer than two clusters have something to say", where=bound.plugin.name)
-    values = Minus(metric).both(sample.totals())
+        raise Unmeasurable("fewer than two clusters count", where=bound.plugin.name)
+    values = MetricDifference(metric).both(sample.totals())
     titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
     counts = [evidence_of(metric, row, one.cluster, one, len(titles)) for row, one in zip(rows, pair, strict=True)]
     if outside is not None and not counts[0].any():
@@ -130,8 +317,14 @@ def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
     return _Pair(bound, metric, titles, sample, values, np.minimum(*counts)[0], units, answers)
 
 
-def _told(
-    one: _Pair, drawn: Array, data: Answers, names: Sequence[str], group: str | None, settings: Settings, shared: bool
+def _rows(
+    one: _Pair,
+    drawn: Array,
+    data: Answers,
+    names: Sequence[str],
+    group: str | None,
+    settings: IntervalSettings,
+    shared: bool,
 ) -> list[Difference]:
     test = swap_test if shared else exchange_test
     swapped = test(one.sample, settings.replicates, settings.seed, one.metric.smooth)
@@ -141,11 +334,11 @@ def _told(
     signature = f"{one.bound.signature} test={how} {settings.signature(one.metric, data, 'difference')}"
     beyond = _beyond_zero(drawn)
     values = one.sample.value()
-    alone = one.n_clusters < 2  # of the model that has fewer: nothing can be said of how it would vary
-    low, high, swapped, beyond = (np.where(alone, np.nan, told) for told in (low, high, swapped, beyond))
-    found = []
+    alone = one.n_clusters < 2  # of the model that has fewer: how it would vary is unknown
+    low, high, swapped, beyond = (np.where(alone, np.nan, each) for each in (low, high, swapped, beyond))
+    rows = []
     for i, name in enumerate(one.titles):
-        found.append(
+        rows.append(
             Difference(
                 metric=name,
                 signature=signature,
@@ -164,7 +357,7 @@ def _told(
                 unit="share" if one.metric.share else "number",
             )
         )
-    return found
+    return rows
 
 
 def _beyond_zero(drawn: Array) -> Array:
@@ -175,212 +368,20 @@ def _beyond_zero(drawn: Array) -> Array:
     return np.where(defined > 0, np.minimum(1.0, 2 * (1 + side) / (defined + 1)), np.nan)
 
 
-# MERGED from comparison: Do two models differ? Differences for every metric, on what both were asked.
-
-
-def compare(
-    answers: Source,
-    other: Source | None = None,
-    using: Sequence[str] = ("all",),
-    *,
-    models: Sequence[str] = (),
-    by: Sequence[str] = (),
-    task: str | Task = "",
-    seed: int = 1,
-    replicates: int = 10_000,
-    confidence: float = 0.95,
-    interval: str = "percentile",
-    out: str | Path | None = None,
-) -> list[Difference]:
-    """Compare two models, from two answers tables or from one that holds both, with each metric (default: all).
-
-    `models` names the two where there are more. Only what both answered counts, and what is left out is said.
-
-    >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes"] * 4}
-    >>> one = pl.DataFrame({**rows, "pred": ["yes", "yes", "yes", "no"]})
-    >>> other = pl.DataFrame({**rows, "pred": ["yes", "no", "yes", "no"]})
-    >>> [found] = compare(one, other, ["flip_rate"])
-    >>> found.value, found.other_value, found.difference, found.n_units
-    (0.5, 1.0, -0.5, 2)
-    """
-    tables.refuse_unwritable(out)
-    settings = Settings(seed, replicates, confidence, interval)
-    labels = get_task(task).labels if task else ()
-    chosen, lenient = choose(using)
-    both = two_models(answers, other, models)
-    parted = _shared_parts([side.parts(labels) for side in both])  # a wrong row is told before any is left out
-    dealt = deal(chosen, parted, lenient, " and ".join(side.name for side in both))
-    jobs = [(part, *group) for part, sides in parted.items() if dealt[part] for group in _shared_groups(sides, by)]
-    current().start("compare", sum(len(dealt[part]) for part, *_ in jobs))
-    names = [side.name for side in both]
-    found: list[Difference] = []
-    known = dict.fromkeys(parted, labels)
-    if "controls" in parted and not labels:  # which are told one by one, and not as a whole
-        known["controls"] = aligned([side.frame for side in parted["controls"]])[0].labels
-    for part, group, pair in jobs:
-        try:
-            asked = aligned(pair, known[part], about=group)
-            known[part] = known[part] or asked[0].labels  # as in the whole: a group has no label set of its own
-            found += differences(dealt[part], asked, names, group, settings, lenient, shared=True)
-        except BadInput as error:
-            if group is None:
-                raise
-            warnings.warn(f"{group}: not compared: {error}", stacklevel=2)
-    current().done()
-    return finished(found, settings, out)
-
-
-def _shared_parts(parted: Sequence[dict[Part, Side]]) -> dict[Part, list[Side]]:
-    """Rewordings, contrasts and controls, where both models have answers to them."""
-    shared = {part: [one[part] for one in parted] for part in PARTS if all(part in one for one in parted)}
-    for part in PARTS:
-        if part in shared or not any(part in one for one in parted):
-            continue
-        what = "problems that are no contrasts" if part == "rewordings" else part
-        warnings.warn(f"only one of the models has answers to {what}", stacklevel=3)
-    return shared
-
-
-def _shared_groups(both: Sequence[Side], by: Sequence[str]) -> Iterator[tuple[str | None, list[pl.DataFrame]]]:
-    columns = list(dict.fromkeys(name for side in both for name in columns_of(side.frame, by)))
-    parts = [dict(groups(side.frame, columns)) for side in both]
-    for group in dict.fromkeys([*parts[0], *parts[1]]):
-        if all(group in some for some in parts):
-            yield group, [some[group] for some in parts]
-        else:
-            warnings.warn(f"only one of the models has answers in {group}", stacklevel=3)
-
-
-def finished(found: list[Difference], settings: Settings, out: str | Path | None) -> list[Difference]:
+def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Path | None) -> list[Difference]:
     """Adjust the p-values for all differences together, and write them."""
-    told = [place for place, one in enumerate(found) if one.p_swap is not None]
-    if not told:
+    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
+    if not tested:
         raise BadInput("nothing to compare", fix="give answers to the same originals and variants, in two clusters")
-    if len(told) / (settings.replicates + 1) > 1 - settings.confidence:
-        enough = math.ceil(len(told) / (1 - settings.confidence))
-        said = f"{len(told)} differences at {settings.replicates} replicates: no adjusted p-value can be small"
-        warnings.warn(f"{said}; {enough} replicates or fewer metrics and groups would do", stacklevel=3)
+    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
+        enough = math.ceil(len(tested) / (1 - settings.confidence))
+        message = f"{len(tested)} differences at {settings.replicates} replicates: no adjusted p-value can be small"
+        warnings.warn(f"{message}; {enough} replicates or fewer metrics and groups would do", stacklevel=3)
     ways = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
-    p = [found[place].p_swap for place in told]
+    p = [rows[place].p_swap for place in tested]
     adjusted = {name: adjust(p, way).tolist() for name, way in ways.items()}  # type: ignore[arg-type]
-    for i, place in enumerate(told):
-        found[place] = replace(found[place], **{name: values[i] for name, values in adjusted.items()})
+    for i, place in enumerate(tested):
+        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
     if out:
-        tables.write([pl.DataFrame([asdict(one) for one in found], infer_schema_length=None)], out)
-    return found
-
-
-# MERGED from between: Do two groups of variants differ, for the same model? Matched on their problems, or as samples of different ones.
-
-
-def compare_groups(
-    answers: Source,
-    column: str,
-    using: Sequence[str] = ("all",),
-    *,
-    matched: bool = False,
-    task: str | Task = "",
-    seed: int = 1,
-    replicates: int = 10_000,
-    confidence: float = 0.95,
-    interval: str = "percentile",
-    out: str | Path | None = None,
-) -> list[Difference]:
-    """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
-
-    `matched` looks only at buckets that have variants in both groups, and pairs them; else the groups are taken as
-    samples of different problems, as they mostly are. The model is the difference's `group`.
-    """
-    tables.refuse_unwritable(out)
-    settings = Settings(seed, replicates, confidence, interval)
-    labels = get_task(task).labels if task else ()
-    chosen, lenient = choose(using)
-    if lenient:  # what is said of the originals is the same in matched groups, and about other problems in others
-        chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
-    found = []
-    current().start("compare")
-    for side in load(answers):
-        parted = _grouped_by(column, side.parts(labels))
-        dealt = deal(chosen, PARTS if lenient else parted, lenient, side.name)
-        for part, mine in parted.items():
-            known = mine.read(labels).labels
-            pairs = list(two_groups(mine.frame, column, known, matched)) if dealt[part] else []
-            for one, other, pair in pairs:
-                names = [one, other]
-                _say_if_sizes_differ(pair, names, part)
-                _say_if_shared(pair, names, matched)
-                try:
-                    found += differences(dealt[part], pair, names, side.name, settings, lenient, shared=matched)
-                except BadInput as error:
-                    if len(pairs) == 1:
-                        raise
-                    warnings.warn(f"{one} and {other}: not compared: {error}", stacklevel=2)
-    current().done()
-    return finished(found + _over_models(found, matched), settings, out)
-
-
-def _grouped_by(column: str, parted: dict[Part, Side]) -> dict[Part, Side]:
-    """Rewordings, contrasts, controls: what has groups of the column. A suite has columns of its own."""
-    if len(parted) < 2:
-        return parted
-    told = {part: side for part, side in parted.items() if _has_groups(side.frame, column)}
-    return told or {"rewordings": parted["rewordings"]}
-
-
-def _has_groups(answers: pl.DataFrame, column: str) -> bool:
-    if column not in answers.columns:
-        return True  # told from the others, or told to be missing
-    return answers.filter(~is_original())[column].drop_nulls().n_unique() > 1
-
-
-def _say_if_sizes_differ(pair: Sequence[Answers], names: Sequence[str], part: Part) -> None:
-    """P_C, pattern accuracy and fooling rates grow or shrink with the number of variants, whatever the model does."""
-    sizes = [float(one.variants[1].mean()) for one in pair]
-    if part != "controls" and max(sizes) > 1.05 * min(sizes):
-        told = " and ".join(f"{size:.1f} in {name}" for size, name in zip(sizes, names, strict=True))
-        said = "p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), r_r_at and r_s_at do not"
-        if part == "contrasts":
-            said = "contrast_consistency depends on that; sensitivity and contrast_accuracy do not"
-        warnings.warn(f"problems have {told} variants on average: {said}", stacklevel=3)
-
-
-def _say_if_shared(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:
-    buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
-    if not matched and (shared := len(buckets[0] & buckets[1])):
-        said = f"{shared} problems have variants in {names[0]} and in {names[1]}, but are treated as different ones"
-        warnings.warn(f"{said}; --matched (matched=True) pairs them", stacklevel=3)
-
-
-def _over_models(found: Sequence[Difference], paired: bool) -> list[Difference]:
-    """A t test over the models' scores, for each two groups, as MERGE reports them; it needs two models.
-
-    Paired where the groups have the same problems, else not (MERGE, footnote 9).
-    """
-    together: dict[tuple[str, str, str], list[Difference]] = {}
-    for row in found:
-        together.setdefault((row.metric, row.model, row.other), []).append(row)
-    told = []
-    for rows in together.values():
-        values = [(row.value, row.other_value) for row in rows if row.value is not None and row.other_value is not None]
-        if len(values) > 1:
-            one, other = (np.array(side, dtype=np.float64) for side in zip(*values, strict=True))
-            told.append(_mean_difference(rows[0], one, other, paired))
-    return told
-
-
-def _mean_difference(like: Difference, one: Array, other: Array, paired: bool) -> Difference:
-    how = "paired" if paired else "unpaired"
-    return replace(
-        like,
-        signature=f"{like.signature.partition(' test=')[0]} test=t({how}, over models) otherwords={__version__}",
-        n_units=len(one),
-        group="(models)",
-        value=float(one.mean()),
-        other_value=float(other.mean()),
-        difference=float((one - other).mean()),
-        low=None,
-        high=None,
-        p_swap=None,
-        p_bootstrap=None,
-        p_t=t_test(one, other, paired).p,
-    )
+        tables.write([pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None)], out)
+    return rows

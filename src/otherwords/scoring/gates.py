@@ -33,7 +33,7 @@ def parse(gate: str) -> tuple[str, str, float]:
 
 
 def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
-    """Complain of a gate that cannot be read, or that no chosen metric (none: all) will answer, before any work."""
+    """Refuse a gate that cannot be read, or that no chosen metric (none: the usual) can answer, before any work."""
     asked = [(gate, parse(gate)[0]) for gate in gates]
     known = [one.plugin.name for one in choose(chosen)[0]]
     for gate, name in asked:
@@ -46,22 +46,22 @@ def _named(score: Score) -> str:
     return score.metric if score.group is None else f"{score.metric}[{score.group}]"
 
 
-def _found(score: Score) -> str:
+def _value_of(score: Score) -> str:
     return "has nothing to measure" if score.value is None else f"is {score.value}"
 
 
 def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
-    """Raise where a model's score, overall or of a group in brackets, misses a requirement, or cannot be told."""
+    """Raise where a model's score, overall or of a group in brackets, misses a requirement or is undefined."""
     failed = []
     for gate in gates:
         name, sign, bound = parse(gate)
-        found = [one for one in scores if _named(one) == name]
-        if not found:
+        matching = [one for one in scores if _named(one) == name]
+        if not matching:
             known = ", ".join(sorted({_named(one) for one in scores}))
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {known}")
         failed += [
-            f"{one.model}: {name} {_found(one)}, required {sign} {bound:g}"
-            for one in found
+            f"{one.model}: {name} {_value_of(one)}, required {sign} {bound:g}"
+            for one in matching
             if one.value is None or not _SIGNS[sign](one.value, bound)
         ]
     if failed:

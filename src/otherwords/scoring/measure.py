@@ -1,27 +1,32 @@
-"""From answers to Scores: statistics per bucket, summed by cluster, with an interval for every number."""
+"""From answers to Scores: statistics per bucket, summed by cluster, with an interval for every number.
+
+`measure` is the door for arrays; answers tables come in through `otherwords.score`.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..answers.alignment import aligned
+from ..answers.alignment import align
 from ..answers.groups import groups
-from ..answers.reading import read
-from ..answers.table import Answers, Place
-from ..metrics.metric import Metric, Outside
+from ..answers.reading import is_variant, read
+from ..answers.roles import Role
+from ..answers.table import Answers, Location
+from ..errors import BadInput, Unmeasurable
+from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score
-from ..registry import Bound
+from ..registry import Bound, metrics
 from ..significance.bootstrap import Sample, bca, bootstrap, by_cluster, collapse, percentile
 from ..significance.proportions import wilson
-from .select import Settings, gather, is_rate, number, title
+from .select import IntervalSettings, collect_measurable, is_rate, number, resampled, role_of, title
 
 Array = npt.NDArray[Any]
 #: From how many models an interval is made of what is measured on models.
@@ -41,13 +46,98 @@ class Measured:
     n_answers: list[int]
 
 
+def measure(
+    metric: str,
+    *,
+    gold: npt.ArrayLike,
+    pred: npt.ArrayLike,
+    bucket: npt.ArrayLike,
+    variant: npt.ArrayLike,
+    cluster: npt.ArrayLike | None = None,
+    p: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
+    labels: Sequence[str] = (),
+    part: str = "",
+    model: str = "model",
+    seed: int = 1,
+    replicates: int = 10_000,
+    confidence: float = 0.95,
+    interval: str = "percentile",
+) -> Score:
+    """Measure one model's answers, given as arrays with an entry per answer, with one metric.
+
+    `metric` is a name with options, such as "flip_rate" or "pa(at=0.8)". `variant` names the variant that was answered
+    and is empty ("" or None) for the original, of which each bucket has one. `p` holds probabilities by label, or a row
+    per answer with a column for each of `labels`. `part` picks a number of a metric that gives several. A metric of
+    contrasts takes all variants as contrasts, one of controls as controls. Texts and several models need a table:
+    `otherwords.score`.
+
+    >>> score = measure("flip_rate", gold=["yes"] * 3, pred=["yes", "no", "yes"], bucket=["a"] * 3, variant=["", 1, 2])
+    >>> score.value, score.n_units, score.n_answers
+    (0.5, 1, 2)
+    """
+    bound, settings = metrics.make(metric), IntervalSettings(seed, replicates, confidence, interval)
+    kind = as_metric(bound.function)
+    if kind.across:
+        raise Unmeasurable("it is about several models together", where=metric, fix="give otherwords.score a table")
+    given = {"gold": gold, "pred": pred, "bucket": bucket, "variant": variant, "cluster": cluster}
+    columns = {name: _listed(name, values) for name, values in given.items() if values is not None}
+    columns |= {f"p:{label}": _listed("p", values) for label, values in _by_label(p, labels).items()}
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise BadInput(f"columns of different lengths: {sizes}", where=metric, fix="give one entry per answer")
+    if not lengths["gold"]:
+        raise BadInput("no answers", where=metric, fix="give at least one")
+    frame = pl.DataFrame(columns, strict=False, infer_schema_length=None).with_columns(model=pl.lit(model))
+    data = read(_in_role(frame, role_of(kind)), labels, Location(metric))
+    parts = kind.part_names(data)
+    if part not in parts:
+        fix = f"name one with part=: {', '.join(parts)}; otherwords.score gives all" if parts[0] else "leave it out"
+        message = f"no part {part!r}" if part else "it gives several numbers"
+        raise BadInput(message, where=metric, field="part", fix=fix)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*nothing to measure")  # of the part that is asked for, an error
+        score = measure_answers([bound], data, None, settings)[parts.index(part)]
+    if score.value is None:
+        fix = "give answers to originals and to their variants, as many as the metric asks for"
+        raise BadInput("nothing to measure", where=metric, fix=fix)
+    return score
+
+
+def _listed(name: str, values: npt.ArrayLike) -> list[Any]:
+    array = np.asarray(values, dtype=object)
+    if array.ndim != 1:
+        raise BadInput(f"found an array of shape {array.shape}", field=name, fix="give one entry per answer")
+    return list(array.tolist())
+
+
+def _by_label(p: Any, labels: Sequence[str]) -> Mapping[str, npt.ArrayLike]:
+    """Probabilities by label, from a mapping or from the columns of an array."""
+    if p is None or isinstance(p, Mapping):
+        return p or {}
+    table = np.asarray(p)
+    if table.ndim != 2 or table.shape[1] != len(labels):
+        fix = "give a row per answer and a column for each of labels=[...], or a mapping of labels to probabilities"
+        raise BadInput(f"found shape {table.shape} for {len(labels)} labels", field="p", fix=fix)
+    return {label: table[:, place] for place, label in enumerate(labels)}
+
+
+def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
+    """Mark the variants as contrasts or controls, where a metric looks at nothing else."""
+    if role == "contrasts":
+        return frame.with_columns(contrast=pl.lit(role))
+    if role == "controls":
+        return frame.with_columns(control=pl.when(pl.Series(is_variant(frame["variant"]))).then(pl.lit(role)))
+    return frame
+
+
 def measure_groups(
     chosen: Sequence[Bound],
     answers: pl.DataFrame,
-    place: Place,
+    place: Location,
     by: Sequence[str],
     labels: Sequence[str],
-    settings: Settings,
+    settings: IntervalSettings,
     lenient: bool,
 ) -> list[Score]:
     """Score one model with each metric, overall and by groups of columns."""
@@ -61,7 +151,7 @@ def measure_groups(
             labels = labels or read(answers, labels, place).labels  # as in the whole: a group has none of its own
         data = read(part, labels, place)  # a wrong row is found in the whole, before any group
         labels = data.labels
-        scores += measure(chosen, data, group, settings, lenient=lenient)
+        scores += measure_answers(chosen, data, group, settings, lenient=lenient)
     return scores
 
 
@@ -70,7 +160,7 @@ def measure_together(
     answers: pl.DataFrame,
     by: Sequence[str],
     labels: Sequence[str],
-    settings: Settings,
+    settings: IntervalSettings,
     lenient: bool,
 ) -> list[Score]:
     """Score all models of a table together with each metric across models, overall and by groups of columns."""
@@ -78,33 +168,33 @@ def measure_together(
     for group, part in groups(answers, by):
         if (here := part["model"].n_unique()) < every:
             warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=3)
-        models = aligned(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
-        scores += measure(chosen, models[0], group, settings, models=models, lenient=lenient)
+        models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
+        scores += measure_answers(chosen, models[0], group, settings, models=models, lenient=lenient)
     return scores
 
 
-def measure(
+def measure_answers(
     chosen: Sequence[Bound],
     data: Answers,
     group: str | None,
-    settings: Settings,
+    settings: IntervalSettings,
     *,
     models: Sequence[Answers] = (),
     lenient: bool = False,
 ) -> list[Score]:
     """Score one model with each metric, or with `models` all of them together with each metric across models.
 
-    `lenient` leaves out metrics that need what the table lacks, instead of complaining, and says which.
+    `lenient` leaves out metrics that need what the table lacks, instead of raising, and warns which.
     """
     model = ALL_MODELS if models else data.model
 
     def work(bound: Bound, metric: Metric) -> Measured | None:
         return _measured(bound, chosen, metric, data, models) if bool(metric.across) == bool(models) else None
 
-    measured = gather(chosen, lenient, f"{model}: not measured", work)
-    told = [one for one in measured if _can_vary(one)]
-    values = bootstrap([one.sample for one in told], settings.replicates, settings.seed)
-    drawn = {id(one): each for one, each in zip(told, values, strict=True)}
+    measured = collect_measurable(chosen, lenient, f"{model}: not measured", work)
+    varying = [one for one in measured if _can_vary(one)]
+    values = bootstrap([one.sample for one in varying], settings.replicates, settings.seed)
+    drawn = {id(one): each for one, each in zip(varying, values, strict=True)}
     scores = [score for one in measured for score in _scores(one, drawn.get(id(one)), data, model, group, settings)]
     nothing = [score.metric for score in scores if score.value is None]
     measured_variants = any(one.metric.uses != "originals" and max(one.n_units) for one in measured)
@@ -121,7 +211,7 @@ def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ())
 
 
 def sample_of(metric: Metric, rows: Array, cluster: Array, name: str, outside: Outside | None = None) -> Sample:
-    """Sum by cluster and tell equal rows once; clusters that have nothing to say are not drawn."""
+    """Sum by cluster and collapse equal rows; clusters without evidence are not drawn."""
     units = by_cluster(rows, cluster)
     beyond = None if outside is None else collapse(by_cluster(outside.rows, outside.clusters))
     return Sample(*collapse(units[units[:, -1] > 0]), metric.by_part, name, beyond)
@@ -160,7 +250,7 @@ def _can_vary(one: Measured) -> bool:
 
 
 def _scores(
-    one: Measured, drawn: Array | None, data: Answers, model: str, group: str | None, settings: Settings
+    one: Measured, drawn: Array | None, data: Answers, model: str, group: str | None, settings: IntervalSettings
 ) -> list[Score]:
     values = one.sample.value()
     if drawn is None:
@@ -169,15 +259,32 @@ def _scores(
         low, high = bca(one.sample, drawn, settings.confidence)
     else:
         low, high = percentile(drawn, settings.confidence)
-    unit = "" if one.metric.share else "unit=number "
+    mark = "" if one.metric.share else "unit=number "
     alike = ", alike=wilson" if is_rate(one.metric) else ""
-    signature = f"{one.bound.signature} {unit}{settings.signature(one.metric, data, 'interval', alike)}"
+    signature = f"{one.bound.signature} {mark}{settings.signature(one.metric, data, 'interval', alike)}"
+    how: dict[str, Any] = {
+        "confidence": settings.confidence,
+        "replicates": settings.replicates,
+        "resampled": resampled(data),
+    }
     scores = []
     for i, (name, value) in enumerate(zip(one.titles, values, strict=True)):
+        kind = settings.kind(one.metric)
         ends = (low[i], high[i]) if one.n_clusters[i] > 1 else (math.nan, math.nan)
         if drawn is not None and is_rate(one.metric) and ends[0] == ends[1] == value and value in (0, 1):
-            # All replicates alike: the clusters seen so far cannot tell how rare the other answer is.
-            ends = wilson(value * one.n_clusters[i], one.n_clusters[i], settings.confidence)
-        told = (number(value), number(ends[0]), number(ends[1]), one.n_units[i], one.n_answers[i])
-        scores.append(Score(name, signature, model, group, *told))
+            # All replicates alike: the clusters seen so far cannot show how rare the other answer is.
+            kind, ends = "wilson", wilson(value * one.n_clusters[i], one.n_clusters[i], settings.confidence)
+        score = Score(
+            metric=name,
+            signature=signature,
+            model=model,
+            group=group,
+            value=number(value),
+            low=number(ends[0]),
+            high=number(ends[1]),
+            n_units=one.n_units[i],
+            n_answers=one.n_answers[i],
+            unit="share" if one.metric.share else "number",
+        )
+        scores.append(score if score.low is None else replace(score, interval=kind, **how))
     return scores

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .._version import __version__
-from ..answers.roles import PARTS, Part
+from ..answers.roles import ROLES, Role
 from ..answers.table import Answers
 from ..errors import BadInput, Unmeasurable
 from ..metrics.metric import Metric, as_metric, ratio
 from ..registry import Bound, metrics
 from ..significance.bootstrap import KINDS
 
-Gathered = TypeVar("Gathered")
-#: What is measured where nobody says what: the numbers of the papers that need nothing but labels.
+Result = TypeVar("Result")
+#: What is measured by default: the numbers of the papers that need nothing but labels.
 USUAL = (
     *("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
     *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 )
-#: What a table lacks where a part of it is not there, and what would help.
-_LACKING: dict[Part, tuple[str, str]] = {
+#: What a table lacks where a role has no rows, and what would help.
+_LACKING: dict[Role, tuple[str, str]] = {
     "rewordings": (
         "there are {there} only",
         "add problems and their rewordings, whose columns `contrast` and `control` are empty",
@@ -40,7 +40,7 @@ _LACKING: dict[Part, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class IntervalSettings:
     """How intervals are made."""
 
     seed: int = 1
@@ -60,15 +60,19 @@ class Settings:
 
     def signature(self, metric: Metric, data: Answers, what: str, more: str = "") -> str:
         """How the interval of `what` was made, as signatures print it, and with which version."""
-        cluster = "cluster" if "cluster" in data.frame.columns else "bucket"
-        about = f"confidence={self.confidence}, replicates={self.replicates}, cluster={cluster}{more}"
-        return f"{what}={self.kind(metric)}({about}) seed={self.seed} otherwords={__version__}"
+        options = f"confidence={self.confidence}, replicates={self.replicates}, cluster={resampled(data)}{more}"
+        return f"{what}={self.kind(metric)}({options}) seed={self.seed} otherwords={__version__}"
+
+
+def resampled(data: Answers) -> str:
+    """The column whose values are resampled together: clusters where the table has them, else buckets."""
+    return "cluster" if "cluster" in data.frame.columns else "bucket"
 
 
 def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
     """Bind the metrics that are asked for: none are the usual ones, "all" every one that needs no option.
 
-    The second value tells whether they were chosen for the user, so that one may be left out where the table lacks what
+    The second value says whether they were chosen for the user: then one may be left out where the table lacks what
     it needs, and need not be explained where it has nothing to measure.
     """
     known = [plugin.full_name for plugin in metrics if ... not in plugin.options().values()] if "all" in using else []
@@ -77,38 +81,40 @@ def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
     return list(reversed(chosen.values())), not using or "all" in using
 
 
-def deal(chosen: Sequence[Bound], there: Collection[Part], lenient: bool, where: str) -> dict[Part, list[Bound]]:
-    """Give each part of a table, rewordings, contrasts and controls, the metrics that look at it.
+def metrics_by_role(
+    chosen: Sequence[Bound], there: Collection[Role], lenient: bool, where: str
+) -> dict[Role, list[Bound]]:
+    """The metrics that look at each role: rewordings, contrasts and controls.
 
-    A metric whose part is not `there` is refused; where it was not asked for by name, it is left out: without a word
-    if it is about contrasts or controls, because most tables have none.
+    A metric whose role is not `there` is refused. Where it was not asked for by name, it is left out; without a
+    warning if it is about contrasts or controls, because most tables have none.
     """
-    dealt = {part: [one for one in chosen if _looks_at(one) == part] for part in PARTS}
-    for part in PARTS:
-        if part in there or not dealt[part]:
+    by_role = {role: [one for one in chosen if role_of(as_metric(one.function)) == role] for role in ROLES}
+    for role in ROLES:
+        if role in there or not by_role[role]:
             continue
-        names = ", ".join(one.plugin.name for one in dealt[part])
-        lacking, fix = _LACKING[part]
+        names = ", ".join(one.plugin.name for one in by_role[role])
+        lacking, fix = _LACKING[role]
         lacking = lacking.format(there=" and ".join(there))
         if not lenient:
             raise Unmeasurable(f"{names}: {lacking}", where=where, fix=fix)
-        if part == "rewordings":
+        if role == "rewordings":
             warnings.warn(f"{where}: {lacking}; not measured: {names}", stacklevel=3)
-    return dealt
+    return by_role
 
 
-def about_originals(chosen: Sequence[Bound], lenient: bool, where: str) -> list[Bound]:
+def keep_original_metrics(chosen: Sequence[Bound], lenient: bool, where: str) -> list[Bound]:
     """Where all variants are controls: the metrics that look at originals, the others being refused or left out."""
-    left = [one for one in chosen if as_metric(one.function).uses == "originals"]
-    if idle := [one.plugin.name for one in chosen if one not in left and not lenient]:
+    kept = [one for one in chosen if as_metric(one.function).uses == "originals"]
+    if others := [one.plugin.name for one in chosen if one not in kept and not lenient]:
         fix = "ask for control_flips, or add rewordings"
-        raise Unmeasurable(f"{', '.join(idle)}: all variants are controls", where=where, fix=fix)
-    return left
+        raise Unmeasurable(f"{', '.join(others)}: all variants are controls", where=where, fix=fix)
+    return kept
 
 
-def _looks_at(bound: Bound) -> Part:
-    uses = as_metric(bound.function).uses
-    return uses if uses in ("contrasts", "controls") else "rewordings"
+def role_of(metric: Metric) -> Role:
+    """The rows that a metric looks at."""
+    return metric.uses if metric.uses in ("contrasts", "controls") else "rewordings"
 
 
 def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:
@@ -129,32 +135,33 @@ def is_rate(metric: Metric) -> bool:
     return metric.rate or metric.combine is ratio
 
 
-def gather(
-    chosen: Sequence[Bound], lenient: bool, said: str, work: Callable[[Bound, Metric], Gathered | None]
-) -> list[Gathered]:
-    """Do the work for each metric; where it needs what the answers lack, complain, or (`lenient`) leave it out.
+def collect_measurable(
+    chosen: Sequence[Bound], lenient: bool, message: str, work: Callable[[Bound, Metric], Result | None]
+) -> list[Result]:
+    """Do the work for each metric; where the answers lack what it needs, raise, or (`lenient`) leave it out.
 
-    What is left out is said, after the words in `said`. Work may give None for a metric that it does not concern.
+    Metrics that are left out are named in a warning that starts with `message`. Work may give None for a metric that
+    it does not concern.
     """
-    found: list[Gathered] = []
+    results: list[Result] = []
     left_out: dict[str, list[str]] = {}
     for bound in chosen:
         try:
-            one = work(bound, as_metric(bound.function))
+            result = work(bound, as_metric(bound.function))
         except Unmeasurable as error:
             if not lenient:
                 raise
             left_out.setdefault(error.message, []).append(bound.plugin.name)
             continue
-        if one is not None:
-            found.append(one)
+        if result is not None:
+            results.append(result)
     if left_out:
-        warnings.warn(f"{said}: {by_reason(left_out)}", stacklevel=4)
-    return found
+        warnings.warn(f"{message}: {by_reason(left_out)}", stacklevel=4)
+    return results
 
 
 def by_reason(names: Mapping[str, Sequence[str]]) -> str:
-    """Tell what was left out, reason by reason.
+    """List what was left out, reason by reason.
 
     >>> by_reason({"there are no texts": ["jaccard", "token_overlap"]})
     'jaccard, token_overlap (there are no texts)'

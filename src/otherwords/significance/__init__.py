@@ -1,1 +1,37 @@
-"""Intervals and tests: one bootstrap of clusters for every metric, and the paired tests of the papers."""
+"""Significance: intervals from a bootstrap of clusters, permutation tests, tests of proportions, and the IE test."""
+
+from .bootstrap import Sample, bca, bootstrap, percentile
+from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, matched, matched_answers, unsound_drop
+from .multiple import adjust, reject
+from .permutation import exchange_test, swap_test
+from .proportions import Equivalence, Result, cochran_q, mcnemar, tost, wald, wilson
+from .t_test import T, t_test
+
+__all__ = [
+    "Decision",
+    "Equivalence",
+    "IETest",
+    "Matched",
+    "Result",
+    "Sample",
+    "T",
+    "UnsoundDrop",
+    "adjust",
+    "bca",
+    "bootstrap",
+    "cochran_q",
+    "decide",
+    "exchange_test",
+    "ie_test",
+    "matched",
+    "matched_answers",
+    "mcnemar",
+    "percentile",
+    "reject",
+    "swap_test",
+    "t_test",
+    "tost",
+    "unsound_drop",
+    "wald",
+    "wilson",
+]

@@ -1,4 +1,7 @@
-"""Intervals from bootstrap replicates: percentile, and BCa where the metric is smooth (Efron 1987)."""
+"""A bootstrap of clusters on summed statistics, one routine for every metric, and the intervals made of it.
+
+Percentile intervals, and BCa where the metric is smooth (Efron 1987).
+"""
 
 from __future__ import annotations
 
@@ -12,77 +15,21 @@ import polars as pl
 
 from ..storage.files import seed_for
 
-# MERGED from significance.rows: Rows of statistics: summed by cluster, equal ones told once, in an order that depends on their values alone.
-
 Array = npt.NDArray[Any]
-#: Rows with more columns than this are told apart by a number made of each, not column by column.
-_WIDE = 12
-
-
-def by_cluster(statistics: Array, cluster: Array) -> Array:
-    """Add up the rows of each cluster, in an order that depends on their values alone.
-
-    Floats added in another order differ in their last bits; sorted first, they do not.
-    """
-    count = int(cluster.max()) + 1
-    if count == len(statistics):
-        return statistics
-    if np.issubdtype(statistics.dtype, np.integer):
-        sums = np.zeros((count, statistics.shape[1]), dtype=np.int64)
-        for column in range(statistics.shape[1]):
-            sums[:, column] = np.bincount(cluster, statistics[:, column], count).astype(np.int64)
-        return sums
-    order = np.lexsort((*statistics.T, cluster))
-    starts = np.searchsorted(cluster[order], np.arange(count))
-    return np.asarray(np.add.reduceat(statistics[order], starts, axis=0))
-
-
-def collapse(rows: Array) -> tuple[Array, Array]:
-    """Give the distinct rows, in an order that depends on their values alone, and how often each occurs.
-
-    The result does not know the order or the names of the units it came from, and so neither does anything after it.
-    """
-    found = _by_key(rows) if rows.shape[1] > _WIDE else None
-    if found is None:
-        names = [f"c{i}" for i in range(rows.shape[1])]
-        table = pl.DataFrame(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
-        distinct = table.group_by(names).len("count").sort(names)
-        found = distinct.select(names).to_numpy(), distinct["count"].to_numpy().astype(np.int64)
-    values, counts = found
-    if np.issubdtype(values.dtype, np.integer):
-        values = values.astype(np.int64)  # sums and differences of small integers overflow
-    return values, counts
-
-
-def _by_key(rows: Array) -> tuple[Array, Array] | None:
-    """The same for wide rows, by a number made of each; None where two different rows share theirs."""
-    integers = np.issubdtype(rows.dtype, np.integer) or rows.dtype == np.bool_
-    bits = rows.astype(np.int64) if integers else np.ascontiguousarray(rows + 0.0, dtype=np.float64).view(np.int64)
-    factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | np.uint64(1)
-    keys = (bits.view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
-    _, first, place, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    if (rows[first][place] != rows).any():
-        return None
-    return rows[first], counts.astype(np.int64)
-
-
-def totals(distinct: Array, counts: Array) -> Array:
-    """The sum over all units."""
-    return np.asarray((distinct * counts[:, None]).sum(axis=0))
-
-
-# MERGED from significance.resampling: A bootstrap of clusters on summed statistics: one routine for every metric.
-
 Combine = Callable[[Array], Array]
+#: The kinds of interval that a user may ask for.
+KINDS = ("percentile", "bca")
+#: Rows with more columns than this are compared by a number made of each, not column by column.
+_WIDE = 12
 #: How many weights are held at a time: 128 MB.
 _AT_ONCE = 16_000_000
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Statistics of independent units, equal rows told once; `combine` turns their sums into one value per part.
+    """Statistics of independent units, as distinct rows and counts; `combine` turns their sums into a value per part.
 
-    `outside` are distinct rows and counts of a second sample, drawn apart from the first: a test set's items.
+    `outside` are distinct rows and counts of a second sample, drawn separately from the first: a test set's items.
     """
 
     distinct: Array
@@ -111,17 +58,17 @@ def bootstrap(samples: Sequence[Sample], replicates: int, seed: int) -> list[Arr
 
     Equal rows are drawn together: how often each distinct row occurs in a replicate is one multinomial draw, so the
     cost depends on how many different rows there are. Where nearly all rows differ, units are drawn and counted, once
-    for all samples of the same size: each is sorted by its own values, so that none depends on the company it is in.
+    for all samples of the same size: each is sorted by its own values, so that none depends on the others.
     """
     drawn: dict[int, Array] = {}
-    alike: dict[int, list[int]] = {}
+    by_size: dict[int, list[int]] = {}
     for place, one in enumerate(samples):
         if few(one):
             random = np.random.default_rng(seed_for(seed, "bootstrap", one.name))
             drawn[place] = _multinomial(random, one.distinct, one.counts, replicates)
         else:
-            alike.setdefault(one.n, []).append(place)
-    for n, places in alike.items():
+            by_size.setdefault(one.n, []).append(place)
+    for n, places in by_size.items():
         sums = _shared([samples[place] for place in places], n, replicates, seed)
         drawn.update(zip(places, sums, strict=True))
     return [one.combine(_with_outside(one, drawn[place], replicates, seed)) for place, one in enumerate(samples)]
@@ -193,9 +140,7 @@ def fixed_point(rows: Array, n: int) -> tuple[Array, Array]:
     return np.round(rows * scale), scale
 
 
-# MERGED from significance.intervals: Intervals from bootstrap replicates: percentile, and BCa where the metric is smooth (Efron 1987).
-
-KINDS = ("percentile", "bca")
+# Intervals
 
 
 def percentile(values: Array, confidence: float) -> tuple[Array, Array]:
@@ -210,7 +155,7 @@ def percentile(values: Array, confidence: float) -> tuple[Array, Array]:
 def bca(sample: Sample, values: Array, confidence: float) -> tuple[Array, Array]:
     """Correct the percentiles for bias (replicates off the value) and acceleration (a spread that changes with it).
 
-    Acceleration comes from leaving out one unit at a time. Where it cannot be told, because all replicates lie on one
+    Acceleration comes from leaving out one unit at a time. Where it is undefined, because all replicates lie on one
     side of the value or no unit matters, the percentiles stay as they are.
     """
     from scipy.special import ndtr, ndtri  # late: `otherwords --help` needs no scipy
@@ -252,3 +197,58 @@ def _quantiles(values: Array, low: Array, high: Array) -> tuple[Array, Array]:
         if defined.size:
             ends[:, part] = np.quantile(defined, [low[part], high[part]])
     return ends[0], ends[1]
+
+
+# Rows of statistics
+
+
+def by_cluster(statistics: Array, cluster: Array) -> Array:
+    """Add up the rows of each cluster, in an order that depends on their values alone.
+
+    Floats added in another order differ in their last bits; sorted first, they do not.
+    """
+    count = int(cluster.max()) + 1
+    if count == len(statistics):
+        return statistics
+    if np.issubdtype(statistics.dtype, np.integer):
+        sums = np.zeros((count, statistics.shape[1]), dtype=np.int64)
+        for column in range(statistics.shape[1]):
+            sums[:, column] = np.bincount(cluster, statistics[:, column], count).astype(np.int64)
+        return sums
+    order = np.lexsort((*statistics.T, cluster))
+    starts = np.searchsorted(cluster[order], np.arange(count))
+    return np.asarray(np.add.reduceat(statistics[order], starts, axis=0))
+
+
+def collapse(rows: Array) -> tuple[Array, Array]:
+    """Give the distinct rows, in an order that depends on their values alone, and how often each occurs.
+
+    The result does not know the order or the names of the units it came from, and so neither does anything after it.
+    """
+    collapsed = _by_key(rows) if rows.shape[1] > _WIDE else None
+    if collapsed is None:
+        names = [f"c{i}" for i in range(rows.shape[1])]
+        table = pl.DataFrame(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
+        distinct = table.group_by(names).len("count").sort(names)
+        collapsed = distinct.select(names).to_numpy(), distinct["count"].to_numpy().astype(np.int64)
+    values, counts = collapsed
+    if np.issubdtype(values.dtype, np.integer):
+        values = values.astype(np.int64)  # sums and differences of small integers overflow
+    return values, counts
+
+
+def _by_key(rows: Array) -> tuple[Array, Array] | None:
+    """The same for wide rows, by a number made of each; None where two different rows share theirs."""
+    integers = np.issubdtype(rows.dtype, np.integer) or rows.dtype == np.bool_
+    bits = rows.astype(np.int64) if integers else np.ascontiguousarray(rows + 0.0, dtype=np.float64).view(np.int64)
+    factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | np.uint64(1)
+    keys = (bits.view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    _, first, place, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    if (rows[first][place] != rows).any():
+        return None
+    return rows[first], counts.astype(np.int64)
+
+
+def totals(distinct: Array, counts: Array) -> Array:
+    """The sum over all units."""
+    return np.asarray((distinct * counts[:, None]).sum(axis=0))

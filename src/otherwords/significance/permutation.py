@@ -1,4 +1,4 @@
-"""Tests for any metric by exchange: swap two models' answers to whole clusters, or clusters between two groups.
+"""Permutation tests for any metric: swap two models' answers to whole clusters, or clusters between two groups.
 
 What is compared is the difference over its standard error in each replicate (Janssen 1997; Chung and Romano 2013). The
 bare difference would only test that the two are interchangeable in every respect: where a rate has another denominator
@@ -19,13 +19,17 @@ from ..metrics.metric import Metric, Outside
 from ..storage.files import seed_for
 from .bootstrap import Sample, by_cluster, chunks, collapse, fixed_point, totals
 
-# MERGED from significance.beside: Two samples as one: two models' rows side by side, cluster by cluster, or two groups each in its own columns.
-
 Array = npt.NDArray[Any]
+#: Statistics closer than this, as a share, are ties: slopes are differences of two values, and no better than that.
+_TIE = 1e-6
+#: Variances below this share of what they are the remainder of are rounding.
+_NOISE = 1e-12
+#: Units times replicates that are held at a time.
+_AT_ONCE = 4_000_000
 
 
-class Minus:
-    """Combine both halves of a row of sums, and take the difference: the first minus the second, per part."""
+class MetricDifference:
+    """The difference of a metric between the two halves of a row of sums: first minus second, per part."""
 
     def __init__(self, metric: Metric):
         self.metric = metric
@@ -41,36 +45,37 @@ class Minus:
         return np.asarray(one - other)
 
 
-def beside(
+def paired_sample(
     metric: Metric, rows: Sequence[Array], cluster: Array, name: str, outside: Sequence[Outside] | None = None
 ) -> Sample:
-    """Pair two models: a cluster's sums for the one beside those for the other; they are drawn and swapped together.
+    """Pair two models: each row holds a cluster's sums for both, which are drawn and swapped together.
 
     Items from outside the buckets are paired by name, so that both models are seen on the same.
     """
     width = rows[0].shape[1]
     units = by_cluster(np.concatenate(rows, axis=1), cluster)
-    told = collapse(units[(units[:, width - 1] > 0) | (units[:, -1] > 0)])
-    return Sample(*told, Minus(metric), name, None if outside is None else collapse(_same_items(outside)))
+    collapsed = collapse(units[(units[:, width - 1] > 0) | (units[:, -1] > 0)])
+    items = None if outside is None else collapse(_same_items(outside))
+    return Sample(*collapsed, MetricDifference(metric), name, items)
 
 
-def apart(metric: Metric, rows: Sequence[Array], clusters: Sequence[Array], name: str) -> Sample:
+def unpaired_sample(metric: Metric, rows: Sequence[Array], clusters: Sequence[Array], name: str) -> Sample:
     """Two groups of different units: the one inside, the other outside, each with zeros in the other's columns."""
-    told = []
-    for place, (mine, cluster) in enumerate(zip(rows, clusters, strict=True)):
-        units = by_cluster(mine, cluster)
+    samples = []
+    for place, (group, cluster) in enumerate(zip(rows, clusters, strict=True)):
+        units = by_cluster(group, cluster)
         units = units[units[:, -1] > 0]
         blank = np.zeros_like(units)
-        told.append(collapse(np.concatenate([blank, units] if place else [units, blank], axis=1)))
-    return Sample(*told[0], Minus(metric), name, told[1])
+        samples.append(collapse(np.concatenate([blank, units] if place else [units, blank], axis=1)))
+    return Sample(*samples[0], MetricDifference(metric), name, samples[1])
 
 
 def _same_items(outside: Sequence[Outside]) -> Array:
     shared, *places = np.intersect1d(outside[0].names, outside[1].names, assume_unique=True, return_indices=True)
     _refuse_other_gold(outside, places, shared)
     if lost := sum(len(one.names) for one in outside) - 2 * len(shared):
-        said = f"compared on the {len(shared)} test items that both answered"
-        warnings.warn(f"{said}; {lost} answers left out", stacklevel=4)
+        message = f"compared on the {len(shared)} test items that both answered; {lost} answers left out"
+        warnings.warn(message, stacklevel=4)
     rows = np.concatenate([one.rows[place] for one, place in zip(outside, places, strict=True)], axis=1)
     if not len(rows):
         return rows
@@ -81,31 +86,21 @@ def _refuse_other_gold(outside: Sequence[Outside], places: Sequence[Array], shar
     gold = [one.gold[place] for one, place in zip(outside, places, strict=True) if one.gold is not None]
     if len(gold) == 2 and (differ := gold[0] != gold[1]).any():
         where = f"test item {shared[differ][0]}"
-        raise BadInput("the two models' test sets tell different right answers", where=where, field="gold")
-
-
-# MERGED from significance.swapping: Tests for any metric by exchange: swap two models' answers to whole clusters, or clusters between two groups.
-
-#: Statistics closer than this, as a share, are ties: slopes are differences of two values, and no better than that.
-_TIE = 1e-6
-#: Variances below this share of what they are the remainder of are rounding.
-_NOISE = 1e-12
-#: Units times replicates that are held at a time.
-_AT_ONCE = 4_000_000
+        raise BadInput("the two models' test sets have different right answers", where=where, field="gold")
 
 
 def swap_test(pair: Sample, replicates: int, seed: int, smooth: bool = True) -> Array:
     """The chance of a difference at least as large if it did not matter which model gave which answers.
 
-    `pair` has the rows of the one model beside those of the other, and combines them to a difference per part. In each
+    `pair` has the rows of the one model next to those of the other, and combines them to a difference per part. In each
     replicate every unit changes sides with probability 1/2; units with equal rows are swapped together, by one binomial
     draw. p = (1 + #) / (replicates + 1), two-sided, so never 0 (Phipson and Smyth 2010). Without a smooth metric there
     is no standard error, and the bare difference is compared.
     """
     random = np.random.default_rng(seed_for(seed, "swap", pair.name))
     half = pair.distinct.shape[1] // 2
-    told = [one for one in ((pair.distinct, pair.counts), pair.outside) if one and len(one[1])]
-    moments = [Moments(rows, counts, np.roll(rows, half, axis=1), smooth) for rows, counts in told]
+    samples = [one for one in ((pair.distinct, pair.counts), pair.outside) if one and len(one[1])]
+    moments = [Moments(rows, counts, np.roll(rows, half, axis=1), smooth) for rows, counts in samples]
     observed = _statistic(pair, [one.sums(np.zeros((1, one.width))) for one in moments])[0]
     larger = np.zeros(len(observed))
     for size in chunks(replicates, max(one.width for one in moments), _AT_ONCE):
@@ -122,16 +117,16 @@ def exchange_test(pair: Sample, replicates: int, seed: int, smooth: bool = True)
     assert pair.outside is not None
     half = pair.distinct.shape[1] // 2
     rows = np.concatenate([pair.distinct[:, :half], pair.outside[0][:, half:]])
-    told = np.concatenate([pair.counts, pair.outside[1]])
-    here = np.concatenate([pair.counts, np.zeros_like(pair.outside[1])])
+    counts = np.concatenate([pair.counts, pair.outside[1]])
+    first = np.concatenate([pair.counts, np.zeros_like(pair.outside[1])])
     random = np.random.default_rng(seed_for(seed, "exchange", pair.name))
     blank = np.zeros_like(rows)
-    one = Moments(np.concatenate([blank, rows], axis=1), told, np.concatenate([rows, blank], axis=1), smooth)
+    one = Moments(np.concatenate([blank, rows], axis=1), counts, np.concatenate([rows, blank], axis=1), smooth)
     sizes = pair.n, int(pair.outside[1].sum())
-    observed = _statistic(pair, [one.sums(here[None])], sizes)[0]
+    observed = _statistic(pair, [one.sums(first[None])], sizes)[0]
     larger = np.zeros(len(observed))
     for size in chunks(replicates, len(rows), _AT_ONCE):
-        larger += _as_large(_statistic(pair, [one.sums(_chosen(random, told, pair.n, size))], sizes), observed)
+        larger += _as_large(_statistic(pair, [one.sums(_chosen(random, counts, pair.n, size))], sizes), observed)
     return np.where(np.isnan(observed), np.nan, (1 + larger) / (replicates + 1))
 
 
@@ -155,7 +150,7 @@ def _with_products(rows: Array, smooth: bool) -> Array:
 
 
 def _statistic(pair: Sample, drawn: Sequence[tuple[Array, int]], sizes: tuple[int, int] | None = None) -> Array:
-    """The difference, over its standard error where products are known; `sizes` of two groups that are apart."""
+    """The difference, over its standard error where products are known; `sizes` of two unpaired groups."""
     width = pair.distinct.shape[1]
     sums = np.sum([both[:, :width] for both, _ in drawn], axis=0)
     difference = pair.combine(sums)
@@ -168,7 +163,7 @@ def _statistic(pair: Sample, drawn: Sequence[tuple[Array, int]], sizes: tuple[in
     return _over(difference, np.sqrt(np.maximum(error, 0)))
 
 
-def _variance(slope: Array, sums: Array, products: Array, sizes: tuple[int, int], apart: bool) -> Array:
+def _variance(slope: Array, sums: Array, products: Array, sizes: tuple[int, int], unpaired: bool) -> Array:
     """Variance of the value, linearised: that of each unit's influence, slope times row, summed over units."""
     width = slope.shape[1]
     one, other = np.triu_indices(width)
@@ -176,7 +171,9 @@ def _variance(slope: Array, sums: Array, products: Array, sizes: tuple[int, int]
     terms = slope[:, one] * slope[:, other] * twice * products
     moved = slope * sums
     halves = moved[:, : width // 2].sum(axis=1), moved[:, width // 2 :].sum(axis=1)
-    means = halves[0] ** 2 / sizes[0] + halves[1] ** 2 / sizes[1] if apart else (halves[0] + halves[1]) ** 2 / sizes[0]
+    means = (halves[0] + halves[1]) ** 2 / sizes[0]
+    if unpaired:
+        means = halves[0] ** 2 / sizes[0] + halves[1] ** 2 / sizes[1]
     left = terms.sum(axis=1) - means
     return np.where(left <= _NOISE * np.abs(terms).sum(axis=1), 0.0, left)
 
@@ -198,8 +195,8 @@ def _slopes(pair: Sample, sums: Array) -> Iterator[Array]:
 def _over(difference: Array, error: Array) -> Array:
     """Divide; a difference without any error is infinite, and none stays none."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        told = np.where(error > 0, difference / error, np.where(np.abs(difference) > _NOISE, np.inf, 0.0))
-    return np.where(np.isnan(difference), np.nan, told)
+        ratio = np.where(error > 0, difference / error, np.where(np.abs(difference) > _NOISE, np.inf, 0.0))
+    return np.where(np.isnan(difference), np.nan, ratio)
 
 
 def _as_large(drawn: Array, observed: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Tests of correctness counted in a table: McNemar for a pair, Cochran's Q for several, TOST for equivalence.
+"""Proportions: the interval of a share k of n, and tests of counts: McNemar, Cochran's Q, TOST for equivalence.
 
 The IE test's paper names McNemar and Cochran's Q as alternatives to its paired t. All of them ask about *accuracy*:
 answers that flip both ways cancel. Equivalence is tested the other way round, with TOST.
@@ -11,11 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, chdtrc, ndtr
 
 from ..errors import BadInput, UnknownName
-
-# MERGED from significance.shares: Intervals of a share k of n, such as the share of sound rewordings in a sample that people judged.
 
 
 def wald(k: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -52,7 +49,7 @@ def wilson(k: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
 
 
 def _checked(k: float, n: int, confidence: float) -> tuple[float, float]:
-    from scipy.special import ndtri  # here, as scoring imports this file and most scores need no such interval
+    from scipy.special import ndtri  # late: most scores need no such interval
 
     if n < 1:
         raise BadInput(f"a share of {n} items", field="n", fix="give at least one item")
@@ -63,7 +60,7 @@ def _checked(k: float, n: int, confidence: float) -> tuple[float, float]:
     return k / n, float(ndtri((1 + confidence) / 2))
 
 
-# MERGED from significance.contingency: Tests of correctness counted in a table: McNemar for a pair, Cochran's Q for several, TOST for equivalence.
+# Tests of counts
 
 
 @dataclass(frozen=True)
@@ -92,14 +89,16 @@ def mcnemar(n10: int, n01: int, method: str = "exact") -> Result:
     >>> round(mcnemar(10, 2).p, 4), round(mcnemar(10, 2, "chi2").statistic, 3)
     (0.0386, 5.333)
     """
+    from scipy.special import bdtr, chdtrc
+
     if method not in ("exact", "chi2", "corrected"):
         raise UnknownName(f"no McNemar test named {method!r}; there are: exact, chi2, corrected")
     _refuse_negative(n10=n10, n01=n01)
     total, fewer = n10 + n01, min(n10, n01)
     if method == "exact":
         return Result(float(fewer), min(1.0, 2 * float(bdtr(fewer, total, 0.5))))
-    apart = max(0, abs(n10 - n01) - (method == "corrected"))
-    statistic = apart * apart / total if total else 0.0
+    gap = max(0, abs(n10 - n01) - (method == "corrected"))
+    statistic = gap * gap / total if total else 0.0
     return Result(statistic, float(chdtrc(1, statistic)))
 
 
@@ -113,6 +112,8 @@ def cochran_q(correct: npt.ArrayLike) -> Result:
     >>> round(q.statistic, 3), round(q.p, 3)
     (4.667, 0.097)
     """
+    from scipy.special import chdtrc
+
     table = np.asarray(correct)
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
         raise BadInput(f"Cochran's Q of a table of shape {table.shape}", fix="give a row per item, two or more columns")
@@ -141,6 +142,8 @@ def tost(n: int, n10: int, n01: int, margin: float) -> Equivalence:
     >>> [round(tost(100, changes, 0, margin=0.05).p, 3) for changes in (0, 1, 2)]
     [0.011, 0.033, 0.084]
     """
+    from scipy.special import ndtr
+
     _refuse_negative(n10=n10, n01=n01)
     if n < 1 or n10 + n01 > n:
         fix = "give at least one item, and no more changes than items"

@@ -16,9 +16,9 @@ from otherwords.significance.t_test import t_test
 def test_agrees_with_scipy(seed: int, paired: bool) -> None:
     random = np.random.default_rng(seed)
     one, other = random.random(6), random.random(6 if paired else 9)
-    theirs = stats.ttest_rel(one, other) if paired else stats.ttest_ind(one, other, equal_var=False)
-    mine = t_test(one, other, paired=paired)
-    assert tuple(mine) == pytest.approx((theirs.statistic, theirs.df, theirs.pvalue), rel=1e-10)
+    expected = stats.ttest_rel(one, other) if paired else stats.ttest_ind(one, other, equal_var=False)
+    result = t_test(one, other, paired=paired)
+    assert tuple(result) == pytest.approx((expected.statistic, expected.df, expected.pvalue), rel=1e-10)
 
 
 def test_scores_that_do_not_vary() -> None:
@@ -47,8 +47,8 @@ def test_pairs_that_all_differ_alike_differ_for_certain() -> None:
 @pytest.mark.parametrize("paired", [True, False])
 def test_small_but_real_variation_counts(paired: bool) -> None:
     one, other = 1 + 1e-8 * np.array([1.0, 2.0, 4.0]), 1 + 1e-8 * np.array([2.0, 5.0, 3.5])
-    theirs = stats.ttest_rel(one, other) if paired else stats.ttest_ind(one, other, equal_var=False)
-    assert t_test(one, other, paired).p == pytest.approx(theirs.pvalue, rel=1e-5)
+    expected = stats.ttest_rel(one, other) if paired else stats.ttest_ind(one, other, equal_var=False)
+    assert t_test(one, other, paired).p == pytest.approx(expected.pvalue, rel=1e-5)
 
 
 @pytest.mark.parametrize(("one", "other"), [([0.5], [0.4]), ([], []), ([0.1, 0.2], [0.1, 0.2, 0.3])])

@@ -1,4 +1,4 @@
-"""Coding: one number per name, told by the set of names alone, however their rows stand."""
+"""Coding: one number per name, decided by the set of names alone, in any order of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.answers.reading import read
-from otherwords.answers.table import EVERYWHERE, Place, codes
+from otherwords.answers.table import WHOLE_TABLE, Location, codes
 from otherwords.errors import BadInput
 
 NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=30)
@@ -20,12 +20,12 @@ NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=30)
 
 def coded(names: list[str]) -> dict[str, int]:
     """The number of each name, which must be the same in every row."""
-    found, count = codes(pl.Series("bucket", names, dtype=pl.String), EVERYWHERE)
+    found, count = codes(pl.Series("bucket", names, dtype=pl.String), WHOLE_TABLE)
     assert sorted(set(found.tolist())) == list(range(count))
-    told = dict(zip(names, found.tolist(), strict=True))
-    assert [told[name] for name in names] == found.tolist()
-    assert len(set(told.values())) == len(told) == count
-    return told
+    numbers = dict(zip(names, found.tolist(), strict=True))
+    assert [numbers[name] for name in names] == found.tolist()
+    assert len(set(numbers.values())) == len(numbers) == count
+    return numbers
 
 
 @given(NAMES, st.integers(0, 2**32))
@@ -54,9 +54,9 @@ def test_names_with_one_hash_are_told_apart_and_keep_the_promise(names: list[str
 
 def test_numbers_and_categories_are_coded_as_their_names() -> None:
     column = pl.Series("bucket", [3, 1, 3, 2])
-    expected = codes(column.cast(pl.String), EVERYWHERE)[0].tolist()
-    assert codes(column, EVERYWHERE)[0].tolist() == expected
-    assert codes(column.cast(pl.String).cast(pl.Categorical), EVERYWHERE)[0].tolist() == expected
+    expected = codes(column.cast(pl.String), WHOLE_TABLE)[0].tolist()
+    assert codes(column, WHOLE_TABLE)[0].tolist() == expected
+    assert codes(column.cast(pl.String).cast(pl.Categorical), WHOLE_TABLE)[0].tolist() == expected
 
 
 def test_two_models_tables_number_their_buckets_alike() -> None:
@@ -73,6 +73,6 @@ def test_two_models_tables_number_their_buckets_alike() -> None:
 
 
 def test_an_answer_without_a_name_is_refused_with_its_row() -> None:
-    place = Place("answers.csv", rows=np.array([4, 9]))
+    place = Location("answers.csv", rows=np.array([4, 9]))
     with refuses(BadInput):
         codes(pl.Series("bucket", ["a", None]), place)

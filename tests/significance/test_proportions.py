@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,9 +14,10 @@ from hypothesis.extra import numpy as hnp
 from refusals import refuses
 from scipy import optimize, special, stats
 from statsmodels.stats import contingency_tables
+from statsmodels.stats.proportion import proportion_confint
 
 from otherwords.errors import BadInput, UnknownName
-from otherwords.significance.proportions import cochran_q, mcnemar, tost
+from otherwords.significance.proportions import cochran_q, mcnemar, tost, wald, wilson
 
 SMALL = st.integers(0, 60)
 
@@ -27,17 +30,17 @@ def columns(n: int, n10: int, n01: int) -> tuple[np.ndarray, np.ndarray]:
 
 @given(n10=SMALL, n01=SMALL)
 def test_mcnemar_agrees_with_statsmodels(n10: int, n01: int) -> None:
-    theirs = contingency_tables.mcnemar([[7, n10], [n01, 3]], exact=True)
-    assert mcnemar(n10, n01).statistic == theirs.statistic
-    assert mcnemar(n10, n01).p == pytest.approx(theirs.pvalue, rel=1e-10)
+    expected = contingency_tables.mcnemar([[7, n10], [n01, 3]], exact=True)
+    assert mcnemar(n10, n01).statistic == expected.statistic
+    assert mcnemar(n10, n01).p == pytest.approx(expected.pvalue, rel=1e-10)
     if n10 + n01 == 0:
         return  # statsmodels divides by zero
     for method, corrected in (("chi2", False), ("corrected", True)):
         if corrected and n10 == n01:
             continue  # statsmodels takes 1 off a difference of 0; see below
-        theirs = contingency_tables.mcnemar([[7, n10], [n01, 3]], exact=False, correction=corrected)
-        ours = mcnemar(n10, n01, method)
-        assert (ours.statistic, ours.p) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-10)
+        expected = contingency_tables.mcnemar([[7, n10], [n01, 3]], exact=False, correction=corrected)
+        result = mcnemar(n10, n01, method)
+        assert (result.statistic, result.p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-10)
 
 
 def test_mcnemar_without_a_difference_is_no_evidence() -> None:
@@ -56,22 +59,22 @@ def test_mcnemar_refuses() -> None:
 
 @given(table=hnp.arrays(np.bool_, st.tuples(st.integers(1, 40), st.integers(2, 6))))
 def test_cochran_q_agrees_with_statsmodels(table: np.ndarray) -> None:
-    ours = cochran_q(table)
+    result = cochran_q(table)
     by_item = table.sum(axis=1)
     if ((by_item == 0) | (by_item == table.shape[1])).all():
-        assert (ours.statistic, ours.p) == (0.0, 1.0)  # statsmodels divides by zero
+        assert (result.statistic, result.p) == (0.0, 1.0)  # statsmodels divides by zero
         return
-    theirs = contingency_tables.cochrans_q(table.astype(int))
-    assert (ours.statistic, ours.p) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-10, abs=1e-12)
+    expected = contingency_tables.cochrans_q(table.astype(int))
+    assert (result.statistic, result.p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-10, abs=1e-12)
     order = np.random.default_rng(0).permutation(table.shape[0])
-    assert cochran_q(table[order][:, ::-1]) == ours
+    assert cochran_q(table[order][:, ::-1]) == result
 
 
 @given(n10=SMALL, n01=SMALL)
 def test_cochran_q_of_two_columns_is_mcnemar(n10: int, n01: int) -> None:
     if n10 + n01:
-        ours, theirs = cochran_q(np.stack(columns(130, n10, n01), axis=1)), mcnemar(n10, n01, "chi2")
-        assert (ours.statistic, ours.p) == pytest.approx((theirs.statistic, theirs.p))
+        result, expected = cochran_q(np.stack(columns(130, n10, n01), axis=1)), mcnemar(n10, n01, "chi2")
+        assert (result.statistic, result.p) == pytest.approx((expected.statistic, expected.p))
 
 
 @pytest.mark.parametrize("table", [[], [[]], [1, 0, 1], [[1], [0]], [[1, 2], [0, 1]], [[0.5, 1]]])
@@ -101,10 +104,10 @@ def test_tost_is_the_score_test_of_a_constrained_likelihood(n10: int, n01: int, 
     """The variance comes from a numerical search here, at +margin and -margin apart; in the code from a formula."""
     n = n10 + n01 + more + 1
     upper, lower = (score_by_search(n, n10, n01, sign * margin) for sign in (1, -1))
-    theirs = max(stats.norm.cdf(upper), stats.norm.sf(lower), stats.binom.pmf(0, n, margin))
-    ours = tost(n, n10, n01, margin)
-    assert ours.p == pytest.approx(theirs, rel=1e-4, abs=1e-12)
-    assert ours.difference == pytest.approx((n10 - n01) / n)
+    expected = max(stats.norm.cdf(upper), stats.norm.sf(lower), stats.binom.pmf(0, n, margin))
+    result = tost(n, n10, n01, margin)
+    assert result.p == pytest.approx(expected, rel=1e-4, abs=1e-12)
+    assert result.difference == pytest.approx((n10 - n01) / n)
 
 
 @pytest.mark.parametrize(
@@ -185,3 +188,64 @@ def test_tost_of_a_total_drop_is_no_equivalence(n: int, margin: float) -> None:
 def test_tost_refuses(counts: tuple[int, int, int], margin: float, field: str) -> None:
     with refuses(BadInput):
         tost(*counts, margin=margin)
+
+
+# Intervals of a share: against statsmodels, the papers' printed bounds, and the definition of Wilson's
+
+COUNTS = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(counts=COUNTS, confidence=st.floats(0.5, 0.999))
+def test_agree_with_statsmodels(counts: tuple[int, int], confidence: float) -> None:
+    for result, name in ((wald, "normal"), (wilson, "wilson")):
+        expected = proportion_confint(*counts, alpha=1 - confidence, method=name)
+        assert result(*counts, confidence) == pytest.approx(expected, abs=1e-12)
+
+
+@given(counts=COUNTS)
+def test_wilsons_bounds_are_shares_that_the_score_test_just_does_not_reject(counts: tuple[int, int]) -> None:
+    k, n = counts
+    for bound in wilson(k, n):
+        if 0 < bound < 1:
+            z = abs(k / n - bound) / math.sqrt(bound * (1 - bound) / n)
+            assert z == pytest.approx(1.959963984540054, rel=1e-6)
+
+
+@given(counts=COUNTS)
+def test_successes_and_failures_are_mirror_images(counts: tuple[int, int]) -> None:
+    k, n = counts
+    for interval in (wald, wilson):
+        low, high = interval(n - k, n)
+        assert interval(k, n) == pytest.approx((1 - high, 1 - low), abs=1e-12)
+        assert 0 <= low <= high <= 1
+
+
+@pytest.mark.parametrize(
+    ("share", "low", "high"),
+    [(0.822, 78.5, 85.9), (0.842, 80.6, 87.8), (0.825, 78.8, 86.2), (0.805, 76.6, 84.4)],
+)
+def test_sound_percentages_as_printed(share: float, low: float, high: float) -> None:
+    # Salvatore et al. (2023), Tables 1 and 16: Wald bounds of the *printed* share, n = 400.
+    assert [round(100 * bound, 1) for bound in wald(share * 400, 400)] == [low, high]
+
+
+def test_wald_has_no_width_at_the_ends_but_wilson_has() -> None:
+    assert wald(0, 10) == (0.0, 0.0)
+    assert wilson(0, 10) == pytest.approx((0.0, 0.2775327998628892), abs=1e-12)  # 3.8415 / (10 + 3.8415)
+    assert wilson(10, 10)[1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "confidence", "field"),
+    [(0, 0, 0.95, "n"), (5, 4, 0.95, "k"), (-1, 4, 0.95, "k"), (1, 4, 1.0, "confidence"), (1, 4, 95, "confidence")],
+)
+def test_shares_and_confidences_that_are_none(k: int, n: int, confidence: float, field: str) -> None:
+    for interval in (wald, wilson):
+        with refuses(BadInput, field=field):
+            interval(k, n, confidence)
+
+
+def test_scipy_is_not_loaded_before_it_is_needed() -> None:
+    code = "import sys, otherwords.significance.proportions as s; a = 'scipy' in sys.modules; s.wilson(1, 2); print(a)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "False"

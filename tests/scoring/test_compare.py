@@ -100,16 +100,16 @@ def test_swapping_single_originals_is_mcnemars_test() -> None:
 def test_two_tables_or_one_and_shuffled_renamed_rows_give_the_same_bytes(two: list[pl.DataFrame]) -> None:
     names = ["flip_rate", "p_c", "p_c_distinct", "majority_vote"]
 
-    def told(found: list[ow.Difference]) -> bytes:
+    def results(found: list[ow.Difference]) -> bytes:
         return json.dumps([asdict(one) for one in found]).encode()
 
-    apart = told(compare(*two, names, **FEW))
+    separate = results(compare(*two, names, **FEW))
     together = pl.concat(two).sample(fraction=1, shuffle=True, seed=4)
-    assert told(compare(together, using=names, **FEW)) == apart
+    assert results(compare(together, using=names, **FEW)) == separate
     renamed = together.with_columns(
         (pl.lit("x") + pl.col(name)).alias(name) for name in ("bucket", "variant", "cluster")
     )
-    assert told(compare(renamed, using=names, models=["one", "two"], **FEW)) == apart
+    assert results(compare(renamed, using=names, models=["one", "two"], **FEW)) == separate
 
 
 def test_the_other_way_round_changes_the_sign_and_nothing_else(two: list[pl.DataFrame]) -> None:
@@ -147,7 +147,7 @@ def test_all_metrics_by_default_but_curves_and_what_is_said_of_the_suite(two: li
     assert [one.metric for one in compare(*two, ["pa_curve(step=0.5)"], **FEW)] == ["pa_curve:0.50", "pa_curve:1.00"]
 
 
-def test_adjusted_p_values_cover_all_that_is_told(two: list[pl.DataFrame]) -> None:
+def test_adjusted_p_values_cover_all_differences(two: list[pl.DataFrame]) -> None:
     found = compare(*two, ["flip_rate", "p_c", "pa", "accuracy_original"], by=["how"], **FEW)
     assert {one.group for one in found} == {None, "how=a", "how=b"}
     for one in found:
@@ -170,42 +170,33 @@ def by_cluster(one: pl.DataFrame) -> pl.DataFrame:
     return one.with_columns(side=pl.when(pl.col("variant").is_not_null()).then("cluster"))
 
 
-BAD: dict[str, tuple[Any, str]] = {
-    "three models": (lambda one, two: compare(three(one, two)), "hold one, two, x"),
-    "one model": (lambda one, two: compare(one), "two models are compared; the answers hold one"),
-    "a stranger": (lambda one, two: compare(three(one, two), models=["one", "three"]), "hold one, two, x"),
-    "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), "cannot be compared with itself"),
-    "nothing shared": (
-        lambda one, two: compare(one, two.with_columns(bucket=pl.lit("x") + pl.col("bucket"))),
-        "no variant is answered by all models",
-    ),
-    "other gold": (
-        lambda one, two: compare(one, two.with_columns(gold=pl.lit("neutral"))),
-        "gold.*compare models on the same problems",
-    ),
-    "no such interval": (lambda one, two: compare(one, two, interval="exact"), "percentile or bca"),
-    "no probabilities": (lambda one, two: compare(one, two, ["jsd_pairs"]), "no probabilities"),
-    "across": (lambda one, two: compare(one, two, ["never_right"]), "all models together"),
+BAD: dict[str, tuple[Any, dict[str, str]]] = {
+    "three models": (lambda one, two: compare(three(one, two)), {}),
+    "one model": (lambda one, two: compare(one), {"fix": "give a second table"}),
+    "an unknown model": (lambda one, two: compare(three(one, two), models=["one", "three"]), {}),
+    "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), {"fix": "name two of one, two, x"}),
+    "nothing shared": (lambda one, two: compare(one, two.with_columns(bucket=pl.lit("x") + pl.col("bucket"))), {}),
+    "other gold": (lambda one, two: compare(one, two.with_columns(gold=pl.lit("neutral"))), {"field": "gold"}),
+    "no such interval": (lambda one, two: compare(one, two, interval="exact"), {"fix": "use percentile or bca"}),
+    "no probabilities": (lambda one, two: compare(one, two, ["jsd_pairs"]), {}),
+    "across": (lambda one, two: compare(one, two, ["never_right"]), {"where": "never_right"}),
     "one cluster": (
-        lambda one, two: compare(*(side.with_columns(cluster=pl.lit("c")) for side in (one, two)), ["p_c"]),
-        "fewer than two clusters",
+        lambda one, two: compare(*(table.with_columns(cluster=pl.lit("c")) for table in (one, two)), ["p_c"]),
+        {"where": "p_c"},
     ),
-    "no such group": (lambda one, two: compare_groups(one, "genre"), "no column 'genre' to group by"),
-    "one group": (
-        lambda one, two: compare_groups(one.filter(pl.col("how").ne_missing("b")), "how"),
-        "how has variants in 1 group",
-    ),
+    "no such group": (lambda one, two: compare_groups(one, "genre"), {}),
+    "one group": (lambda one, two: compare_groups(one.filter(pl.col("how").ne_missing("b")), "how"), {}),
     "no match": (
         lambda one, two: compare_groups(by_cluster(one), "side", matched=True),
-        "no bucket has variants in two groups",
+        {"fix": "compare the groups without matching"},
     ),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_what_cannot_be_compared_is_refused_with_what_would_work(case: str, two: list[pl.DataFrame]) -> None:
-    act, said = BAD[case]
-    with pytest.raises((BadInput, UnknownName), match=said):
+    act, fields = BAD[case]
+    with refuses((BadInput, UnknownName), **fields):
         act(*two)
 
 
@@ -223,9 +214,9 @@ def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -
 def test_groups_of_unequal_size_and_shared_problems_are_told() -> None:
     with pytest.warns(UserWarning, match="problems have") as caught:
         compare_groups(answered(suite(), "one", 0.7, 1), "how", ["p_c"], **FEW)
-    said = " / ".join(str(one.message) for one in caught)
-    assert re.search(r"problems have 1\.\d in how=a and 1\.\d in how=b variants on average", said)
-    assert re.search(r"\d+ problems have variants in how=a and in how=b, .* --matched", said)
+    messages = " / ".join(str(one.message) for one in caught)
+    assert re.search(r"problems have 1\.\d in how=a and 1\.\d in how=b variants on average", messages)
+    assert re.search(r"\d+ problems have variants in how=a and in how=b, .* --matched", messages)
 
 
 @pytest.mark.filterwarnings("ignore:problems have", "ignore:.*have variants in")
@@ -245,17 +236,17 @@ def test_several_models_get_a_t_test_over_their_scores() -> None:
 
 
 def test_clusters_count_whichever_table_tells_them(two: list[pl.DataFrame]) -> None:
-    def told(*pair: pl.DataFrame) -> tuple[Any, ...]:
+    def results(*pair: pl.DataFrame) -> tuple[Any, ...]:
         [one] = compare(*pair, ["flip_rate"], **FEW)
         return one.low, one.high, one.p_swap
 
-    both, bare = told(*two), told(*(table.drop("cluster") for table in two))
-    assert told(two[0], two[1].drop("cluster")) == both == told(two[0].drop("cluster"), two[1]) != bare
+    both, bare = results(*two), results(*(table.drop("cluster") for table in two))
+    assert results(two[0], two[1].drop("cluster")) == both == results(two[0].drop("cluster"), two[1]) != bare
 
 
 def test_clusters_that_disagree_are_told(two: list[pl.DataFrame]) -> None:
     other = two[1].with_columns(cluster=pl.col("bucket").str.slice(1).cast(pl.Int64) % 5)
-    with pytest.warns(UserWarning, match="one and two tell different clusters; those of one are taken"):
+    with pytest.warns(UserWarning, match="one and two have different clusters; those of one are taken"):
         compare(two[0], other, ["flip_rate"], **FEW)
 
 
@@ -275,7 +266,7 @@ def test_a_group_has_the_labels_of_the_whole_table() -> None:
         topic=pl.when(pl.col("gold") == "contradiction").then(pl.lit("y")).otherwise(pl.lit("x")),
     )
     right = [table.with_columns(model=pl.lit(name), pred=pl.col("gold")) for name in ("one", "two")]
-    with pytest.warns(UserWarning, match="r_s.*cannot tell the opposite"):
+    with pytest.warns(UserWarning, match="r_s.*no known opposites"):
         found = compare(*right, ["all"], by=["topic"], replicates=2_000)
     assert not [one.metric for one in found if one.metric.startswith("r_s")]
 

@@ -11,7 +11,7 @@ import pytest
 from refusals import refuses
 
 from otherwords.answers import reading
-from otherwords.answers.table import EVERYWHERE, codes, has_duplicates
+from otherwords.answers.table import WHOLE_TABLE, codes, has_duplicates
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
 from otherwords.pipeline import score
 from otherwords.problem import Score
@@ -58,7 +58,7 @@ BAD = {
     "two originals": (cell("variant", 1, None), ["row 1: variant", "'a' has 2 originals"]),
     "an original null, another empty": (cell("variant", 1, ""), ["row 1: variant", "'a' has 2 originals"]),
     "answered twice": (cell("variant", 2, "a1"), ["row 3: variant", "'a1' is answered twice", "once"]),
-    "gold differs": (cell("gold", 2, "no"), ["row 3: gold", "'a2' says 'no'", "label of its original"]),
+    "gold differs": (cell("gold", 2, "no"), ["row 3: gold", "'a2' has 'no'", "label of its original"]),
     "null bucket": (cell("bucket", 2, None), ["row 3: bucket", "found nothing"]),
     "null pred": (cell("pred", 4, None), ["row 5: pred", "found None", "no, yes"]),
     "null gold": (cell("gold", 0, None), ["row 1: gold", "found None", "no, yes"]),
@@ -136,6 +136,7 @@ SAME = {
     "probabilities as text": changed(**{name: [str(p) for p in column] for name, column in P.items()}),
     "no probability filled in": changed(**{"p:yes": [None] * 5, "p:no": [None] * 5}),
     "a label never used": changed(**P, **{"p:maybe": [0.0] * 5}),
+    "columns of no meaning": changed(p=[0.1] * 5, row=[0] * 5, original_pred=["c"] * 5),
     "float16 softmax": changed(**{**P, "p:no": [p + 0.002 for p in P["p:no"]]}),
 }
 
@@ -177,7 +178,7 @@ def test_number_models_are_named_as_text() -> None:
 def test_labels_spelled_differently_are_told() -> None:
     with pytest.warns(
         UserWarning,
-        match="model: no answer can be right: gold says no, yes; pred says No, Yes. Are they spelled alike?",
+        match="no answer can be right: gold has no, yes; pred has No, Yes",
     ):
         found = score(changed(pred=[one.title() for one in GOOD["pred"]]), replicates=5)
     assert values(found)["accuracy_original"] == 0.0
@@ -215,8 +216,8 @@ def test_one_bucket_of_one_variant() -> None:
     found = score(changed().head(2))
     one_each = {"accuracy_original": 1.0, "accuracy_variants": 0.0, "flip_rate": 1.0, "p_c": 1.0, "pa": 0.0}
     assert values(found) == {**one_each, "p_c_distinct": None, "label_agreement": None}  # no pair, and so no agreement
-    told = {(one.low, one.high, one.n_units, one.n_answers) for one in found if one.value is not None}
-    assert told == {(None, None, 1, 1)}
+    counts = {(one.low, one.high, one.n_units, one.n_answers) for one in found if one.value is not None}
+    assert counts == {(None, None, 1, 1)}
 
 
 def test_constant_answers() -> None:
@@ -281,7 +282,7 @@ def test_codes_number_names_one_to_one(contiguous: bool) -> None:
     random = np.random.default_rng(1)
     names = [f"name {i}" for i in random.integers(0, 300, 4_000)]
     names = sorted(names) if contiguous else names
-    found, count = codes(pl.Series("bucket", names), EVERYWHERE)
+    found, count = codes(pl.Series("bucket", names), WHOLE_TABLE)
     assert count == len(set(names))
     assert sorted(set(found.tolist())) == list(range(count))
     assert len(set(zip(names, found.tolist(), strict=True))) == count

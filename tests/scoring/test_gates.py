@@ -44,7 +44,7 @@ def test_nonsense_is_refused_with_an_example(gate):
         ("flip_rate>=0.1", 0.1, True),
         ("flip_rate>0.1", 0.1, False),
         ("flip_rate<=10%", 0.1, True),
-        ("flip_rate<=1", None, False),  # what cannot be told does not hold
+        ("flip_rate<=1", None, False),  # what is undefined does not hold
     ],
 )
 def test_bounds(gate, value, holds):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.answers import reading
-from otherwords.answers.reading import sift
+from otherwords.answers.reading import separate_rejects
 from otherwords.errors import BadInput
 from otherwords.pipeline import score
 
@@ -40,7 +40,7 @@ BAD = rows(
 
 
 def test_every_reason_by_hand():
-    good, others = sift(BAD, ("x", "y"))
+    good, others = separate_rejects(BAD, ("x", "y"))
     assert others.columns == ["row", "reason", *BAD.columns]
     assert dict(others.select("row", "reason").iter_rows()) == {
         2: "p: probabilities must be numbers from 0 to 1 that sum to one",
@@ -59,7 +59,7 @@ def test_every_reason_by_hand():
 
 def test_two_originals_that_differ_take_their_bucket_along():
     mixed = pl.concat([rows(("m", "a", "", "x", "x"), ("m", "a", None, "x", "y")), rows(("m", "a", "a1", "x", "x"))])
-    good, others = sift(mixed)
+    good, others = separate_rejects(mixed)
     assert good.height == 0
     assert others["reason"].unique().to_list() == ["its bucket has 2 originals"]
 
@@ -99,7 +99,7 @@ def test_what_is_left_can_always_be_read(cells):
     frame = rows(*(("m", b, v, g, p, q, 0.5) for b, v, g, p, q in cells)).with_columns(
         pl.col("bucket", "variant", "gold", "pred").cast(pl.String), pl.col("p:x").cast(pl.Float64)
     )
-    good, others = sift(frame, ("x", "y"))
+    good, others = separate_rejects(frame, ("x", "y"))
     assert good.height + others.height == frame.height
     if good.height:
         with warnings.catch_warnings():
