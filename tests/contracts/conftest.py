@@ -1,6 +1,8 @@
-"""How to make one of every plug-in. A newcomer needs one line here, and is then held to its kind's contract.
+"""Every plug-in is made and held to the contract of its kind. A newcomer needs no entry here.
 
-An entry gets an empty folder, may write a sample into it, and gives the spec as a user would.
+A plug-in is made with its defaults, or with the `example` that it declares. RECIPES adds samples for built-in plug-ins:
+files of other tools, tiny models, options that make a generator find more to do. A recipe gets an empty folder, may
+write a sample into it, and returns the spec as a user would write it.
 """
 
 from __future__ import annotations
@@ -194,10 +196,6 @@ def _module(name: str, part: str = "models") -> ModuleType:
     return module
 
 
-def plain(spec: str) -> Recipe:
-    return lambda folder: spec
-
-
 def testset(name: str) -> Recipe:
     """A metric that looks at a test set, too: two models' answers to thirty items."""
 
@@ -208,25 +206,13 @@ def testset(name: str) -> Recipe:
         labels = ("entailment", "neutral", "contradiction")
         p = np.random.default_rng(1).dirichlet([1, 1, 1], 60)
         rows = {"model": ["m"] * 30 + ["n"] * 30, "id": [*range(30)] * 2, "gold": [labels[i % 3] for i in range(60)]}
-        told = {f"p:{label}": p[:, i] for i, label in enumerate(labels)}
-        pl.DataFrame({**rows, **told}).write_parquet(folder / "test.parquet")
+        probabilities = {f"p:{label}": p[:, i] for i, label in enumerate(labels)}
+        pl.DataFrame({**rows, **probabilities}).write_parquet(folder / "test.parquet")
         return f"{name}(testset={folder / 'test.parquet'})"
 
     return make
 
 
-#: Metrics that need nothing but answers.
-METRICS = (
-    *("accuracy_original", "accuracy_original_weighted", "accuracy_variants", "accuracy_buckets", "majority_class"),
-    *("p_c", "p_c_distinct", "label_agreement", "vap", "pvap", "pvap_distinct", "p_c_bound"),
-    *("flip_rate", "flip_to_wrong", "flip_to_right", "flip_wrong_to_wrong", "flip_directions", "flip_when_right"),
-    *("flip_when_wrong", "flips_by_margin", "flip_rate_merged", "accuracy_merged", "flips_lost_by_merging"),
-    *("r_r", "r_s", "r_s_without_neutral", "r_r_at", "r_s_at", "r_s_without_neutral_at", "too_few_variants"),
-    *("jsd_pairs", "jsd_means", "ks", "sigma", "pa", "pa_curve", "pa_drop", "matching_threshold"),
-    *("majority_vote", "vote_gain", "jaccard", "lexical_distance", "token_overlap"),
-    *("snr", "hard_cases", "never_right"),
-    *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
-)
 TESTSET = ("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage")
 RECIPES: dict[str, dict[str, Recipe]] = {
     "datasets": {
@@ -235,7 +221,6 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "tsv.v1": file("tsv some.tsv", cells("\t")),
         "parquet.v1": parquet,
         "hf.v1": hf_file,
-        "everyday.v1": plain("everyday"),
         "snli.v1": file("snli snli_1.0_dev.jsonl", lines(*SNLI)),
         "mnli.v1": file("mnli multinli_1.0_dev.jsonl", lines(*SNLI)),
         "breaking_nli.v1": file("breaking_nli dataset.jsonl", lines(*SNLI)),
@@ -252,32 +237,22 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "checklist.v1": file("checklist suite.json", json.dumps({"synonyms": INVARIANT})),
     },
     "generators": {
-        "identity.v1": plain("identity"),
-        "contractions.v1": plain("contractions"),
         "recorded.v1": repeating,
-        "scramble.v1": plain("scramble"),
-        "structural.v1": plain("structural"),
-        "wordnet.v1": plain("wordnet(pos=all)"),
+        "wordnet.v1": lambda folder: "wordnet(pos=all)",
         "wordnet-ie.v1": file(
             "wordnet-ie table.tsv", "man\tadult male\nsoup\tbroth\nomelette\tomelet\n", "{}(table={})"
         ),
         "masked-lm.v1": scripted_merge,
-        "tautology.v1": plain("tautology"),
-        "paraphrase.v1": plain(f'paraphrase(model="{SHUFFLED}", prompt="{{text}}", decoding=sample, k=1)'),
-        "back-translation.v1": plain(f'back-translation(there="{SHUFFLED}", back="{SHUFFLED}")'),
+        "paraphrase.v1": lambda folder: f'paraphrase(model="{SHUFFLED}", prompt="{{text}}", decoding=sample, k=1)',
+        "back-translation.v1": lambda folder: f'back-translation(there="{SHUFFLED}", back="{SHUFFLED}")',
     },
     "checks": {
-        "surface.v1": plain("surface"),
-        "overlap.v1": plain("overlap"),
-        "label-safety.v1": plain("label-safety"),
         "human.v1": file("human verdicts.csv", VERDICTS),
         "similarity.v1": with_model("similarity(encoder={}, least=0.507)", tiny_bert),
         "fluency.v1": with_model("fluency(masked_lm={}, most=2)", lambda f: f"{tiny_masked_lm(f)}(max_length=8)"),
         "mutual-entailment.v1": file("mutual-entailment mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
     },
     "models": {
-        "scripted.v1": plain("scripted"),
-        "bag_of_words.v1": plain("bag_of_words"),
         "python.v1": file("python mine.py", CALLABLE, "{}:{}:short"),
         "onnx.v1": tiny_onnx,
         "hf.v1": tiny_bert,
@@ -290,12 +265,11 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "mlm-small.v1": embedded("mlm-small"),
     },
     "writers": {
-        "scripted.v1": plain(SHUFFLED),
+        "scripted.v1": lambda folder: SHUFFLED,
         "hf.v1": lambda folder: f"hf:{_module('tiny', 'writers').save(folder / 'tiny', 't5')}(device=cpu)",
     },
     "encoders": {"hf.v1": tiny_bert},
     "metrics": {
-        **{f"{name}.v1": plain(name) for name in METRICS},
         **{f"{name}.v1": testset(name) for name in TESTSET},
         "embedding_distance.v1": with_model("embedding_distance(encoder={})", tiny_bert),
         "embedding_jsd.v1": with_model("embedding_jsd(encoder={})", tiny_bert),
@@ -307,32 +281,39 @@ RECIPES: dict[str, dict[str, Recipe]] = {
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that asks for `plugin` with all plug-ins of its file's kind, newcomers included."""
     if "plugin" in metafunc.fixturenames:
-        kinds = getattr(metafunc.module, "KIND", None)
-        found = [(kind, plugin.full_name) for kind in ([kinds] if kinds else KINDS) for plugin in KINDS[kind]]
-        metafunc.parametrize("plugin", found, ids=[name if kinds else f"{kind}-{name}" for kind, name in found])
+        own = getattr(metafunc.module, "KIND", None)
+        names = [(kind, plugin.full_name) for kind in ([own] if own else KINDS) for plugin in KINDS[kind]]
+        metafunc.parametrize("plugin", names, ids=[name if own else f"{kind}-{name}" for kind, name in names])
+
+
+def make_spec(kind: str, name: str, folder: Path) -> str:
+    """How a user would name a plug-in, with its sample, if it needs one, in `folder`."""
+    recipe = RECIPES.get(kind, {}).get(name)
+    return recipe(folder) if recipe else KINDS[kind].get(name).example_spec(folder)
 
 
 @pytest.fixture(scope="session")
-def _made() -> dict[tuple[str, str], str]:
+def _specs() -> dict[tuple[str, str], str]:
     return {}
 
 
 @pytest.fixture
-def spec(plugin: tuple[str, str], _made: dict[tuple[str, str], str], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """How a user would name the plug-in, with its sample in place."""
-    kind, name = plugin
-    if name not in RECIPES[kind]:
-        pytest.fail(
-            f"no entry for {kind}: {name}; add one line on how to make it to RECIPES in tests/contracts/conftest.py"
-        )
-    if plugin not in _made:
-        _made[plugin] = RECIPES[kind][name](tmp_path_factory.mktemp(name.replace(".", "_")))
-    return _made[plugin]
+def spec(plugin: tuple[str, str], _specs: dict[tuple[str, str], str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """How a user would name the plug-in; the sample is made once."""
+    if plugin not in _specs:
+        _specs[plugin] = make_spec(*plugin, tmp_path_factory.mktemp(plugin[1].replace(".", "_")))
+    return _specs[plugin]
 
 
 @pytest.fixture
 def bound(plugin: tuple[str, str], spec: str) -> Bound:
     return KINDS[plugin[0]].make(spec)
+
+
+@pytest.fixture
+def respec(plugin: tuple[str, str]) -> Callable[[Path], str]:
+    """Makes the spec again, with its sample in another folder."""
+    return lambda folder: make_spec(*plugin, folder)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from refusals import refuses
 from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.problem import TASKS, Bucket, Problem, Task
 from otherwords.registry import checks
-from otherwords.validity.mutual_entailment import Rule, entailment_of, load_judge, mutual
+from otherwords.validity.mutual_entailment import EntailmentRule, entailment_of, judge_entailment, load_judge
 
 ONE = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "neutral")
 FORTH, BACK = "original does not entail variant", "variant does not entail original"
@@ -242,17 +242,18 @@ def test_kept_is_what_says_the_same_both_ways(subsets, old, new):
 
 @given(st.floats(0, 1), st.sampled_from(["", "premise", "hypothesis"]))
 def test_a_rule_can_be_written_and_read(threshold, field):
-    assert Rule.read(str(Rule(threshold, field))) == Rule(threshold, field)
+    rule = EntailmentRule(threshold, field)
+    assert EntailmentRule.read(str(rule)) == rule
 
 
 @pytest.mark.parametrize("text", ["", "other", "self(judge=python:evil.py:f)", "self(threshold=2e)", "self()x", "Self"])
 def test_nothing_else_is_read(text):
     with refuses(BadInput):
-        Rule.read(text, "check:x:by")
+        EntailmentRule.read(text, "check:x:by")
 
 
 def test_nothing_to_ask():
-    assert mutual([], Rule(), TASKS["nli"], lambda pairs: pytest.fail("asked")) == []
+    assert judge_entailment([], EntailmentRule(), TASKS["nli"], lambda pairs: pytest.fail("asked")) == []
 
 
 #: A judge that knows the canary's answers, and says them by other names.

@@ -15,7 +15,7 @@ from otherwords.pipeline import varied
 from otherwords.problem import TASKS, Note, Problem, Variant
 from otherwords.registry import generators
 from otherwords.variants.masked_lm.counts import CLASS, CLASS_ELSEWHERE, ELSEWHERE, FILTERS, KEPT, UNLIKELY
-from otherwords.variants.masked_lm.replacements import UNSCRAMBLED
+from otherwords.variants.masked_lm.generator import UNSCRAMBLED
 
 #: The filters that an ablation does without.
 WITHOUT = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
-from ..problem import plain
+from ..problem import normalize_spaces, plain
 from ..storage.files import digest, fingerprint
 from .records import Record
 
@@ -65,7 +65,7 @@ def told(rewordings: Iterable[Rewording], path: Path) -> Iterator[Rewording]:
     reasons: Counter[str] = Counter()
     for one in rewordings:
         texts = one.reworded.items()
-        changed = {name: text for name, text in texts if text.split() != one.original.get(name, "").split()}
+        changed = {name: text for name, text in texts if normalize_spaces(text) != normalize_spaces(one.original.get(name))}
         reason = one.reason or ("" if changed or one.error else "unchanged")
         reasons[reason] += 1
         yield one._replace(reworded=changed, reason=reason)
@@ -84,7 +84,7 @@ def text_key(texts: Mapping[str, str]) -> str:
     >>> text_key({"premise": "A  dog\\nruns."}) == text_key({"premise": "A dog runs. "})
     True
     """
-    return json.dumps(sorted((name, " ".join(text.split())) for name, text in texts.items()))
+    return json.dumps(sorted((name, normalize_spaces(text)) for name, text in texts.items()))
 
 
 def read_json(path: Path) -> Any:
