@@ -199,8 +199,9 @@ def test_versions(things):
 
 def test_a_miss_lists_what_exists():
     for registry, known in ((models, "scripted.v1"), (metrics, "p_c.v1"), (generators, "identity.v1")):
-        with refuses(UnknownName):
+        with refuses(UnknownName) as caught:
             registry.make("nothing")
+        assert known in str(caught.value)
 
 
 def test_a_name_of_another_kind_is_told():
@@ -335,10 +336,8 @@ def test_shown_options_and_summary(things):
 
 
 def test_kinds():
-    known = ["datasets", "generators", "checks", "masked_lms", "writers", "encoders", "models", "metrics"]
-    assert [kind for kind in KINDS if kind in known] == known
+    assert list(KINDS) == ["datasets", "generators", "checks", "masked_lms", "writers", "encoders", "models", "metrics"]
     assert all(list(registry) for registry in KINDS.values())
-    assert all(registry.kind == kind for kind, registry in KINDS.items())
 
 
 # Plug-ins from outside: a real distribution, as pip leaves it, found by a real interpreter.
@@ -427,8 +426,6 @@ print(generators.make("identity").plugin.factory.__module__)
     assert done.returncode == 0
     assert "contractions.v1" in done.stdout
     assert "otherwords.variants.controls" in done.stdout
-    for module, reason in (
-        ("broken", "ModuleNotFoundError: No module"),
-        ("twice", "BadInput: generators: identity.v1 is"),
-    ):
+    reasons = {"broken": "ModuleNotFoundError: No module named", "twice": "BadInput: generators: identity.v1 is"}
+    for module, reason in reasons.items():
         assert f"UserWarning: generators: the plug-in {module} = {module} cannot be loaded: {reason}" in done.stderr
