@@ -69,11 +69,11 @@ def test_one_answer_per_problem(model):
         pytest.skip("it gives one answer to the whole sample, which proves little")
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 64])
-def test_neither_order_nor_company_matters(model, size):
+@pytest.mark.parametrize(("size", "count"), [(1, 10), (5, 1000)])
+def test_neither_order_nor_company_matters(model, size, count):
     texts = sample()
     whole = model(batch(texts))
-    order = random.Random(size).sample(range(len(texts)), len(texts))
+    order = random.Random(size).sample(range(len(texts)), min(count, len(texts)))
     for start in range(0, len(order), size):
         rows = order[start : start + size]
         some = model(batch([texts[row] for row in rows]))

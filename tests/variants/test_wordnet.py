@@ -241,16 +241,17 @@ def undone(variant: Variant) -> dict[str, str]:
     return texts
 
 
-def test_on_snli():
+@pytest.mark.parametrize("count", [60, pytest.param(300, marks=pytest.mark.slow)])
+def test_on_snli(count):
     """Two thirds of the problems change, and never into a word that is there already (development set)."""
     path = DATA / "ie_test" / "nli_data.parquet"
     if not path.exists():
         pytest.skip("needs shared/data/ie_test/nli_data.parquet")
-    mine = (pl.col("dataset") == "snli") & (pl.col("split") == "dev") & (pl.col("label") != "-")
-    rows = pl.scan_parquet(path).filter(mine).collect().sample(300, seed=3).rows(named=True)
+    chosen = (pl.col("dataset") == "snli") & (pl.col("split") == "dev") & (pl.col("label") != "-")
+    rows = pl.scan_parquet(path).filter(chosen).collect().sample(count, seed=3).rows(named=True)
     some = [nli(row["premise"], row["hypothesis"], str(row["i"])) for row in rows]
-    made = {variant.of: variant for variant in generators.make("wordnet").function(some, range(300))}
-    assert 0.6 <= len(made) / 300 <= 0.75
+    made = {variant.of: variant for variant in generators.make("wordnet").function(some, range(count))}
+    assert 0.6 <= len(made) / count <= 0.75
     for problem in some:
         there = " ".join(problem.text.values()).lower().split()
         for one in json.loads(made[problem.id].extra["changes"]) if problem.id in made else []:

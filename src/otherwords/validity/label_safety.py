@@ -55,8 +55,8 @@ class _Text(NamedTuple):
 
 
 def _read(text: str) -> _Text:
-    found = cues(text)
-    return _Text(text, found, content(text) - Counter(word for cue in found for word in cue.words.split()))
+    carrying = cues(text)
+    return _Text(text, carrying, content(text) - Counter(word for cue in carrying for word in cue.words.split()))
 
 
 def violations(before: _Text, after: _Text, kinds: Sequence[str], antonyms: bool) -> list[str]:
@@ -69,12 +69,12 @@ def violations(before: _Text, after: _Text, kinds: Sequence[str], antonyms: bool
     lost, gained = _left_over(before.cues, after.cues), _left_over(after.cues, before.cues)
     lost, gained = _without_both(lost, gained), _without_both(gained, lost)
     lost, gained = _without_pronouns(lost, gained), _without_pronouns(gained, lost)
-    found = [line for kind in kinds for line in (*_moved(kind, lost, gained), *_exchanged(kind, before, after))]
+    lines = [line for kind in kinds for line in (*_moved(kind, lost, gained), *_exchanged(kind, before, after))]
     if antonyms:
         gone, new = before.words - after.words, after.words - before.words
         pairs = opposites(before.text, after.text, gone, new)
-        found += [f'antonym: "{word}" became "{other}"' for word, other in pairs]
-    return found
+        lines += [f'antonym: "{word}" became "{other}"' for word, other in pairs]
+    return lines
 
 
 def _moved(kind: str, lost: list[Cue], gained: list[Cue]) -> Iterator[str]:

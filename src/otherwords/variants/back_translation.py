@@ -65,9 +65,9 @@ def back_translation(
 
 def _pivots(writer: Writer, jobs: list[RewriteJob], prefix: str, decoding: Decoding, cut: bool) -> list[list[str]]:
     """Distinct translations of each sentence; those that are empty, cut off or no translation go no further."""
-    found = writer.write([prefix + job.source for job in jobs], [job.seed for job in jobs], decoding)
+    written = writer.write([prefix + job.source for job in jobs], [job.seed for job in jobs], decoding)
     pivots = []
-    for job, drafts in zip(jobs, found, strict=True):
+    for job, drafts in zip(jobs, written, strict=True):
         texts: dict[str, None] = {}
         for draft in drafts:
             text = draft.text.strip()
@@ -97,9 +97,9 @@ def _returned(
     """The translations back into the first language, each with its pivot; all jobs in one call."""
     asked = [(n, pivot) for n, texts in enumerate(pivots) for pivot in texts]
     seeds = [seed_for(jobs[n].seed, pivot) for n, pivot in asked]
-    found = writer.write([jobs[n].prompt + pivot for n, pivot in asked], seeds, decoding)
+    returned = writer.write([jobs[n].prompt + pivot for n, pivot in asked], seeds, decoding)
     drafts: list[list[tuple[Draft, str]]] = [[] for _ in jobs]
-    for (n, pivot), written in zip(asked, found, strict=True):
+    for (n, pivot), written in zip(asked, returned, strict=True):
         if not written:
             jobs[n].left_out["nothing was written"] += 1
         drafts[n] += [(draft, pivot) for draft in written]

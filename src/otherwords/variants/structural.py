@@ -74,21 +74,21 @@ def _all_rewritten(
 ) -> Iterator[tuple[list[Rewritten], list[About]]]:
     """For each problem the rewritten fields, and the notes; all sentences are parsed together."""
     readable = ["" if why_unreadable(text) else text for fields in texts for _, text in fields]
-    found = sound_rewritings(readable, [kind for kind in kinds if kind in EQUIVALENCES], parse)
+    rewritings = sound_rewritings(readable, [kind for kind in kinds if kind in EQUIVALENCES], parse)
     for fields in texts:
         rewritten: list[Rewritten] = []
         notes: list[About] = []
         for name, text in fields:
-            sound, given_up = next(found)
+            sound, given_up = next(rewritings)
             rewritten += _rewritten(name, text, [*sound, *(_contractions(text) if "contraction" in kinds else [])])
             notes += [(name, f"not parsed: {why}", {}) for why in [why_unreadable(text)] if why]
             notes += [(name, _GIVEN_UP, {"rewriting": rewriting.how}) for rewriting in given_up]
         yield rewritten, notes
 
 
-def _rewritten(name: str, text: str, found: Sequence[Rewriting]) -> list[Rewritten]:
+def _rewritten(name: str, text: str, rewritings: Sequence[Rewriting]) -> list[Rewritten]:
     """The rewritings of a field, each resulting text once."""
-    new = {rewriting.made(text): rewriting for rewriting in reversed(found)}
+    new = {rewriting.made(text): rewriting for rewriting in reversed(rewritings)}
     return [Rewritten(name, rewriting, after) for after, rewriting in reversed(new.items()) if after != text]
 
 

@@ -94,9 +94,9 @@ def _anywhere(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[li
 
 def _change(word: str, start: int, table: Mapping[str, Synonym]) -> Change:
     """The first letter is as large as it was: the paper's own data are all in small letters, ours stay as they are."""
-    found = table[word.lower()]
-    new = found.synonym[:1].upper() + found.synonym[1:] if word[:1].isupper() else found.synonym
-    return {"at": start, "from": word, "to": new, "synset": found.synset}
+    entry = table[word.lower()]
+    new = entry.synonym[:1].upper() + entry.synonym[1:] if word[:1].isupper() else entry.synonym
+    return {"at": start, "from": word, "to": new, "synset": entry.synset}
 
 
 def _count(texts: Iterable[str]) -> Counter[str]:

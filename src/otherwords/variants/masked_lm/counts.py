@@ -141,9 +141,9 @@ def filter_rates(notes: pl.DataFrame) -> pl.DataFrame:
     >>> filter_rates(notes).row(0)
     ('bert', 'noun', 'premise', 'no whole word', 30, 200, 15.0)
     """
-    found = _of_masked_lm(notes, *FILTERS)
+    counted = _of_masked_lm(notes, *FILTERS)
     keys = ["model", "word_class", "field", "what"]
-    sums = found.group_by(keys).agg(removed=pl.col("count").sum(), reached=pl.col("reached").cast(pl.Int64).sum())
+    sums = counted.group_by(keys).agg(removed=pl.col("count").sum(), reached=pl.col("reached").cast(pl.Int64).sum())
     order = pl.col("what").replace_strict({name: place for place, name in enumerate(FILTERS)}, return_dtype=pl.Int64)
     return sums.sort("model", "word_class", "field", order).select(
         "model",
@@ -163,9 +163,9 @@ def overlap(notes: pl.DataFrame) -> pl.DataFrame:
     >>> overlap(pl.DataFrame({"id": ["p", "p", "q"], "what": [KEPT] * 3, "count": [4, 2, 1], **about})).rows()
     [('a', 2.0, 1.0), ('b', 1.0, 0.5)]
     """
-    found = _of_masked_lm(notes, KEPT)
-    seeds = found["id"].n_unique()
-    by_origin = found.group_by("origin").agg(pl.col("count").sum()).sort("origin").rows()
+    kept = _of_masked_lm(notes, KEPT)
+    seeds = kept["id"].n_unique()
+    by_origin = kept.group_by("origin").agg(pl.col("count").sum()).sort("origin").rows()
     models = sorted({model for origin, _ in by_origin for model in origin.split("+")})
     cells = {(one, other): 0 for one in models for other in models}
     for origin, count in by_origin:

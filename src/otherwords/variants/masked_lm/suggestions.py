@@ -60,10 +60,10 @@ def shared_words(
     words, ambiguous = [], 0
     for word, places in occurrences.items():
         if len(places) > 1 and word not in fixed:
-            found = {_NAMES.get(token.pos, "") for some in places.values() for token in some}
-            ambiguous += len(found) > 1 and not found.isdisjoint(classes)
-            if len(found) == 1 and found <= set(classes):
-                words.append(SharedWord(word, found.pop(), {name: tuple(some) for name, some in places.items()}))
+            own = {_NAMES.get(token.pos, "") for some in places.values() for token in some}
+            ambiguous += len(own) > 1 and not own.isdisjoint(classes)
+            if len(own) == 1 and own <= set(classes):
+                words.append(SharedWord(word, own.pop(), {name: tuple(some) for name, some in places.items()}))
     return words, ambiguous
 
 
