@@ -12,6 +12,7 @@ import pytest
 import otherwords as ow
 from otherwords.frames import to_frame, variant_rows
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
+from otherwords.registry import checks
 
 KIND = "checks"
 #: One of the sample is endless, of which checks that cannot read it warn.
@@ -112,3 +113,9 @@ def test_the_stage_marks_and_removes_nothing(bound, spec):
     # Other buckets first; within a bucket, the order decides which of two equal variants is the repetition.
     turned = suite.sort(pl.coalesce("of", "id"), descending=True, maintain_order=True)
     assert ow.check(turned, [spec]).sort("id").equals(checked.sort("id"))
+
+
+@pytest.mark.parametrize(("name", "keep"), [("surface", False), ("overlap", False), ("label-safety", True)])
+def test_an_unchanged_variant_is_kept_only_by_checks_of_meaning(name, keep):
+    """Those with a model: `compared` gives them a value for it, and no judge is asked about it."""
+    assert next(iter(checks.make(name).function([bucket("c", "nli", {})]))).keep is keep

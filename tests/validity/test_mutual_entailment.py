@@ -28,18 +28,18 @@ def scripted(jsonl, tmp_path):
     """A judge that knows the given pairs; what it is not told is neutral. Its log tells what it was asked."""
 
     def make(*pairs, options=""):
-        rows = [{"premise": one, "hypothesis": two, **_said(said)} for one, two, said in pairs]
+        rows = [{"premise": one, "hypothesis": two, **_said(expected)} for one, two, expected in pairs]
         script = jsonl(*rows, name="judge.jsonl")
-        told = f"scripted(script={script}, otherwise=neutral, log={tmp_path / 'log.jsonl'})"
-        return f"mutual-entailment(judge={json.dumps(told)}, canary=false{options})"
+        result = f"scripted(script={script}, otherwise=neutral, log={tmp_path / 'log.jsonl'})"
+        return f"mutual-entailment(judge={json.dumps(result)}, canary=false{options})"
 
     return make
 
 
-def _said(said):
-    if isinstance(said, str):
-        return {"pred": said}
-    return {"p:entailment": said, "p:neutral": 1 - said, "p:contradiction": 0}
+def _said(expected):
+    if isinstance(expected, str):
+        return {"pred": expected}
+    return {"p:entailment": expected, "p:neutral": 1 - expected, "p:contradiction": 0}
 
 
 def test_both_directions_count_and_the_reason_tells_which_failed(scripted):
@@ -164,10 +164,10 @@ def test_a_judge_without_probabilities_gives_no_score(odd):
         ('mutual-entailment(judge=scripted, label_map="entailment")', "label_map: cannot read 'entailment'; write"),
     ],
 )
-def test_wrong_options(spec, said):
+def test_wrong_options(spec, expected):
     with refuses(BadInput) as error:
         checks.make(spec)
-    assert said in str(error.value)
+    assert expected in str(error.value)
 
 
 def test_wrong_judges(odd):
@@ -311,9 +311,9 @@ def test_what_the_judge_does_not_read_to_its_end_is_dropped_and_told():
     spec = 'mutual-entailment(judge="nli-small(max_length=32)")'
     with pytest.warns(
         UserWarning, match=r"^mutual-entailment: 2 of 3 variants .* longer than nli-small.* reads"
-    ) as told:
+    ) as result:
         long, fits, both = judged(spec, *texts, problem=one)
-    assert len(told) == 1
+    assert len(result) == 1
     assert (long.keep, long.reason, long.score) == (False, "longer than the judge reads", None)
     assert (both.keep, both.reason, both.score) == (False, "premise: longer than the judge reads", None)
     assert fits.keep

@@ -152,8 +152,8 @@ def test_several_variants_take_other_words_first():
 @pytest.mark.parametrize(("changes", "expected"), [(1, 1), (2, 2), (9, 4), (0, 4)])
 def test_as_many_words_change_as_are_asked_for(changes, expected):
     [made] = vary(nli("A man, a car, a couch and a baby are there."), f"wordnet(changes={changes})")
-    told = [one for one in json.loads(made.extra["changes"]) if one["pos"] != "article"]
-    assert len(told) == expected
+    result = [one for one in json.loads(made.extra["changes"]) if one["pos"] != "article"]
+    assert len(result) == expected
 
 
 def test_the_seed_decides_which():
@@ -229,12 +229,12 @@ def test_laws(premise, hypothesis, seed, changes, n):
 def undone(variant: Variant) -> dict[str, str]:
     """The original's texts, from a variant and the changes that it tells of, the last of which is undone first."""
     texts = dict(variant.text)
-    told = json.loads(variant.extra["changes"])
+    result = json.loads(variant.extra["changes"])
     for name in texts:
-        mine = [one for one in told if one["field"] == name]
-        for number in reversed(range(len(mine))):
-            one = mine[number]
-            start = one["at"] + sum(len(other["to"]) - len(other["from"]) for other in mine[:number])
+        own = [one for one in result if one["field"] == name]
+        for number in reversed(range(len(own))):
+            one = own[number]
+            start = one["at"] + sum(len(other["to"]) - len(other["from"]) for other in own[:number])
             end = start + len(one["to"])
             assert texts[name][start:end] == one["to"]
             texts[name] = texts[name][:start] + one["from"] + texts[name][end:]

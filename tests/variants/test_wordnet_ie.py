@@ -55,9 +55,9 @@ def test_every_change_is_told(table):
     ).to_dicts()
     assert made["premise"] == "Adult male bites domestic dog."
     assert made["hypothesis"] == "A Domestic dog is bitten."
-    told = json.loads(made["changes"])
-    assert told[1] == {"field": "premise", "at": 10, "from": "dog", "to": "domestic dog", "synset": "dog.n.01"}
-    assert [(one["field"], one["from"]) for one in told] == [
+    result = json.loads(made["changes"])
+    assert result[1] == {"field": "premise", "at": 10, "from": "dog", "to": "domestic dog", "synset": "dog.n.01"}
+    assert [(one["field"], one["from"]) for one in result] == [
         ("premise", "Man"),
         ("premise", "dog"),
         ("hypothesis", "DOG"),
@@ -142,10 +142,10 @@ def test_before_the_corpus_is_seen_there_is_no_generator():
         ("wordnet-ie(field=conclusion)", "wordnet-ie: no field 'conclusion'; use one of premise, hypothesis"),
     ],
 )
-def test_bad_input(spec, said):
+def test_bad_input(spec, expected):
     with refuses(BadInput) as caught:
         ow.vary(frame(("A dog.", "A cat.")), [spec])
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_a_table_is_no_veto(table):
