@@ -46,9 +46,9 @@ def batch(texts) -> Batch:
 
 
 def sample() -> list[tuple[str, str]]:
-    frame = ow.load("everyday(split=all)").head(30)
+    frame = ow.load("everyday(split=all)").head(12)
     chance = random.Random(3)
-    tiny = [tuple(" ".join(chance.choices(TINY, k=chance.randrange(1, 9))) for _ in "ab") for _ in range(30)]
+    tiny = [tuple(" ".join(chance.choices(TINY, k=chance.randrange(1, 9))) for _ in "ab") for _ in range(20)]
     questions = canary_batch(NLI)
     return [
         *tiny,

@@ -54,20 +54,20 @@ def test_majority_and_unanimity(jsonl):
     ]
 
 
-@pytest.mark.parametrize("said", ["yes", "Y", " TRUE ", True, 1, "1", "valid", "keep", "sound", "ok", 1.0, "1.0"])
-def test_ways_to_say_yes(jsonl, expected):
-    assert judged(jsonl(vote("a", expected)), "a")[0].keep is True
+@pytest.mark.parametrize("cell", ["yes", "Y", " TRUE ", True, 1, "1", "valid", "keep", "sound", "ok", 1.0, "1.0"])
+def test_ways_to_say_yes(jsonl, cell):
+    assert judged(jsonl(vote("a", cell)), "a")[0].keep is True
 
 
-@pytest.mark.parametrize("said", ["no", "N", "False", False, 0, "0", "invalid", "drop", "unsound", 0.0, "0.0"])
-def test_ways_to_say_no(jsonl, expected):
-    assert judged(jsonl(vote("a", expected)), "a")[0].keep is False
+@pytest.mark.parametrize("cell", ["no", "N", "False", False, 0, "0", "invalid", "drop", "unsound", 0.0, "0.0"])
+def test_ways_to_say_no(jsonl, cell):
+    assert judged(jsonl(vote("a", cell)), "a")[0].keep is False
 
 
-@pytest.mark.parametrize("said", ["maybe", 0.5, 87, "yes and no", "1.5", "inf"])
-def test_anything_else_is_refused(jsonl, expected):
+@pytest.mark.parametrize("cell", ["maybe", 0.5, 87, "yes and no", "1.5", "inf"])
+def test_anything_else_is_refused(jsonl, cell):
     with refuses(BadInput):
-        judged(jsonl(vote("a", expected)), "a")
+        judged(jsonl(vote("a", cell)), "a")
 
 
 def test_ratings(jsonl):
@@ -112,26 +112,25 @@ def test_every_format(tmp_path, ending):
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "said"),
+    ("rows", "options", "field"),
     [
-        ([vote("a", "yes", annotator="x")] * 2, "", "line 2: annotator: 'x' judged 'a' twice"),
-        ([vote("", "yes")], "", "line 1: id: found nothing; name the variant"),
-        ([{"verdict": "yes"}], "", "line 1: id: found nothing"),
-        ([{"id": "a", "valid": "yes"}], "", "line 1: verdict: no such column; there are id, valid: say column="),
-        ([], "", "holds no verdicts"),
-        (["{"], "", "line 1: broken JSON"),
-        ([vote("a", "yes")], "rule=most", "rule: found 'most'; use majority or unanimous"),
-        ([vote("a", "yes")], "unjudged=maybe", "unjudged: found 'maybe'; use keep or drop"),
-        ([vote("a", "yes")], "least=1, above=1", "a rating has one mark; give least= or above=, not both"),
-        ([vote("a", "yes")], "least=much", "least: found 'much'; give a number"),
-        ([vote("a", "yes")], "above=true", "above: found True; give a number"),
-        ([vote("a", "yes")], "above=Infinity", "above: found inf; give a number"),
+        ([vote("a", "yes", annotator="x")] * 2, "", "annotator"),
+        ([vote("", "yes")], "", "id"),
+        ([{"verdict": "yes"}], "", "id"),
+        ([{"id": "a", "valid": "yes"}], "", "verdict"),
+        ([], "", ""),
+        (["{"], "", ""),
+        ([vote("a", "yes")], "rule=most", "rule"),
+        ([vote("a", "yes")], "unjudged=maybe", "unjudged"),
+        ([vote("a", "yes")], "least=1, above=1", ""),
+        ([vote("a", "yes")], "least=much", "least"),
+        ([vote("a", "yes")], "above=true", "above"),
+        ([vote("a", "yes")], "above=Infinity", "above"),
     ],
-)  # fmt: skip
-def test_complaints(jsonl, rows, options, expected):
-    with refuses(BadInput) as error:
+)
+def test_wrong_tables_and_options(jsonl, rows, options, field):
+    with refuses(BadInput, field=field):
         judged(jsonl(*rows), options=options)
-    assert expected in str(error.value)
 
 
 def test_files_that_cannot_be_read(tmp_path):

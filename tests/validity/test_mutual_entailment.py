@@ -157,17 +157,16 @@ def test_a_judge_without_probabilities_gives_no_score(odd):
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "field"),
     [
-        ("mutual-entailment(judge=self, label_map=0=entailment)", "label_map: self needs none; the model under test"),
-        ("mutual-entailment(threshold=1.5)", "threshold: found 1.5; give a probability from 0 to 1"),
-        ('mutual-entailment(judge=scripted, label_map="entailment")', "label_map: cannot read 'entailment'; write"),
+        ("mutual-entailment(judge=self, label_map=0=entailment)", "label_map"),
+        ("mutual-entailment(threshold=1.5)", "threshold"),
+        ('mutual-entailment(judge=scripted, label_map="entailment")', "label_map"),
     ],
 )
-def test_wrong_options(spec, expected):
-    with refuses(BadInput) as error:
+def test_wrong_options(spec, field):
+    with refuses(BadInput, where="mutual-entailment", field=field):
         checks.make(spec)
-    assert expected in str(error.value)
 
 
 def test_wrong_judges(odd):

@@ -1,4 +1,4 @@
-"""What generators declare, the columns of their variants, and tables of notes: a column for whatever a note is about."""
+"""What generators declare, the columns of their variants, and their notes, with a column for what a note is about."""
 
 from __future__ import annotations
 

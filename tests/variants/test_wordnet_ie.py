@@ -133,19 +133,18 @@ def test_before_the_corpus_is_seen_there_is_no_generator():
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "where"),
     [
-        ("wordnet-ie(veto=absent.txt)", "absent.txt: cannot be read"),
-        ("wordnet-ie(table=absent.tsv)", "absent.tsv: cannot be read"),
-        ("wordnet-ie(corpus=absent.txt)", "absent.txt: there is no such file"),
-        ("wordnet-ie(corpus=absent.csv)", "absent.csv"),
-        ("wordnet-ie(field=conclusion)", "wordnet-ie: no field 'conclusion'; use one of premise, hypothesis"),
+        ("wordnet-ie(veto=absent.txt)", "absent.txt"),
+        ("wordnet-ie(table=absent.tsv)", "absent.tsv"),
+        ("wordnet-ie(corpus=absent.txt)", "the corpus absent.txt"),
+        ("wordnet-ie(corpus=absent.csv)", "the corpus absent.csv"),
+        ("wordnet-ie(field=conclusion)", "wordnet-ie"),
     ],
 )
-def test_bad_input(spec, expected):
-    with refuses(BadInput) as caught:
+def test_bad_input(spec, where):
+    with refuses(BadInput, where=where):
         ow.vary(frame(("A dog.", "A cat.")), [spec])
-    assert expected in str(caught.value)
 
 
 def test_a_table_is_no_veto(table):
