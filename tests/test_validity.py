@@ -11,6 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import otherwords as ow
+
 ROOT = Path(__file__).parents[1]
 ROWS = {
     "keep the label": "label preserved",
@@ -20,12 +22,16 @@ ROWS = {
 }
 
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("validity_rates", ROOT / "scripts" / "validity_rates.py")
+def load_script(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def script():
+    return load_script("validity_rates")
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +66,23 @@ def test_rates_by_hand(script):
     assert [yes["B", kind] for kind in ROWS.values()] == [1, 0, 1, 0]
     assert [yes["both", kind] for kind in ROWS.values()] == [1, 0, 1, 0]
     assert script.agreement(table, "label preserved") == (0.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "seed", "count"),
+    [("wordnet", "SEED", 10), ("structural", "SEED_EACH", 10), ("masked-lm(least=1)", "SEED_EACH", 2)],
+)
+def test_some_variants_are_still_what_was_judged(spec, seed, count, verdicts):
+    """The thin version of what follows: a few problems, each with the variant that was judged among its own."""
+    shared_data()
+    sample = load_script("validity_sample")
+    judgements = verdicts.filter(pl.col("generator") == f"{spec.partition('(')[0]}.v1").unique("item").sort("problem")
+    some = judgements.head(count)
+    suite = sample.problems()[0].filter(pl.col("id").is_in(some["problem"].to_list()))
+    originals = {row["id"]: row for row in suite.iter_rows(named=True)}
+    variants = ow.vary(suite, [spec], seed=getattr(sample, seed))
+    items = {sample.item(originals[row["of"]], row)["item"] for row in variants.iter_rows(named=True)}
+    assert set(some["item"]) <= items
 
 
 @pytest.mark.slow

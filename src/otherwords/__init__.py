@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from .datasets.records import Dataset
     from .datasets.source import load
     from .errors import OtherwordsError
     from .exporting.export import export
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
     from .scoring.compare import Difference, compare, compare_groups
     from .scoring.measure import measure
     from .training.making import train
+    from .validity.checking import Check
+    from .variants.generating import Generator
 
 _HOME = {
     "compare_groups": "scoring.compare",
     "compare": "scoring.compare",
     "Difference": "scoring.compare",
+    "Dataset": "datasets.records",
     "load": "datasets.source",
     "measure": "scoring.measure",
     "OtherwordsError": "errors",
@@ -50,6 +54,8 @@ _HOME = {
     "run": "running.runner",
     "Study": "running.study",
     "train": "training.making",
+    "Check": "validity.checking",
+    "Generator": "variants.generating",
 }
 
 __all__ = [
@@ -57,8 +63,11 @@ __all__ = [
     "Batch",
     "Bucket",
     "Cache",
+    "Check",
     "Circularity",
+    "Dataset",
     "Difference",
+    "Generator",
     "Metric",
     "Model",
     "OtherwordsError",

@@ -28,9 +28,8 @@ from .registry import Bound, checks, metrics
 from .scoring.measure import measure_groups, measure_together
 from .scoring.select import IntervalSettings, choose, keep_original_metrics, metrics_by_role
 from .storage import tables
-from .validity.checking import refuse_duplicate_names, warn_replaced_verdicts
-from .validity.human import warn_unknown_ids
-from .validity.mutual_entailment import Counts, accepted, refuse_unfit, warn_none_accepted
+from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
+from .validity.mutual_entailment import Counts, drop_rejected, warn_none_accepted
 from .variants.generating import generate, notes_table, numbered, prepared, warn_unused_rows
 
 
@@ -118,7 +117,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
                 f"{column}:score": pl.Series([v.score for v in verdicts], dtype=pl.Float64),
             }
         )
-        if by := getattr(bound.function, "by", ""):
+        if by := as_check(bound.function).by:
             judged = judged.with_columns(pl.lit(by).alias(f"{column}:by"))
         old = [name for name in {*judged.columns, f"{column}:by"} if name != "id" and name in suite.columns]
         suite = suite.drop(old).join(judged, on="id", how="left", maintain_order="left")
@@ -167,7 +166,7 @@ def answer_shard(
     What was cut or not accepted is told once for all parts.
     """
     left = kept(suite.lazy()).collect()
-    asked, counts = accepted(left, model, cache, batch_size)
+    asked, counts = drop_rejected(left, model, cache, batch_size)
     current().advance(left.height - asked.height)
     columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
     return answer_table(asked, model, ask(columns, model, cache, batch_size, current().advance)), counts

@@ -153,6 +153,27 @@ class Variant(Problem):
     how: str = ""
 
 
+def normalize_spaces(text: str | None) -> str:
+    """A text as texts are compared: white space does not make another text, and a missing field is an empty one.
+
+    >>> normalize_spaces(" A  dog\\nruns. "), normalize_spaces(None)
+    ('A dog runs.', '')
+    """
+    return " ".join((text or "").split())
+
+
+def changed_fields(problem: Problem, variant: Problem, only: str = "") -> dict[str, tuple[str, str]]:
+    """The fields that a variant changes in more than white space: the old text and the new; of one field with `only`.
+
+    >>> one = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "entailment")
+    >>> changed_fields(one, one.restate(premise="It  rains.", hypothesis="Wet it is."))
+    {'hypothesis': ('It is wet.', 'Wet it is.')}
+    """
+    names = [only] if only else problem.task.fields
+    texts = {name: (problem.text[name] or "", variant.text[name] or "") for name in names}
+    return {name: (old, new) for name, (old, new) in texts.items() if normalize_spaces(old) != normalize_spaces(new)}
+
+
 @dataclass(frozen=True)
 class Note:
     """What a generator reports about a problem besides variants: what it left out and why, or what it counted.

@@ -1,7 +1,7 @@
 """Names instead of objects: `wordnet.v1(pos=noun)` finds a factory, binds its options and prints its signature.
 
-A plug-in is a decorated factory that takes options and returns a function. Built-ins are found in this package, others
-through entry points of the group `otherwords.<kind>`; either way a plug-in is one file, registered nowhere else.
+A plug-in is a decorated factory that takes options and returns a function. Built-in plug-ins are found in this package,
+others through entry points of the group `otherwords.<kind>`; either way a plug-in is one file, registered nowhere else.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from .errors import BadInput, UnknownName
 from .storage.files import fingerprint
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
+#: A spec with which a plug-in can be tried, or a function that writes a sample into a folder and returns the spec.
+Example = str | Callable[[Path], str]
 _SPEC = re.compile(
     r"(?P<name>[A-Za-z][\w-]*(?:\.v\d+)?)(?::(?P<rest>.*?))?(?:\((?P<options>\s*|\s*\w+\s*=.*)\))?", re.S
 )
@@ -35,12 +37,17 @@ _PLAIN = re.compile(r"[\w./:#+-]+")
 
 @dataclass(frozen=True)
 class Plugin:
-    """A registered factory under its versioned name; `unsigned` options change the speed, never the result."""
+    """A registered factory under its versioned name.
+
+    `unsigned` options change the speed, never the result, or are signed by the function's `identity`. `example` is
+    what the contract tests make the plug-in with; without one they use its defaults.
+    """
 
     name: str
     version: int
     factory: Callable[..., Any]
     unsigned: tuple[str, ...] = ()
+    example: Example = ""
 
     @property
     def full_name(self) -> str:
@@ -53,22 +60,32 @@ class Plugin:
         return (inspect.getdoc(self.factory) or "").partition("\n")[0]
 
     def options(self) -> dict[str, Any]:
-        """Name every option with its default; an option that must be given has `...`."""
+        """Every option with its default; a required option has `...`."""
         parameters = inspect.signature(self.factory).parameters.values()
         return {p.name: ... if p.default is p.empty else p.default for p in parameters}
 
     def shown_options(self) -> str:
         """The options with their defaults, as a signature prints them; `task` is given by the run."""
         return ", ".join(
-            name if default is ... else f"{name}={_print(default)}"
+            name if default is ... else f"{name}={_spell(default)}"
             for name, default in self.options().items()
             if name != "task"
         )
 
+    def example_spec(self, folder: Path) -> str:
+        """A spec that makes this plug-in, with its sample, if it has one, in `folder`."""
+        if callable(self.example):
+            return self.example(folder)
+        if not self.example and (missing := [name for name, value in self.options().items() if value is ...]):
+            fix = f'declare one beside the name: ("{self.full_name}", example="{self.name}({missing[0]}=...)"), or a '
+            fix += "function that writes a sample into the folder it is given and returns the spec"
+            raise BadInput(f"needs {', '.join(missing)} and declares no example", where=self.full_name, fix=fix)
+        return self.example or self.full_name
+
 
 @dataclass(frozen=True)
 class Bound:
-    """A plug-in with its options bound: the function it made, the signature that explains it, a name of its own."""
+    """A plug-in with its options bound: what the factory returned, the signature, and the user's name for it."""
 
     plugin: Plugin
     signature: str
@@ -77,19 +94,19 @@ class Bound:
 
     @property
     def name(self) -> str:
-        """What the user calls it; unless told, what it is called here."""
+        """The user's name for it, else the plug-in's."""
         return self.alias or self.plugin.name
 
     @property
     def title(self) -> str:
-        """The signature, behind the name that the user gave it."""
+        """The signature, after the user's name if there is one."""
         return f"{self.alias}={self.signature}" if self.alias else self.signature
 
 
 class Registry:
     """All plug-ins of one kind. Calling it with a versioned name gives the decorator that registers a factory.
 
-    Where they can be `named`, a spec may carry a name of its own: `grammar=human:verdicts.csv`.
+    Where plug-ins can be `named`, a spec may start with a name of the user's: `grammar=human:verdicts.csv`.
     """
 
     def __init__(self, kind: str, package: str, *, named: bool = False):
@@ -97,7 +114,9 @@ class Registry:
         self._plugins: dict[str, Plugin] = {}
         self._complete = False
 
-    def __call__(self, name: str, *, unsigned: tuple[str, ...] = ()) -> Callable[[Factory], Factory]:
+    def __call__(
+        self, name: str, *, unsigned: tuple[str, ...] = (), example: Example = ""
+    ) -> Callable[[Factory], Factory]:
         """Register the decorated factory under `name`, which ends in `.v` and a number."""
         match = re.fullmatch(r"([A-Za-z][\w-]*)\.v(\d+)", name)
         if not match:
@@ -105,12 +124,10 @@ class Registry:
 
         def register(factory: Factory) -> Factory:
             known = self._plugins.get(name)
-            if known and not _same(known.factory, factory):
-                raise BadInput(
-                    f"{self.kind}: {name} is registered twice",
-                    fix="a changed method becomes the next version",
-                )
-            self._plugins[name] = Plugin(match[1], int(match[2]), factory, unsigned)
+            if known and not _is_same(known.factory, factory):
+                fix = "a changed method becomes the next version"
+                raise BadInput(f"{self.kind}: {name} is registered twice", fix=fix)
+            self._plugins[name] = Plugin(match[1], int(match[2]), factory, unsigned, example)
             return factory
 
         return register
@@ -121,82 +138,94 @@ class Registry:
 
     def get(self, name: str) -> Plugin:
         """Find a plug-in by its versioned name, or the newest version by its plain name."""
-        found = [p for p in self if name in (p.full_name, p.name)]
-        if not found:
-            raise UnknownName(self._missed(name))
-        return found[-1]
+        versions = self._named_so(name)
+        if not versions:
+            raise UnknownName(self._unknown(name))
+        return versions[-1]
 
     def has(self, spec: str) -> bool:
         """Whether the part of `spec` before any options is a name registered here."""
         match = _SPEC.fullmatch(spec)
-        return bool(match) and any(match["name"] in (p.full_name, p.name) for p in self)  # type: ignore[index]
+        return match is not None and bool(self._named_so(match["name"]))
 
     def make(self, spec: str, **defaults: Any) -> Bound:
         """Turn `name`, `name.v1(option=value, ...)` or `name:first-option` into a bound function.
 
         `defaults` fill options that the plug-in has and the spec does not give (a run's task); they are not signed.
         """
-        alias, spec = _alias(spec) if self._named else ("", spec)
-        plugin, given = self._read(spec)
-        signed = _bind(plugin, given, spec)
-        context = {name: defaults[name] for name in plugin.options() if name in defaults and name not in given}
-        function = plugin.factory(**{**signed, **context})
-        return Bound(plugin, _signature(plugin, signed, context, getattr(function, "identity", "")), function, alias)
+        alias, rest = split_name(spec) if self._named else (spec, spec)
+        plugin, given = self._read(rest)
+        options = _bind(plugin, given, rest)
+        context = {name: defaults[name] for name in options if name in defaults and name not in given}
+        function = plugin.factory(**{**options, **context})
+        signed = {name: value for name, value in options.items() if name not in {*plugin.unsigned, *context}}
+        signature = _sign(plugin, signed, getattr(function, "identity", ""))
+        return Bound(plugin, signature, function, "" if alias == spec else alias)
 
     def respell(self, spec: str, **options: object) -> str:
         """Write a spec anew with some options set, or left out where they are None."""
         plugin, given = self._read(spec)
-        set_now = {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
-        given = {name: value for name, value in (given | set_now).items() if options.get(name, "") is not None}
-        return f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in given.items())})"
+        given |= {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
+        kept = {name: value for name, value in given.items() if options.get(name, "") is not None}
+        return f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in kept.items())})"
 
     def with_options(self, specs: Sequence[str], **options: object) -> list[str]:
-        """Set options wherever a plug-in has them and its spec is silent; an option that none has is an error."""
-        told = list(specs)
+        """Set options wherever a plug-in has them and its spec does not; an option that none has is an error."""
+        respelled = list(specs)
         for name, value in options.items():
-            takers = [i for i, spec in enumerate(told) if name in self._read(spec)[0].options()]
-            if not takers:
-                with_it = [plugin.name for plugin in self if name in plugin.options()]
-                raise BadInput(f"none of {', '.join(specs)} takes {name}", fix=f"{' and '.join(with_it)} would")
-            for i in takers:
-                if name not in self._read(told[i])[1]:
-                    told[i] = self.respell(told[i], **{name: value})
-        return told
+            if not any(name in self._read(spec)[0].options() for spec in specs):
+                takers = [plugin.name for plugin in self if name in plugin.options()]
+                raise BadInput(f"none of {', '.join(specs)} takes {name}", fix=f"{' and '.join(takers)} would")
+            respelled = [self.respell(one, **{name: value}) if self._lacks(one, name) else one for one in respelled]
+        return respelled
 
     def takes(self, spec: str, option: str) -> bool:
-        """Whether a spec names a plug-in with that option, and is silent about it."""
-        if not self.has(spec):
-            return False
-        plugin, given = self._read(spec)
-        return option in plugin.options() and option not in given
+        """Whether a spec names a plug-in with that option, and does not set it."""
+        return self.has(spec) and self._lacks(spec, option)
 
     def refuse_wrong(self, spec: str) -> None:
-        """Complain of a name or an option that does not exist, without making anything."""
+        """Refuse a name or an option that does not exist, without making anything."""
         plugin, given = self._read(spec)
         _bind(plugin, given, spec)
 
-    def _missed(self, name: str) -> str:
-        """What to say of a name that is not here: of which kind it is, what there is, and what is written alike."""
+    def _lacks(self, spec: str, option: str) -> bool:
+        plugin, given = self._read(spec)
+        return option in plugin.options() and option not in given
+
+    def _named_so(self, name: str) -> list[Plugin]:
+        """All versions that a name stands for, the newest last."""
+        return [plugin for plugin in self if name in (plugin.full_name, plugin.name)]
+
+    def _unknown(self, name: str) -> str:
+        """The message on an unknown name: of which other kind it is, what exists, and what is spelled alike."""
         names = ", ".join(plugin.full_name for plugin in self) or "none"
         for kind, registry in KINDS.items():
-            if kind != self.kind and _holds(registry, name):
-                told = f"{name} is one of the {kind}, not of the {self.kind} (otherwords list {kind})"
-                return f"no {self.kind} named {name!r}: {told}; the {self.kind} are: {names}."
+            if kind != self.kind and registry._is_known(name):
+                hint = f"{name} is one of the {kind}, not of the {self.kind} (otherwords list {kind})"
+                return f"no {self.kind} named {name!r}: {hint}; the {self.kind} are: {names}."
         near = _nearest(name.partition(".")[0], [plugin.name for plugin in self])
         hint = f" Did you mean {near}?" if near else ""
         return f"no {self.kind} named {name!r}; there are: {names}.{hint}"
 
+    def _is_known(self, name: str) -> bool:
+        """Whether a name is registered here; not where the kind cannot be imported (a bare GPU machine)."""
+        try:
+            return bool(self._named_so(name))
+        except ImportError:
+            return False
+
     def _read(self, spec: str) -> tuple[Plugin, dict[str, str]]:
+        """The plug-in that a spec names, and the options it gives, as they are written."""
         match = _SPEC.fullmatch(spec.strip())
         if not match:
             raise BadInput(f"cannot read {spec!r}", fix="write name, name.v1(option=value) or name:path")
         plugin = self.get(match["name"])
         given = _parse_options(match["options"] or "", spec)
-        parameters = list(plugin.options())
         if match["rest"] is not None:
-            if not parameters or parameters[0] in given:
+            first = next(iter(plugin.options()), None)
+            if first is None or first in given:
                 raise BadInput(f"{plugin.full_name} takes nothing after the colon", where=spec)
-            given[parameters[0]] = json.dumps(match["rest"])
+            given[first] = json.dumps(match["rest"])
         return plugin, given
 
     def _discover(self) -> None:
@@ -215,28 +244,13 @@ class Registry:
 
 
 def split_name(spec: str) -> tuple[str, str]:
-    """Take `name=spec` apart; without a name, the spec itself is one.
+    """Split `name=spec`; without a name, the spec itself is the name.
 
     >>> split_name("small=hf:org/model"), split_name("scripted(seed=1)")
     (('small', 'hf:org/model'), ('scripted(seed=1)', 'scripted(seed=1)'))
     """
-    head, mark, tail = spec.partition("=")
-    if mark and head.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        return head, tail
-    return spec, spec
-
-
-def _alias(spec: str) -> tuple[str, str]:
-    name, rest = split_name(spec)
-    return ("", spec) if name == spec else (name, rest)
-
-
-def _holds(registry: Registry, name: str) -> bool:
-    """Whether a name is registered there; where a kind cannot be imported (a bare GPU machine), it is not."""
-    try:
-        return any(name in (plugin.full_name, plugin.name) for plugin in registry)
-    except ImportError:
-        return False
+    name, mark, rest = spec.partition("=")
+    return (name, rest) if mark and re.sub("[-_.]", "", name).isalnum() else (spec, spec)
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
@@ -248,9 +262,12 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.5)), "")
 
 
-def _same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
+def _is_same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
     """Whether two factories are one, perhaps decorated twice."""
     return one is other or getattr(one, "__code__", one) is getattr(other, "__code__", other)
+
+
+# Options: from a spec's text to values of the type that the factory's annotation asks for, and back into a signature
 
 
 def _parse_options(text: str, spec: str) -> dict[str, str]:
@@ -281,26 +298,23 @@ def _end_of_value(text: str, start: int) -> int | None:
 
 
 def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:
-    """Bind given options, as written, over defaults, each of the type that the factory's annotation asks for."""
+    """All options: those that are given, read by the factory's annotations, and the defaults of the others."""
     options = plugin.options()
-    if strangers := [name for name in given if name not in options]:
-        near = _nearest(strangers[0], list(options))
-        told = f"{plugin.full_name} has no option {', '.join(strangers)}; it has {', '.join(options) or 'none'}"
-        raise UnknownName(f"{told}; did you mean {near}?" if near else told)
+    if unknown := [name for name in given if name not in options]:
+        message = f"{plugin.full_name} has no option {', '.join(unknown)}; it has {', '.join(options) or 'none'}"
+        near = _nearest(unknown[0], list(options))
+        raise UnknownName(f"{message}; did you mean {near}?" if near else message)
     if missing := [name for name, value in options.items() if value is ... and name not in given]:
-        raise BadInput(
-            f"{plugin.full_name} needs {', '.join(missing)}",
-            where=spec,
-            fix=f"write {plugin.name}({missing[0]}=...)",
-        )
+        fix = f"write {plugin.name}({missing[0]}=...)"
+        raise BadInput(f"{plugin.full_name} needs {', '.join(missing)}", where=spec, fix=fix)
     hints = typing.get_type_hints(plugin.factory)
-    read = {name: _read(text, hints.get(name), f"{spec}: {name}") for name, text in given.items()}
-    return {name: read.get(name, default) for name, default in options.items()}
+    values = {name: _read_value(text, hints.get(name), f"{spec}: {name}") for name, text in given.items()}
+    return options | values
 
 
-def _read(text: str, wanted: Any, where: str) -> Any:
+def _read_value(text: str, wanted: Any, where: str) -> Any:
     """Read a value: a word is text where text is wanted (`revision=1.10`), else JSON where it looks like it."""
-    value = text if wanted in (str, Path) and not text.startswith('"') else _decoded(text)
+    value = text if wanted in (str, Path) and not text.startswith('"') else _decode(text)
     if wanted is float and type(value) is int:
         return float(value)
     if wanted is Path:
@@ -312,24 +326,20 @@ def _read(text: str, wanted: Any, where: str) -> Any:
     return value
 
 
-def _decoded(text: str) -> Any:
+def _decode(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-def _signature(plugin: Plugin, signed: dict[str, Any], context: dict[str, Any], identity: str) -> str:
-    """Print name, version and every bound option; files by name and content, so that their place does not matter."""
-    parts = [
-        f"{name}={_print(value)}"
-        for name, value in signed.items()
-        if name not in plugin.unsigned and name not in context
-    ]
-    return f"{plugin.full_name}({', '.join(parts)})" + (f"#{identity}" if identity else "")
+def _sign(plugin: Plugin, signed: dict[str, Any], identity: str) -> str:
+    parts = ", ".join(f"{name}={_spell(value)}" for name, value in signed.items())
+    return f"{plugin.full_name}({parts})" + (f"#{identity}" if identity else "")
 
 
-def _print(value: Any) -> str:
+def _spell(value: Any) -> str:
+    """A value as signatures have it; a file by its name and content, so that its folder does not matter."""
     if isinstance(value, Path):
         if value == Path():  # the default of an option that is not given
             return ""

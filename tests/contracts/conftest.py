@@ -1,13 +1,19 @@
-"""How to make one of every plug-in. A newcomer needs one line here, and is then held to its kind's contract.
+"""Every plug-in is made and held to the contract of its kind. A newcomer needs no entry here.
 
-An entry gets an empty folder, may write a sample into it, and gives the spec as a user would.
+A plug-in is made with its defaults, or with the `example` that it declares. RECIPES adds samples for built-in plug-ins:
+files of other tools, tiny models, options that make a generator find more to do. A recipe gets an empty folder, may
+write a sample into it, and returns the spec as a user would write it.
 """
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import json
+import shutil
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -123,6 +129,15 @@ def tiny_onnx(folder: Path) -> str:
 
 def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     """A BERT of two layers with the words of the sample, saved as people save theirs."""
+    shutil.copytree(_saved_bert(head), folder / "tiny")
+    return f"hf:{folder / 'tiny'}(device=cpu)"
+
+
+@cache
+def _saved_bert(head: str) -> Path:
+    """Built once for all plug-ins that read it."""
+    folder = Path(tempfile.mkdtemp(prefix="tiny-bert-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
@@ -136,7 +151,7 @@ def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
         vocab_size=len(words), max_position_embeddings=512, id2label=labels, initializer_range=0.5, **sizes
     )
     transformers.utils.logging.disable_progress_bar()
-    getattr(transformers, f"BertFor{head}")(config).eval().save_pretrained(folder / "tiny")
+    getattr(transformers, f"BertFor{head}")(config).eval().save_pretrained(folder)
     transformers.utils.logging.enable_progress_bar()
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -144,8 +159,8 @@ def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", special)
     inputs = ["input_ids", "token_type_ids", "attention_mask"]
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=inputs, **names)
-    fast.save_pretrained(folder / "tiny")
-    return f"hf:{folder / 'tiny'}(device=cpu)"
+    fast.save_pretrained(folder)
+    return folder
 
 
 def tiny_masked_lm(folder: Path) -> str:
@@ -189,10 +204,6 @@ def _module(name: str, part: str = "models") -> ModuleType:
     return module
 
 
-def plain(spec: str) -> Recipe:
-    return lambda folder: spec
-
-
 def testset(folder: Path) -> str:
     """A test set: two models' answers to thirty items."""
     import numpy as np
@@ -215,12 +226,16 @@ def any_pipeline(folder: Path) -> str:
 REQUIRED = {"testset": testset, "encoder": tiny_bert, "pipeline": any_pipeline}
 
 
+def required(plugin: Plugin) -> set[str]:
+    """The options that have no default."""
+    return {name for name, default in plugin.options().items() if default is ...}
+
+
 def metric(plugin: Plugin) -> Recipe:
     """A metric by its name, with what its options need: most need nothing but answers."""
-    required = [name for name, default in plugin.options().items() if default is ...]
 
     def make(folder: Path) -> str:
-        given = [f"{name}={json.dumps(REQUIRED[name](folder))}" for name in required]
+        given = [f"{name}={json.dumps(REQUIRED[name](folder))}" for name in sorted(required(plugin))]
         return f"{plugin.full_name}({', '.join(given)})" if given else plugin.full_name
 
     return make
@@ -233,7 +248,6 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "tsv.v1": file("tsv some.tsv", cells("\t")),
         "parquet.v1": parquet,
         "hf.v1": hf_file,
-        "everyday.v1": plain("everyday"),
         "snli.v1": file("snli snli_1.0_dev.jsonl", lines(*SNLI)),
         "mnli.v1": file("mnli multinli_1.0_dev.jsonl", lines(*SNLI)),
         "breaking_nli.v1": file("breaking_nli dataset.jsonl", lines(*SNLI)),
@@ -250,32 +264,22 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "checklist.v1": file("checklist suite.json", json.dumps({"synonyms": INVARIANT})),
     },
     "generators": {
-        "identity.v1": plain("identity"),
-        "contractions.v1": plain("contractions"),
         "recorded.v1": repeating,
-        "scramble.v1": plain("scramble"),
-        "structural.v1": plain("structural"),
-        "wordnet.v1": plain("wordnet(pos=all)"),
+        "wordnet.v1": lambda folder: "wordnet(pos=all)",
         "wordnet-ie.v1": file(
             "wordnet-ie table.tsv", "man\tadult male\nsoup\tbroth\nomelette\tomelet\n", "{}(table={})"
         ),
         "masked-lm.v1": scripted_merge,
-        "tautology.v1": plain("tautology"),
-        "paraphrase.v1": plain(f'paraphrase(model="{SHUFFLED}", prompt="{{text}}", decoding=sample, k=1)'),
-        "back-translation.v1": plain(f'back-translation(there="{SHUFFLED}", back="{SHUFFLED}")'),
+        "paraphrase.v1": lambda folder: f'paraphrase(model="{SHUFFLED}", prompt="{{text}}", decoding=sample, k=1)',
+        "back-translation.v1": lambda folder: f'back-translation(there="{SHUFFLED}", back="{SHUFFLED}")',
     },
     "checks": {
-        "surface.v1": plain("surface"),
-        "overlap.v1": plain("overlap"),
-        "label-safety.v1": plain("label-safety"),
         "human.v1": file("human verdicts.csv", VERDICTS),
         "similarity.v1": with_model("similarity(encoder={}, least=0.507)", tiny_bert),
         "fluency.v1": with_model("fluency(masked_lm={}, most=2)", lambda f: f"{tiny_masked_lm(f)}(max_length=8)"),
         "mutual-entailment.v1": file("mutual-entailment mine.py", JUDGE, '{}(judge="python:{}:judge", canary=false)'),
     },
     "models": {
-        "scripted.v1": plain("scripted"),
-        "bag_of_words.v1": plain("bag_of_words"),
         "python.v1": file("python mine.py", CALLABLE, "{}:{}:short"),
         "onnx.v1": tiny_onnx,
         "hf.v1": tiny_bert,
@@ -288,20 +292,27 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "mlm-small.v1": embedded("mlm-small"),
     },
     "writers": {
-        "scripted.v1": plain(SHUFFLED),
+        "scripted.v1": lambda folder: SHUFFLED,
         "hf.v1": lambda folder: f"hf:{_module('tiny', 'writers').save(folder / 'tiny', 't5')}(device=cpu)",
     },
     "encoders": {"hf.v1": tiny_bert},
-    "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"]},
+    "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"] if required(plugin) <= set(REQUIRED)},
 }
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that asks for `plugin` with all plug-ins of its file's kind, newcomers included."""
     if "plugin" in metafunc.fixturenames:
-        kinds = getattr(metafunc.module, "KIND", None)
-        found = [(kind, plugin.full_name) for kind in ([kinds] if kinds else KINDS) for plugin in KINDS[kind]]
-        metafunc.parametrize("plugin", found, ids=[name if kinds else f"{kind}-{name}" for kind, name in found])
+        own = getattr(metafunc.module, "KIND", None)
+        kinds = [own] if own else list(KINDS)
+        names = [(kind, plugin.full_name) for kind in kinds if kind in KINDS for plugin in KINDS[kind]]
+        metafunc.parametrize("plugin", names, ids=[name if own else f"{kind}-{name}" for kind, name in names])
+
+
+def make_spec(kind: str, name: str, folder: Path) -> str:
+    """How a user would name a plug-in, with its sample, if it needs one, in `folder`."""
+    recipe = RECIPES.get(kind, {}).get(name)
+    return recipe(folder) if recipe else KINDS[kind].get(name).example_spec(folder)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -314,26 +325,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def _made() -> dict[tuple[str, str], str]:
+def _specs() -> dict[tuple[str, str], str]:
     return {}
 
 
 @pytest.fixture
-def spec(plugin: tuple[str, str], _made: dict[tuple[str, str], str], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """How a user would name the plug-in, with its sample in place."""
-    kind, name = plugin
-    if name not in RECIPES[kind]:
-        pytest.fail(
-            f"no entry for {kind}: {name}; add one line on how to make it to RECIPES in tests/contracts/conftest.py"
-        )
-    if plugin not in _made:
-        _made[plugin] = RECIPES[kind][name](tmp_path_factory.mktemp(name.replace(".", "_")))
-    return _made[plugin]
+def spec(plugin: tuple[str, str], _specs: dict[tuple[str, str], str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """How a user would name the plug-in; the sample is made once."""
+    if plugin not in _specs:
+        _specs[plugin] = make_spec(*plugin, tmp_path_factory.mktemp(plugin[1].replace(".", "_")))
+    return _specs[plugin]
+
+
+@cache
+def make_bound(kind: str, spec: str) -> Bound:
+    return KINDS[kind].make(spec)
 
 
 @pytest.fixture
 def bound(plugin: tuple[str, str], spec: str) -> Bound:
-    return KINDS[plugin[0]].make(spec)
+    """The plug-in, made once: no test may depend on earlier calls."""
+    return make_bound(plugin[0], spec)
+
+
+@pytest.fixture
+def respec(plugin: tuple[str, str]) -> Callable[[Path], str]:
+    """Makes the spec again, with its sample in another folder."""
+    return lambda folder: make_spec(*plugin, folder)
 
 
 @pytest.fixture
@@ -342,8 +360,9 @@ def recipes() -> dict[str, dict[str, Recipe]]:
 
 
 @pytest.fixture(autouse=True)
-def _offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing reaches for a hub, or leaves anything in the user's cache of data sets."""
-    if importlib.util.find_spec("datasets"):
+def _offline(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library of data sets, which is slow to import, reaches for no hub and leaves nothing in the user's cache."""
+    plugin = getattr(request.node, "callspec", None) and request.node.callspec.params.get("plugin")
+    if plugin == ("datasets", "hf.v1") and importlib.util.find_spec("datasets"):
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "hub"))
         monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)

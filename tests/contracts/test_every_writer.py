@@ -24,6 +24,12 @@ def once(spec: str) -> Writer:
     return load(spec)
 
 
+@cache
+def drafts_of(spec: str, decoding: Decoding) -> list[list[Draft]]:
+    """What it writes for all prompts, asked once."""
+    return once(spec).write(PROMPTS, range(5), decoding)
+
+
 @pytest.fixture
 def writer(spec) -> Writer:
     return once(spec)
@@ -34,8 +40,8 @@ def decoding(request) -> Decoding:
     return request.param
 
 
-def test_drafts_are_texts_and_not_too_many(writer, decoding):
-    found = writer.write(PROMPTS, range(5), decoding)
+def test_drafts_are_texts_and_not_too_many(spec, decoding):
+    found = drafts_of(spec, decoding)
     assert len(found) == 5
     for drafts in found:
         assert len(drafts) <= decoding.count
@@ -44,16 +50,19 @@ def test_drafts_are_texts_and_not_too_many(writer, decoding):
 
 
 def test_neither_order_nor_company_matters(writer, decoding, spec):
-    whole = writer.write(PROMPTS, range(5), decoding)
+    whole = drafts_of(spec, decoding)
     order = random.Random(2).sample(range(5), 5)
-    for rows in (order, order[:1], order[1:4]):
+    for rows in (order[:1], order[1:4]):
         assert writer.write([PROMPTS[row] for row in rows], rows, decoding) == [whole[row] for row in rows]
-    assert load(spec).write(PROMPTS, range(5), decoding) == whole
 
 
-def test_seeds_matter_to_chance_alone(writer, decoding):
-    one, other = (writer.write(PROMPTS * 4, range(first, first + 20), decoding) for first in (0, 100))
-    assert (one == other) is not decoding.seeded
+def test_made_again_it_writes_the_same(spec):
+    assert load(spec).write(PROMPTS, range(5), DECODINGS[-1]) == drafts_of(spec, DECODINGS[-1])
+
+
+def test_seeds_matter_to_chance_alone(writer, decoding, spec):
+    other = writer.write(PROMPTS, range(100, 105), decoding)
+    assert (other == drafts_of(spec, decoding)) is not decoding.seeded
 
 
 def test_nothing_comes_of_nothing(writer, decoding):

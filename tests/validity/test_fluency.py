@@ -42,14 +42,15 @@ def test_the_score_is_the_difference_of_means_and_the_smallest_over_changed_fiel
     assert both.score == pytest.approx(min(gains), abs=1e-9)
 
 
-def test_of_recorded_rewordings_few_are_dropped_and_of_disorder_most():
+@pytest.mark.parametrize("count", [6, pytest.param(24, marks=pytest.mark.slow)])
+def test_of_recorded_rewordings_few_are_dropped_and_of_disorder_most(count):
     """The reason for the default: 25 of all 512 are dropped; here are some of them, so that it is fast."""
     problems = {row["id"]: row for row in ow.load("everyday(split=all)").iter_rows(named=True)}
     chance, pairs = random.Random(3), []
     for row in ow.vary(ow.load("everyday(split=all)"), ["recorded"]).iter_rows(named=True):
         if row["of"] and row["hypothesis"] != problems[row["of"]]["hypothesis"]:
             pairs.append((problems[row["of"]]["hypothesis"], row["hypothesis"]))
-    pairs = chance.sample(sorted(pairs), 24)
+    pairs = chance.sample(sorted(pairs), count)
     task = TASKS["nli"]
     buckets = []
     for number, (before, after) in enumerate(pairs):
@@ -58,8 +59,8 @@ def test_of_recorded_rewordings_few_are_dropped_and_of_disorder_most():
         disorder = " ".join(chance.sample(words, len(words)))
         buckets.append(Bucket(problem, (problem.restate(hypothesis=after), problem.restate(hypothesis=disorder))))
     verdicts = list(checks.make("fluency").function(buckets))
-    assert sum(not verdict.keep for verdict in verdicts[::2]) <= 4
-    assert sum(not verdict.keep for verdict in verdicts[1::2]) >= 20
+    assert sum(not verdict.keep for verdict in verdicts[::2]) <= count / 6
+    assert sum(not verdict.keep for verdict in verdicts[1::2]) >= count * 5 / 6
 
 
 def test_empty_texts_are_dropped():

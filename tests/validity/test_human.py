@@ -17,7 +17,7 @@ from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
 from otherwords.running.pipes import check_files
-from otherwords.validity.human import Ballots, _Judges, read_ballots
+from otherwords.validity.human import count_votes, read_ballots
 
 
 def bucket(*names):
@@ -54,20 +54,20 @@ def test_majority_and_unanimity(jsonl):
     ]
 
 
-@pytest.mark.parametrize("said", ["yes", "Y", " TRUE ", True, 1, "1", "valid", "keep", "sound", "ok", 1.0, "1.0"])
-def test_ways_to_say_yes(jsonl, said):
-    assert judged(jsonl(vote("a", said)), "a")[0].keep is True
+@pytest.mark.parametrize("cell", ["yes", "Y", " TRUE ", True, 1, "1", "valid", "keep", "sound", "ok", 1.0, "1.0"])
+def test_ways_to_say_yes(jsonl, cell):
+    assert judged(jsonl(vote("a", cell)), "a")[0].keep is True
 
 
-@pytest.mark.parametrize("said", ["no", "N", "False", False, 0, "0", "invalid", "drop", "unsound", 0.0, "0.0"])
-def test_ways_to_say_no(jsonl, said):
-    assert judged(jsonl(vote("a", said)), "a")[0].keep is False
+@pytest.mark.parametrize("cell", ["no", "N", "False", False, 0, "0", "invalid", "drop", "unsound", 0.0, "0.0"])
+def test_ways_to_say_no(jsonl, cell):
+    assert judged(jsonl(vote("a", cell)), "a")[0].keep is False
 
 
-@pytest.mark.parametrize("said", ["maybe", 0.5, 87, "yes and no", "1.5", "inf"])
-def test_anything_else_is_refused(jsonl, said):
+@pytest.mark.parametrize("cell", ["maybe", 0.5, 87, "yes and no", "1.5", "inf"])
+def test_anything_else_is_refused(jsonl, cell):
     with refuses(BadInput):
-        judged(jsonl(vote("a", said)), "a")
+        judged(jsonl(vote("a", cell)), "a")
 
 
 def test_ratings(jsonl):
@@ -89,7 +89,7 @@ def test_ratings(jsonl):
 def test_a_blank_verdict_is_none_and_is_told(jsonl, nothing, options):
     path = jsonl(vote("p1", nothing, annotator="x"), vote("p1", "1", annotator="y"), vote("q1", nothing))
     assert judged(path, "p1", "q1", options=options) == [Verdict(True, "", 1.0), Verdict(None)]
-    with pytest.warns(UserWarning, match=r"^human.v1\(.*\): 2 verdicts are blank or NA, and count as missing$"):
+    with pytest.warns(UserWarning, match="2 verdicts are blank or NA"):
         ow.check(ow.load(str(jsonl(*SUITE, name="suite.jsonl"))), [f"human:{path}({options})"])
     with refuses(BadInput):
         judged(jsonl(vote("a", nothing)), "a", options=options)
@@ -112,26 +112,25 @@ def test_every_format(tmp_path, ending):
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "said"),
+    ("rows", "options", "field"),
     [
-        ([vote("a", "yes", annotator="x")] * 2, "", "line 2: annotator: 'x' judged 'a' twice"),
-        ([vote("", "yes")], "", "line 1: id: found nothing; name the variant"),
-        ([{"verdict": "yes"}], "", "line 1: id: found nothing"),
-        ([{"id": "a", "valid": "yes"}], "", "line 1: verdict: no such column; there are id, valid: say column="),
-        ([], "", "holds no verdicts"),
-        (["{"], "", "line 1: broken JSON"),
-        ([vote("a", "yes")], "rule=most", "rule: found 'most'; use majority or unanimous"),
-        ([vote("a", "yes")], "unjudged=maybe", "unjudged: found 'maybe'; use keep or drop"),
-        ([vote("a", "yes")], "least=1, above=1", "a rating has one mark; give least= or above=, not both"),
-        ([vote("a", "yes")], "least=much", "least: found 'much'; give a number"),
-        ([vote("a", "yes")], "above=true", "above: found True; give a number"),
-        ([vote("a", "yes")], "above=Infinity", "above: found inf; give a number"),
+        ([vote("a", "yes", annotator="x")] * 2, "", "annotator"),
+        ([vote("", "yes")], "", "id"),
+        ([{"verdict": "yes"}], "", "id"),
+        ([{"id": "a", "valid": "yes"}], "", "verdict"),
+        ([], "", ""),
+        (["{"], "", ""),
+        ([vote("a", "yes")], "rule=most", "rule"),
+        ([vote("a", "yes")], "unjudged=maybe", "unjudged"),
+        ([vote("a", "yes")], "least=1, above=1", ""),
+        ([vote("a", "yes")], "least=much", "least"),
+        ([vote("a", "yes")], "above=true", "above"),
+        ([vote("a", "yes")], "above=Infinity", "above"),
     ],
-)  # fmt: skip
-def test_complaints(jsonl, rows, options, said):
-    with refuses(BadInput) as error:
+)
+def test_wrong_tables_and_options(jsonl, rows, options, field):
+    with refuses(BadInput, field=field):
         judged(jsonl(*rows), options=options)
-    assert said in str(error.value)
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -149,14 +148,14 @@ SUITE = [
 ]
 
 
-def test_verdicts_on_strangers_are_told_once_with_their_number(jsonl, tmp_path):
+def test_a_warning_counts_verdicts_on_unknown_variants_once(jsonl, tmp_path):
     suite = jsonl(*SUITE, name="suite.jsonl")
     path = jsonl(*(vote(name, "yes") for name in ("p1", "q1", "x", "y")), name="verdicts.jsonl")
-    said = r"^human.v1\(path=verdicts.jsonl#\w+, .*\): 2 of 4 judged variants are not in the data, as 'x'$"
-    with pytest.warns(UserWarning, match=said) as heard:  # a shard for every problem, one warning for all
+    expected = r"^human.v1\(path=verdicts.jsonl#\w+, .*\): 2 of 4 judged variants"
+    with pytest.warns(UserWarning, match=expected) as caught:  # a shard for every problem, one warning for all
         check_files(Source([str(suite)]), str(tmp_path / "out.jsonl"), [f"human:{path}"], shard=1)
-    assert len(heard) == 1
-    with pytest.warns(UserWarning, match=said):
+    assert len(caught) == 1
+    with pytest.warns(UserWarning, match=expected):
         ow.check(ow.load(str(suite)), [f"human:{path}"])
 
 
@@ -175,16 +174,11 @@ def test_the_unjudged_have_an_empty_verdict_and_are_asked(jsonl, tmp_path):
 
 @given(st.lists(st.booleans(), min_size=1))
 def test_unanimity_is_stricter_than_majority(votes):
-    said = {
-        rule: next(iter(_Judges(Ballots({"a": votes}), rule, Verdict(None))([bucket("a")])))
-        for rule in ("majority", "unanimous")
-    }
-    assert said["majority"].score == said["unanimous"].score == sum(votes) / len(votes)
-    assert said["majority"].keep or not said["unanimous"].keep
-    flipped = next(
-        iter(_Judges(Ballots({"a": [not vote for vote in votes]}), "majority", Verdict(None))([bucket("a")]))
-    )
-    assert not (flipped.keep and said["majority"].keep)  # at most one side has a majority
+    majority, unanimous = count_votes(votes, "majority"), count_votes(votes, "unanimous")
+    assert majority.score == unanimous.score == sum(votes) / len(votes)
+    assert majority.keep or not unanimous.keep
+    flipped = count_votes([not vote for vote in votes], "majority")
+    assert not (flipped.keep and majority.keep)  # at most one side has a majority
 
 
 def test_an_empty_cell_is_no_verdict(tmp_path):

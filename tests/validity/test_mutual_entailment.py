@@ -12,7 +12,7 @@ from refusals import refuses
 from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.problem import TASKS, Bucket, Problem, Task
 from otherwords.registry import checks
-from otherwords.validity.mutual_entailment import Rule, entailment_of, load_judge, mutual
+from otherwords.validity.mutual_entailment import EntailmentRule, entailment_of, judge_entailment, load_judge
 
 ONE = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "neutral")
 FORTH, BACK = "original does not entail variant", "variant does not entail original"
@@ -28,18 +28,18 @@ def scripted(jsonl, tmp_path):
     """A judge that knows the given pairs; what it is not told is neutral. Its log tells what it was asked."""
 
     def make(*pairs, options=""):
-        rows = [{"premise": one, "hypothesis": two, **_said(said)} for one, two, said in pairs]
+        rows = [{"premise": one, "hypothesis": two, **_said(expected)} for one, two, expected in pairs]
         script = jsonl(*rows, name="judge.jsonl")
-        told = f"scripted(script={script}, otherwise=neutral, log={tmp_path / 'log.jsonl'})"
-        return f"mutual-entailment(judge={json.dumps(told)}, canary=false{options})"
+        result = f"scripted(script={script}, otherwise=neutral, log={tmp_path / 'log.jsonl'})"
+        return f"mutual-entailment(judge={json.dumps(result)}, canary=false{options})"
 
     return make
 
 
-def _said(said):
-    if isinstance(said, str):
-        return {"pred": said}
-    return {"p:entailment": said, "p:neutral": 1 - said, "p:contradiction": 0}
+def _said(expected):
+    if isinstance(expected, str):
+        return {"pred": expected}
+    return {"p:entailment": expected, "p:neutral": 1 - expected, "p:contradiction": 0}
 
 
 def test_both_directions_count_and_the_reason_tells_which_failed(scripted):
@@ -157,17 +157,16 @@ def test_a_judge_without_probabilities_gives_no_score(odd):
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "field"),
     [
-        ("mutual-entailment(judge=self, label_map=0=entailment)", "label_map: self needs none; the model under test"),
-        ("mutual-entailment(threshold=1.5)", "threshold: found 1.5; give a probability from 0 to 1"),
-        ('mutual-entailment(judge=scripted, label_map="entailment")', "label_map: cannot read 'entailment'; write"),
+        ("mutual-entailment(judge=self, label_map=0=entailment)", "label_map"),
+        ("mutual-entailment(threshold=1.5)", "threshold"),
+        ('mutual-entailment(judge=scripted, label_map="entailment")', "label_map"),
     ],
 )
-def test_wrong_options(spec, said):
-    with refuses(BadInput) as error:
+def test_wrong_options(spec, field):
+    with refuses(BadInput, where="mutual-entailment", field=field):
         checks.make(spec)
-    assert said in str(error.value)
 
 
 def test_wrong_judges(odd):
@@ -242,17 +241,18 @@ def test_kept_is_what_says_the_same_both_ways(subsets, old, new):
 
 @given(st.floats(0, 1), st.sampled_from(["", "premise", "hypothesis"]))
 def test_a_rule_can_be_written_and_read(threshold, field):
-    assert Rule.read(str(Rule(threshold, field))) == Rule(threshold, field)
+    rule = EntailmentRule(threshold, field)
+    assert EntailmentRule.read(str(rule)) == rule
 
 
 @pytest.mark.parametrize("text", ["", "other", "self(judge=python:evil.py:f)", "self(threshold=2e)", "self()x", "Self"])
 def test_nothing_else_is_read(text):
     with refuses(BadInput):
-        Rule.read(text, "check:x:by")
+        EntailmentRule.read(text, "check:x:by")
 
 
 def test_nothing_to_ask():
-    assert mutual([], Rule(), TASKS["nli"], lambda pairs: pytest.fail("asked")) == []
+    assert judge_entailment([], EntailmentRule(), TASKS["nli"], lambda pairs: pytest.fail("asked")) == []
 
 
 #: A judge that knows the canary's answers, and says them by other names.
@@ -310,9 +310,9 @@ def test_what_the_judge_does_not_read_to_its_end_is_dropped_and_told():
     spec = 'mutual-entailment(judge="nli-small(max_length=32)")'
     with pytest.warns(
         UserWarning, match=r"^mutual-entailment: 2 of 3 variants .* longer than nli-small.* reads"
-    ) as told:
+    ) as result:
         long, fits, both = judged(spec, *texts, problem=one)
-    assert len(told) == 1
+    assert len(result) == 1
     assert (long.keep, long.reason, long.score) == (False, "longer than the judge reads", None)
     assert (both.keep, both.reason, both.score) == (False, "premise: longer than the judge reads", None)
     assert fits.keep

@@ -109,9 +109,9 @@ def test_what_the_encoder_does_not_read_to_its_end_is_dropped_and_told(encoder):
     one = Problem("p", TASKS["nli"], {"premise": f"{start} a dog sleeps", "hypothesis": "it rains"}, "neutral")
     variants = one.restate(premise=f"{start} no dog sleeps"), one.restate(hypothesis=start), one.restate(premise=start)
     check = checks.make(f'similarity(encoder="hf:{encoder}(device=cpu)", least=-1)').function
-    with pytest.warns(UserWarning, match=r"^similarity: 2 of 3 variants .* longer than the encoder reads") as told:
+    with pytest.warns(UserWarning, match=r"^similarity: 2 of 3 variants .* longer than the encoder reads") as result:
         long, fits, shortened = check([Bucket(one, variants)])
-    assert len(told) == 1
+    assert len(result) == 1
     for verdict in (long, shortened):
         assert (verdict.keep, verdict.reason, verdict.score) == (False, "longer than the encoder reads", None)
     assert fits.keep

@@ -78,8 +78,8 @@ def test_what_was_not_translated_back_is_no_variant(tmp_path, prefix):
 
 
 def test_translations_that_are_none_go_no_further(tmp_path):
-    told = ["Es Es Es Es", "to German:  it moves.", "Es bewegt sich."]
-    both = scripts(tmp_path, {"It moves.": told}, {"": ["It is moving."]})
+    result = ["Es Es Es Es", "to German:  it moves.", "Es bewegt sich."]
+    both = scripts(tmp_path, {"It moves.": result}, {"": ["It is moving."]})
     found, left_out = made(f'back-translation({both}, k=3, prefix="to German: ")')
     assert [one.extra["pivot"] for one in found] == ["Es bewegt sich."]
     assert left_out == {"on the way there: repeats itself": 1, "on the way there: gives the prompt back": 1}

@@ -17,17 +17,17 @@ from otherwords.registry import generators
 from otherwords.words.tagging import tagger
 
 
-def model(folder, name: str, told: dict) -> str:
-    (folder / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+def model(folder, name: str, result: dict) -> str:
+    (folder / f"{name}.json").write_text(json.dumps(result), encoding="utf-8")
     return f"{name}=scripted:{folder / name}.json"
 
 
 def merge(folder, texts: tuple[str, str], *models: dict, **options) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Variants and notes of one problem; the masked-LMs are called a, b, ..."""
-    specs = [model(folder, name, told) for name, told in zip("abc", models, strict=False)]
-    told = ", ".join(f"{name}={json.dumps(value)}" for name, value in ({"least": 1, "n": 0} | options).items())
+    specs = [model(folder, name, result) for name, result in zip("abc", models, strict=False)]
+    result = ", ".join(f"{name}={json.dumps(value)}" for name, value in ({"least": 1, "n": 0} | options).items())
     frame = pl.DataFrame({"id": ["p"], "premise": [texts[0]], "hypothesis": [texts[1]], "label": ["neutral"]})
-    return varied(frame, [f"masked-lm(models={json.dumps(specs)}, {told})"])
+    return varied(frame, [f"masked-lm(models={json.dumps(specs)}, {result})"])
 
 
 def replacements(variants: pl.DataFrame) -> set[tuple[str, str]]:
@@ -49,13 +49,13 @@ def test_figure_2(tmp_path):
     premise, hypothesis = "A small girl is running in the park.", "A small girl is outside."
     sizes = listed(("little", 0.3), ("teen", 0.2), ("girl", 0.15), ("young", 0.12), ("small", 0.1), ("tiny", 0.05))
     girls = listed(("boy", 0.4), ("dog", 0.3), ("girl", 0.2), ("running", 0.05))
-    told = {
+    result = {
         "A [MASK] girl is running in the park.": sizes,
         "A [MASK] girl is outside.": sizes,
         "A small [MASK] is running in the park.": girls,
         "A small [MASK] is outside.": girls,
     }
-    variants, _ = merge(tmp_path, (premise, hypothesis), told, top=6)
+    variants, _ = merge(tmp_path, (premise, hypothesis), result, top=6)
     assert replacements(variants) == {("small", "little"), ("small", "young"), ("girl", "boy"), ("girl", "dog")}
     assert set(variants["classes"]) == {"noun+adjective"}
     row = variants.row(by_predicate=pl.col("replacement") == "little", named=True)
@@ -66,8 +66,8 @@ def test_figure_2(tmp_path):
 def test_boy_does_not_become_dog_where_dogs_are(tmp_path):
     """Section 3: "two dogs and a boy swim" would no longer entail that only one boy swims."""
     boys = listed(("dog", 0.4), ("girl", 0.3), ("boy", 0.1))
-    told = {"Two dogs and a [MASK] swim.": boys, "Only one [MASK] is swimming.": boys}
-    variants, notes = merge(tmp_path, ("Two dogs and a boy swim.", "Only one boy is swimming."), told, top=3)
+    result = {"Two dogs and a [MASK] swim.": boys, "Only one [MASK] is swimming.": boys}
+    variants, notes = merge(tmp_path, ("Two dogs and a boy swim.", "Only one boy is swimming."), result, top=3)
     assert replacements(variants) == {("boy", "girl")}
     assert counted(notes, "a", "premise")["already in the problem"] == (1, 2)
 
@@ -134,10 +134,10 @@ def test_origins_are_all_that_accept_a_word_in_some_text(tmp_path):
     variants, notes = merge(tmp_path, (PREMISE, HYPOTHESIS), A, B, top=5, classes="adjective")
     assert set(variants["origin"]) == {"a+b"}
     row = variants.row(by_predicate=pl.col("replacement") == "big", named=True)
-    told = [
+    result = [
         (one["field"], one["at"], one["from"], one["to"], one["pos"], one["p"]) for one in json.loads(row["changes"])
     ]
-    assert told == [
+    assert result == [
         ("premise", 2, "small", "big", "adjective", {"a": [0.3, 0.1]}),
         ("premise", 19, "small", "big", "adjective", {"a": [0.3, 0.1]}),
         ("hypothesis", 4, "small", "big", "adjective", {"b": [0.3, 0.2]}),
@@ -182,8 +182,8 @@ def test_filters_can_be_counted_each_by_itself(tmp_path):
 
 
 def test_pieces_punctuation_and_numbers_are_no_words(tmp_path):
-    told = listed(("##s", 0.2), (",", 0.2), ("2nd", 0.2), ("cat", 0.3), ("dog", 0.1))
-    script = {"A [MASK] runs.": told, "The [MASK] sleeps.": told}
+    result = listed(("##s", 0.2), (",", 0.2), ("2nd", 0.2), ("cat", 0.3), ("dog", 0.1))
+    script = {"A [MASK] runs.": result, "The [MASK] sleeps.": result}
     variants, notes = merge(tmp_path, ("A dog runs.", "The dog sleeps."), script, top=5)
     assert replacements(variants) == {("dog", "cat")}
     assert counted(notes, "a", "premise")["no whole word"] == (3, 5)
@@ -203,11 +203,11 @@ def test_the_same_masked_lm_must_accept_every_occurrence(tmp_path):
 
 def test_capitals_are_those_of_the_place_and_words_are_compared_without(tmp_path):
     """A model that knows capitals finds "Boys" at the start of a sentence, and "boys" inside."""
-    told = {
+    result = {
         "[MASK] run in the park.": listed(("Girls", 0.4), ("boys", 0.3), ("Men", 0.2), ("Boys", 0.1)),
         "The [MASK] run.": listed(("girls", 0.4), ("men", 0.35), ("boys", 0.2), ("Boys", 0.05)),
     }
-    variants, _ = merge(tmp_path, ("Boys run in the park.", "The boys run."), told, top=4, classes="noun")
+    variants, _ = merge(tmp_path, ("Boys run in the park.", "The boys run."), result, top=4, classes="noun")
     assert variants.select("premise", "hypothesis").rows() == [("Girls run in the park.", "The girls run.")]
     [first, second] = json.loads(variants["changes"][0])
     assert first["p"]["a"] == [0.4, 0.3], "the word itself is as likely as its likeliest spelling"
@@ -234,16 +234,16 @@ def test_a_word_of_different_classes_is_no_shared_word(tmp_path):
 
 def test_a_word_of_several_tokens_gives_nothing_unless_it_is_asked_for(tmp_path):
     """Its pieces, in turn: 0.2 times 0.5; a bike is likelier, a chair is not."""
-    told: dict = {"vocabulary": ["skate", "##board"]}
+    result: dict = {"vocabulary": ["skate", "##board"]}
     for before in ("A", "The"):
-        told[f"{before} [MASK] falls."] = listed(("bike", 0.3), ("chair", 0.05))
-        told[f"{before} [MASK] [MASK] falls."] = listed(("skate", 0.2))
-        told[f"{before} skate [MASK] falls."] = listed(("##board", 0.5))
+        result[f"{before} [MASK] falls."] = listed(("bike", 0.3), ("chair", 0.05))
+        result[f"{before} [MASK] [MASK] falls."] = listed(("skate", 0.2))
+        result[f"{before} skate [MASK] falls."] = listed(("##board", 0.5))
     texts = ("A skateboard falls.", "The skateboard falls.")
-    without, notes = merge(tmp_path, texts, told, top=2, classes="noun")
+    without, notes = merge(tmp_path, texts, result, top=2, classes="noun")
     assert without.height == 0
     assert counted(notes, "a", "premise")["a place with a word of several tokens"] == (1, 1)
-    variants, _ = merge(tmp_path, texts, told, top=2, classes="noun", several=True)
+    variants, _ = merge(tmp_path, texts, result, top=2, classes="noun", several=True)
     assert replacements(variants) == {("skateboard", "bike")}
     assert json.loads(variants["changes"][0])[0]["p"] == {"a": [0.3, 0.1]}
 
@@ -269,8 +269,8 @@ def test_frequencies_come_from_a_corpus(tmp_path):
     script = {"A [MASK] runs.": words, "The [MASK] sleeps.": words}
     texts = ("A dog runs.", "The dog sleeps.")
     variants, _ = merge(tmp_path, texts, script, top=4, corpus=str(tmp_path / "corpus.txt"))
-    told = {row[0]: row[1:] for row in variants.select("replacement", "frequency", "frequency_band").rows()}
-    assert told == {"cat": (2, "1-9"), "cow": (12, "10-99"), "pig": (0, "0")}
+    result = {row[0]: row[1:] for row in variants.select("replacement", "frequency", "frequency_band").rows()}
+    assert result == {"cat": (2, "1-9"), "cow": (12, "10-99"), "pig": (0, "0")}
     assert "corpus-" in variants["how"][0]
 
 
@@ -285,8 +285,8 @@ def test_columns_of_the_problem_stay(tmp_path):
 def test_a_word_that_the_context_has_too_stays(tmp_path):
     """In a-NLI the observations must not change: a dog that is in one of them is not replaced in the hypotheses."""
     words = listed(("cat", 0.5), ("man", 0.3), ("dog", 0.2))
-    told = {"The [MASK] ran.": words, "The [MASK] slept.": words}
-    spec = model(tmp_path, "a", told)
+    result = {"The [MASK] ran.": words, "The [MASK] slept.": words}
+    spec = model(tmp_path, "a", result)
     vary = generators.make(f'masked-lm(models="{spec}", least=1, top=3)').function
     texts = {"obs1": "It rained.", "obs2": "A cat came.", "hyp1": "The dog ran.", "hyp2": "The dog slept."}
     free = Problem("free", TASKS["a-nli"], texts, "hyp1")
@@ -336,9 +336,9 @@ def test_overlap_length_class_and_all_else_stay(anything, premise, hypothesis, s
         changes = json.loads(variant.extra["changes"])
         for name in ("premise", "hypothesis"):
             assert len(words_of(variant.text[name])) == len(words_of(problem.text[name]))
-            mine = [one for one in changes if one["field"] == name]
-            assert mine
-            if len(mine) == 1:  # where there are several, each is tagged by itself
+            own = [one for one in changes if one["field"] == name]
+            assert own
+            if len(own) == 1:  # where there are several, each is tagged by itself
                 [tokens] = tagger()([variant.text[name]])
-                [pos] = [token.pos for token in tokens if token.start == mine[0]["at"]]
+                [pos] = [token.pos for token in tokens if token.start == own[0]["at"]]
                 assert pos == {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ"}[variant.extra["word_class"]]

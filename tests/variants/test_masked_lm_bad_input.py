@@ -83,26 +83,26 @@ def test_without_spacy_it_says_how_to_install_it(monkeypatch, spec):
 def test_nothing_is_shared(spec, premise, hypothesis):
     rows = {"id": ["p"], "premise": [premise], "hypothesis": [hypothesis], "label": ["neutral"]}
     frame = pl.DataFrame(rows, schema_overrides={"premise": pl.String, "hypothesis": pl.String})
-    variants, said = varied(frame, [f'masked-lm(models="{spec}", least=1, classes=noun)'])
-    assert (variants.height, said.height) == (0, 0)
+    variants, notes = varied(frame, [f'masked-lm(models="{spec}", least=1, classes=noun)'])
+    assert (variants.height, notes.height) == (0, 0)
 
 
 def test_another_language_is_left_alone_with_a_warning(spec):
     english.forget()
     texts = {"premise": ["Le chien est dans la maison."], "hypothesis": ["Le chien est dans le jardin."]}
     with pytest.warns(UserWarning, match="masked-lm.v1: a text seems not to be in English"):
-        variants, said = varied(
+        variants, notes = varied(
             pl.DataFrame({"id": ["p"], **texts, "label": ["neutral"]}), [f'masked-lm(models="{spec}")']
         )
-    assert (variants.height, said.height) == (0, 0)
+    assert (variants.height, notes.height) == (0, 0)
 
 
 def test_too_few_suggestions_are_no_variants_but_noted(spec):
     rows = {"id": ["p"], "premise": ["A dog ran."], "hypothesis": ["The dog slept."], "label": ["neutral"]}
-    variants, said = varied(pl.DataFrame(rows), [f'masked-lm(models="{spec}", top=2)'])
+    variants, notes = varied(pl.DataFrame(rows), [f'masked-lm(models="{spec}", top=2)'])
     assert variants.height == 0
-    told = said.filter(pl.col("what").str.contains("fewer"))
-    assert told.select("what", "count", "word_class").rows() == [
+    result = notes.filter(pl.col("what").str.contains("fewer"))
+    assert result.select("what", "count", "word_class").rows() == [
         ("left out: a word class with fewer than 20 suggestions", 1, "noun")
     ]
 

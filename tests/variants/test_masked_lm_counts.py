@@ -15,7 +15,7 @@ from otherwords.pipeline import varied
 from otherwords.problem import TASKS, Note, Problem, Variant
 from otherwords.registry import generators
 from otherwords.variants.masked_lm.counts import CLASS, CLASS_ELSEWHERE, ELSEWHERE, FILTERS, KEPT, UNLIKELY
-from otherwords.variants.masked_lm.replacements import UNSCRAMBLED
+from otherwords.variants.masked_lm.generator import UNSCRAMBLED
 
 #: The filters that an ablation does without.
 WITHOUT = {
@@ -28,8 +28,8 @@ WITHOUT = {
 FLOWERS = ("She holds a flower tightly.", "He sees the flower here.")
 
 
-def script(folder, name: str, told: dict) -> str:
-    (folder / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+def script(folder, name: str, result: dict) -> str:
+    (folder / f"{name}.json").write_text(json.dumps(result), encoding="utf-8")
     return f"{name}=scripted:{folder / name}.json"
 
 
@@ -44,8 +44,8 @@ def flowers(tmp_path):
     masked = [text.replace("flower", "[MASK]") for text in FLOWERS]
     large = [["Apple", 0.5], ["flower", 0.3], ["Circle", 0.01]]
     small = [["apple", 0.4], ["circle", 0.3], ["flower", 0.1]]
-    told = {"large": large, "small": small}
-    return {name: script(tmp_path, name, dict.fromkeys(masked, words)) for name, words in told.items()}
+    result = {"large": large, "small": small}
+    return {name: script(tmp_path, name, dict.fromkeys(masked, words)) for name, words in result.items()}
 
 
 @pytest.mark.parametrize("options", ["", ", counts=all"])
@@ -86,10 +86,10 @@ def test_what_falls_by_its_class_in_another_text_has_a_name_of_its_own(tmp_path)
     spec = script(tmp_path, "a", {here: [["apple", 0.5], *others], there: [["Apple", 0.5], *others]})
     variants, notes = merged(FLOWERS, [spec])
     assert variants["replacement"].to_list() == ["circle"]
-    told = {(one["field"], one["what"]): (one["count"], one["reached"]) for one in notes.iter_rows(named=True)}
-    assert told["premise", ELSEWHERE] == told["hypothesis", ELSEWHERE] == (0, "2")
-    assert (told["premise", CLASS], told["premise", CLASS_ELSEWHERE]) == ((0, "2"), (1, "2"))
-    assert (told["hypothesis", CLASS], told["hypothesis", CLASS_ELSEWHERE]) == ((1, "2"), (0, "1"))
+    result = {(one["field"], one["what"]): (one["count"], one["reached"]) for one in notes.iter_rows(named=True)}
+    assert result["premise", ELSEWHERE] == result["hypothesis", ELSEWHERE] == (0, "2")
+    assert (result["premise", CLASS], result["premise", CLASS_ELSEWHERE]) == ((0, "2"), (1, "2"))
+    assert (result["hypothesis", CLASS], result["hypothesis", CLASS_ELSEWHERE]) == ((1, "2"), (0, "1"))
 
 
 def test_words_that_cannot_be_scrambled_are_counted(tmp_path):
@@ -133,11 +133,11 @@ def test_what_reached_a_filter_is_what_it_removed_and_what_reached_the_next(abla
     variants = [one for one in made if isinstance(one, Variant)]
     assert not {one.what for one in notes} & WITHOUT[ablation]
     assert sum(one.count for one in notes if one.what == KEPT) == len(variants)
-    told = {(*_key(one), one.what): (one.count, int(one.about["reached"])) for one in notes if one.what in FILTERS}
+    result = {(*_key(one), one.what): (one.count, int(one.about["reached"])) for one in notes if one.what in FILTERS}
     accepted = _accepted(variants)
     filters = [one for one in FILTERS if one not in WITHOUT[ablation]]
-    for key in {key[:3] for key in told}:
-        counts = [told.get((*key, what), (0, 0)) for what in filters]
+    for key in {key[:3] for key in result}:
+        counts = [result.get((*key, what), (0, 0)) for what in filters]
         if key[1] in {variant.extra["word_class"] for variant in variants}:
             counts.append((0, accepted[key]))
         else:  # none is left, and the class may not have been looked at

@@ -68,10 +68,10 @@ def by_a_plain_loop(place) -> set[tuple[str, str, str]]:
         for shared in {one.text for one in sides[0]} & {one.text for one in sides[1]}:
             accepted = []
             for text, tokens in zip(pair, sides, strict=True):
-                mine = [one for one in tokens if one.text == shared]
-                by_model = [set.intersection(*(likelier(bert, text, one) for one in mine)) for bert in berts]
+                first = [one for one in tokens if one.text == shared]
+                by_model = [set.intersection(*(likelier(bert, text, one) for one in first)) for bert in berts]
                 words = set.union(*by_model) - present
-                accepted.append({word for word in words if all(fits(text, one, word) for one in mine)})
+                accepted.append({word for word in words if all(fits(text, one, word) for one in first)})
             found |= {(str(number), shared, word) for word in set.intersection(*accepted)}
     return found
 

@@ -233,8 +233,8 @@ def test_a_sweep_gives_candidates_for_every_setting(script):
 
 
 def test_columns_of_the_input_are_kept_under_another_name(script):
-    told = Problem("p", TASKS["nli"], PAIR, "neutral", {"rewritten": "mine"})
-    found, _ = made(f'paraphrase(model="{script(BOOK)}", tries=0)', told)
+    result = Problem("p", TASKS["nli"], PAIR, "neutral", {"rewritten": "mine"})
+    found, _ = made(f'paraphrase(model="{script(BOOK)}", tries=0)', result)
     assert (found[0].extra["rewritten"], found[0].extra["input_rewritten"]) == ("hypothesis", "mine")
 
 

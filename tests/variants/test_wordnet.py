@@ -152,8 +152,8 @@ def test_several_variants_take_other_words_first():
 @pytest.mark.parametrize(("changes", "expected"), [(1, 1), (2, 2), (9, 4), (0, 4)])
 def test_as_many_words_change_as_are_asked_for(changes, expected):
     [made] = vary(nli("A man, a car, a couch and a baby are there."), f"wordnet(changes={changes})")
-    told = [one for one in json.loads(made.extra["changes"]) if one["pos"] != "article"]
-    assert len(told) == expected
+    result = [one for one in json.loads(made.extra["changes"]) if one["pos"] != "article"]
+    assert len(result) == expected
 
 
 def test_the_seed_decides_which():
@@ -229,28 +229,29 @@ def test_laws(premise, hypothesis, seed, changes, n):
 def undone(variant: Variant) -> dict[str, str]:
     """The original's texts, from a variant and the changes that it tells of, the last of which is undone first."""
     texts = dict(variant.text)
-    told = json.loads(variant.extra["changes"])
+    result = json.loads(variant.extra["changes"])
     for name in texts:
-        mine = [one for one in told if one["field"] == name]
-        for number in reversed(range(len(mine))):
-            one = mine[number]
-            start = one["at"] + sum(len(other["to"]) - len(other["from"]) for other in mine[:number])
+        own = [one for one in result if one["field"] == name]
+        for number in reversed(range(len(own))):
+            one = own[number]
+            start = one["at"] + sum(len(other["to"]) - len(other["from"]) for other in own[:number])
             end = start + len(one["to"])
             assert texts[name][start:end] == one["to"]
             texts[name] = texts[name][:start] + one["from"] + texts[name][end:]
     return texts
 
 
-def test_on_snli():
+@pytest.mark.parametrize("count", [60, pytest.param(300, marks=pytest.mark.slow)])
+def test_on_snli(count):
     """Two thirds of the problems change, and never into a word that is there already (development set)."""
     path = DATA / "ie_test" / "nli_data.parquet"
     if not path.exists():
         pytest.skip("needs shared/data/ie_test/nli_data.parquet")
-    mine = (pl.col("dataset") == "snli") & (pl.col("split") == "dev") & (pl.col("label") != "-")
-    rows = pl.scan_parquet(path).filter(mine).collect().sample(300, seed=3).rows(named=True)
+    chosen = (pl.col("dataset") == "snli") & (pl.col("split") == "dev") & (pl.col("label") != "-")
+    rows = pl.scan_parquet(path).filter(chosen).collect().sample(count, seed=3).rows(named=True)
     some = [nli(row["premise"], row["hypothesis"], str(row["i"])) for row in rows]
-    made = {variant.of: variant for variant in generators.make("wordnet").function(some, range(300))}
-    assert 0.6 <= len(made) / 300 <= 0.75
+    made = {variant.of: variant for variant in generators.make("wordnet").function(some, range(count))}
+    assert 0.6 <= len(made) / count <= 0.75
     for problem in some:
         there = " ".join(problem.text.values()).lower().split()
         for one in json.loads(made[problem.id].extra["changes"]) if problem.id in made else []:

@@ -55,9 +55,9 @@ def test_every_change_is_told(table):
     ).to_dicts()
     assert made["premise"] == "Adult male bites domestic dog."
     assert made["hypothesis"] == "A Domestic dog is bitten."
-    told = json.loads(made["changes"])
-    assert told[1] == {"field": "premise", "at": 10, "from": "dog", "to": "domestic dog", "synset": "dog.n.01"}
-    assert [(one["field"], one["from"]) for one in told] == [
+    result = json.loads(made["changes"])
+    assert result[1] == {"field": "premise", "at": 10, "from": "dog", "to": "domestic dog", "synset": "dog.n.01"}
+    assert [(one["field"], one["from"]) for one in result] == [
         ("premise", "Man"),
         ("premise", "dog"),
         ("hypothesis", "DOG"),
@@ -133,19 +133,18 @@ def test_before_the_corpus_is_seen_there_is_no_generator():
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "where"),
     [
-        ("wordnet-ie(veto=absent.txt)", "absent.txt: cannot be read"),
-        ("wordnet-ie(table=absent.tsv)", "absent.tsv: cannot be read"),
-        ("wordnet-ie(corpus=absent.txt)", "absent.txt: there is no such file"),
-        ("wordnet-ie(corpus=absent.csv)", "absent.csv"),
-        ("wordnet-ie(field=conclusion)", "wordnet-ie: no field 'conclusion'; use one of premise, hypothesis"),
+        ("wordnet-ie(veto=absent.txt)", "absent.txt"),
+        ("wordnet-ie(table=absent.tsv)", "absent.tsv"),
+        ("wordnet-ie(corpus=absent.txt)", "the corpus absent.txt"),
+        ("wordnet-ie(corpus=absent.csv)", "the corpus absent.csv"),
+        ("wordnet-ie(field=conclusion)", "wordnet-ie"),
     ],
 )
-def test_bad_input(spec, said):
-    with refuses(BadInput) as caught:
+def test_bad_input(spec, where):
+    with refuses(BadInput, where=where):
         ow.vary(frame(("A dog.", "A cat.")), [spec])
-    assert said in str(caught.value)
 
 
 def test_a_table_is_no_veto(table):

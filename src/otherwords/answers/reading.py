@@ -65,7 +65,8 @@ def label_names(frame: pl.DataFrame, where: Location) -> tuple[str, ...]:
     if gold and pred and not gold & pred:
         sets = f"gold has {', '.join(sorted(gold))}; pred has {', '.join(sorted(pred))}"
         warnings.warn(
-            f"{where.model or where.table}: no answer can be right: {sets}. Are they spelled the same way?", stacklevel=2
+            f"{where.model or where.table}: no answer can be right: {sets}. Are they spelled the same way?",
+            stacklevel=2,
         )
     return (*stated, *sorted((gold | pred) - set(stated)))
 

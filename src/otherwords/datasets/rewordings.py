@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
-from ..problem import label_key
+from ..problem import label_key, normalize_spaces
 from ..storage.files import digest, fingerprint
 from .records import Record
 
@@ -65,7 +65,8 @@ def with_reasons(rewordings: Iterable[Rewording], path: Path) -> Iterator[Reword
     reasons: Counter[str] = Counter()
     for rewording in rewordings:
         texts = rewording.reworded.items()
-        changed = {name: text for name, text in texts if text.split() != rewording.original.get(name, "").split()}
+        original = rewording.original
+        changed = {k: text for k, text in texts if normalize_spaces(text) != normalize_spaces(original.get(k))}
         reason = rewording.reason or ("" if changed or rewording.error else "unchanged")
         reasons[reason] += 1
         yield rewording._replace(reworded=changed, reason=reason)
@@ -84,7 +85,7 @@ def text_key(texts: Mapping[str, str]) -> str:
     >>> text_key({"premise": "A  dog\\nruns."}) == text_key({"premise": "A dog runs. "})
     True
     """
-    return json.dumps(sorted((name, " ".join(text.split())) for name, text in texts.items()))
+    return json.dumps(sorted((name, normalize_spaces(text)) for name, text in texts.items()))
 
 
 def read_json(path: Path) -> Any:

@@ -26,7 +26,6 @@ from ..registry import Bound, split_name
 from ..registry import models as registered
 from ..scoring.select import IntervalSettings, choose
 from ..storage import tables
-from ..validity.mutual_entailment import BySelf
 from .findings import EVERY_SELF, NOBODY, Circularity, Earlier
 from .rates import Measuring
 from .verdicts import Judging, Suite, accepted, bind_judges, read_suite
@@ -92,7 +91,7 @@ def _found(
     earlier: Earlier,
 ) -> Circularity:
     """The report on the answers of some models, beside which every judge's verdicts stand."""
-    mine = [name for name, one in judges.items() if isinstance(one.function, BySelf)]
+    mine = [name for name, one in judges.items() if one.function.judge is None]
     asked = [(name, one, one["model"][0] if name in mine else "") for name in judges for one in answers]
     once = {(name, model): (name, one, model) for name, one, model in reversed(asked)}  # others: on the first table
     return Circularity(

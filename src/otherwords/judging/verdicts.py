@@ -18,8 +18,8 @@ from ..problem import Bucket, Task, Verdict, get_task
 from ..progress import current
 from ..registry import Bound, checks, split_name
 from ..storage.run_folder import RunFolder
-from ..validity.checking import warn_too_long
-from ..validity.mutual_entailment import BySelf, Rule, asking, mutual, refuse_unfit
+from ..validity.checking import refuse_unfit, warn_too_long
+from ..validity.mutual_entailment import EntailmentRule, ask_entailment, judge_entailment
 from .findings import Earlier
 
 # MERGED from judging.suites: The suite of a circularity report: originals and rewordings, less what checks of another kind dropped before.
@@ -131,11 +131,11 @@ class Judging:
         self.judges, self.cache = judges, cache
         self.buckets: list[Bucket] = reworded(suite, task)
         self.names = [variant.id for bucket in self.buckets for variant in bucket.variants]
-        others = {name: one for name, one in judges.items() if not isinstance(one.function, BySelf)}
+        others = {name: one for name, one in judges.items() if one.function.judge}
         for one in others.values() if canary else ():
-            one.function.run_canary(cache)
+            one.function.judge.run_canary(cache)
         current().start("judges", len(self.names) * len(others))
-        self.others = {name: self._judged(one.function.rule, one.function.model) for name, one in others.items()}
+        self.others = {name: self._judged(one.function.rule, one.function.judge.model) for name, one in others.items()}
         current().done()
 
     def by(self, model: Answerer, batch_size: int = 0) -> pl.DataFrame:
@@ -146,8 +146,10 @@ class Judging:
         told = {accepted(name): [one.keep for one in verdicts] for name, verdicts in columns.items()}
         return pl.DataFrame({"variant": self.names, **told}, schema_overrides={"variant": pl.String})
 
-    def _judged(self, rule: Rule, judge: Answerer, batch_size: int = 0) -> list[Verdict]:
-        found = mutual(self.buckets, rule, judge.task, lambda pairs: asking(judge, self.cache, pairs, batch_size))
+    def _judged(self, rule: EntailmentRule, judge: Answerer, batch_size: int = 0) -> list[Verdict]:
+        found = judge_entailment(
+            self.buckets, rule, judge.task, lambda pairs: ask_entailment(judge, self.cache, pairs, batch_size)
+        )
         warn_too_long("mutual-entailment", judge.name, found)
         current().advance(len(found))
         return found

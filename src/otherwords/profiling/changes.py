@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..errors import BadInput, shorten
-from ..problem import Problem
+from ..problem import Problem, changed_fields
 from ..words.alignment import substitutions
 
 # MERGED from words.artifacts: Words that betray a label in SNLI and MultiNLI: the five strongest of each (Gururangan et al. 2018, Table 4).
@@ -31,7 +31,7 @@ ARTIFACTS: dict[str, dict[str, tuple[str, ...]]] = {
 
 def changed(variant: Problem, original: Problem) -> bool:
     """Whether a variant differs from its original in more than white space."""
-    return any(variant.text[name].split() != original.text[name].split() for name in variant.task.fields)
+    return bool(changed_fields(original, variant))
 
 
 def changes(variant: Problem, original: Problem) -> list[tuple[str, str]]:

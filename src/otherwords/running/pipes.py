@@ -19,10 +19,9 @@ from ..progress import current
 from ..storage import tables
 from ..storage.files import write_text
 from ..storage.run_folder import RunFolder, read_part
-from ..validity.checking import refuse_duplicate_names, warn_replaced_verdicts
+from ..validity.checking import refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import Funnel, funnel, scans
-from ..validity.human import warn_unknown_ids
-from ..validity.mutual_entailment import Counts, refuse_unfit
+from ..validity.mutual_entailment import Counts
 from . import stages, varying
 from .engines import InProcess
 

@@ -26,10 +26,8 @@ from ..progress import current
 from ..report.page import write_report
 from ..storage.files import fingerprint, write_json
 from ..storage.run_folder import RunFolder
-from ..validity.checking import refuse_duplicate_names, warn_replaced_verdicts
+from ..validity.checking import refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import scans
-from ..validity.human import warn_unknown_ids
-from ..validity.mutual_entailment import refuse_unfit
 from . import stages, varying
 from .engines import Engine, InProcess
 from .study import Study, read_study

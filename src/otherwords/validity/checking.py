@@ -1,65 +1,88 @@
-"""Names of checks decide their columns: no two of a call may share one, and verdicts from before are replaced aloud."""
+"""What a check is, what checks of texts share, and the rules for their names: a name decides a check's columns."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from ..errors import BadInput
-from ..problem import Bucket, Problem, Variant, Verdict
+from ..problem import Bucket, Task, Verdict, changed_fields
 from ..registry import Bound
-
-# MERGED from validity.changed: The changed fields of variants beside the original's, for checks that compare two texts with a model.
 
 #: The text of the original, and that of the variant.
 Pair = tuple[str, str]
-#: A value for each pair, or why there is none.
+#: A value for each pair, or the reason why there is none.
 Compare = Callable[[Sequence[Pair]], Sequence[float | str]]
-#: Why there is none where the model makes nothing of a text.
+#: The reason where a model makes nothing of a text.
 EMPTY = "empty text"
+_LONG = "longer than the"
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check's factory may return instead of a bare function, to declare more about it.
+
+    `function` takes buckets and gives one verdict per variant, in order. `identity` joins the signature: what decides
+    the verdicts besides the options, such as the model that gives them. `refuse_task` raises where the check cannot
+    work on the problems of a task.
+
+    `by` is for verdicts that the model under test gives later: the text of the rule that it applies when it answers,
+    written into the column `check:<name>:by`. A check that reads verdicts from a file gives the ids of the variants in
+    `recorded_ids`, and in `blank` how many rows held no verdict; a warning names ids that are not in the data.
+    """
+
+    function: Callable[[Sequence[Bucket]], Iterable[Verdict]]
+    identity: str = ""
+    refuse_task: Callable[[Task], None] | None = None
+    by: str = ""
+    recorded_ids: Collection[str] = ()
+    blank: int = 0
+
+    def __call__(self, buckets: Sequence[Bucket]) -> Iterable[Verdict]:
+        """Give a verdict on every variant, in order."""
+        return self.function(buckets)
+
+
+def as_check(function: Any) -> Check:
+    """Let a factory return the bare function; what such a function has as attributes counts as declared."""
+    if isinstance(function, Check):
+        return function
+    names = [one.name for one in fields(Check) if one.name != "function"]
+    return Check(function, **{name: getattr(function, name) for name in names if hasattr(function, name)})
+
+
+# For checks that compare two texts with a model
 
 
 def compared(buckets: Sequence[Bucket], compare: Compare, same: float) -> Iterator[float | str]:
     """The smallest value of `compare` over the changed fields of every variant, in order.
 
-    A variant that changed nothing has the value `same`; one that left a field empty, or filled one, has none, as where
-    `compare` has none for a field: instead, it is told why. All pairs are compared at once, and each distinct one once,
-    because models are fast in company.
+    A variant that changed nothing has the value `same`. One that left a field empty, or filled an empty one, has none,
+    nor has one with a field for which `compare` has none: the reason takes the value's place. All distinct pairs are
+    compared in one call, because models are fast on large batches.
     """
     pairs = [changed_fields(bucket.problem, variant) for bucket in buckets for variant in bucket.variants]
     distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values() if has_texts(pair)))
-    found = dict(zip(distinct, compare(distinct), strict=True)) if distinct else {}
+    known = dict(zip(distinct, compare(distinct), strict=True)) if distinct else {}
     for some in pairs:
-        values = [found.get(pair, EMPTY) for pair in some.values()]
-        why = [value for value in values if isinstance(value, str)]
-        yield why[0] if why else min((value for value in values if not isinstance(value, str)), default=same)
-
-
-def changed_fields(problem: Problem, variant: Variant, only: str = "") -> dict[str, Pair]:
-    """The fields that a variant words otherwise: each as it was, and as it is; of one field, if `only` names it.
-
-    White space does not make a text another text. A field that is not there is an empty one.
-
-    >>> from otherwords.problem import TASKS
-    >>> one = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "entailment")
-    >>> changed_fields(one, one.restate(premise="It  rains.", hypothesis="Wet it is."))
-    {'hypothesis': ('It is wet.', 'Wet it is.')}
-    """
-    names = [only] if only else problem.task.fields
-    texts = {name: (problem.text[name] or "", variant.text[name] or "") for name in names}
-    return {name: (old, new) for name, (old, new) in texts.items() if old.split() != new.split()}
+        values = [known.get(pair, EMPTY) for pair in some.values()]
+        reasons = [value for value in values if isinstance(value, str)]
+        yield reasons[0] if reasons else min((value for value in values if not isinstance(value, str)), default=same)
 
 
 def has_texts(pair: Pair) -> bool:
-    """Whether there is anything to read on both sides."""
+    """Whether both texts have anything to read."""
     return all(map(has_text, pair))
 
 
 def has_text(text: str) -> bool:
-    """Whether there is anything to read: neither blanks nor invisible marks alone.
+    """Whether a text has anything to read besides white space and invisible characters.
 
     >>> has_text("No."), has_text(" \\u200b")
     (True, False)
@@ -67,13 +90,8 @@ def has_text(text: str) -> bool:
     return any(sign.isprintable() and not sign.isspace() for sign in text)
 
 
-# MERGED from validity.long_texts: Texts longer than a judge or an encoder reads: what it did not see may say anything, and it cannot vouch for them.
-
-_LONG = "longer than the"
-
-
 def too_long(reader: str) -> str:
-    """The reason of a drop.
+    """The reason for dropping a text that a judge or an encoder cannot read to its end: the rest may say anything.
 
     >>> too_long("judge")
     'longer than the judge reads'
@@ -84,36 +102,70 @@ def too_long(reader: str) -> str:
 def warn_too_long(where: str, reader: str, verdicts: Sequence[Verdict]) -> None:
     """Warn, once for all these verdicts, of variants that could not be read to their end."""
     if count := sum(_LONG in verdict.reason for verdict in verdicts):
-        found = f"{count:,} of {len(verdicts):,} variants have texts longer than {reader} reads, and do not pass"
+        message = f"{count:,} of {len(verdicts):,} variants have texts longer than {reader} reads, and do not pass"
         fix = "a larger max_length of it, where it has the option, changes that"
-        warnings.warn(f"{where}: {found}: what was cut off may say anything; {fix}", stacklevel=3)
+        warnings.warn(f"{where}: {message}: what was cut off may say anything; {fix}", stacklevel=3)
 
 
-# MERGED from validity.replaced: Names of checks decide their columns: no two of a call may share one, and verdicts from before are replaced aloud.
+# For the stage that runs checks
 
 
-def refuse_duplicate_names(judges: Iterable[Bound]) -> None:
-    """Complain of two checks that would write one column.
+def refuse_unfit(using: Iterable[Bound], task: Task) -> None:
+    """Refuse, before any work, a check that cannot be used on this task."""
+    for one in using:
+        if refuse := as_check(one.function).refuse_task:
+            refuse(task)
+
+
+def refuse_duplicate_names(using: Iterable[Bound]) -> None:
+    """Refuse two checks that would write one column.
 
     >>> from otherwords.registry import checks
     >>> refuse_duplicate_names([checks.make("overlap"), checks.make("strict=overlap(most=0.5)")])
     """
-    twice = [name for name, count in Counter(one.name for one in judges).items() if count > 1]
+    twice = [name for name, count in Counter(one.name for one in using).items() if count > 1]
     if twice:
-        fix = f"name them apart, as in one={twice[0]}, two={twice[0]}(...): a name becomes the column check:<name>"
+        fix = f"give each a name, as in one={twice[0]}, two={twice[0]}(...): a name becomes the column check:<name>"
         raise BadInput(f"{twice[0]} is named twice", fix=fix)
 
 
-def warn_replaced_verdicts(judges: Iterable[Bound], suites: Iterable[pl.DataFrame | pl.LazyFrame]) -> None:
-    """Warn, once for each check, of verdicts that a suite brought along under its name. A suite may come in parts."""
-    judges, parts = list(judges), [suite.lazy() for suite in suites]
-    for column in [f"check:{one.name}" for one in judges]:
-        if any(_judged(part, column) for part in parts):
-            fix = "name the check apart to keep both, as in NAME=CHECK"
+def warn_replaced_verdicts(using: Iterable[Bound], suites: Iterable[pl.DataFrame | pl.LazyFrame]) -> None:
+    """Warn, once for each check, of earlier verdicts in a suite under its name. A suite may come in parts."""
+    using, parts = list(using), [suite.lazy() for suite in suites]
+    for column in [f"check:{one.name}" for one in using]:
+        if any(_has_verdicts(part, column) for part in parts):
+            fix = "give the check another name to keep both, as in NAME=CHECK"
             warnings.warn(f"{column}: verdicts from before are replaced; {fix}", stacklevel=3)
 
 
-def _judged(part: pl.LazyFrame, column: str) -> bool:
+def warn_unknown_ids(using: Iterable[Bound], variants: Iterable[str | Path]) -> None:
+    """Warn of recorded verdicts on variants that do not exist, and of verdicts that are blank.
+
+    `variants` are all ids, or the parts of a run that hold them. A check sees one shard at a time, so this is called
+    once, after all shards.
+    """
+    recorded = [(one.title, check) for one in using if (check := as_check(one.function)).recorded_ids]
+    unknown = [set(check.recorded_ids) for _, check in recorded]
+    for one in variants if recorded else ():
+        names = _read_ids(one)
+        for ids in unknown:
+            ids.difference_update(names)
+    for (title, check), ids in zip(recorded, unknown, strict=True):
+        if ids:
+            first = next(name for name in check.recorded_ids if name in ids)
+            message = f"{len(ids)} of {len(check.recorded_ids)} judged variants are not in the data, as {first!r}"
+            warnings.warn(f"{title}: {message}", stacklevel=2)
+        if check.blank:
+            warnings.warn(f"{title}: {check.blank} verdicts are blank or NA, and count as missing", stacklevel=2)
+
+
+def _has_verdicts(part: pl.LazyFrame, column: str) -> bool:
     if column not in part.collect_schema():
         return False
     return bool(part.select(pl.col(column).is_not_null().any()).collect().item())
+
+
+def _read_ids(one: str | Path) -> list[str]:
+    if isinstance(one, str):
+        return [one]
+    return pl.scan_parquet(one, glob=False).filter(pl.col("of").is_not_null()).select("id").collect()["id"].to_list()

@@ -11,7 +11,7 @@ from ..errors import BadInput
 from ..language_models.masked_lm import MaskedLM, load
 from ..problem import Bucket, Verdict
 from ..registry import checks
-from .checking import EMPTY, Pair, compared
+from .checking import EMPTY, Check, Pair, compared
 
 
 # As of `similarity`: the masked-LM is signed by its own signature.
@@ -40,17 +40,19 @@ def fluency(masked_lm: str = "mlm-small", most: float = 1.5) -> Any:
                 reason = "" if gain >= -most else f"less fluent by {-gain:.2f} nats per token, more than {most:g}"
                 yield Verdict(not reason, reason, gain)
 
-    check.identity = model.signature  # type: ignore[attr-defined]
-    return check
+    return Check(check, identity=model.signature)
 
 
 def gains(model: MaskedLM, pairs: Sequence[Pair]) -> list[float | str]:
     """How much more fluent the second text of each pair is than the first, in nats per token; less is below 0.
 
-    There is none where the tokenizer makes nothing of one of them, such as a lone accent.
+    There is no value where the tokenizer makes nothing of a text, such as a lone accent.
     """
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    told = zip(texts, model.pseudo_logp(texts), strict=True)
-    # Summed exactly: a mean must not depend on how many stand beside it.
-    found = {text: math.fsum(logp.tolist()) / len(logp) for text, logp in told if len(logp)}
-    return [found[after] - found[before] if {before, after} <= found.keys() else EMPTY for before, after in pairs]
+    # Summed exactly: a mean must not depend on the batch.
+    means = {
+        text: math.fsum(logp.tolist()) / len(logp)
+        for text, logp in zip(texts, model.pseudo_logp(texts), strict=True)
+        if len(logp)
+    }
+    return [means[after] - means[before] if {before, after} <= means.keys() else EMPTY for before, after in pairs]

@@ -1,4 +1,4 @@
-"""The funnel: from the variants that were made to those that were kept; what each check dropped, and why."""
+"""The funnel: how many variants were made and kept, and what each check dropped, and why."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 class Drops:
     """One check: how many variants it dropped, how many of those no other check dropped, and the commonest reasons.
 
-    `unjudged` are the variants of which it said nothing, which are kept; `left` those that it leaves to the model under
-    test.
+    `unjudged` are the variants without a verdict, which are kept; `left` those that it leaves to the model under test.
     """
 
     name: str
@@ -72,7 +71,7 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
     for part in parts:
         schema = part.lazy().collect_schema()
         names = [name for name in schema if re.fullmatch("check:[^:]+(:reason|:by)?", name)]
-        # Contrasts and controls are no rewordings, and no check judges them.
+        # Contrasts and controls are no rewordings, and get no verdicts.
         reworded = is_unmarked(schema, "contrast", "control")
         verdicts = part.lazy().filter(pl.col("of").is_not_null(), reworded).select("of", *names).collect()
         made += verdicts.height
@@ -93,14 +92,16 @@ def _count(variants: pl.DataFrame, tallies: dict[str, _Tally]) -> int:
     drops = variants.select((~pl.col(f"check:{name}").cast(pl.Boolean).fill_null(True)).alias(name) for name in names)
     times = drops.select(pl.sum_horizontal(pl.lit(0), pl.all().cast(pl.Int64))).to_series()
     for name in names:
-        tally, mine = tallies.setdefault(name, _Tally()), drops[name]
-        tally.dropped += int(mine.sum())
-        tally.alone += int((mine & (times == 1)).sum())
+        tally, dropped = tallies.setdefault(name, _Tally()), drops[name]
+        tally.dropped += int(dropped.sum())
+        tally.alone += int((dropped & (times == 1)).sum())
         silent = variants.filter(pl.col(f"check:{name}").is_null())
         left = _left(silent, f"check:{name}:by")
         tally.left, tally.unjudged = tally.left + left, tally.unjudged + silent.height - left
         if (column := f"check:{name}:reason") in variants.columns:
-            tally.reasons.update(variants.filter(mine)[column].cast(pl.String).fill_null("no reason given").to_list())
+            tally.reasons.update(
+                variants.filter(dropped)[column].cast(pl.String).fill_null("no reason given").to_list()
+            )
     return int((times > 0).sum())
 
 
@@ -117,7 +118,7 @@ def _left(variants: pl.DataFrame, column: str) -> int:
 
 
 def alike(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Put reasons together that differ in their numbers alone, and say the range; the commonest first.
+    """Join reasons that differ only in numbers, and give the range; the commonest first.
 
     >>> alike({"length ratio 3.10": 2, "empty text": 4, "length ratio 4.52": 3})
     [('length ratio 3.10 to 4.52', 5), ('empty text', 4)]

@@ -1,7 +1,8 @@
-"""Label safety: to touch a negation, a quantifier or a number, or to say the opposite of a word, may change the label.
+"""Label safety: a change of a negation, a quantifier or a number, or an antonym of a word, may change the label.
 
-The words are compared, not the meanings: what says the same in opposite words ("not absent" for "present") is dropped.
-Their order is not, save that a number or quantifier must stay with the word after it, where both texts have that word.
+Words are compared, not meanings: a text that says the same in opposite words ("not absent" for "present") is dropped.
+Word order is not compared, except that a number or quantifier must stay with the word after it, where both texts have
+that word.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ def label_safety(negation: bool = True, quantifiers: bool = True, numbers: bool 
         for bucket in buckets:
             known: dict[str, _Text] = {}
             for variant in bucket.variants:
-                found: list[str] = []
+                lines: list[str] = []
                 for name, text in variant.text.items():
                     original = bucket.problem.text[name]
                     if text == original:
                         continue
                     if name not in known:
                         known[name] = _read(original)
-                    found += violations(known[name], _read(text), kinds, antonyms)
-                yield Verdict(not found, "; ".join(found), len(found))
+                    lines += violations(known[name], _read(text), kinds, antonyms)
+                yield Verdict(not lines, "; ".join(lines), len(lines))
 
     return check
 
 
 class _Text(NamedTuple):
-    """A text, what in it may carry its label, and all its other words."""
+    """A text, the cues in it that may carry its label, and all its other words."""
 
     text: str
     cues: list[Cue]
@@ -54,12 +55,12 @@ class _Text(NamedTuple):
 
 
 def _read(text: str) -> _Text:
-    found = cues(text)
-    return _Text(text, found, content(text) - Counter(word for cue in found for word in cue.words.split()))
+    carrying = cues(text)
+    return _Text(text, carrying, content(text) - Counter(word for cue in carrying for word in cue.words.split()))
 
 
 def violations(before: _Text, after: _Text, kinds: Sequence[str], antonyms: bool) -> list[str]:
-    """What a rewording does to the words that carry the label, one line each.
+    """The changes of a rewording to words that carry the label, one line each.
 
     >>> kinds = ["negation", "quantifier", "number"]
     >>> violations(_read("Two men aren't hot."), _read("3 men are cold."), kinds, True)
@@ -68,12 +69,12 @@ def violations(before: _Text, after: _Text, kinds: Sequence[str], antonyms: bool
     lost, gained = _left_over(before.cues, after.cues), _left_over(after.cues, before.cues)
     lost, gained = _without_both(lost, gained), _without_both(gained, lost)
     lost, gained = _without_pronouns(lost, gained), _without_pronouns(gained, lost)
-    found = [line for kind in kinds for line in (*_moved(kind, lost, gained), *_exchanged(kind, before, after))]
+    lines = [line for kind in kinds for line in (*_moved(kind, lost, gained), *_exchanged(kind, before, after))]
     if antonyms:
         gone, new = before.words - after.words, after.words - before.words
         pairs = opposites(before.text, after.text, gone, new)
-        found += [f'antonym: "{word}" became "{other}"' for word, other in pairs]
-    return found
+        lines += [f'antonym: "{word}" became "{other}"' for word, other in pairs]
+    return lines
 
 
 def _moved(kind: str, lost: list[Cue], gained: list[Cue]) -> Iterator[str]:
@@ -113,18 +114,18 @@ def _is(name: str, cue: Cue) -> bool:
 
 
 def _without_pronouns(some: list[Cue], others: list[Cue]) -> list[Cue]:
-    """Leave out what may be the pronoun "one", or an article said with stress, save where a number stands for it."""
+    """Leave out what may be the pronoun "one", or a stressed article, unless another number takes its place."""
     sure = [cue for cue in some if cue.words != "one"]
-    numbers, theirs = (sum(cue.kind == "number" and cue.words != "one" for cue in side) for side in (some, others))
-    return sure + [cue for cue in some if cue.words == "one"][: max(0, theirs - numbers)]
+    own, other = (sum(cue.kind == "number" and cue.words != "one" for cue in side) for side in (some, others))
+    return sure + [cue for cue in some if cue.words == "one"][: max(0, other - own)]
 
 
 def _exchanged(kind: str, before: _Text, after: _Text) -> Iterator[str]:
     """Numbers or quantifiers that went from one word to another: "two men see three dogs", "three men see two dogs"."""
     if kind == "negation":
         return
-    mine, theirs = (Counter(cue.meaning for cue in text.cues if cue.kind == kind) for text in (before, after))
-    if mine == theirs:
+    counts = [Counter(cue.meaning for cue in text.cues if cue.kind == kind) for text in (before, after)]
+    if counts[0] == counts[1]:
         old, new = (_by_word(kind, text.cues) for text in (before, after))
         for word in old:
             if word in new and old[word].meaning != new[word].meaning:

@@ -1,4 +1,7 @@
-"""Variants of which the model under test is the judge: each model accepts its own when it answers, and no other."""
+"""Mutual entailment: two texts say the same where a judge finds that each entails the other (Arakelyan et al. 2024).
+
+The judge is a model of its own, or the model under test: then each model accepts its own variants when it answers.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +19,33 @@ from ..models.answering import ask, run_canary
 from ..models.cache import Cache, Cached
 from ..models.canary import questions
 from ..models.model import Answerer, as_model
-from ..problem import TASKS, Bucket, Task, Verdict, label_key
-from ..registry import Bound, checks, models, split_name
-from .checking import EMPTY, Pair, changed_fields, has_texts, too_long, warn_too_long
+from ..problem import TASKS, Bucket, Task, Verdict, changed_fields, label_key
+from ..registry import checks, models, split_name
+from .checking import EMPTY, Check, Pair, has_texts, too_long, warn_too_long
 
-# MERGED from validity.entailing: Mutual entailment: two texts say the same where a judge finds that each entails the other (Arakelyan et al. 2024).
-
-#: What a label is called that says: the second text follows from the first.
+#: Names of the label that means: the second text follows from the first.
 ENTAILMENT = ("entailment", "entailed")
-#: Answers pairs of texts, each once.
-Answering = Callable[[Sequence[Pair]], Mapping[Pair, Cached]]
+#: Gives an answer for each pair of texts.
+AskPairs = Callable[[Sequence[Pair]], Mapping[Pair, Cached]]
+#: For each check that the model under test carries out: how many variants it judged, and how many it accepted.
+Counts = dict[str, dict[str, int]]
+_WHERE = "mutual-entailment"
 _DIRECTIONS = ("original does not entail variant", "variant does not entail original")
 _RULE = re.compile(r"self(?:\((?:threshold=(?P<threshold>[\d.e+-]+))?(?:, )?(?:field=(?P<field>(?s:.+)))?\))?")
+#: Answers that a judge keeps between calls. Shards have few pairs in common, and memory should stay flat.
+_MOST_KEPT = 100_000
 
 
 @dataclass(frozen=True)
-class Rule:
-    """What is asked of a judge: how probable entailment must be besides being its answer, and of which field alone.
+class EntailmentRule:
+    """What a judge must find: entailment, with at least the probability `threshold`, in all fields or in one `field`.
 
-    It can be written into a table, for the model under test to be judge later.
+    Its text can be stored in a table, so that the model under test applies it later.
 
-    >>> str(Rule(0.9, "hypothesis")), Rule.read("self(threshold=0.9, field=hypothesis)") == Rule(0.9, "hypothesis")
-    ('self(threshold=0.9, field=hypothesis)', True)
+    >>> str(EntailmentRule(0.9, "hypothesis"))
+    'self(threshold=0.9, field=hypothesis)'
+    >>> EntailmentRule.read("self(threshold=0.9, field=hypothesis)") == EntailmentRule(0.9, "hypothesis")
+    True
     """
 
     threshold: float = 0.0
@@ -45,23 +53,17 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
-            found, fix = f"found {self.threshold!r}", "give a probability from 0 to 1"
-            raise BadInput(found, where="mutual-entailment", field="threshold", fix=fix)
+            fix = "give a probability from 0 to 1"
+            raise BadInput(f"found {self.threshold!r}", where=_WHERE, field="threshold", fix=fix)
 
     def __str__(self) -> str:
-        told = [f"threshold={self.threshold!r}"] if self.threshold else []
-        told += [f"field={self.field}"] if self.field else []
-        return f"self({', '.join(told)})" if told else "self"
-
-    def refuse_task(self, task: Task) -> None:
-        """Complain of a task whose problems have no such field."""
-        if self.field and self.field not in task.fields:
-            fix = f"use one of {', '.join(task.fields)}"
-            raise BadInput(f"no field {self.field!r}", where="mutual-entailment", field="field", fix=fix)
+        options = [f"threshold={self.threshold!r}"] if self.threshold else []
+        options += [f"field={self.field}"] if self.field else []
+        return f"self({', '.join(options)})" if options else "self"
 
     @classmethod
-    def read(cls, text: str, column: str = "") -> Rule:
-        """Read what `str` writes. Nothing else: a table from elsewhere names no plug-ins to be run."""
+    def read(cls, text: str, column: str = "") -> EntailmentRule:
+        """Read what `str` writes, and nothing else: a table from elsewhere must not name plug-ins to run."""
         match = _RULE.fullmatch(text)
         try:
             return cls(float(match["threshold"] or 0), match["field"] or "")  # type: ignore[index]
@@ -69,152 +71,19 @@ class Rule:
             fix = "a variant is judged by self, or not yet by anybody: leave the column out"
             raise BadInput(f"found {text!r}", field=column, fix=fix) from None
 
-
-def mutual(buckets: Sequence[Bucket], rule: Rule, task: Task, answering: Answering) -> list[Verdict]:
-    """A verdict for each variant, in order: kept where in every changed field old and new text entail each other.
-
-    `task` is what the judge answers. What did not change is not asked: a text entails itself. White space changes
-    nothing. What the judge had to cut to read it does not pass. The score is the least probability of entailment, where
-    the judge gives any and has read all.
-    """
-    for bucket in buckets:
-        rule.refuse_task(bucket.problem.task)
-    changed = [changed_fields(bucket.problem, one, rule.field) for bucket in buckets for one in bucket.variants]
-    pairs = dict.fromkeys(pair for changes in changed for texts in changes.values() for pair in _both_ways(texts))
-    told = answering(list(pairs)) if pairs else {}
-    return [_verdict(changes, told, task, rule.threshold) for changes in changed]
+    def refuse_task(self, task: Task) -> None:
+        """Refuse a task whose problems have no such field."""
+        if self.field and self.field not in task.fields:
+            fix = f"use one of {', '.join(task.fields)}"
+            raise BadInput(f"no field {self.field!r}", where=_WHERE, field="field", fix=fix)
 
 
-def entailment_of(task: Task) -> int:
-    """The place of the label that means entailment.
+@dataclass(frozen=True)
+class EntailmentCheck(Check):
+    """The check with its rule, and its judge unless that is the model under test."""
 
-    >>> from otherwords.problem import TASKS
-    >>> entailment_of(TASKS["nli"]), entailment_of(TASKS["rte"])
-    (0, 0)
-    """
-    found = [place for place, label in enumerate(task.labels) if label_key(label) in ENTAILMENT]
-    if len(task.fields) != 2 or len(found) != 1:
-        said = f"{task.name} asks for {', '.join(task.labels)} of {', '.join(task.fields)}, not whether a text entails"
-        fix = "name a judge that can tell: mutual-entailment:nli-small, or hf:NAME_OR_PATH"
-        raise BadInput(f"{said} another", where="mutual-entailment", field="judge", fix=fix)
-    return found[0]
-
-
-def _both_ways(texts: Pair) -> Iterator[Pair]:
-    """A text that is not there entails nothing, and no model is asked about it."""
-    if has_texts(texts):
-        yield from (texts, texts[::-1])
-
-
-def _verdict(changes: Mapping[str, Pair], told: Mapping[Pair, Cached], task: Task, threshold: float) -> Verdict:
-    found: list[str] = []
-    least: list[float | None] = []
-    for name, texts in changes.items():
-        where = f"{name}: " if len(changes) > 1 else ""
-        asked = [told[pair] for pair in _both_ways(texts)]
-        failed = _reason([_failure(one, task, threshold) for one in asked]) if asked else EMPTY
-        failed = too_long("judge") if any(one.cut for one in asked) else failed
-        found += [f"{where}{failed}"] if failed else []
-        least += [None if one.p is None or one.cut else one.p[entailment_of(task)] for one in asked]
-    known = [p for p in least if p is not None]
-    return Verdict(not found, "; ".join(found), min(known) if known and len(known) == len(least) else None)
-
-
-def _reason(failed: list[str]) -> str:
-    """Which direction failed, and why; empty where none did.
-
-    >>> _reason(["", "neutral"]), _reason(["neutral", "contradiction"])
-    ('variant does not entail original: neutral', 'neither entails the other: neutral, contradiction')
-    """
-    if all(failed):
-        return f"neither entails the other: {', '.join(dict.fromkeys(failed))}"
-    return next((f"{said}: {why}" for said, why in zip(_DIRECTIONS, failed, strict=True) if why), "")
-
-
-def _failure(answer: Cached, task: Task, threshold: float) -> str:
-    """Why an answer is no entailment; empty where it is."""
-    yes = entailment_of(task)
-    if answer.pred != yes:
-        return task.labels[answer.pred]
-    if threshold and answer.p is None:
-        found, fix = "the judge gives no probabilities", "leave threshold out"
-        raise BadInput(found, where="mutual-entailment", field="threshold", fix=fix)
-    return f"probability below {threshold:g}" if answer.p is not None and answer.p[yes] < threshold else ""
-
-
-# MERGED from validity.judges: Models as judges of entailment: whatever its labels are called, one of them must mean entailment.
-
-
-def load_judge(spec: str, label_map: str = "") -> Answerer:
-    """Make a model ready to say whether one text entails another.
-
-    It may have two labels or three, or more: what is not entailment is kept under the model's own name, and told in
-    the reason of a drop. `label_map` says what odd names mean, as in "LABEL_0=entailment,LABEL_1=neutral".
-
-    >>> load_judge("scripted(otherwise=entailment)").task.labels
-    ('entailment', 'neutral', 'contradiction')
-    """
-    name, spec = split_name(spec)
-    meaning = _read_map(label_map)
-    bound = models.make(spec, task=TASKS["nli"])
-    model = as_model(bound.function)
-    task = _task(name, model.labels, meaning)
-    told = f"[{','.join(f'{mine}={theirs}' for mine, theirs in sorted(meaning.items()))}]" if meaning else ""
-    return Answerer(name, bound.signature + told, model, task, meaning)
-
-
-def asking(model: Answerer, cache: Cache, pairs: Sequence[Pair], batch_size: int = 0) -> dict[Pair, Cached]:
-    """Ask a model whether the first text of each pair entails the second."""
-    premise, hypothesis = model.task.fields
-    columns = {premise: [one for one, _ in pairs], hypothesis: [other for _, other in pairs]}
-    return dict(zip(pairs, ask(columns, model, cache, batch_size), strict=True))
-
-
-def run_judge_canary(model: Answerer, cache: Cache) -> None:
-    """Run the canary on a judge: with labels in another order it would accept next to nothing, and not say why."""
-    try:
-        run_canary(model if questions(model.task) else _twin(model), cache)
-    except LabelOrder as error:
-        raise LabelOrder(f"{error}; of a judge, these are its options label_map and canary=false") from error
-
-
-def _twin(model: Answerer) -> Answerer:
-    """A judge whose labels are no task's, as one that tells what is entailed from what is not."""
-    yes, rte = model.task.labels[entailment_of(model.task)], TASKS["rte"]
-    own = zip(model.model.labels, model.targets, strict=True)
-    meaning = {label: rte.labels[0] if target == yes else rte.labels[1] for label, target in own}
-    return Answerer(model.name, f"{model.signature}[twin]", model.model, rte, meaning)
-
-
-def _read_map(text: str) -> dict[str, str]:
-    """Read "MODEL'S=MEANING,..." by the rules by which labels are compared."""
-    parts = [part.partition("=") for part in text.split(",") if part.strip()]
-    if wrong := [name for name, mark, meaning in parts if not (name.strip() and mark and meaning.strip())]:
-        fix = 'write label_map="LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"'
-        raise BadInput(f"cannot read {wrong[0]!r}", where="mutual-entailment", field="label_map", fix=fix)
-    return {label_key(name): label_key(meaning) for name, _, meaning in parts}
-
-
-def _task(name: str, own: Sequence[str], meaning: Mapping[str, str]) -> Task:
-    """What a judge is asked: premise and hypothesis, to be answered in its own labels."""
-    nli = TASKS["nli"]
-    labels = list(dict.fromkeys(meaning.get(label_key(label), label_key(label)) for label in own)) or list(nli.labels)
-    where, known = "mutual-entailment", ", ".join(own)
-    if own and (strange := [label for label in meaning if label not in map(label_key, own)]):
-        found = f"{name} does not answer {', '.join(strange)}"
-        raise BadInput(found, where=where, field="label_map", fix=f"its labels are {known}")
-    if len(labels) < 2 or sum(label in ENTAILMENT for label in labels) != 1:
-        found = f"{name} answers {known}: which of them means entailment?"
-        fix = f'say so, as in label_map="{own[0]}=entailment"' if own else "name a model of natural language inference"
-        raise BadInput(found, where=where, field="judge", fix=fix)
-    same = [task for task in (nli, TASKS["rte"]) if set(task.labels) == set(labels)]
-    return same[0] if same else Task("judging", nli.fields, tuple(labels), nli.targets)
-
-
-# MERGED from validity.mutual_entailment: Mutual entailment as a check: by a judge of its own, or by the model under test, as Arakelyan et al. (2024) do.
-
-#: Pairs that are remembered between calls. Shards have few in common, and memory should stay flat.
-_MOST = 100_000
+    rule: EntailmentRule = EntailmentRule()
+    judge: EntailmentJudge | None = None
 
 
 # `judge` is not signed as it is given, since it may hold a path of this machine: the identity is the judge's signature.
@@ -224,94 +93,217 @@ def mutual_entailment(
 ) -> Any:
     """Drop variants whose changed fields a judge does not find to entail the original's, and to be entailed by it.
 
-    `judge` is a model that tells entailment, with two labels or three (`label_map` says what odd ones mean), or "self":
+    `judge` is a model that decides entailment, with two labels or three (`label_map` explains unusual ones), or "self":
     the model under test, which then judges for itself when it answers. `threshold` is the least probability of
-    entailment, which must be the judge's answer in any case, and what is longer than the judge reads is dropped;
-    `field` is the one field that is judged, if not all. A judge is first asked what nobody gets wrong, unless `canary`
-    is false; self is a model's own affair.
+    entailment, which must be the judge's answer in any case; texts longer than the judge reads are dropped. `field` is
+    the only field that is judged, if not all. Unless `canary` is false, a judge must first answer questions with
+    well-known answers; for self, the model's own canary does that.
     """
-    rule = Rule(threshold, field)
+    rule = EntailmentRule(threshold, field)
     if judge != "self":
-        return Judge(load_judge(judge, label_map), rule, canary)
+        own = EntailmentJudge(load_judge(judge, label_map), canary)
+
+        def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+            verdicts = judge_entailment(buckets, rule, own.model.task, own)
+            warn_too_long(_WHERE, own.model.name, verdicts)
+            return iter(verdicts)
+
+        return EntailmentCheck(check, own.model.signature, rule.refuse_task, rule=rule, judge=own)
     if label_map:
         fix = "the model under test has its own: --label-map, or label_map in a study"
-        raise BadInput("self needs none", where="mutual-entailment", field="label_map", fix=fix)
-    return BySelf(rule)
+        raise BadInput("self needs none", where=_WHERE, field="label_map", fix=fix)
 
-
-class Judge:
-    """A judge of its own: asked of each pair once, however often it comes."""
-
-    def __init__(self, model: Answerer, rule: Rule, canary: bool = True):
-        self.model, self.rule, self.canary, self.identity = model, rule, canary, model.signature
-        self.known: dict[Pair, Cached] = {}
-
-    def refuse_task(self, task: Task) -> None:
-        """Complain of a task that lacks the field to be judged."""
-        self.rule.refuse_task(task)
-
-    def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
-        """Judge every variant, in order."""
-        verdicts = mutual(buckets, self.rule, self.model.task, self._answers)
-        warn_too_long("mutual-entailment", self.model.name, verdicts)
-        return iter(verdicts)
-
-    def run_canary(self, cache: Cache) -> None:
-        """Run the canary, the first time."""
-        if self.canary:
-            run_judge_canary(self.model, cache)
-            self.canary = False
-
-    def _answers(self, pairs: Sequence[Pair]) -> Mapping[Pair, Cached]:
-        if len(self.known) > _MOST:
-            self.known.clear()
-        todo = [pair for pair in pairs if pair not in self.known]
-        if todo:
-            with Cache(None) as store:
-                self.run_canary(store)
-                self.known.update(asking(self.model, store, todo))
-        return self.known
-
-
-class BySelf:
-    """The model under test as judge: nothing is said yet, and `by` says in the table who will (see `self_judged`)."""
-
-    identity = "self"
-
-    def __init__(self, rule: Rule):
-        self.rule, self.by = rule, str(rule)
-
-    def refuse_task(self, task: Task) -> None:
-        """Complain of a task in which no model is asked for entailment, or that lacks the field to be judged."""
-        entailment_of(task)
-        self.rule.refuse_task(task)
-
-    def __call__(self, buckets: Sequence[Bucket]) -> Iterator[Verdict]:
-        """Say nothing of every variant."""
+    def postpone(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         return (Verdict(None) for bucket in buckets for _ in bucket.variants)
 
+    def refuse_task(task: Task) -> None:
+        entailment_of(task)
+        rule.refuse_task(task)
 
-# MERGED from validity.self_judged: Variants of which the model under test is the judge: each model accepts its own when it answers, and no other.
-
-#: Of each check whose judge is the model under test: how many variants there were to judge, how many it accepted.
-Counts = dict[str, dict[str, int]]
+    return EntailmentCheck(postpone, "self", refuse_task, str(rule), rule=rule)
 
 
-def accepted(suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0) -> tuple[pl.DataFrame, Counts]:
-    """Leave out variants that the model was to judge and does not accept; the verdict stands beside those that stay.
+def judge_entailment(buckets: Sequence[Bucket], rule: EntailmentRule, task: Task, ask_pairs: AskPairs) -> list[Verdict]:
+    """A verdict for each variant, in order: kept where in every changed field old and new text entail each other.
 
-    It is asked through the same cache as for its answers. Rows that nobody left to it stay as they are. Every check
-    judges all variants, so that its counts are its own whatever other checks there are.
+    `task` is the judge's. Unchanged fields are not asked about: a text entails itself. Texts that the judge had to cut
+    do not pass. The score is the least probability of entailment, where the judge gives one and has read everything.
+    """
+    for bucket in buckets:
+        rule.refuse_task(bucket.problem.task)
+    changed = [changed_fields(bucket.problem, one, rule.field) for bucket in buckets for one in bucket.variants]
+    pairs = dict.fromkeys(pair for changes in changed for texts in changes.values() for pair in _both_ways(texts))
+    answers = ask_pairs(list(pairs)) if pairs else {}
+    return [_verdict(changes, answers, task, rule.threshold) for changes in changed]
+
+
+def entailment_of(task: Task) -> int:
+    """The position of the label that means entailment.
+
+    >>> entailment_of(TASKS["nli"]), entailment_of(TASKS["rte"])
+    (0, 0)
+    """
+    positions = [position for position, label in enumerate(task.labels) if label_key(label) in ENTAILMENT]
+    if len(task.fields) != 2 or len(positions) != 1:
+        question = f"{task.name} asks for {', '.join(task.labels)} of {', '.join(task.fields)}"
+        fix = "name a judge that can tell: mutual-entailment:nli-small, or hf:NAME_OR_PATH"
+        raise BadInput(f"{question}, not whether a text entails another", where=_WHERE, field="judge", fix=fix)
+    return positions[0]
+
+
+def _both_ways(texts: Pair) -> Iterator[Pair]:
+    """Both directions; none where a text is empty, which no model is asked about."""
+    if has_texts(texts):
+        yield from (texts, texts[::-1])
+
+
+def _verdict(changes: Mapping[str, Pair], answers: Mapping[Pair, Cached], task: Task, threshold: float) -> Verdict:
+    reasons: list[str] = []
+    probabilities: list[float | None] = []
+    for name, texts in changes.items():
+        prefix = f"{name}: " if len(changes) > 1 else ""
+        both = [answers[pair] for pair in _both_ways(texts)]
+        reason = _reason([_failure(one, task, threshold) for one in both]) if both else EMPTY
+        reason = too_long("judge") if any(one.cut for one in both) else reason
+        reasons += [f"{prefix}{reason}"] if reason else []
+        probabilities += [None if one.p is None or one.cut else one.p[entailment_of(task)] for one in both]
+    known = [p for p in probabilities if p is not None]
+    score = min(known) if known and len(known) == len(probabilities) else None
+    return Verdict(not reasons, "; ".join(reasons), score)
+
+
+def _reason(failures: list[str]) -> str:
+    """Which direction failed, and why; empty where none did.
+
+    >>> _reason(["", "neutral"]), _reason(["neutral", "contradiction"])
+    ('variant does not entail original: neutral', 'neither entails the other: neutral, contradiction')
+    """
+    if all(failures):
+        return f"neither entails the other: {', '.join(dict.fromkeys(failures))}"
+    return next((f"{which}: {why}" for which, why in zip(_DIRECTIONS, failures, strict=True) if why), "")
+
+
+def _failure(answer: Cached, task: Task, threshold: float) -> str:
+    """Why an answer is no entailment; empty where it is."""
+    yes = entailment_of(task)
+    if answer.pred != yes:
+        return task.labels[answer.pred]
+    if threshold and answer.p is None:
+        message, fix = "the judge gives no probabilities", "leave threshold out"
+        raise BadInput(message, where=_WHERE, field="threshold", fix=fix)
+    return f"probability below {threshold:g}" if answer.p is not None and answer.p[yes] < threshold else ""
+
+
+# A model of its own as judge
+
+
+class EntailmentJudge:
+    """A model that is asked about each pair of texts once, however often the pair comes."""
+
+    def __init__(self, model: Answerer, canary: bool = True):
+        self.model, self.canary = model, canary
+        self._known: dict[Pair, Cached] = {}
+
+    def __call__(self, pairs: Sequence[Pair]) -> Mapping[Pair, Cached]:
+        """The answers to these pairs, among others."""
+        if len(self._known) > _MOST_KEPT:
+            self._known.clear()
+        todo = [pair for pair in pairs if pair not in self._known]
+        if todo:
+            with Cache(None) as cache:
+                self.run_canary(cache)
+                self._known.update(ask_entailment(self.model, cache, todo))
+        return self._known
+
+    def run_canary(self, cache: Cache) -> None:
+        """Run the canary, the first time: a judge with labels in another order would accept next to nothing."""
+        if not self.canary:
+            return
+        try:
+            run_canary(self.model if questions(self.model.task) else _as_two_classes(self.model), cache)
+        except LabelOrder as error:
+            raise LabelOrder(f"{error}; of a judge, these are its options label_map and canary=false") from error
+        self.canary = False
+
+
+def load_judge(spec: str, label_map: str = "") -> Answerer:
+    """Make a model ready to decide whether one text entails another.
+
+    It may have two or more labels: those that are not entailment keep the model's own names, which the reason of a drop
+    gives. `label_map` explains unusual names, as in "LABEL_0=entailment,LABEL_1=neutral".
+
+    >>> load_judge("scripted(otherwise=entailment)").task.labels
+    ('entailment', 'neutral', 'contradiction')
+    """
+    name, spec = split_name(spec)
+    meaning = _read_map(label_map)
+    bound = models.make(spec, task=TASKS["nli"])
+    model = as_model(bound.function)
+    task = _task(name, model.labels, meaning)
+    mapped = ",".join(f"{own}={other}" for own, other in sorted(meaning.items()))
+    return Answerer(name, f"{bound.signature}[{mapped}]" if meaning else bound.signature, model, task, meaning)
+
+
+def ask_entailment(model: Answerer, cache: Cache, pairs: Sequence[Pair], batch_size: int = 0) -> dict[Pair, Cached]:
+    """Ask a model whether the first text of each pair entails the second."""
+    premise, hypothesis = model.task.fields
+    columns = {premise: [first for first, _ in pairs], hypothesis: [second for _, second in pairs]}
+    return dict(zip(pairs, ask(columns, model, cache, batch_size), strict=True))
+
+
+def _as_two_classes(model: Answerer) -> Answerer:
+    """A judge whose labels fit no task, reduced to entailed and not-entailed, which have a canary."""
+    yes, rte = model.task.labels[entailment_of(model.task)], TASKS["rte"]
+    own = zip(model.model.labels, model.targets, strict=True)
+    meaning = {label: rte.labels[0] if target == yes else rte.labels[1] for label, target in own}
+    return Answerer(model.name, f"{model.signature}[twin]", model.model, rte, meaning)
+
+
+def _read_map(text: str) -> dict[str, str]:
+    """Read "LABEL=MEANING,..." by the rules by which labels are compared."""
+    parts = [part.partition("=") for part in text.split(",") if part.strip()]
+    if wrong := [name for name, mark, meaning in parts if not (name.strip() and mark and meaning.strip())]:
+        fix = 'write label_map="LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"'
+        raise BadInput(f"cannot read {wrong[0]!r}", where=_WHERE, field="label_map", fix=fix)
+    return {label_key(name): label_key(meaning) for name, _, meaning in parts}
+
+
+def _task(name: str, own: Sequence[str], meaning: Mapping[str, str]) -> Task:
+    """What a judge is asked: premise and hypothesis, to be answered in its own labels."""
+    nli = TASKS["nli"]
+    labels = list(dict.fromkeys(meaning.get(label_key(label), label_key(label)) for label in own)) or list(nli.labels)
+    known = ", ".join(own)
+    if own and (unknown := [label for label in meaning if label not in map(label_key, own)]):
+        message = f"{name} does not answer {', '.join(unknown)}"
+        raise BadInput(message, where=_WHERE, field="label_map", fix=f"its labels are {known}")
+    if len(labels) < 2 or sum(label in ENTAILMENT for label in labels) != 1:
+        message = f"{name} answers {known}: which of them means entailment?"
+        fix = f'say so, as in label_map="{own[0]}=entailment"' if own else "name a model of natural language inference"
+        raise BadInput(message, where=_WHERE, field="judge", fix=fix)
+    same = [task for task in (nli, TASKS["rte"]) if set(task.labels) == set(labels)]
+    return same[0] if same else Task("judging", nli.fields, tuple(labels), nli.targets)
+
+
+# The model under test as judge
+
+
+def drop_rejected(
+    suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0
+) -> tuple[pl.DataFrame, Counts]:
+    """Leave out variants that the model was to judge and does not accept; those that stay get its verdict as columns.
+
+    The model is asked through the cache of its answers. Rows that it was not to judge stay as they are. Every check
+    judges all variants, so that its counts do not depend on other checks.
     """
     counts: Counts = {}
     marked = suite
     for column in judged_by(suite.columns):
-        verdicts = dict(_verdicts(suite, column, model, cache, batch_size))
+        verdicts = dict(_own_verdicts(suite, column, model, cache, batch_size))
         if verdicts:
-            warn_too_long(column.split(":")[1], model.name, list(verdicts.values()))
-            marked = _marked(marked, column.removesuffix(":by"), verdicts)
-            kept_ones = sum(one.keep is True for one in verdicts.values())
-            counts[column.split(":")[1]] = {"judged": len(verdicts), "accepted": kept_ones}
+            check = column.split(":")[1]
+            warn_too_long(check, model.name, list(verdicts.values()))
+            marked = _with_verdicts(marked, f"check:{check}", verdicts)
+            counts[check] = {"judged": len(verdicts), "accepted": sum(one.keep is True for one in verdicts.values())}
     return kept(marked.lazy()).collect() if counts else suite, counts
 
 
@@ -321,12 +313,12 @@ def total(parts: Iterable[Counts]) -> Counts:
     >>> total([{"me": {"judged": 3, "accepted": 1}}, {}, {"me": {"judged": 2, "accepted": 2}}])
     {'me': {'judged': 5, 'accepted': 3}}
     """
-    found: Counts = {}
+    sums: Counts = {}
     for part in parts:
         for check, counts in part.items():
-            mine = found.setdefault(check, dict.fromkeys(counts, 0))
-            mine.update({name: mine[name] + count for name, count in counts.items()})
-    return found
+            own = sums.setdefault(check, dict.fromkeys(counts, 0))
+            own.update({name: own[name] + count for name, count in counts.items()})
+    return sums
 
 
 def warn_none_accepted(model: str, counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -336,38 +328,32 @@ def warn_none_accepted(model: str, counts: Mapping[str, Mapping[str, int]]) -> N
             warnings.warn(f"{model}: {check}: it accepts none of {one['judged']:,} variants", stacklevel=3)
 
 
-def refuse_unfit(judges: Iterable[Bound], task: Task) -> None:
-    """Complain, before any work, of a check that the models of this task cannot carry out."""
-    for one in judges:
-        if hasattr(one.function, "refuse_task"):
-            one.function.refuse_task(task)
-
-
 def judged_by(names: Iterable[str]) -> list[str]:
-    """Of a table's columns, those that say who is to judge."""
+    """Of a table's columns, those that hold the rule by which the model under test is to judge."""
     return [name for name in names if re.fullmatch("check:[^:]+:by", name)]
 
 
-def _verdicts(
+def _own_verdicts(
     suite: pl.DataFrame, column: str, model: Answerer, cache: Cache, batch_size: int
 ) -> Iterator[tuple[str, Verdict]]:
-    """Verdicts by id on the variants that were left to the model; one table may come from several calls of a check."""
-    for told in suite[column].cast(pl.String).replace("", None).drop_nulls().unique().sort():
-        rule = Rule.read(told, column)
+    """Verdicts by id on the variants that are left to the model; one table may hold several rules of a check."""
+    for text in suite[column].cast(pl.String).replace("", None).drop_nulls().unique().sort():
+        rule = EntailmentRule.read(text, column)
         entailment_of(model.task)
-        mine = suite.filter(pl.col("of").is_null() | (pl.col(column) == told))
-        buckets = reworded(mine, model.task)
+        buckets = reworded(suite.filter(pl.col("of").is_null() | (pl.col(column) == text)), model.task)
         names = [variant.id for bucket in buckets for variant in bucket.variants]
-        found = mutual(buckets, rule, model.task, lambda pairs: asking(model, cache, pairs, batch_size))
-        yield from zip(names, found, strict=True)
+        verdicts = judge_entailment(
+            buckets, rule, model.task, lambda pairs: ask_entailment(model, cache, pairs, batch_size)
+        )
+        yield from zip(names, verdicts, strict=True)
 
 
-def _marked(suite: pl.DataFrame, check: str, verdicts: Mapping[str, Verdict]) -> pl.DataFrame:
+def _with_verdicts(suite: pl.DataFrame, column: str, verdicts: Mapping[str, Verdict]) -> pl.DataFrame:
     judged = pl.DataFrame(
         {
             "id": pl.Series(list(verdicts), dtype=pl.String),
-            check: pl.Series([one.keep for one in verdicts.values()], dtype=pl.Boolean),
-            f"{check}:score": pl.Series([one.score for one in verdicts.values()], dtype=pl.Float64),
+            column: pl.Series([one.keep for one in verdicts.values()], dtype=pl.Boolean),
+            f"{column}:score": pl.Series([one.score for one in verdicts.values()], dtype=pl.Float64),
         }
     )
     if judged["id"].is_duplicated().any():

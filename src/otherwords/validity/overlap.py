@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import BadInput
-from ..problem import Bucket, Verdict
+from ..problem import Bucket, Verdict, changed_fields
 from ..registry import checks
 from ..words.distance import jaccard
-from .checking import changed_fields
 
 
 @checks("overlap.v1")

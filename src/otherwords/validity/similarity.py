@@ -14,7 +14,7 @@ from ..errors import BadInput
 from ..language_models.encoder import Encoder, load
 from ..problem import Bucket, Verdict
 from ..registry import checks
-from .checking import EMPTY, Pair, compared, too_long, warn_too_long
+from .checking import EMPTY, Check, Pair, compared, too_long, warn_too_long
 
 _WHERE = "similarity"
 
@@ -33,24 +33,23 @@ def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least
     model = load(encoder)
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
-        verdicts = [_verdict(found, least) for found in compared(buckets, partial(cosines, model), same=1.0)]
+        verdicts = [_verdict(cosine, least) for cosine in compared(buckets, partial(cosines, model), same=1.0)]
         warn_too_long(_WHERE, "the encoder", verdicts)
         return iter(verdicts)
 
-    check.identity = model.signature  # type: ignore[attr-defined]
-    return check
+    return Check(check, identity=model.signature)
 
 
 def cosines(model: Encoder, pairs: Sequence[Pair]) -> list[float | str]:
     """The cosine of both texts of each pair; none where the tokenizer makes nothing of one, or the encoder cuts it."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     legible = {text for text, there in zip(texts, model.legible(texts), strict=True) if there}
-    whole = {text for text, long in zip(texts, model.too_long(texts), strict=True) if not long}
-    read = [pair for pair in pairs if legible.issuperset(pair)]
-    told = [pair for pair in read if whole.issuperset(pair)]
-    found: dict[Pair, float | str] = dict.fromkeys(read, too_long("encoder"))
-    found.update(zip(told, model.cosines(told).tolist(), strict=True))
-    return [found.get(pair, EMPTY) for pair in pairs]
+    short = {text for text, long in zip(texts, model.too_long(texts), strict=True) if not long}
+    readable = [pair for pair in pairs if legible.issuperset(pair)]
+    whole = [pair for pair in readable if short.issuperset(pair)]
+    values: dict[Pair, float | str] = dict.fromkeys(readable, too_long("encoder"))
+    values.update(zip(whole, model.cosines(whole).tolist(), strict=True))
+    return [values.get(pair, EMPTY) for pair in pairs]
 
 
 def _verdict(cosine: float | str, least: float) -> Verdict:

@@ -1,4 +1,4 @@
-"""What can be seen on the surface: a variant is not empty, not unchanged, not a repetition, not oddly long or short."""
+"""Surface checks: a variant is not empty, not unchanged, not a repetition, not much longer or shorter."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import BadInput
-from ..problem import Bucket, Problem, Verdict
+from ..problem import Bucket, Problem, Verdict, changed_fields, normalize_spaces
 from ..registry import checks
-from .checking import changed_fields, has_text
+from .checking import has_text
 
 
 @checks("surface.v1")
@@ -18,8 +18,8 @@ def surface(min_ratio: float = 0.33, max_ratio: float = 3.0) -> Any:
     Between `min_ratio` and `max_ratio` is in proportion: of lengths in words, over all fields together.
     """
     if not 0 <= min_ratio <= max_ratio:
-        found = f"found min_ratio={min_ratio:g}, max_ratio={max_ratio:g}"
-        raise BadInput(found, where="surface", fix="give 0 <= min_ratio <= max_ratio")
+        message = f"found min_ratio={min_ratio:g}, max_ratio={max_ratio:g}"
+        raise BadInput(message, where="surface", fix="give 0 <= min_ratio <= max_ratio")
 
     def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         for bucket in buckets:
@@ -40,14 +40,8 @@ def surface(min_ratio: float = 0.33, max_ratio: float = 3.0) -> Any:
 
 
 def _key(problem: Problem) -> tuple[str, ...]:
-    """White space does not make a text another text."""
-    return tuple(" ".join(_text(problem, name).split()) for name in problem.task.fields)
+    return tuple(normalize_spaces(problem.text[name]) for name in problem.task.fields)
 
 
 def _words(problem: Problem) -> int:
-    return max(1, sum(len(_text(problem, name).split()) for name in problem.task.fields))
-
-
-def _text(problem: Problem, name: str) -> str:
-    """An optional field that is not there is an empty one."""
-    return problem.text[name] or ""
+    return max(1, sum(len((problem.text[name] or "").split()) for name in problem.task.fields))

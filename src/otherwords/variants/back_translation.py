@@ -1,4 +1,4 @@
-"""Paraphrases by way of another language: translated there, and back."""
+"""Paraphrases by way of another language: back-translation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..language_models.writer import Decoding, Draft, Writer, choose_decoding, l
 from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
-from .rewriting import Job, Sieve, choose_check, planned, repeats_itself, rewritten
+from .generating import Generator
+from .rewriting import RewriteJob, Sieve, choose_check, make_variants, plan_jobs, repeats_itself
 
 _WHERE = "back-translation.v1"
 
@@ -39,8 +40,8 @@ def back_translation(
     translations, by the `decoding` (beams, diverse, sample or greedy, with `beams`, `diversity`, `temperature`,
     `top_k`, `top_p`); each is translated back in one way, by beams. The column `pivot` has the translation. `field`:
     one field, `both` or `each`, as in `paraphrase`; the column `rewritten` says which. `accept` is a check's spec; what
-    it drops does not count. `prefix` and `return_prefix` come before the text, for models that want to be told the
-    language. Texts that were cut off count only where `cut` is true.
+    it drops does not count. `prefix` and `return_prefix` come before the text, for models that expect the language
+    there. Texts that were cut off count only where `cut` is true.
     """
     if k < 1:
         raise BadInput(f"found {k}", where=_WHERE, field="k", fix="give 1 or more")
@@ -49,25 +50,24 @@ def back_translation(
     sieve, out, home = Sieve(k, choose_check(accept, _WHERE), cut), load(there), load(back)
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant | Note]:
-        plan = planned(problems, seeds, field, [""], _WHERE)
-        jobs = [job for _, _, mine in plan for job in mine.values()]
+        plan = plan_jobs(problems, seeds, field, [""], _WHERE)
+        jobs = [job for _, _, own in plan for job in own.values()]
         for job in jobs:
             job.prompt = return_prefix
         pivots = _pivots(out, jobs, prefix, chosen, cut)
         sieve.take(jobs, _returned(home, jobs, pivots, returning))
-        for problem, together, mine in plan:
-            yield from rewritten(problem, together, mine, [""])
+        for problem, together, own in plan:
+            yield from make_variants(problem, together, own, [""])
 
-    told = [out.signature, home.signature, *([sieve.accept.signature] if sieve.accept else [])]
-    vary.identity = "+".join(told)  # type: ignore[attr-defined]
-    return vary
+    signatures = [out.signature, home.signature, *([sieve.accept.signature] if sieve.accept else [])]
+    return Generator(vary, identity="+".join(signatures))
 
 
-def _pivots(writer: Writer, jobs: list[Job], prefix: str, decoding: Decoding, cut: bool) -> list[list[str]]:
+def _pivots(writer: Writer, jobs: list[RewriteJob], prefix: str, decoding: Decoding, cut: bool) -> list[list[str]]:
     """Distinct translations of each sentence; those that are empty, cut off or no translation go no further."""
-    found = writer.write([prefix + job.source for job in jobs], [job.seed for job in jobs], decoding)
+    written = writer.write([prefix + job.source for job in jobs], [job.seed for job in jobs], decoding)
     pivots = []
-    for job, drafts in zip(jobs, found, strict=True):
+    for job, drafts in zip(jobs, written, strict=True):
         texts: dict[str, None] = {}
         for draft in drafts:
             text = draft.text.strip()
@@ -82,24 +82,24 @@ def _pivots(writer: Writer, jobs: list[Job], prefix: str, decoding: Decoding, cu
 
 
 def _fault(draft: Draft, source: str, prefix: str, cut: bool) -> str:
-    """What is wrong with a translation. To leave a sentence as it is, is none: it comes back unchanged."""
+    """What is wrong with a translation. One that leaves the sentence as it is, is left to the way back."""
     if not draft.text.strip() or (draft.fault and not cut):
         return draft.fault or "empty"
-    told = re.sub(r"\s+", " ", prefix.casefold())
-    if told.strip() and re.sub(r"\s+", " ", draft.text.casefold()).lstrip().startswith(told.lstrip()):
+    asked = re.sub(r"\s+", " ", prefix.casefold())
+    if asked.strip() and re.sub(r"\s+", " ", draft.text.casefold()).lstrip().startswith(asked.lstrip()):
         return "gives the prompt back"
     return "repeats itself" if repeats_itself(draft.text) and not repeats_itself(source) else ""
 
 
 def _returned(
-    writer: Writer, jobs: list[Job], pivots: list[list[str]], decoding: Decoding
+    writer: Writer, jobs: list[RewriteJob], pivots: list[list[str]], decoding: Decoding
 ) -> list[list[tuple[Draft, str]]]:
-    """What each translation says in the first language, with the translation; all jobs together."""
+    """The translations back into the first language, each with its pivot; all jobs in one call."""
     asked = [(n, pivot) for n, texts in enumerate(pivots) for pivot in texts]
     seeds = [seed_for(jobs[n].seed, pivot) for n, pivot in asked]
-    found = writer.write([jobs[n].prompt + pivot for n, pivot in asked], seeds, decoding)
+    returned = writer.write([jobs[n].prompt + pivot for n, pivot in asked], seeds, decoding)
     drafts: list[list[tuple[Draft, str]]] = [[] for _ in jobs]
-    for (n, pivot), written in zip(asked, found, strict=True):
+    for (n, pivot), written in zip(asked, returned, strict=True):
         if not written:
             jobs[n].left_out["nothing was written"] += 1
         drafts[n] += [(draft, pivot) for draft in written]

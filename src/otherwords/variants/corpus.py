@@ -1,4 +1,4 @@
-"""How often words occur in a corpus: a data set or a text file, told by name and signed by content."""
+"""How often words occur in a corpus: a data set or a text file, signed by its content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class Frequencies:
-    """Columns that say how often a word in small letters occurs in a corpus; none where there is no corpus."""
+    """Columns with the frequency of a lower-case word in a corpus; none where there is no corpus."""
 
     def __init__(self, corpus: Path):
         self._corpus = corpus
@@ -44,7 +44,7 @@ def band(count: int) -> str:
 
 
 def content(corpus: Path) -> str:
-    """What is in the files of a corpus, which may be named as a data set (snli:FILE)."""
+    """A digest of the files of a corpus, which may be named as a data set (snli:FILE)."""
     files = [corpus] if corpus.suffix == ".txt" else find(str(corpus)).function.files
     if lost := [file for file in files if not file.exists()]:
         raise BadInput("there is no such file", where=f"the corpus {lost[0]}", fix="give a data set or a .txt file")
@@ -69,7 +69,7 @@ def texts(corpus: Path) -> Iterator[str]:
 
 @lru_cache(maxsize=4)
 def _counted(corpus: Path, identity: tuple[str, ...]) -> Counter[str]:
-    """All words of a corpus, counted when first asked for; again only where its content is another."""
+    """All words of a corpus, counted when first needed, and again only after its content has changed."""
     return Counter(word for text in texts(corpus) for word in LETTERS.findall(text.lower()))
 
 

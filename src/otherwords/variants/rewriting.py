@@ -1,4 +1,4 @@
-"""Sentences written anew by a model: what to rewrite, which drafts may count, and variants of those that do."""
+"""Sentences rewritten by a model: what to rewrite, which drafts pass, and the variants made of those that do."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from itertools import cycle, islice
 
 from ..errors import BadInput
 from ..language_models.writer import CUT_OFF, TOO_LONG, Draft
-from ..problem import Bucket, Note, Problem, Task, Variant
+from ..problem import Bucket, Note, Problem, Task, Variant, normalize_spaces
 from ..registry import Bound, checks
 from ..storage.files import seed_for
+from .generating import with_columns
 
-# MERGED from variants.tidying: What a model wrote, made into a sentence: without prompt, lead-in and quotes, or with the reason why it is none.
-
-#: A stretch of words, and a run of letters, that stands there so many times in a row goes on for ever.
+#: Values of the option `field` besides the name of one.
+BOTH, EACH = "both", "each"
+#: A text repeats itself where words, or letters, occur so many times in a row.
 TIMES, LETTERS = 3, 8
-#: What is left off the end, and around a sentence, when two are compared.
+#: Stripped from both ends of a sentence when two are compared.
 _ENDS = " \t.,;:!?\"'“”‘’()[]*…。．｡！？，；：、"
 #: Models that chat announce what they do: "Sure! Here is a rephrased version of the sentence:", "Final answer:" ...
-#: Listed words at the start tell it, since "The judge read out the sentence: ten years." announces nothing.
+#: Listed words at the start show it, since "The judge read out the sentence: ten years." announces nothing.
 _TASK_WORD = r"(?:rephras|paraphras|rewrit|rewrot|reword|sentence|version|translat|alternative)\w*"
 _OPENER = r"(?:sure|certainly|of course|absolutely|okay|ok|alright|great)(?: thing)?(?:[!,.:]+\s+|$)"
 _HERE = rf"here(?:['’]s| is| are)\b[^:]*\b{_TASK_WORD}[^:]*:"
@@ -43,161 +44,23 @@ _QUOTES = {'"': '"', "“": "”", "'": "'", "«": "»", "*": "*"}
 _RUN = re.compile(rf"(\w{{1,8}}?)\1{{{LETTERS - 1},}}")
 
 
-def tidied(
-    text: str, source: str, prompt: str, shown: Sequence[str] = (), fields: Sequence[str] = ()
-) -> tuple[str, str]:
-    """The sentence in what was written for `source` when asked with `prompt`, and why it cannot be used, if so.
-
-    `shown` are other texts that the prompt holds; to give one back is no rewording. `fields` are names that a model may
-    put before its answer, as in "Hypothesis: ...". Of several lines the first counts that is more than a lead-in.
-
-    >>> tidied('Here is a rephrased version:\\n\\n"A dog is running."', "A dog runs.", "Rephrase: A dog runs.")
-    ('A dog is running.', '')
-    >>> tidied("a dog runs", "A dog runs.", "Rephrase: A dog runs.")[1], tidied(" ", "A dog.", "Rephrase: A dog.")[1]
-    ('says what the original says', 'empty')
-    """
-    written = _THOUGHT.sub("", text).strip()
-    bare = _after(prompt, written) if same(prompt) != same(source) else written
-    if written and not bare:
-        return "", "gives the prompt back"
-    sentence = _first_line(bare, source, fields)
-    if not re.search(r"\w", sentence):
-        return sentence, "empty"
-    return sentence, _reason(sentence, source, prompt, shown)
-
-
-def begins(text: str, prompt: str) -> bool:
-    """Whether a text, which was cut off, is how the prompt begins.
-
-    >>> begins("it rains.\\nRephrase", "It rains.\\nRephrase this: It is wet."), begins("It is", "It rains.")
-    (True, False)
-    """
-    return bool(same(text)) and same(prompt).startswith(same(text))
-
-
-def same(text: str) -> str:
-    """What is the same for two texts that differ in case, white space and final punctuation only.
-
-    >>> same('A  dog runs.') == same("a dog runs")
-    True
-    """
-    return " ".join(text.casefold().split()).strip(_ENDS)
-
-
-def repeats_itself(text: str) -> str:
-    """The first stretch of words that stands there three times in a row, or run of letters eight times; else nothing.
-
-    >>> repeats_itself("he sees the dog, the dog, the dog"), repeats_itself("no, no: not the dog")
-    ('the dog', '')
-    """
-    words = re.findall(r"\w+(?:['’-]\w+)*", text.casefold())
-    for size in range(1, len(words) // TIMES + 1):
-        for start in range(len(words) - TIMES * size + 1):
-            stretch = words[start : start + size]
-            if words[start : start + TIMES * size] == stretch * TIMES:
-                return " ".join(stretch)
-    run = _RUN.search(text.casefold())
-    return run[1] if run and not run[1].isdigit() else ""
-
-
-def _after(prompt: str, text: str) -> str:
-    """What follows the prompt in a text that begins with it, in whatever case and spacing; else the text."""
-    asked, found = prompt.casefold().split(), list(re.finditer(r"\S+", text))
-    if not asked or [one[0].casefold() for one in found[: len(asked)]] != asked:
-        return text
-    rest = text[found[len(asked) - 1].end() :]
-    # "Reword: A dog runs and barks" has not given "Reword: A dog runs" back: its sentence goes on.
-    goes_on = prompt.rstrip()[-1].isalnum() and not rest.lstrip(" ").startswith("\n") and rest.strip()[:1].islower()
-    return text if goes_on else rest.strip()
-
-
-def _first_line(text: str, source: str, fields: Sequence[str]) -> str:
-    names = "|".join(map(re.escape, [*_LABELS.split(), *fields]))
-    label = rf"\**(?:{names})(?: (?:{names}))?(?: \d+)?\**:"
-    lead_in = re.compile(rf"(?:{_OPENER})?(?:(?:{_HERE}|{label})\**\s*)+", re.I)
-    for line in text.splitlines():
-        line = _unquoted(_unmarked(line.strip(), source), source)
-        line = line if lead_in.match(source) else lead_in.sub("", line, count=1) if lead_in.match(line) else line
-        line = _closed(_unquoted(line, source))
-        if line and (not line.endswith(":") or source.rstrip().endswith(":")):
-            return " ".join(line.split())
-    return ""
-
-
-def _unmarked(line: str, source: str) -> str:
-    """Without what makes it the first item of a list, unless the source has such."""
-    for mark in (_BULLET, _FIRST):
-        if mark.match(line) and not mark.match(source):
-            return mark.sub("", line, count=1)
-    return line
-
-
-def _unquoted(line: str, source: str) -> str:
-    """Without the quotation marks around all of it, unless the source has such."""
-    line = line.strip()
-    for first, last in _QUOTES.items():
-        inner = line[len(first) : -len(last)]
-        if len(line) > 1 and line.startswith(first) and line.endswith(last) and not source.startswith(first):
-            return inner.strip() if first not in inner and last not in inner else line
-    return line
-
-
-def _closed(line: str) -> str:
-    """Without a mark at the end that closes what nothing opened."""
-    while line.endswith(('"', ")", "”", "*")):
-        last = line[-1]
-        opened = line[:-1].count({")": "(", "”": "“"}.get(last, last))
-        if opened % 2 if last in '"*' else opened > line[:-1].count(last):
-            return line
-        line = line[:-1].rstrip()
-    return line
-
-
-def _reason(sentence: str, source: str, prompt: str, shown: Sequence[str]) -> str:
-    if same(sentence) == same(source):
-        return "says what the original says"
-    if _gives_back(sentence, source, prompt, shown):
-        return "gives the prompt back"
-    if _TALK.search(sentence) and not _TALK.search(source):
-        return "speaks of the task"
-    if _NUMBER.match(sentence) and not _NUMBER.match(source):
-        return "begins with a number as in a list"
-    if repeats_itself(sentence) and not repeats_itself(source):
-        return "repeats itself"
-    return ""
-
-
-def _gives_back(sentence: str, source: str, prompt: str, shown: Sequence[str]) -> bool:
-    """Whether it is a line of the prompt or another text in it, or holds one of three words or more."""
-    said, before = same(sentence), same(source)
-    asked = " ".join(prompt.rpartition(source)[::2]) if source else prompt
-    parts = {same(part) for part in (*shown, *prompt.splitlines(), *asked.splitlines())} - {"", before}
-    return any(part == said or (len(part.split()) > 2 and part in said and part not in before) for part in parts)
-
-
-# MERGED from variants.rewriting: Sentences written anew by a model: what to rewrite, which drafts may count, and variants of those that do.
-
-#: Ways to choose fields besides naming one.
-BOTH, EACH = "both", "each"
-
-
 @dataclass
-class Job:
-    """One sentence to rewrite: a field of a problem, under one setting; and what has become of it."""
+class RewriteJob:
+    """One sentence to rewrite: a field of a problem, under one setting; and the drafts that passed so far."""
 
     problem: Problem
     field: str
     setting: str
-    prompt: str  # where there is a pivot, it comes behind
+    prompt: str  # a pivot is appended to it
     seed: int
     passed: list[tuple[str, str]] = new(default_factory=list)  # the text, and the pivot it came by
     seen: set[str] = new(default_factory=set)
     left_out: Counter[str] = new(default_factory=Counter)
-    hopeless: bool = False  # to ask again would change nothing
+    hopeless: bool = False  # asking again would change nothing
 
     @property
     def source(self) -> str:
-        """The sentence as it is."""
+        """The sentence to rewrite."""
         return self.problem.text[self.field] or ""
 
     def notes(self) -> Iterator[Note]:
@@ -209,18 +72,18 @@ class Job:
 
 @dataclass(frozen=True)
 class Sieve:
-    """Lets at most `most` drafts of a job pass: tidy, distinct, whole unless `cut` ones may count, and accepted."""
+    """Lets at most `most` drafts of a job pass: clean, distinct, complete unless `cut`, and accepted by a check."""
 
     most: int
     accept: Bound | None = None
     cut: bool = False
 
-    def take(self, jobs: Sequence[Job], drafts: Sequence[Sequence[tuple[Draft, str]]]) -> None:
-        """Judge new drafts, each with its pivot; the check is asked about all jobs together."""
-        found = [
-            (job, text, pivot) for job, mine in zip(jobs, drafts, strict=True) for text, pivot in self._tidy(job, mine)
+    def take(self, jobs: Sequence[RewriteJob], drafts: Sequence[Sequence[tuple[Draft, str]]]) -> None:
+        """Filter new drafts, each with its pivot; the check gets those of all jobs in one call."""
+        clean = [
+            (job, text, pivot) for job, some in zip(jobs, drafts, strict=True) for text, pivot in self._clean(job, some)
         ]
-        for (job, text, pivot), keep in zip(found, self._accepted(found), strict=True):
+        for (job, text, pivot), keep in zip(clean, self._accepted(clean), strict=True):
             if not keep:
                 job.left_out[f"not accepted by {self.accept.name}"] += 1  # type: ignore[union-attr]
             elif len(job.passed) == self.most:
@@ -228,71 +91,71 @@ class Sieve:
             else:
                 job.passed.append((text, pivot))
 
-    def _tidy(self, job: Job, drafts: Sequence[tuple[Draft, str]]) -> Iterator[tuple[str, str]]:
+    def _clean(self, job: RewriteJob, drafts: Sequence[tuple[Draft, str]]) -> Iterator[tuple[str, str]]:
         for draft, pivot in drafts:
             text, reason = self._sentence(job, draft, pivot)
-            if not reason and same(text) in job.seen:
+            if not reason and comparable(text) in job.seen:
                 reason = "repeats another candidate"
             if reason:
                 job.left_out[reason] += 1
             else:
-                job.seen.add(same(text))
+                job.seen.add(comparable(text))
                 yield text, pivot
 
-    def _sentence(self, job: Job, draft: Draft, pivot: str) -> tuple[str, str]:
-        """The sentence of a draft, or what is wrong with it; of what was cut off, the last line alone has no end."""
+    def _sentence(self, job: RewriteJob, draft: Draft, pivot: str) -> tuple[str, str]:
+        """The sentence of a draft, or what is wrong with it; of a draft that was cut off, the last line is left out."""
         prompt = job.prompt + pivot
         shown = [text for name, text in job.problem.text.items() if name != job.field and text and text in prompt]
-        if draft.fault == CUT_OFF and begins(draft.text, prompt) and same(prompt) != same(job.source):
+        if draft.fault == CUT_OFF and begins(draft.text, prompt) and comparable(prompt) != comparable(job.source):
             return "", "gives the prompt back"
         whole = self.cut or draft.fault != CUT_OFF
         written = draft.text if whole else draft.text.rpartition("\n")[0]
         text, reason = tidied(written, job.source, prompt, [*shown, pivot], job.problem.task.fields)
         return text, draft.fault if draft.fault == TOO_LONG or (reason == "empty" and not whole) else reason
 
-    def _accepted(self, found: Sequence[tuple[Job, str, str]]) -> list[bool]:
-        if self.accept is None or not found:
-            return [True] * len(found)
-        buckets = [Bucket(job.problem, (job.problem.restate(**{job.field: text}),)) for job, text, _ in found]
+    def _accepted(self, clean: Sequence[tuple[RewriteJob, str, str]]) -> list[bool]:
+        if self.accept is None or not clean:
+            return [True] * len(clean)
+        buckets = [Bucket(job.problem, (job.problem.restate(**{job.field: text}),)) for job, text, _ in clean]
         return [verdict.keep is not False for verdict in self.accept.function(buckets)]
 
 
 def choose_check(accept: str, where: str) -> Bound | None:
-    """The check that decides which drafts pass, by its spec; none where none is named."""
+    """The check that decides which drafts pass, by its spec; None where none is named."""
     if not accept:
         return None
-    found = checks.make(accept)
-    if getattr(found.function, "by", ""):
+    bound = checks.make(accept)
+    if getattr(bound.function, "by", ""):  # a bare function has no such field
         fix = "name another judge, or leave it to `check`, for whatever `answer` is asked about"
         raise BadInput("judges only when the model under test answers", where=where, field="accept", fix=fix)
-    return found
+    return bound
 
 
-def kinds(problem: Problem, chosen: str, where: str) -> list[tuple[str, ...]]:
+def field_groups(problem: Problem, chosen: str, where: str) -> list[tuple[str, ...]]:
     """Which fields to rewrite together: one alone, all targets (`both`), or each target alone and then all (`each`).
 
-    Unless told, it is the hypothesis where that is a target, else all targets. Empty fields have nothing to rewrite.
+    By default it is the hypothesis where that is a target, else all targets. Empty fields are left out.
 
     >>> from otherwords.problem import TASKS
     >>> p = Problem("p1", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "neutral")
-    >>> kinds(p, "", "paraphrase.v1"), kinds(p, "each", "paraphrase.v1")
+    >>> field_groups(p, "", "paraphrase.v1"), field_groups(p, "each", "paraphrase.v1")
     ([('hypothesis',)], [('premise',), ('hypothesis',), ('premise', 'hypothesis')])
     """
-    full = {name for name, text in problem.text.items() if (text or "").strip()}
-    wanted = [tuple(name for name in one if name in full) for one in _named(problem.task, chosen, where)]
+    filled = {name for name, text in problem.text.items() if (text or "").strip()}
+    wanted = [tuple(name for name in one if name in filled) for one in _named_groups(problem.task, chosen, where)]
     return [one for one in dict.fromkeys(wanted) if one]
 
 
-def planned(
+def plan_jobs(
     problems: Sequence[Problem], seeds: Sequence[int], chosen: str, settings: Sequence[str], where: str
-) -> list[tuple[Problem, list[tuple[str, ...]], dict[tuple[str, str], Job]]]:
-    """For every problem what to rewrite together, and a job for each field of it under each setting."""
+) -> list[tuple[Problem, list[tuple[str, ...]], dict[tuple[str, str], RewriteJob]]]:
+    """For every problem the fields to rewrite together, and a job for each field under each setting."""
     plan = []
     for problem, seed in zip(problems, seeds, strict=True):
-        together = kinds(problem, chosen, where)
+        together = field_groups(problem, chosen, where)
         names = dict.fromkeys(name for one in together for name in one)
         jobs = {
-            (name, setting): Job(problem, name, setting, "", seed_for(seed, name, setting))
+            (name, setting): RewriteJob(problem, name, setting, "", seed_for(seed, name, setting))
             for name in names
             for setting in settings
         }
@@ -300,13 +163,16 @@ def planned(
     return plan
 
 
-def rewritten(
-    problem: Problem, together: Sequence[tuple[str, ...]], jobs: dict[tuple[str, str], Job], settings: Sequence[str]
+def make_variants(
+    problem: Problem,
+    together: Sequence[tuple[str, ...]],
+    jobs: dict[tuple[str, str], RewriteJob],
+    settings: Sequence[str],
 ) -> Iterator[Variant | Note]:
-    """Variants of what passed, marked with the fields that are new (and the setting and pivot), and then the notes.
+    """Variants of the drafts that passed, marked with the new fields (and the setting and pivot); then the notes.
 
     Where several fields are rewritten at once, the first text of one goes with the first of the other, and so on; the
-    scarcer side is drawn from again, as ParaNLU does.
+    shorter list is used again from its start, as ParaNLU does.
     """
     for setting in settings:
         for names in together:
@@ -324,12 +190,10 @@ def _variant(problem: Problem, texts: dict[str, tuple[str, str]], setting: str) 
         marks["sweep"] = setting
     if pivot := "\n".join(pivot for _, pivot in texts.values() if pivot):
         marks["pivot"] = pivot
-    told = {f"input_{name}": problem.extra[name] for name in marks if problem.extra.get(name) is not None}
-    made = problem.restate(**{name: text for name, (text, _) in texts.items()})
-    return Variant("", made.task, made.text, made.label, {**made.extra, **told, **marks}, of=problem.id)
+    return with_columns(problem.restate(**{name: text for name, (text, _) in texts.items()}), marks)
 
 
-def _named(task: Task, chosen: str, where: str) -> list[tuple[str, ...]]:
+def _named_groups(task: Task, chosen: str, where: str) -> list[tuple[str, ...]]:
     if chosen in task.fields:
         return [(chosen,)]
     if chosen == EACH:
@@ -340,3 +204,138 @@ def _named(task: Task, chosen: str, where: str) -> list[tuple[str, ...]]:
         fix = f"use one of {', '.join(task.fields)}, or {BOTH}, or {EACH}"
         raise BadInput(f"no field {chosen!r}", where=where, field="field", fix=fix)
     return [("hypothesis",)] if "hypothesis" in task.targets else [task.targets]
+
+
+# From a draft to a sentence: without prompt, lead-in and quotes, or with the reason why it cannot be used
+
+
+def tidied(
+    text: str, source: str, prompt: str, shown: Sequence[str] = (), fields: Sequence[str] = ()
+) -> tuple[str, str]:
+    """The sentence in what a model wrote for `source` when asked with `prompt`, and why it cannot be used, if so.
+
+    `shown` are other texts in the prompt; one of them given back is no rewording. `fields` are names that a model may
+    put before its answer, as in "Hypothesis: ...". Of several lines, the first counts that is more than a lead-in.
+
+    >>> tidied('Here is a rephrased version:\\n\\n"A dog is running."', "A dog runs.", "Rephrase: A dog runs.")
+    ('A dog is running.', '')
+    >>> tidied("a dog runs", "A dog runs.", "Rephrase: A dog runs.")[1], tidied(" ", "A dog.", "Rephrase: A dog.")[1]
+    ('says what the original says', 'empty')
+    """
+    written = _THOUGHT.sub("", text).strip()
+    bare = _after(prompt, written) if comparable(prompt) != comparable(source) else written
+    if written and not bare:
+        return "", "gives the prompt back"
+    sentence = _first_line(bare, source, fields)
+    if not re.search(r"\w", sentence):
+        return sentence, "empty"
+    return sentence, _reason(sentence, source, prompt, shown)
+
+
+def begins(text: str, prompt: str) -> bool:
+    """Whether a text that was cut off is the beginning of the prompt.
+
+    >>> begins("it rains.\\nRephrase", "It rains.\\nRephrase this: It is wet."), begins("It is", "It rains.")
+    (True, False)
+    """
+    return bool(comparable(text)) and comparable(prompt).startswith(comparable(text))
+
+
+def comparable(text: str) -> str:
+    """A text as drafts are compared: case, white space and final punctuation do not count.
+
+    >>> comparable('A  dog runs.') == comparable("a dog runs")
+    True
+    """
+    return normalize_spaces(text.casefold()).strip(_ENDS)
+
+
+def repeats_itself(text: str) -> str:
+    """The first words that occur three times in a row, or the first letters eight times; empty where none do.
+
+    >>> repeats_itself("he sees the dog, the dog, the dog"), repeats_itself("no, no: not the dog")
+    ('the dog', '')
+    """
+    words = re.findall(r"\w+(?:['’-]\w+)*", text.casefold())
+    for size in range(1, len(words) // TIMES + 1):
+        for start in range(len(words) - TIMES * size + 1):
+            stretch = words[start : start + size]
+            if words[start : start + TIMES * size] == stretch * TIMES:
+                return " ".join(stretch)
+    run = _RUN.search(text.casefold())
+    return run[1] if run and not run[1].isdigit() else ""
+
+
+def _after(prompt: str, text: str) -> str:
+    """What follows the prompt in a text that begins with it, in any case and spacing; else the text."""
+    asked, words = prompt.casefold().split(), list(re.finditer(r"\S+", text))
+    if not asked or [one[0].casefold() for one in words[: len(asked)]] != asked:
+        return text
+    rest = text[words[len(asked) - 1].end() :]
+    # "Reword: A dog runs and barks" has not given "Reword: A dog runs" back: its sentence goes on.
+    goes_on = prompt.rstrip()[-1].isalnum() and not rest.lstrip(" ").startswith("\n") and rest.strip()[:1].islower()
+    return text if goes_on else rest.strip()
+
+
+def _first_line(text: str, source: str, fields: Sequence[str]) -> str:
+    names = "|".join(map(re.escape, [*_LABELS.split(), *fields]))
+    label = rf"\**(?:{names})(?: (?:{names}))?(?: \d+)?\**:"
+    lead_in = re.compile(rf"(?:{_OPENER})?(?:(?:{_HERE}|{label})\**\s*)+", re.I)
+    for line in text.splitlines():
+        line = _unquoted(_unmarked(line.strip(), source), source)
+        line = line if lead_in.match(source) else lead_in.sub("", line, count=1) if lead_in.match(line) else line
+        line = _closed(_unquoted(line, source))
+        if line and (not line.endswith(":") or source.rstrip().endswith(":")):
+            return normalize_spaces(line)
+    return ""
+
+
+def _unmarked(line: str, source: str) -> str:
+    """A line without the mark of a list's first item, unless the source has one."""
+    for mark in (_BULLET, _FIRST):
+        if mark.match(line) and not mark.match(source):
+            return mark.sub("", line, count=1)
+    return line
+
+
+def _unquoted(line: str, source: str) -> str:
+    """A line without quotation marks around all of it, unless the source has them."""
+    line = line.strip()
+    for first, last in _QUOTES.items():
+        inner = line[len(first) : -len(last)]
+        if len(line) > 1 and line.startswith(first) and line.endswith(last) and not source.startswith(first):
+            return inner.strip() if first not in inner and last not in inner else line
+    return line
+
+
+def _closed(line: str) -> str:
+    """A line without closing marks at its end that nothing opened."""
+    while line.endswith(('"', ")", "”", "*")):
+        last = line[-1]
+        opened = line[:-1].count({")": "(", "”": "“"}.get(last, last))
+        if opened % 2 if last in '"*' else opened > line[:-1].count(last):
+            return line
+        line = line[:-1].rstrip()
+    return line
+
+
+def _reason(sentence: str, source: str, prompt: str, shown: Sequence[str]) -> str:
+    if comparable(sentence) == comparable(source):
+        return "says what the original says"
+    if _gives_back(sentence, source, prompt, shown):
+        return "gives the prompt back"
+    if _TALK.search(sentence) and not _TALK.search(source):
+        return "speaks of the task"
+    if _NUMBER.match(sentence) and not _NUMBER.match(source):
+        return "begins with a number as in a list"
+    if repeats_itself(sentence) and not repeats_itself(source):
+        return "repeats itself"
+    return ""
+
+
+def _gives_back(sentence: str, source: str, prompt: str, shown: Sequence[str]) -> bool:
+    """Whether it is a line of the prompt or another text in it, or contains one of three words or more."""
+    new, before = comparable(sentence), comparable(source)
+    asked = " ".join(prompt.rpartition(source)[::2]) if source else prompt
+    parts = {comparable(part) for part in (*shown, *prompt.splitlines(), *asked.splitlines())} - {"", before}
+    return any(part == new or (len(part.split()) > 2 and part in new and part not in before) for part in parts)

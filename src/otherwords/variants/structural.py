@@ -1,12 +1,13 @@
-"""The same sentence built in another way: voice, definite descriptions, relative clauses, order, datives, contractions.
+"""The same sentence in another structure: voice, definite descriptions, relative clauses, order, datives, contractions.
 
-The equivalences of Salvatore et al. (2023), section 2.2, and a few like them. A rewriting that the same rules cannot
-take back, once its text has been parsed anew, is given up.
+The equivalences of Salvatore et al. (2023), section 2.2, and a few like them. A rewriting is given up unless the same
+rules, applied to the parse of the new text, give the old text back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from ..registry import generators
 from ..words.english import warn_of_other_language
 from ..words.inflection import versions
 from .contractions import closed, opened
-from .generating import chosen_fields, with_changes
+from .generating import Generator, chosen_fields, with_changes
 
 #: What `kinds` may name.
 KINDS = (*EQUIVALENCES, "contraction")
@@ -59,41 +60,40 @@ def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool =
             [(name, problem.text[name] or "") for name in names] if ours else []
             for problem, names, ours in zip(problems, fields, english, strict=True)
         ]
-        made = _all_rewritten(texts, chosen, parse)
-        for problem, seed, (sound, notes) in zip(problems, seeds, made, strict=True):
+        rewritten = _all_rewritten(texts, chosen, parse)
+        for problem, seed, (sound, notes) in zip(problems, seeds, rewritten, strict=True):
             yield from (Note(problem.id, what, 1, {"field": name, **about}) for name, what, about in notes)
             drawn = _drawn(sound, n, together, Random(seed))
             yield from (_variant(problem, group) for group in drawn)
 
-    vary.identity = "+".join([parse.identity, *versions()])  # type: ignore[attr-defined]
-    return vary
+    return Generator(vary, identity="+".join([parse.identity, *versions()]))
 
 
 def _all_rewritten(
     texts: Sequence[Sequence[tuple[str, str]]], kinds: Sequence[str], parse: Parser
 ) -> Iterator[tuple[list[Rewritten], list[About]]]:
-    """For each problem what can be made of its texts, and what is to be noted; all sentences are parsed together."""
+    """For each problem the rewritten fields, and the notes; all sentences are parsed together."""
     readable = ["" if why_unreadable(text) else text for fields in texts for _, text in fields]
-    found = sound_rewritings(readable, [kind for kind in kinds if kind in EQUIVALENCES], parse)
+    rewritings = sound_rewritings(readable, [kind for kind in kinds if kind in EQUIVALENCES], parse)
     for fields in texts:
-        made: list[Rewritten] = []
+        rewritten: list[Rewritten] = []
         notes: list[About] = []
         for name, text in fields:
-            sound, given_up = next(found)
-            made += _rewritten(name, text, [*sound, *(_contractions(text) if "contraction" in kinds else [])])
+            sound, given_up = next(rewritings)
+            rewritten += _rewritten(name, text, [*sound, *(_contractions(text) if "contraction" in kinds else [])])
             notes += [(name, f"not parsed: {why}", {}) for why in [why_unreadable(text)] if why]
             notes += [(name, _GIVEN_UP, {"rewriting": rewriting.how}) for rewriting in given_up]
-        yield made, notes
+        yield rewritten, notes
 
 
-def _rewritten(name: str, text: str, found: Sequence[Rewriting]) -> list[Rewritten]:
-    """A field in other words, each once, whatever way led to them."""
-    new = {rewriting.apply(text): rewriting for rewriting in reversed(found)}
+def _rewritten(name: str, text: str, rewritings: Sequence[Rewriting]) -> list[Rewritten]:
+    """The rewritings of a field, each resulting text once."""
+    new = {rewriting.apply(text): rewriting for rewriting in reversed(rewritings)}
     return [Rewritten(name, rewriting, after) for after, rewriting in reversed(new.items()) if after != text]
 
 
 def _contractions(text: str) -> list[Rewriting]:
-    """Contractions written out, or where there is none, closed; none in capitals, and in nothing that is no text."""
+    """Contractions opened, or closed where there is none to open; not in capitals, nor in what cannot be parsed."""
     if why_unreadable(text) or text.upper() == text:
         return []
     for how, change in (("contraction opened", opened), ("contraction closed", closed)):
@@ -103,7 +103,7 @@ def _contractions(text: str) -> list[Rewriting]:
 
 
 def _stretch(old: str, new: str) -> tuple[int, str, str]:
-    """Where two texts differ: the place, and the words there in the one and in the other.
+    """Where two texts differ: the place, the old words there, and the new ones.
 
     >>> _stretch("He does not know it.", "He doesn't know it.")
     (3, 'does not', "doesn't")
@@ -150,9 +150,8 @@ def _variant(problem: Problem, group: Sequence[Rewritten]) -> Variant:
         for rewritten in sorted(group, key=lambda rewritten: order.index(rewritten.field))
         for at, before, after in [_stretch(problem.text[rewritten.field], rewritten.text)]
     ]
-    made = with_changes(problem, changes)
-    extra = {**made.extra, "rewriting": group[0].rewriting.how}
-    return Variant("", made.task, made.text, made.label, extra, of=problem.id)
+    variant = with_changes(problem, changes)
+    return replace(variant, extra={**variant.extra, "rewriting": group[0].rewriting.how})
 
 
 def _kinds(kinds: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from ..words.synonyms import Synonym
 from ..words.tagging import tagger
 from .corpus import content
 from .corpus import texts as texts_of
-from .generating import Change, chosen_fields, with_changes
+from .generating import Change, Generator, chosen_fields, with_changes
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -39,7 +39,7 @@ def wordnet_ie(
     """
     kept = synonyms.read_veto(veto)
     if table == Path():
-        return _Survey(kept, corpus)
+        return _surveying(kept, corpus)
     if corpus != Path():
         raise BadInput("takes a corpus or a table, not both", where="wordnet-ie", fix="leave one of the two out")
     chosen = {word: one for word, one in synonyms.read_table(table).items() if word not in kept}
@@ -47,49 +47,39 @@ def wordnet_ie(
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         fields = [(problem, name) for problem in problems for name in chosen_fields(problem.task, field, "wordnet-ie")]
-        found = look([problem.text[name] or "" for problem, name in fields], chosen)
-        told = zip(fields, found, strict=True)
-        for problem, group in groupby(told, key=lambda one: one[0][0]):
+        changes = zip(fields, look([problem.text[name] or "" for problem, name in fields], chosen), strict=True)
+        for problem, group in groupby(changes, key=lambda one: one[0][0]):
             warn_of_other_language(problem.text.values(), "wordnet-ie.v1")
-            made = [{"field": name, **one} for (_, name), some in group for one in some if one["from"] != one["to"]]
-            if made:
-                yield with_changes(problem, made)
+            listed = [{"field": name, **one} for (_, name), some in group for one in some if one["from"] != one["to"]]
+            if listed:
+                yield with_changes(problem, listed)
 
-    if not everywhere:
-        vary.identity = tagger().identity  # type: ignore[attr-defined]
-    return vary
+    return Generator(vary, identity="" if everywhere else tagger().identity)
 
 
-class _Survey:
-    """Stands for the generator until it has seen all texts, from which it makes its table."""
+def _surveying(veto: frozenset[str], corpus: Path) -> Generator:
+    """The generator before it has seen all texts, from which it makes its table."""
+    tags = tagger().identity
 
-    spent = ("corpus",)
+    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
+        fix = "use otherwords.vary, `otherwords vary` or `otherwords run`, or give a saved table=FILE"
+        raise BadInput("has not seen the corpus yet", where="wordnet-ie", fix=fix)
 
-    def __init__(self, veto: frozenset[str], corpus: Path):
-        self._veto, self._corpus = veto, corpus
-        self._tags = tagger().identity
-        self.identity = self._tags if corpus == Path() else f"{self._tags}+{content(corpus)}"
-
-    def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
-        raise BadInput(
-            "has not seen the corpus yet",
-            where="wordnet-ie",
-            fix="use otherwords.vary, `otherwords vary` or `otherwords run`, or give a saved table=FILE",
-        )
-
-    def survey(self, texts: Iterable[str]) -> str:
+    def survey(texts: Iterable[str]) -> str:
         """Choose synonyms for the nouns of all texts, by the frequencies of the corpus, if given, or their own."""
         own, place = _count(texts), "the input"
         nouns = own
-        if self._corpus != Path():
-            nouns, place = _count(texts_of(self._corpus)), self._corpus.name
+        if corpus != Path():
+            nouns, place = _count(texts_of(corpus)), corpus.name
             if not nouns:
                 fix = "give English sentences, or leave it out for the frequencies of the input"
-                raise BadInput("holds no noun", where=str(self._corpus), fix=fix)
-        chosen = {word: one for word, one in synonyms.choose_synonyms(nouns, own).items() if word not in self._veto}
-        known = len({*nouns, *own})
-        about = f"wordnet-ie.v1: {len(chosen)} of {known} nouns, by the frequencies of {place} ({self._tags})"
+                raise BadInput("holds no noun", where=str(corpus), fix=fix)
+        chosen = {word: one for word, one in synonyms.choose_synonyms(nouns, own).items() if word not in veto}
+        about = f"wordnet-ie.v1: {len(chosen)} of {len({*nouns, *own})} nouns, by the frequencies of {place} ({tags})"
         return synonyms.format_table(chosen, about)
+
+    identity = tags if corpus == Path() else f"{tags}+{content(corpus)}"
+    return Generator(vary, identity, survey=survey, spent=("corpus",))
 
 
 def _nouns(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[list[Change]]:
@@ -104,9 +94,9 @@ def _anywhere(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[li
 
 def _change(word: str, start: int, table: Mapping[str, Synonym]) -> Change:
     """The first letter is as large as it was: the paper's own data are all in small letters, ours stay as they are."""
-    found = table[word.lower()]
-    new = found.synonym[:1].upper() + found.synonym[1:] if word[:1].isupper() else found.synonym
-    return {"at": start, "from": word, "to": new, "synset": found.synset}
+    entry = table[word.lower()]
+    new = entry.synonym[:1].upper() + entry.synonym[1:] if word[:1].isupper() else entry.synonym
+    return {"at": start, "from": word, "to": new, "synset": entry.synset}
 
 
 def _count(texts: Iterable[str]) -> Counter[str]:

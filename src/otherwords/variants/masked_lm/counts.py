@@ -1,4 +1,4 @@
-"""Rates from the notes of `masked-lm`: what its filters removed, which masked-LMs agreed, what is left of seeds."""
+"""What MERGE's filters removed: notes that count it for each problem, and the rates that the paper's tables give."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import polars as pl
 
 from ...errors import BadInput
 from ...problem import Note
-from .filters import Considered, Decided, Rule, Trial, origins
+from .filters import AcceptedWord, AgreementRule, OfferedWord, Trial, origins
 from .suggestions import CLASSES, Offer
-
-# MERGED from variants.merge.tallying: What MERGE's filters took away, counted by masked-LM, word class and text: notes, with the reason of each filter.
 
 #: The filters in the order in which they are applied; the first three look at single places, the others at texts.
 NO_WORD = "left out: no whole word"
@@ -24,15 +22,21 @@ ELSEWHERE = "left out: not in every text"
 CLASS = "left out: of another word class"
 CLASS_ELSEWHERE = "left out: of another word class in another text"
 FILTERS = (NO_WORD, UNLIKELY, PRESENT, OCCURRENCE, ELSEWHERE, CLASS, CLASS_ELSEWHERE)
-#: Places where a masked-LM has nothing to say, because the word there is several tokens.
+#: Places where a masked-LM suggests nothing, because the word there is several tokens.
 SEVERAL = "left out: a place with a word of several tokens"
 #: Suggestions that passed all filters, by the masked-LMs that accept them.
 KEPT = "suggestions kept"
 _Key = tuple[str, str, str, str]
+#: All word classes together.
+ALL = "all"
+_FIX = "give the notes of masked-lm: vary --notes FILE, or notes/ of a run folder"
+
+
+# Notes
 
 
 def filter_notes(
-    of: str, words: Sequence[Decided], rule: Rule, alone: Mapping[Trial, str] | None = None
+    of: str, words: Sequence[AcceptedWord], rule: AgreementRule, alone: Mapping[Trial, str] | None = None
 ) -> Iterator[Note]:
     """For every masked-LM, class and field, how many suggestions reached each filter of a rule, and how many went.
 
@@ -55,17 +59,15 @@ def filter_notes(
             yield Note(of, what, removed[model, word_class, name, what], about)
 
 
-def kept_notes(of: str, word_class: str, words: Sequence[Decided]) -> Iterator[Note]:
+def kept_notes(of: str, word_class: str, words: Sequence[AcceptedWord]) -> Iterator[Note]:
     """How many suggestions of a class exactly which masked-LMs accept, in one text or another."""
-    found = Counter(
-        "+".join(origins(word, list(one.accepted.values()))) for one in words for word in one.words
-    )  # fmt: skip
-    for names, count in sorted(found.items()):
+    kept = Counter("+".join(origins(word, list(one.accepted.values()))) for one in words for word in one.words)
+    for names, count in sorted(kept.items()):
         yield Note(of, KEPT, count, {"word_class": word_class, "origin": names})
 
 
 def _counts(
-    one: Decided, name: str, model: str, rule: Rule, alone: Mapping[Trial, str] | None
+    one: AcceptedWord, name: str, model: str, rule: AgreementRule, alone: Mapping[Trial, str] | None
 ) -> Iterator[tuple[str, int, int]]:
     """Each filter with what it removed, and what had reached it."""
     several = sum(not place[model].suggestions for place in one.word.offers[name])
@@ -77,10 +79,10 @@ def _counts(
             yield from _alone(one.word, name, place, model, rule, alone)
     yield from _of_texts(one, name, model, rule)
     if rule.same_class and one.accepted:
-        yield from (told for told in _of_class(one, name, model, rule) if alone is None or told[0] != CLASS)
+        yield from (row for row in _of_class(one, name, model, rule) if alone is None or row[0] != CLASS)
 
 
-def _in_turn(word: Considered, offer: Offer, rule: Rule) -> Iterator[tuple[str, int, int]]:
+def _in_turn(word: OfferedWord, offer: Offer, rule: AgreementRule) -> Iterator[tuple[str, int, int]]:
     """The filters of single places, one after the other."""
     words = offer.suggestions - offer.no_word
     left = words - offer.unlikely if rule.likelier else words
@@ -91,7 +93,7 @@ def _in_turn(word: Considered, offer: Offer, rule: Rule) -> Iterator[tuple[str, 
 
 
 def _alone(
-    word: Considered, name: str, place: int, model: str, rule: Rule, tags: Mapping[Trial, str]
+    word: OfferedWord, name: str, place: int, model: str, rule: AgreementRule, tags: Mapping[Trial, str]
 ) -> Iterator[tuple[str, int, int]]:
     """Each filter on all suggestions; what is no word has no class."""
     offer, wanted = word.offers[name][place][model], CLASSES[word.shared.word_class]
@@ -104,7 +106,7 @@ def _alone(
         yield CLASS, offer.no_word + others, offer.suggestions
 
 
-def _of_texts(one: Decided, name: str, model: str, rule: Rule) -> Iterator[tuple[str, int, int]]:
+def _of_texts(one: AcceptedWord, name: str, model: str, rule: AgreementRule) -> Iterator[tuple[str, int, int]]:
     """All places of a text together, and all texts."""
     offers = [place[model] for place in one.word.offers[name]]
     came = sum(len(one.word.passing(offer, rule)) for offer in offers)
@@ -114,7 +116,7 @@ def _of_texts(one: Decided, name: str, model: str, rule: Rule) -> Iterator[tuple
         yield ELSEWHERE, everywhere - len(offers) * len(one.word.candidates(rule)[name][model]), everywhere
 
 
-def _of_class(one: Decided, name: str, model: str, rule: Rule) -> Iterator[tuple[str, int, int]]:
+def _of_class(one: AcceptedWord, name: str, model: str, rule: AgreementRule) -> Iterator[tuple[str, int, int]]:
     """The class here, and in the other texts."""
     places, fitting = len(one.word.offers[name]), one.accepted[name][model]
     came = places * len(one.word.candidates(rule)[name][model])
@@ -123,11 +125,7 @@ def _of_class(one: Decided, name: str, model: str, rule: Rule) -> Iterator[tuple
         yield CLASS_ELSEWHERE, places * len(fitting - one.words), places * len(fitting)
 
 
-# MERGED from variants.merge.rates: Rates from the notes of `masked-lm`: what its filters removed, which masked-LMs agreed, what is left of seeds.
-
-#: All word classes together.
-ALL = "all"
-_FIX = "give the notes of masked-lm: vary --notes FILE, or notes/ of a run folder"
+# Rates
 
 
 def filter_rates(notes: pl.DataFrame) -> pl.DataFrame:
@@ -143,9 +141,9 @@ def filter_rates(notes: pl.DataFrame) -> pl.DataFrame:
     >>> filter_rates(notes).row(0)
     ('bert', 'noun', 'premise', 'no whole word', 30, 200, 15.0)
     """
-    found = _of_masked_lm(notes, *FILTERS)
+    counted = _of_masked_lm(notes, *FILTERS)
     keys = ["model", "word_class", "field", "what"]
-    sums = found.group_by(keys).agg(removed=pl.col("count").sum(), reached=pl.col("reached").cast(pl.Int64).sum())
+    sums = counted.group_by(keys).agg(removed=pl.col("count").sum(), reached=pl.col("reached").cast(pl.Int64).sum())
     order = pl.col("what").replace_strict({name: place for place, name in enumerate(FILTERS)}, return_dtype=pl.Int64)
     return sums.sort("model", "word_class", "field", order).select(
         "model",
@@ -165,9 +163,9 @@ def overlap(notes: pl.DataFrame) -> pl.DataFrame:
     >>> overlap(pl.DataFrame({"id": ["p", "p", "q"], "what": [KEPT] * 3, "count": [4, 2, 1], **about})).rows()
     [('a', 2.0, 1.0), ('b', 1.0, 0.5)]
     """
-    found = _of_masked_lm(notes, KEPT)
-    seeds = found["id"].n_unique()
-    by_origin = found.group_by("origin").agg(pl.col("count").sum()).sort("origin").rows()
+    kept = _of_masked_lm(notes, KEPT)
+    seeds = kept["id"].n_unique()
+    by_origin = kept.group_by("origin").agg(pl.col("count").sum()).sort("origin").rows()
     models = sorted({model for origin, _ in by_origin for model in origin.split("+")})
     cells = {(one, other): 0 for one in models for other in models}
     for origin, count in by_origin:
@@ -184,11 +182,11 @@ def unique_variants(variants: pl.DataFrame) -> dict[str, float]:
     >>> unique_variants(pl.DataFrame({"word_class": ["noun"] * 3, "subsamples": ["1 2", "1", "2"]}))
     {'all': 1.0, 'noun': 1.0}
     """
-    told = _of_one(with_columns(variants, "word_class", "subsamples"), "how")
+    drawn = _of_one(with_columns(variants, "word_class", "subsamples"), "how")
     numbers = pl.col("subsamples").str.split(" ")
-    draws = told.select(numbers.list.explode(empty_as_null=True, keep_nulls=True).n_unique()).item()
-    alone = told.filter(numbers.list.len() == 1)
-    counts = {name: alone.filter(word_class=name).height / draws for name in sorted(told["word_class"].unique())}
+    draws = drawn.select(numbers.list.explode(empty_as_null=True, keep_nulls=True).n_unique()).item()
+    alone = drawn.filter(numbers.list.len() == 1)
+    counts = {name: alone.filter(word_class=name).height / draws for name in sorted(drawn["word_class"].unique())}
     return {ALL: alone.height / draws, **counts}
 
 
@@ -201,16 +199,16 @@ def seed_counts(variants: pl.DataFrame, notes: pl.DataFrame | None = None) -> pl
     >>> seed_counts(pl.DataFrame(rows)).rows()
     [('all', 2, 1.5, 50.0, 50.0), ('noun', 2, 1.0, 50.0, 50.0), ('verb', 1, 1.0, 0.0, 100.0)]
     """
-    made = _of_one(with_columns(variants, "of", "word_class", "label"), "how")
-    kept = made.select("word_class", id="of", count=1) if notes is None else _of_masked_lm(notes, KEPT)
-    _refuse_others(made, kept)
-    labels = sorted(made["label"].unique())
+    drawn = _of_one(with_columns(variants, "of", "word_class", "label"), "how")
+    kept = drawn.select("word_class", id="of", count=1) if notes is None else _of_masked_lm(notes, KEPT)
+    _refuse_others(drawn, kept)
+    labels = sorted(drawn["label"].unique())
     rows = []
-    for name in (ALL, *sorted(made["word_class"].unique())):
-        mine, theirs = (table if name == ALL else table.filter(word_class=name) for table in (made, kept))
-        seeds = mine.unique("of")
+    for name in (ALL, *sorted(drawn["word_class"].unique())):
+        some, passed = (table if name == ALL else table.filter(word_class=name) for table in (drawn, kept))
+        seeds = some.unique("of")
         shares = {label: 100 * seeds.filter(label=label).height / seeds.height for label in labels}
-        average = theirs["count"].sum() / theirs["id"].n_unique()
+        average = passed["count"].sum() / passed["id"].n_unique()
         rows.append({"word_class": name, "seeds": seeds.height, "variants": average, **shares})
     return pl.DataFrame(rows)
 
@@ -218,7 +216,7 @@ def seed_counts(variants: pl.DataFrame, notes: pl.DataFrame | None = None) -> pl
 def _of_masked_lm(notes: pl.DataFrame, *what: str) -> pl.DataFrame:
     """The notes that say one of these; where there are none, the table is another one."""
     if "what" not in notes.columns or not (found := notes.filter(pl.col("what").is_in(what))).height:
-        raise BadInput("the notes tell of no suggestions of masked-LMs", fix=_FIX)
+        raise BadInput("the notes hold no suggestions of masked-LMs", fix=_FIX)
     return _of_one(found, "generator")
 
 
@@ -231,9 +229,9 @@ def _of_one(table: pl.DataFrame, column: str) -> pl.DataFrame:
     return table
 
 
-def _refuse_others(made: pl.DataFrame, kept: pl.DataFrame) -> None:
-    if "how" in made.columns and "generator" in kept.columns and made["how"][0] != kept["generator"][0]:
-        fix = f"give the notes of {made['how'][0]}"
+def _refuse_others(variants: pl.DataFrame, kept: pl.DataFrame) -> None:
+    if "how" in variants.columns and "generator" in kept.columns and variants["how"][0] != kept["generator"][0]:
+        fix = f"give the notes of {variants['how'][0]}"
         raise BadInput("the notes are of another generator than the variants", field="generator", fix=fix)
 
 

@@ -1,4 +1,4 @@
-"""What masked-LMs propose in place of words: the likeliest whole words, as they would be written at each place."""
+"""The words that the texts of a problem share, and the words that masked-LMs suggest in their places."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from ...words.places import all_forms
 from ...words.tagging import Token
 from ..corpus import LETTERS
 
-# MERGED from variants.merge.shared_words: Words that the texts of a problem share: the same form, case apart, of one open class, with all their places.
-
 #: Open word classes and spaCy's universal tags for them; PROPN (names) and AUX are none.
 CLASSES = {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ", "adverb": "ADV"}
 _NAMES = {tag: name for name, tag in CLASSES.items()}
+Bools = npt.NDArray[np.bool_]
+
+
+# Shared words: the same form, whatever its case, of one open class, with all their places
 
 
 class SharedWord(NamedTuple):
-    """A word in small letters, its class, and where it stands, field by field."""
+    """A word in lower case, its class, and its places, by field."""
 
     word: str
     word_class: str
@@ -49,21 +51,20 @@ def shared_words(
     >>> word.word, word.places["hypothesis"][0].start
     ('dogs', 7)
     """
-    found: dict[str, dict[str, list[Token]]] = {}
+    occurrences: dict[str, dict[str, list[Token]]] = {}
     for name, some in tokens.items():
         for token in some:
             if LETTERS.fullmatch(token.text):
-                found.setdefault(token.text.lower(), {}).setdefault(name, []).append(token)
+                occurrences.setdefault(token.text.lower(), {}).setdefault(name, []).append(token)
     fixed = _words(text for name, text in problem.text.items() if name not in tokens)
-    shared = {word: places for word, places in found.items() if len(places) > 1 and word not in fixed}
-    told = {word: {_NAMES.get(token.pos, "") for some in places.values() for token in some}
-            for word, places in shared.items()}  # fmt: skip
-    made = [
-        SharedWord(word, next(iter(told[word])), {name: tuple(some) for name, some in places.items()})
-        for word, places in shared.items()
-        if len(told[word]) == 1 and told[word] <= set(classes)
-    ]
-    return made, sum(len(one) > 1 and not one.isdisjoint(classes) for one in told.values())
+    words, ambiguous = [], 0
+    for word, places in occurrences.items():
+        if len(places) > 1 and word not in fixed:
+            own = {_NAMES.get(token.pos, "") for some in places.values() for token in some}
+            ambiguous += len(own) > 1 and not own.isdisjoint(classes)
+            if len(own) == 1 and own <= set(classes):
+                words.append(SharedWord(word, own.pop(), {name: tuple(some) for name, some in places.items()}))
+    return words, ambiguous
 
 
 def present_forms(problem: Problem) -> frozenset[str]:
@@ -77,7 +78,7 @@ def present_forms(problem: Problem) -> frozenset[str]:
 
 
 def is_present(word: str, present: frozenset[str]) -> bool:
-    """Whether a word in small letters, or anything that it may be a form of, is among the words of a problem.
+    """Whether a lower-case word, or anything that it may be a form of, is among the words of a problem.
 
     >>> is_present("dogs", frozenset({"dog"})), is_present("cats", frozenset({"dog"}))
     (True, False)
@@ -89,17 +90,15 @@ def _words(texts: Iterable[str | None]) -> set[str]:
     return {word for text in texts if text for word in LETTERS.findall(text.lower())}
 
 
-# MERGED from variants.merge.suggesting: What masked-LMs propose in place of words: the likeliest whole words, as they would be written at each place.
-
-Bools = npt.NDArray[np.bool_]
+# Offers: the likeliest whole words, as they would be written at each place
 
 
 class Offer(NamedTuple):
-    """What one masked-LM proposes at one place.
+    """What one masked-LM suggests at one place.
 
-    `words` has those that are whole words, in small letters: as it would be written there, and its log-probability.
-    `own` is that of the word that stands there, not a number where it is several tokens (and then there is no word).
-    Of so many `suggestions`, `no_word` are no whole words (`unlikely_rest` of them no likelier than the word there) and
+    `words` has the whole words, in lower case: how each is written there, and its log-probability. `own` is the
+    log-probability of the original word, NaN where that is several tokens (then nothing is suggested). Of all
+    `suggestions`, `no_word` are no whole words (`unlikely_rest` of them no likelier than the original word), and
     `unlikely` are words that are no likelier.
     """
 
@@ -122,10 +121,10 @@ NOTHING = Offer({}, float("nan"), 0, 0, 0, 0)
 class Suggester:
     """Asks masked-LMs, by name, for the `top` likeliest tokens.
 
-    Words are one whatever their capitals, and as probable as the likeliest spelling: at the start of a sentence a model
-    that knows capitals proposes "Dogs", elsewhere "dogs". With `several`, words of several tokens are compared by the
-    probability of all their tokens; else nothing is proposed for them. With `every`, words that are no likelier
-    are told, too.
+    Spellings that differ in capitals are one word, as probable as the likeliest: at the start of a sentence a cased
+    model suggests "Dogs", elsewhere "dogs". With `several`, original words of several tokens are compared by the
+    probability of all their tokens; else nothing is suggested for them. With `every`, offers hold words that are no
+    likelier, too.
     """
 
     def __init__(self, models: Mapping[str, MaskedLM], top: int, several: bool, every: bool):
@@ -165,9 +164,7 @@ def in_place(word: str, place: Masked) -> str:
 
 
 class _Columns(NamedTuple):
-    """Of every token: the number of its word in small letters, and whether it may stand as a word after a blank, or
-    without one.
-    """
+    """Of every token: the number of its lower-case word, and whether it may be a word after a blank, or without one."""
 
     words: npt.NDArray[np.object_]
     number: npt.NDArray[np.int64]
@@ -191,41 +188,40 @@ class _Columns(NamedTuple):
 def _offers(
     places: Sequence[Masked], fillings: Fillings, own: npt.NDArray[np.float32], columns: _Columns, every: bool
 ) -> list[Offer]:
-    """Sift all rows at once; only words that are left become Python objects."""
+    """Filter all rows at once; only words that are left become Python objects."""
     ids, logp = fillings.ids, fillings.logp
     blank = np.array([start > 0 and text[start - 1].isspace() for text, start, _ in places], np.bool_)
     is_word = np.where(blank[:, None], columns.spaced[ids], columns.bare[ids])
     first = _first_spelling(columns.number[ids], is_word)
     floor = _floor(places, fillings, own, columns, is_word)
     above = logp > floor[:, None]
-    told = first if every else first & above
+    kept = first if every else first & above
     sides = (~is_word, first, first & above, ~is_word & ~above)
-    made = []
-    for row, (no_word, words, better, rest) in enumerate(
-        zip(*(side.sum(axis=1).tolist() for side in sides), strict=True)
-    ):
-        some = np.flatnonzero(told[row])
+    counts = zip(*(side.sum(axis=1).tolist() for side in sides), strict=True)
+    offers = []
+    for row, (no_word, words, better, rest) in enumerate(counts):
+        some = np.flatnonzero(kept[row])
         written = _written(places[row], columns.words[ids[row, some]].tolist(), logp[row, some].tolist())
         offer = Offer(written, float(floor[row]), no_word + words, no_word, words - better, rest)
-        made.append(NOTHING if isnan(floor[row]) else offer)
-    return made
+        offers.append(NOTHING if isnan(floor[row]) else offer)
+    return offers
 
 
 def _floor(
     places: Sequence[Masked], fillings: Fillings, own: npt.NDArray[np.float32], columns: _Columns, is_word: Bools
 ) -> npt.NDArray[np.float32]:
-    """The log-probability of the words that stand there in their likeliest spelling; not a number where unknown.
+    """The log-probability of the original words in their likeliest spelling; NaN where unknown.
 
     Pieces that look like them ("##dog") are no spellings.
     """
-    mine = np.array([columns.numbers.get(text[start:end].lower(), -1) for text, start, end in places], np.int64)
-    spelled = is_word & (columns.number[fillings.ids] == mine[:, None])
+    original = np.array([columns.numbers.get(text[start:end].lower(), -1) for text, start, end in places], np.int64)
+    spelled = is_word & (columns.number[fillings.ids] == original[:, None])
     likeliest = np.where(spelled, fillings.logp, np.float32(-np.inf)).max(axis=1)
     return np.asarray(np.maximum(own, likeliest), np.float32)
 
 
 def _first_spelling(number: npt.NDArray[np.int64], is_word: Bools) -> Bools:
-    """Of words that differ in capitals alone, the likeliest: rows are best first."""
+    """Of words that differ only in capitals, the likeliest: rows are best first."""
     rows = np.arange(len(number))[:, None] * (int(number.max()) + 1)
     at = np.flatnonzero(is_word)
     first = np.zeros(number.size, np.bool_)
@@ -234,9 +230,10 @@ def _first_spelling(number: npt.NDArray[np.int64], is_word: Bools) -> Bools:
 
 
 def _written(place: Masked, words: list[str], logp: list[float]) -> dict[str, tuple[str, float]]:
-    """Words by their small letters, with the capitals of the place; where it has none, those that the model gives."""
+    """Words by their lower case, with the capitals of the place; where it has none, those that the model gives."""
     text, start, _ = place
-    told = zip(words, logp, strict=True)
-    if text[start].isupper():
-        return {word.lower(): (in_place(word.lower(), place), value) for word, value in told}
-    return {word.lower(): (word, value) for word, value in told}
+    capital = text[start].isupper()
+    return {
+        word.lower(): (in_place(word.lower(), place) if capital else word, value)
+        for word, value in zip(words, logp, strict=True)
+    }

@@ -11,7 +11,7 @@ import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
 from otherwords.problem import TASKS, Problem
 from otherwords.registry import generators
-from otherwords.variants.recorded import recognised
+from otherwords.variants.recorded import recognise_format
 
 DOG = {"premise": "A dog runs.", "hypothesis": "It moves."}
 RAIN = {"premise": "It  rains\non Zoë.", "hypothesis": 'He said "wet".'}
@@ -177,7 +177,7 @@ def test_checklist_needs_no_labels_beside_problems_that_have_them(file):
     ],
 )
 def test_the_file_tells_its_format(file, name, content, format_):
-    assert recognised(file(name, content)) == format_
+    assert recognise_format(file(name, content)) == format_
 
 
 @pytest.mark.parametrize(
@@ -192,11 +192,11 @@ def test_the_file_tells_its_format(file, name, content, format_):
 )
 def test_files_that_do_not_tell(file, name, content):
     with refuses(BadInput):
-        recognised(file(name, content))
+        recognise_format(file(name, content))
 
 
 def test_what_the_user_says_is_believed(file, attack):
-    assert recognised(file("log.txt", "x"), "nl_augmenter") == "nl-augmenter"
+    assert recognise_format(file("log.txt", "x"), "nl_augmenter") == "nl-augmenter"
     renamed = file("attack.log", attack.read_bytes())
     assert len(vary(f"recorded(path={renamed}, format=textattack)", problem())) == 1
     with refuses(UnknownName):

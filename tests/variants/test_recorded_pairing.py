@@ -68,14 +68,14 @@ def test_laws_of_paired_rows(some, shuffler, seed):
     given_ = [half(target, text, worker) for target, text, worker in some]
     made = paired(given_, STORY, "", seed)
     for worker in ("w1", "w2"):
-        mine = [row for row in given_ if row["worker"] == worker]
-        counts = [sum(target in row for row in mine) for target in ("hyp1", "hyp2")]
-        theirs = [row for row in made if row["worker"] == worker]
-        assert len(theirs) == max(counts)
+        own = [row for row in given_ if row["worker"] == worker]
+        counts = [sum(target in row for row in own) for target in ("hyp1", "hyp2")]
+        other = [row for row in made if row["worker"] == worker]
+        assert len(other) == max(counts)
         for target in ("hyp1", "hyp2"):
-            assert {row[target] for row in theirs if target in row} == {row[target] for row in mine if target in row}
+            assert {row[target] for row in other if target in row} == {row[target] for row in own if target in row}
         if all(counts):
-            assert all("hyp1" in row and "hyp2" in row for row in theirs)
+            assert all("hyp1" in row and "hyp2" in row for row in other)
     shuffler.shuffle(given_)
     assert paired(given_, STORY, "", seed) == made
 
@@ -196,6 +196,6 @@ def test_the_papers_workers(shared, jsonl):
     assert ours == Counter((row["of"], row["worker"]) for row in variants)
     for target in ("hyp1", "hyp2"):
         assert {(v.of, v.text[target]) for v in made} == {(row["of"], row[target]) for row in variants}
-    theirs = {(row["of"], row["hyp1"], row["hyp2"]) for row in variants}
-    kept = sum((v.of, v.text["hyp1"], v.text["hyp2"]) in theirs for v in made)
+    other = {(row["of"], row["hyp1"], row["hyp2"]) for row in variants}
+    kept = sum((v.of, v.text["hyp1"], v.text["hyp2"]) in other for v in made)
     assert 100 < kept < 250  # up to three a worker: about a third fall together as they did in the paper

@@ -1,4 +1,4 @@
-"""Checks under names of their own: a column each, none overwritten without a word."""
+"""What checks declare, and checks under names of their own: a column each, none overwritten without a warning."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from otherwords.datasets.source import Source
 from otherwords.errors import BadInput, UnknownName
 from otherwords.registry import checks, generators
 from otherwords.running.pipes import check_files
+from otherwords.validity.checking import Check, as_check
 
 SUITE = [
     {"id": "p", "premise": "A man.", "hypothesis": "A person.", "label": "entailment"},
@@ -49,8 +50,8 @@ def test_partes_human_step(jsonl, tmp_path, spec):
 def test_a_run_keeps_both_and_says_which_is_which(jsonl, tmp_path, spec):
     study = {"data": [str(jsonl(*SUITE, name="suite.jsonl"))], "models": ["scripted"], "canary": False, "cache": None}
     run = ow.run(study, out=tmp_path / "run", check=spec, metrics=["flip_rate"])
-    told = run.manifest["signatures"]["check"]
-    assert [one.partition("#")[0] for one in told] == [
+    titles = run.manifest["signatures"]["check"]
+    assert [one.partition("#")[0] for one in titles] == [
         f"{name}=human.v1(path=votes.jsonl" for name in ("similarity", "grammar")
     ]
     renamed = [spec[0], spec[1].replace("grammar=", "gram=")]
@@ -63,13 +64,11 @@ def test_a_run_keeps_both_and_says_which_is_which(jsonl, tmp_path, spec):
 @pytest.mark.parametrize("two", [["overlap", "overlap.v1(most=0.5)"], ["surface", "surface=overlap"]])
 def test_two_of_one_name_are_refused_before_any_work(jsonl, tmp_path, two):
     path = str(jsonl(*SUITE))
-    name = two[0]
-    said = rf"^{name} is named twice; name them apart, as in one={name}, two={name}\(...\)"
-    with pytest.raises(BadInput, match=said):
+    with refuses(BadInput):
         ow.check(ow.load(path), two)
-    with pytest.raises(BadInput, match=said):
+    with refuses(BadInput):
         check_files(Source([path]), str(tmp_path / "out.jsonl"), two)
-    with pytest.raises(BadInput, match=said):
+    with refuses(BadInput):
         ow.run({"data": [path], "models": ["scripted"], "cache": None}, out=tmp_path / "run", check=two)
     assert not (tmp_path / "run" / "problems").exists()
 
@@ -81,22 +80,34 @@ def test_a_name_is_no_part_of_the_signature():
     with refuses(UnknownName):
         checks.make("strict=lap")
     with refuses(BadInput):
-        generators.make("mine=identity")  # what a generator made is told by its signature
+        generators.make("mine=identity")  # variants of a generator are known by its signature
 
 
 def test_verdicts_from_before_are_replaced_with_one_warning(jsonl, tmp_path):
     rows = [*SUITE, {**SUITE[0], "id": "q", "premise": "A cat."}]
     rows += [{**SUITE[1], "id": "q1", "of": "q", "premise": "A tom."}]
     first = ow.check(ow.load(str(jsonl(*rows))), ["surface", "overlap"])
-    said = "^check:overlap: verdicts from before are replaced; name the check apart"
-    with pytest.warns(UserWarning, match=said) as heard:
+    replaced = "^check:overlap: verdicts from before are replaced"
+    with pytest.warns(UserWarning, match=replaced) as caught:
         second = ow.check(first, ["overlap(most=0)"])
-    assert len(heard) == 1
+    assert len(caught) == 1
     assert second["check:surface"].equals(first["check:surface"])
     first.write_ndjson(tmp_path / "first.jsonl")
-    with pytest.warns(UserWarning, match=said) as heard:  # a shard for every bucket, one warning
+    with pytest.warns(UserWarning, match=replaced) as caught:  # a shard for every bucket, one warning
         check_files(Source([str(tmp_path / "first.jsonl")]), str(tmp_path / "out.jsonl"), ["overlap"], shard=1)
-    assert len(heard) == 1
+    assert len(caught) == 1
     with warnings.catch_warnings(action="error"):
         ow.check(first, ["strict=overlap(most=0)"])
         ow.check(first.with_columns(pl.lit(None, pl.Boolean).alias("check:overlap")), ["overlap"])  # nothing is lost
+
+
+def test_a_bare_function_is_a_check_and_its_attributes_count():
+    def bare(buckets):
+        return []
+
+    assert as_check(bare) == Check(bare)
+    bare.identity, bare.by = "model-1", "self"
+    assert (as_check(bare).identity, as_check(bare).by) == ("model-1", "self")
+    declared = ow.Check(bare, identity="x")
+    assert as_check(declared) is declared
+    assert declared([]) == []
