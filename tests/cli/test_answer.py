@@ -116,8 +116,8 @@ def test_a_weak_model_gets_a_warning_only(cli, problems):
     ("wrong", "said"),
     [
         ("entailment=yes", "answers 'entailment'"),
-        ("entailment", "cannot read --label-map entailment; write --label-map NAME=VALUE"),
-        ("neutral=neutral,neutral=entailment", "--label-map neutral is given twice"),
+        ("entailment", "--label-map: cannot read 'entailment'; write LABEL=MEANING"),
+        ("neutral=neutral,neutral=entailment", "--label-map: neutral is given twice"),
     ],
 )
 def test_a_label_map_that_does_not_fit(cli, problems, wrong, said):

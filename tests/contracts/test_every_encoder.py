@@ -10,19 +10,19 @@ import pytest
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.language_models.encoder import Encoder, load
+from otherwords.language_models.encoder import SentenceEncoder, load
 
 KIND = "encoders"
 WORDS = "a dog runs in the park while it rains and no cat sleeps".split()  # noqa: SIM905
 
 
 @cache
-def once(spec: str) -> Encoder:
+def once(spec: str) -> SentenceEncoder:
     return load(spec)
 
 
 @pytest.fixture
-def model(spec) -> Encoder:
+def model(spec) -> SentenceEncoder:
     return once(spec)
 
 

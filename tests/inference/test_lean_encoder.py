@@ -21,7 +21,7 @@ from otherwords.inference.lean import (
     packed,
     padded_attention,
     plain_parts,
-    try_out,
+    measure_differences,
 )
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Tokens
@@ -156,7 +156,7 @@ def test_on_a_processor_parts_are_plain_and_elsewhere_there_are_none():
 
 def test_kernels_that_compute_something_else_are_found_out():
     network, plain = describe(tiny("Bert")), plain_parts()
-    assert try_out(network, plain, plain) == (0, 0)
+    assert measure_differences(network, plain, plain) == (0, 0)
     assert checked(network, same := replace(plain), plain) is same
     shifted = replace(plain, attention=lambda *given: padded_attention(*given).roll(1, 0))
     doubled = replace(plain, add_norm=lambda x, y, *rest: plain.add_norm(x, x, *rest))
@@ -182,4 +182,4 @@ def test_kernels_compute_the_same_as_torch():
     network = describe(tiny("Bert", num_attention_heads=2).to("cuda", torch.bfloat16))
     parts = choose_parts(network)
     assert parts.attention is not padded_attention
-    assert max(try_out(network, parts, plain_parts())) < TOLERANCE
+    assert max(measure_differences(network, parts, plain_parts())) < TOLERANCE

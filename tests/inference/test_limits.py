@@ -11,8 +11,8 @@ from refusals import refuses
 from transformers import AutoConfig, AutoModelForSequenceClassification, BertConfig, BertModel
 
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.inference.limits import SHORTEST, careful, configured_positions, known_tokens, limit, positions
-from otherwords.inference.tokens import Rows
+from otherwords.inference.limits import SHORTEST, with_limits_checked, configured_positions, known_tokens, limit, positions
+from otherwords.inference.tokens import PaddedRows
 
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 20}
 GPT = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 14, "vocab_size": 20}
@@ -77,8 +77,8 @@ def test_a_model_without_room_for_a_pair_is_refused():
 
 
 def test_only_where_it_can_help_is_a_smaller_length_advised():
-    start = careful(lambda rows: rows, BertModel(BertConfig(**SHAPE, max_position_embeddings=14)), "m", 256)
+    start = with_limits_checked(lambda rows: rows, BertModel(BertConfig(**SHAPE, max_position_embeddings=14)), "m", 256)
     with refuses(WrongAnswer):
-        start(Rows(np.full((2, 15), 5), None, None))
+        start(PaddedRows(np.full((2, 15), 5), None, None))
     with refuses(WrongAnswer):
-        start(Rows(np.full((2, 3), 20), None, None))
+        start(PaddedRows(np.full((2, 3), 20), None, None))

@@ -12,7 +12,7 @@ from refusals import refuses
 
 from otherwords.errors import BadInput, WrongAnswer
 from otherwords.inference.onnx_files import is_full, load_graph
-from otherwords.inference.tokens import Rows
+from otherwords.inference.tokens import PaddedRows
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def huge(tmp_path: Path) -> Path:
 def test_the_end_of_memory_is_known_as_such(huge):
     graph = load_graph(huge)
     with refuses(WrongAnswer) as caught:
-        graph.wait(graph.start(["logits"], Rows(np.ones((2, 3), np.int64), None, None)))
+        graph.wait(graph.start(["logits"], PaddedRows(np.ones((2, 3), np.int64), None, None)))
     assert is_full(caught.value)
     assert is_full(MemoryError())
     assert not is_full(WrongAnswer("indices element out of data bounds"))

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.models.model import Answerer, Answers, as_model
+from otherwords.models.model import Answerer, Predictions, as_model
 from otherwords.problem import TASKS, Batch, Task
 from otherwords.registry import models as registry
 
@@ -115,15 +115,15 @@ def by_hand(texts: list[tuple[str, str]], segments: bool = True) -> np.ndarray:
     return np.array(rows)
 
 
-def same(left: Answers, right: Answers) -> bool:
+def same(left: Predictions, right: Predictions) -> bool:
     assert left.p is not None
     assert right.p is not None
     return np.array_equal(left.p, right.p) and np.array_equal(left.pred, right.pred)
 
 
-def part(answers: Answers, rows) -> Answers:
+def part(answers: Predictions, rows) -> Predictions:
     assert answers.p is not None
-    return Answers(answers.pred[rows], answers.p[rows])
+    return Predictions(answers.pred[rows], answers.p[rows])
 
 
 def test_answers_are_what_numpy_computes(tiny):

@@ -14,7 +14,7 @@ from ..answers.table import Answers
 from ..errors import BadInput, Unmeasurable, shorten
 from ..grammar.parsing import parser
 from ..grammar.tree_distance import dependency_tree, syntactic_distance
-from ..language_models.encoder import Encoder, load
+from ..language_models.encoder import SentenceEncoder, load
 from ..registry import metrics
 from ..storage import tables
 from ..words.distance import jaccard, lexical_distance, refuse_fuzzy, token_overlap
@@ -226,7 +226,7 @@ def embedding_jsd(
     return Metric(statistics, combine, uses="both", share=False, interval=False, identity=model.signature)
 
 
-def _distances(model: Encoder) -> Any:
+def _distances(model: SentenceEncoder) -> Any:
     """A function that gives the cosine distance of both texts of each pair; of equals, it is 0 without a look."""
 
     def compare(pairs: Sequence[Pair]) -> list[float]:

@@ -1,4 +1,4 @@
-"""The canary: a dozen questions nobody gets wrong, asked of every model first, reveal labels in the wrong order."""
+"""The canary: a dozen trivial questions, asked of every model first, reveal labels in the wrong order."""
 
 from __future__ import annotations
 
@@ -122,10 +122,10 @@ def questions(task: Task) -> list[tuple[tuple[str, ...], str]]:
     return []
 
 
-def judge(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str]) -> tuple[int, int, dict[str, str]]:
-    """Count right answers as they are and under the best renaming of the labels; give that renaming.
+def assess_canary(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str]) -> tuple[int, int, dict[str, str]]:
+    """Count right answers as they are and under the best renaming of the labels, and return that renaming.
 
-    >>> judge(["no", "no", "yes"], ["yes", "yes", "no"], ["yes", "no"])
+    >>> assess_canary(["no", "no", "yes"], ["yes", "yes", "no"], ["yes", "no"])
     (0, 3, {'yes': 'no', 'no': 'yes'})
     """
     plain = sum(p == g for p, g in zip(pred, gold, strict=True))
@@ -138,29 +138,29 @@ def judge(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str]) -> tu
     return plain, best, renaming
 
 
-def canary(model: Answerer, pred: Sequence[str]) -> None:
-    """Refuse a model whose labels are clearly permuted; warn of one that is merely weak.
+def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
+    """Refuse a model whose labels are clearly permuted; warn of one that is only weak.
 
     Clearly: another order gets all but one right (all but two, where there are three labels), and at least half of the
     questions more than the order given. A model that guesses meets that less than once in 300 times.
     """
     gold = [label for _, label in questions(model.task)]
-    plain, best, renaming = judge(pred, gold, model.task.labels)
+    plain, best, renaming = assess_canary(pred, gold, model.task.labels)
     slips = 1 if len(model.task.labels) == 2 else 2
     if best >= len(gold) - slips and best - plain >= len(gold) / 2:
         own = dict(zip(model.model.labels or model.task.labels, model.targets, strict=True))
         if not model.model.labels:
-            own |= model.label_map  # it may answer with names that only the map knows
-        fix = ",".join(f"{mine}={renaming[target]}" for mine, target in own.items())
+            own |= model.label_map  # it may answer with names that only the map has
+        fix = ",".join(f"{label}={renaming[target]}" for label, target in own.items())
         raise LabelOrder(
             f"{model.name} seems to have its labels in another order: {plain} of {len(gold)} trivial questions right "
-            f"as they are, {best} if renamed; use --label-map {fix}, or --no-canary if the model really answers so"
+            f"as they are, {best} if renamed; use --label-map {fix}, or --no-canary if it is right"
         )
     if plain < 2 * len(gold) / 3:
         warnings.warn(f"{model.name} is weak: {plain} of {len(gold)} trivial questions right", stacklevel=2)
 
 
-def batch(task: Task) -> Batch:
+def canary_batch(task: Task) -> Batch:
     """The canary's questions as a batch."""
     texts = [text for text, _ in questions(task)]
     return Batch(task, {name: [text[i] for text in texts] for i, name in enumerate(task.fields)})

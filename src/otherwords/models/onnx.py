@@ -1,4 +1,4 @@
-"""The embedded classifier: a small NLI model that comes with the package, for the first minute and for tests."""
+"""Sequence-pair classifiers as ONNX files, on the CPU, without torch; `nli-small` comes with the package."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from ..registry import models
 from .model import Model
 from .sequence_pairs import label_names, probabilities, reply
 
-# MERGED from models.onnx: Sequence-pair classifiers as ONNX files, on the CPU, with onnxruntime and tokenizers: no torch.
-
-#: Problems asked at a time: a few seconds' worth, which is all that a killed run loses.
+#: Problems asked at a time: a few seconds of work, which is all that a killed run loses.
 PROBLEMS = 1024
 
 
@@ -60,7 +58,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
         start=partial(graph.start, [output]),
         wait=graph.wait,
         budget=tokens,
-        exact=True,  # nothing is filled up, so that no answer depends on the lengths of its neighbours
+        exact=True,  # no padding, so that no answer depends on the lengths of other rows
         in_flight=graph.in_flight,
         is_full=is_full,
     )
@@ -76,9 +74,6 @@ def _output(session: Any, labels: tuple[str, ...], where: str) -> str:
     if len(shapes[name]) == 2 and isinstance(shapes[name][1], int):
         probabilities(np.zeros((1, shapes[name][1])), labels, where)
     return name
-
-
-# MERGED from models.nli_small: The embedded classifier: a small NLI model that comes with the package, for the first minute and for tests.
 
 
 @models("nli-small.v1", unsigned=("threads", "tokens"))

@@ -1,4 +1,4 @@
-"""The public double: a model that says what it is told, for examples, tests and dry runs."""
+"""The public fake: a model that answers what a script says, for examples, tests and dry runs."""
 
 from __future__ import annotations
 

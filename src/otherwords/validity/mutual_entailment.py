@@ -15,8 +15,8 @@ from ..frames import kept, reworded
 from ..models.answering import ask, run_canary
 from ..models.cache import Cache, Cached
 from ..models.canary import questions
-from ..models.model import Answerer, as_model
-from ..problem import TASKS, Bucket, Task, Verdict, plain
+from ..models.model import Answerer, as_model, label_map_suffix
+from ..problem import TASKS, Bucket, Task, Verdict, parse_label_map, plain
 from ..registry import Bound, checks, models, split_name
 from .checking import EMPTY, Pair, changed_fields, has_texts, too_long, warn_too_long
 
@@ -155,12 +155,12 @@ def load_judge(spec: str, label_map: str = "") -> Answerer:
     ('entailment', 'neutral', 'contradiction')
     """
     name, spec = split_name(spec)
-    meaning = _read_map(label_map)
+    meanings = parse_label_map(label_map, "mutual-entailment", "label_map")
+    meaning = {plain(label): plain(target) for label, target in meanings.items()}
     bound = models.make(spec, task=TASKS["nli"])
     model = as_model(bound.function)
     task = _task(name, model.labels, meaning)
-    told = f"[{','.join(f'{mine}={theirs}' for mine, theirs in sorted(meaning.items()))}]" if meaning else ""
-    return Answerer(name, bound.signature + told, model, task, meaning)
+    return Answerer(name, bound.signature + label_map_suffix(meaning), model, task, meaning)
 
 
 def asking(model: Answerer, cache: Cache, pairs: Sequence[Pair], batch_size: int = 0) -> dict[Pair, Cached]:
@@ -184,15 +184,6 @@ def _twin(model: Answerer) -> Answerer:
     own = zip(model.model.labels, model.targets, strict=True)
     meaning = {label: rte.labels[0] if target == yes else rte.labels[1] for label, target in own}
     return Answerer(model.name, f"{model.signature}[twin]", model.model, rte, meaning)
-
-
-def _read_map(text: str) -> dict[str, str]:
-    """Read "MODEL'S=MEANING,..." by the rules by which labels are compared."""
-    parts = [part.partition("=") for part in text.split(",") if part.strip()]
-    if wrong := [name for name, mark, meaning in parts if not (name.strip() and mark and meaning.strip())]:
-        fix = 'write label_map="LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"'
-        raise BadInput(f"cannot read {wrong[0]!r}", where="mutual-entailment", field="label_map", fix=fix)
-    return {plain(name): plain(meaning) for name, _, meaning in parts}
 
 
 def _task(name: str, own: Sequence[str], meaning: Mapping[str, str]) -> Task:
