@@ -11,7 +11,14 @@ from refusals import refuses
 from transformers import AutoConfig, AutoModelForSequenceClassification, BertConfig, BertModel
 
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.inference.limits import SHORTEST, with_limits_checked, configured_positions, known_tokens, limit, positions
+from otherwords.inference.limits import (
+    SHORTEST,
+    configured_positions,
+    known_tokens,
+    limit,
+    positions,
+    with_limits_checked,
+)
 from otherwords.inference.tokens import PaddedRows
 
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 20}

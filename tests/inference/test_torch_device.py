@@ -9,7 +9,7 @@ from refusals import refuses
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel, XLNetConfig, XLNetModel
 
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.inference.limits import with_limits_checked, positions
+from otherwords.inference.limits import positions, with_limits_checked
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import PaddedRows, Tokens
 from otherwords.inference.torch_device import (

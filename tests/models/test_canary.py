@@ -98,7 +98,8 @@ def test_permuted_labels_are_refused_and_the_advice_works(order, columns, wrong)
     followed = knows(NLI, columns, rename, wrong, label_map=advice)
     run(followed)
     right = [
-        NLI.labels[pred] == gold for pred, (_, gold) in zip(followed(canary_batch(NLI)).pred, questions(NLI), strict=True)
+        NLI.labels[pred] == gold
+        for pred, (_, gold) in zip(followed(canary_batch(NLI)).pred, questions(NLI), strict=True)
     ]
     assert sum(right) == 12 - wrong
 

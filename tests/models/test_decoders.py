@@ -8,21 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_models
 import torch
 from refusals import refuses
+from tiny_models import KNOWN, LABELS
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, GPT2Config, GPT2ForSequenceClassification
 from transformers import PreTrainedTokenizerFast as Fast
-from transformers.utils import logging
 
 from otherwords.errors import WrongAnswer
 from otherwords.inference.limits import NO_TOKEN, Padding, choose_padding
 from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry
 
-TEXT = "a dog runs in the park while it rains and no cat sleeps"
-WORDS = ["[PAD]", "[UNK]", "[END]", *TEXT.split()]
-LABELS = ("contradiction", "entailment", "neutral")
+WORDS = ["[PAD]", "[UNK]", "[END]", *KNOWN]
 #: What the tokenizer and the configuration take for the pad, and whether rows end with [END].
 CASES = {
     "only the tokenizer has one": ("[PAD]", None, False),
@@ -41,17 +40,14 @@ def save(folder: Path, own: str | None, configured: int | None, *, end: bool) ->
     sizes = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 24, "initializer_range": 0.5}
     tokens = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": configured}
     config = GPT2Config(vocab_size=len(WORDS), id2label=dict(enumerate(LABELS)), **sizes, **tokens)
-    logging.disable_progress_bar()
-    GPT2ForSequenceClassification(config).save_pretrained(folder)
-    logging.enable_progress_bar()
     words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     if end:
         words.post_processor = processors.TemplateProcessing("$A [END]", "$A $B [END]", [("[END]", 2)])
     named = {"unk_token": "[UNK]"} | ({} if own is None else {"pad_token": own})
     inputs = ["input_ids", "attention_mask"]
-    Fast(tokenizer_object=words, model_input_names=inputs, **named).save_pretrained(folder)
-    return folder
+    fast = Fast(tokenizer_object=words, model_input_names=inputs, **named)
+    return tiny_models.save(GPT2ForSequenceClassification(config), folder, fast)
 
 
 def some_texts(most: int = 9) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""A tiny graph, built here, against the same arithmetic in numpy; and every way in which a folder can be wrong."""
+"""A tiny graph against the same arithmetic in numpy; and every way in which a folder can be wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from refusals import refuses
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tiny_graphs import EMBEDDING, INPUTS, SEGMENT, WEIGHT, classifier_graph, save_classifier
+from tiny_models import KNOWN, LABELS, WORDS
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
@@ -21,72 +22,10 @@ from otherwords.models.model import Answerer, Predictions, as_model
 from otherwords.problem import TASKS, Batch, Task
 from otherwords.registry import models as registry
 
-TEXT = "a dog runs in the park while it rains and no cat sleeps"
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *TEXT.split()]
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-LABELS = ("contradiction", "entailment", "neutral")
-_random = np.random.default_rng(7)
-EMBEDDING = _random.normal(size=(len(WORDS), 5)).astype(np.float32)
-SEGMENT = _random.normal(size=(2, 5)).astype(np.float32)
-WEIGHT = _random.normal(size=(5, 3)).astype(np.float32)
-
-
-def graph(inputs=INPUTS, columns: int | str = 3, quantised: bool = False) -> onnx.ModelProto:
-    """Embed, mean over what the mask keeps, one linear layer: a bag of words in the shape of a transformer."""
-    constants = {
-        "E": EMBEDDING,
-        "T": SEGMENT,
-        "W": WEIGHT,
-        "two": np.array([2], np.int64),
-        "one": np.array([1], np.int64),
-    }
-    nodes = [
-        helper.make_node("Gather", ["E", "input_ids"], ["words"]),
-        helper.make_node("Gather", ["T", "token_type_ids"], ["segments"]) if "token_type_ids" in inputs else None,
-        helper.make_node(
-            "Add" if "token_type_ids" in inputs else "Identity", ["words", "segments"][: len(inputs) - 1], ["x"]
-        ),
-        helper.make_node("Cast", ["attention_mask"], ["m"], to=TensorProto.FLOAT),
-        helper.make_node("Unsqueeze", ["m", "two"], ["mask"]),
-        helper.make_node("Mul", ["x", "mask"], ["kept"]),
-        helper.make_node("ReduceSum", ["kept", "one"], ["sum"], keepdims=0),
-        helper.make_node("ReduceSum", ["mask", "one"], ["count"], keepdims=0),
-        helper.make_node("Div", ["sum", "count"], ["mean"]),
-    ]
-    if quantised:
-        nodes += [
-            helper.make_node("DynamicQuantizeLinear", ["mean"], ["q", "scale", "zero"]),
-            helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["pooled"]),
-        ]
-    nodes.append(helper.make_node("MatMul", ["pooled" if quantised else "mean", "W"], ["logits"]))
-    made = helper.make_graph(
-        [node for node in nodes if node],
-        "tiny",
-        [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in inputs],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", columns])],
-        [numpy_helper.from_array(array, name) for name, array in constants.items()],
-    )
-    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def save(folder: Path, model: onnx.ModelProto | None = None, labels=LABELS) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    onnx.save(model or graph(), folder / "model.onnx")
-    config = {"id2label": {str(i): name for i, name in enumerate(labels)}}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    pair, special = "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 2), ("[SEP]", 3)]
-    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, special)
-    tokenizer.enable_padding(length=40)  # a tokenizer's own settings must not reach the model
-    tokenizer.enable_truncation(4)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
-
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
-    return save(tmp_path / "tiny")
+    return save_classifier(tmp_path / "tiny")
 
 
 def load(spec: str, task: Task = TASKS["nli"], label_map=None) -> Answerer:
@@ -100,7 +39,7 @@ def batch(texts: list[tuple[str, str]]) -> Batch:
 
 def some_texts(count: int = 60) -> list[tuple[str, str]]:
     rng = random.Random(3)
-    return [tuple(" ".join(rng.choices(WORDS[4:], k=rng.randrange(12))) for _ in "ab") for _ in range(count)]  # type: ignore[misc]
+    return [tuple(" ".join(rng.choices(KNOWN, k=rng.randrange(12))) for _ in "ab") for _ in range(count)]  # type: ignore[misc]
 
 
 def by_hand(texts: list[tuple[str, str]], segments: bool = True) -> np.ndarray:
@@ -136,7 +75,7 @@ def test_answers_are_what_numpy_computes(tiny):
 
 
 def test_only_declared_inputs_are_fed(tmp_path):
-    folder = save(tmp_path / "two", graph(inputs=INPUTS[:2]))
+    folder = save_classifier(tmp_path / "two", classifier_graph(inputs=INPUTS[:2]))
     model = registry.make(f"onnx:{folder}").function
     np.testing.assert_allclose(model(batch(some_texts())).answers, by_hand(some_texts(), segments=False), rtol=1e-5)
 
@@ -155,11 +94,11 @@ def test_any_order_batch_and_thread_count_gives_the_same_bits(tiny, size, thread
 
 
 def test_large_logits_do_not_overflow(tmp_path):
-    model = graph()
+    model = classifier_graph()
     for constant in model.graph.initializer:
         if constant.name == "W":
             constant.CopyFrom(numpy_helper.from_array(WEIGHT * 1e5, "W"))
-    answers = load(f"onnx:{save(tmp_path / 'steep', model)}")(batch(some_texts()))
+    answers = load(f"onnx:{save_classifier(tmp_path / 'steep', model)}")(batch(some_texts()))
     assert np.isfinite(answers.p).all()
     np.testing.assert_allclose(answers.p.sum(axis=1), 1)
 
@@ -186,7 +125,7 @@ def test_the_signature_covers_what_lies_beside_the_graph(tiny, change):
 
 def test_weights_in_a_file_of_their_own_are_signed(tiny):
     external = {"save_as_external_data": True, "location": "weights.bin", "size_threshold": 64}
-    onnx.save(graph(), tiny / "model.onnx", **external)
+    onnx.save(classifier_graph(), tiny / "model.onnx", **external)
     before = registry.make(f"onnx:{tiny}/model.onnx")
     np.testing.assert_allclose(before.function(batch(some_texts())).answers, by_hand(some_texts()), rtol=1e-5)
     content = bytearray((tiny / "weights.bin").read_bytes())
@@ -197,7 +136,7 @@ def test_weights_in_a_file_of_their_own_are_signed(tiny):
 
 def test_dynamic_quantisation_depends_on_the_batch_and_says_so(tmp_path, tiny):
     assert as_model(registry.make(f"onnx:{tiny}").function).batch_invariant
-    model = registry.make(f"onnx:{save(tmp_path / 'int8', graph(quantised=True))}").function
+    model = registry.make(f"onnx:{save_classifier(tmp_path / 'int8', classifier_graph(quantised=True))}").function
     assert not model.batch_invariant
     texts = [("a dog", "it rains"), ("the cat", "no cat")]
     assert not np.array_equal(model(batch(texts)).answers[:1], model(batch(texts[:1])).answers)
@@ -337,14 +276,14 @@ def test_a_broken_file_is_refused_with_its_name(tiny, name, content):
 
 
 def test_a_width_known_only_when_run_is_still_checked(tmp_path):
-    folder = save(tmp_path / "free", graph(columns="labels"), labels=("yes", "no"))
+    folder = save_classifier(tmp_path / "free", classifier_graph(columns="labels"), labels=("yes", "no"))
     with refuses(BadInput):
         registry.make(f"onnx:{folder}").function(batch(some_texts(1)))
 
 
 def test_generic_label_names_are_passed_on(tmp_path):
     names = ("LABEL_0", "LABEL_1", "LABEL_2")
-    spec = f"onnx:{save(tmp_path / 'generic', labels=names)}"
+    spec = f"onnx:{save_classifier(tmp_path / 'generic', labels=names)}"
     with refuses(BadInput):
         load(spec)(batch(some_texts(1)))
     answers = load(spec, label_map=dict(zip(names, LABELS, strict=True)))(batch(some_texts()))
@@ -352,18 +291,18 @@ def test_generic_label_names_are_passed_on(tmp_path):
 
 
 def test_other_inputs_are_refused(tmp_path):
-    model = graph()
+    model = classifier_graph()
     model.graph.input.append(helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["batch"]))
     with refuses(BadInput):
-        registry.make(f"onnx:{save(tmp_path / 'strange', model)}")
+        registry.make(f"onnx:{save_classifier(tmp_path / 'strange', model)}")
 
 
 def test_a_graph_of_fixed_size_is_refused(tmp_path):
-    model = graph()
+    model = classifier_graph()
     for given in model.graph.input:
         given.type.tensor_type.shape.dim[0].dim_value = 1
     with refuses(BadInput):
-        registry.make(f"onnx:{save(tmp_path / 'fixed', model)}")
+        registry.make(f"onnx:{save_classifier(tmp_path / 'fixed', model)}")
 
 
 def test_a_graph_that_fails_names_the_model_and_what_may_help(tiny):
@@ -382,7 +321,7 @@ def test_sizes_that_cannot_work_are_refused(tiny, option):
 
 def stored_small(way: str) -> onnx.ModelProto:
     """The same graph with its last table as int8 codes and a scale per column."""
-    model = graph()
+    model = classifier_graph()
     scale = (np.abs(WEIGHT).max(axis=0) / 127).astype(np.float32)
     codes = np.rint(WEIGHT / scale).astype(np.int8)
     tables = [one for one in model.graph.initializer if one.name != "W"]
@@ -404,7 +343,7 @@ def stored_small(way: str) -> onnx.ModelProto:
 def test_weights_stored_small_are_computed_with_in_full(tmp_path, way, monkeypatch):
     """Equal, to rounding, to numpy in float64 with the same table; int8 arithmetic would be off by a per cent."""
     scale = (np.abs(WEIGHT).max(axis=0) / 127).astype(np.float32)
-    model = registry.make(f"onnx:{save(tmp_path / 'small', stored_small(way))}").function
+    model = registry.make(f"onnx:{save_classifier(tmp_path / 'small', stored_small(way))}").function
     monkeypatch.setitem(globals(), "WEIGHT", np.rint(WEIGHT / scale) * scale)
     np.testing.assert_allclose(model(batch(some_texts())).answers, by_hand(some_texts()), rtol=1e-5)
     assert model.batch_invariant

@@ -18,10 +18,10 @@ from otherwords.inference.lean import (
     checked,
     choose_parts,
     lean_classifier,
+    measure_differences,
     packed,
     padded_attention,
     plain_parts,
-    measure_differences,
 )
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Tokens
@@ -162,9 +162,7 @@ def test_kernels_that_compute_something_else_are_found_out():
     doubled = replace(plain, add_norm=lambda x, y, *rest: plain.add_norm(x, x, *rest))
     empty = replace(plain, attention=lambda *given: padded_attention(*given) * torch.nan)
     for wrong in (shifted, doubled, empty):
-        with pytest.warns(
-            UserWarning, match=r"kernels for short texts differ by .* from torch's own: going on without"
-        ):
+        with pytest.warns(UserWarning, match="differ by .* from torch's own"):
             assert checked(network, wrong, plain) is None
 
 
@@ -173,7 +171,7 @@ def test_kernels_that_fail_are_done_without():
         raise RuntimeError("Failed to find C compiler.\nPlease specify via CC")
 
     plain = plain_parts()
-    with pytest.warns(UserWarning, match=r"failed \(RuntimeError: Failed to find C compiler\.\): going on without"):
+    with pytest.warns(UserWarning, match="RuntimeError: Failed to find C compiler"):
         assert checked(describe(tiny("Bert")), replace(plain, attention=broken), plain) is None
 
 

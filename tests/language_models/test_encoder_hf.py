@@ -11,42 +11,24 @@ import numpy as np
 import pytest
 import torch
 from refusals import refuses
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-from transformers.utils import logging
+from tiny_models import KNOWN, WORDS, build, save, word_tokenizer
+from transformers import BertModel
 
 from otherwords.errors import BadInput
 from otherwords.language_models.encoder import load
 
-TEXT = "a dog runs in the park while it rains and no cat sleeps"
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *TEXT.split()]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 MODULES = ["Transformer", "Pooling", "Normalize"]
 
 
 @pytest.fixture(scope="module")
 def bert() -> BertModel:
-    torch.manual_seed(5)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    return BertModel(
-        BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, initializer_range=0.5, **sizes)
-    ).eval()
+    return build("bert", "")
 
 
 @pytest.fixture(scope="module")
 def saved(bert, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("encoder") / "tiny"
-    logging.disable_progress_bar()
-    bert.save_pretrained(folder)
-    logging.enable_progress_bar()
-    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    special = [("[CLS]", 2), ("[SEP]", 3)]
-    words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=special)
-    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    inputs = ["input_ids", "token_type_ids", "attention_mask"]
-    PreTrainedTokenizerFast(tokenizer_object=words, model_input_names=inputs, **names).save_pretrained(folder)
-    return folder
+    return save(bert, tmp_path_factory.mktemp("encoder") / "tiny", word_tokenizer())
 
 
 @pytest.fixture
@@ -57,7 +39,7 @@ def tiny(saved, tmp_path) -> Path:
 
 def some_texts(count: int = 30) -> list[str]:
     chance = random.Random(3)
-    return [" ".join(chance.choices(WORDS[4:], k=chance.randrange(1, 12))) for _ in range(count)]
+    return [" ".join(chance.choices(KNOWN, k=chance.randrange(1, 12))) for _ in range(count)]
 
 
 def by_hand(bert, texts: list[str], pooling: str = "mean") -> np.ndarray:
