@@ -5,6 +5,7 @@ An entry gets an empty folder, may write a sample into it, and gives the spec as
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.inference.families import describe
@@ -116,6 +116,7 @@ def test_other_families_have_no_lean_form():
     assert lean_classifier(tiny("Bert", is_decoder=True)) is None
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 19), min_size=1, max_size=30), st.integers(1, 80))
 def test_any_budget_gives_the_same_logits(lengths, budget):
     lean, rows = LEAN, [row.tolist() for row in rows_of(lengths)]
@@ -132,6 +133,7 @@ def test_any_budget_gives_the_same_logits(lengths, budget):
 LEAN = lean_classifier(tiny("Roberta"))
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=9))
 def test_each_row_is_mixed_by_itself(lengths):
     """Expected: softmax(q k / sqrt(size)) v, written out for one row and head at a time."""

@@ -187,12 +187,12 @@ def test_a_hub_model_is_known_by_its_commit(bert, saved, monkeypatch, tmp_path):
     np.testing.assert_allclose(found(some_texts(3)), by_hand(bert, some_texts(3)), atol=1e-5)
 
 
-def test_long_texts_are_cut_and_told(bert, saved):
+def test_long_texts_are_truncated_with_a_warning(bert, saved):
     whole, text = "a dog runs in the park", "a dog runs in the park while it rains"  # the former just fits
     found = load(f"hf:{saved}(device=cpu, max_length=8)")
     assert found.too_long([text, whole, text]) == [True, False, True]
     assert found.too_long([]) == []
-    with pytest.warns(UserWarning, match=r"hf.*: 1 of 2 texts are longer than it reads, and were cut; .* max_length"):
+    with pytest.warns(UserWarning, match="1 of 2 texts are longer than it reads"):
         vectors = found([text, whole])
     np.testing.assert_allclose(vectors, by_hand(bert, [whole, whole]), atol=1e-5)
 

@@ -50,10 +50,10 @@ def by_hand(model: torch.nn.Module, text: str, first: int, last: int) -> tuple[t
 def test_fillings_are_what_each_text_alone_gets(family, tmp_path):
     model = build(family, "ForMaskedLM")
     folder = save(model, tmp_path / family, word_tokenizer(INPUTS))
-    for tokens in (1, 60, 0):
+    expected = [by_hand(model, *item) for item in some_masked()]
+    for tokens in (1, 60):
         found = load(f"hf:{folder}(device=cpu, tokens={tokens})").fill(some_masked(), top=5)
-        for row, item in enumerate(some_masked()):
-            logp, own = by_hand(model, *item)
+        for row, (logp, own) in enumerate(expected):
             best = logp.topk(5)
             assert found.ids[row].tolist() == best.indices.tolist()
             np.testing.assert_allclose(found.logp[row], best.values, atol=1e-4)

@@ -53,7 +53,7 @@ def save(folder: Path, own: str | None, configured: int | None, *, end: bool) ->
 def some_texts(most: int = 9) -> list[tuple[str, str]]:
     rng = random.Random(3)
     words = WORDS[2:]  # a text may hold the very token that others are filled up with
-    return [(" ".join(rng.choices(words, k=rng.randrange(1, most))), rng.choice(words)) for _ in range(20)]
+    return [(" ".join(rng.choices(words, k=rng.randrange(1, most))), rng.choice(words)) for _ in range(12)]
 
 
 def batch(texts: list[tuple[str, str]]) -> Batch:
@@ -73,9 +73,10 @@ def test_rows_in_batches_are_answered_as_each_alone(case, tmp_path):
     own, configured, end = CASES[case]
     folder = save(tmp_path / "gpt", own, configured, end=end)
     assert json.loads((folder / "config.json").read_text())["pad_token_id"] == configured
-    for tokens in (1, 40, 4096):
+    expected = one_by_one(folder, some_texts())
+    for tokens in (1, 40):
         found = registry.make(f"hf:{folder}(tokens={tokens}, device=cpu)").function(batch(some_texts())).answers
-        np.testing.assert_allclose(found, one_by_one(folder, some_texts()), atol=1e-5)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_only_what_the_model_knows_as_its_pad_is_filled_up_with(tmp_path):

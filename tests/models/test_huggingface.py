@@ -76,7 +76,7 @@ def test_answers_are_what_the_model_computes(bert, saved):
     assert len(set(answers.pred.tolist())) > 1
 
 
-@pytest.mark.parametrize(("size", "tokens"), [(1, 1), (7, 0), (64, 30)])
+@pytest.mark.parametrize(("size", "tokens"), [(1, 0), (7, 30)])
 def test_any_order_and_batch_gives_the_same_labels(saved, size, tokens):
     texts, model = some_texts(), load(f"hf:{saved}(tokens={tokens}, device=cpu)")
     whole = model(batch(texts))
@@ -103,7 +103,7 @@ def test_arithmetic_that_does_not_exist_is_refused(saved):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, while the compiler is imported
-@pytest.mark.parametrize("forward", ["transformers", "compiled", "lean"])
+@pytest.mark.parametrize("forward", ["transformers", pytest.param("compiled", marks=pytest.mark.slow), "lean"])
 def test_every_forward_pass_computes_the_same(bert, saved, forward):
     bound = registry.make(f"hf:{saved}(forward={forward}, device=cpu)")
     assert bound.signature.endswith(f":float32:{forward}")
@@ -143,7 +143,7 @@ def test_every_family_answers_as_each_pair_alone(family, tmp_path):
         with torch.no_grad():
             logits = model(**tokenizer(*pair, return_tensors="pt")).logits
         expected.append(torch.softmax(logits[0].double(), dim=0).numpy())
-    for tokens in (1, 40, 4096):
+    for tokens in (1, 40):
         found = registry.make(f"hf:{folder}(tokens={tokens}, device=cpu)").function(batch(some_texts())).answers
         np.testing.assert_allclose(found, np.array(expected), atol=1e-5)
 

@@ -139,7 +139,10 @@ def test_dynamic_quantisation_depends_on_the_batch_and_says_so(tmp_path, tiny):
     model = registry.make(f"onnx:{save_classifier(tmp_path / 'int8', classifier_graph(quantised=True))}").function
     assert not model.batch_invariant
     texts = [("a dog", "it rains"), ("the cat", "no cat")]
-    assert not np.array_equal(model(batch(texts)).answers[:1], model(batch(texts[:1])).answers)
+    assert any(
+        not np.array_equal(model(batch(texts)).answers[i], model(batch([text])).answers[0])
+        for i, text in enumerate(texts)
+    )
 
 
 def test_cut_pairs_are_told_of(tiny):
@@ -189,9 +192,11 @@ def test_cuts_are_told_once_for_a_whole_table_and_again_from_the_cache(tiny, tmp
 
 
 def test_a_run_of_many_shards_tells_of_cuts_once_and_so_does_its_manifest(tiny, tmp_path):
-    """The bundled problems in shards of twenty rows; asked again, the parts tell the same."""
+    """Thirty problems in shards of twenty rows; asked again, the parts say the same."""
     spec = f"small=onnx:{tiny}(max_length=10)"
-    study = {"data": ["everyday"], "vary": ["recorded"], "models": [spec], "canary": False, "cache": None, "shard": 20}
+    ow.load("everyday").head(30).write_ndjson(tmp_path / "some.jsonl")
+    data = [str(tmp_path / "some.jsonl")]
+    study = {"data": data, "vary": ["contractions"], "models": [spec], "canary": False, "cache": None, "shard": 20}
     texts = []
     for _ in "ab":
         with pytest.warns(UserWarning, match="^small: .* problems have more than 10 tokens and were cut") as told:

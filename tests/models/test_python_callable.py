@@ -157,8 +157,7 @@ def test_labels_must_be_names(here):
 
 
 def test_a_function_that_raises_is_named_with_the_cause(here):
-    message = r"python:ow_user:broken raised KeyError: 'no such field' on a batch of 1 problems"
-    with pytest.raises(WrongAnswer, match=message) as caught:
+    with refuses(WrongAnswer) as caught:
         load("python:ow_user:broken")(batch("wet"))
     assert isinstance(caught.value.__cause__, KeyError)
 

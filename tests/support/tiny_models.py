@@ -42,7 +42,7 @@ def build(family: str, head: str = "ForSequenceClassification", **settings: Any)
     config = transformers.AutoConfig.for_model(family, **{**known, **settings})
     model = getattr(transformers, f"AutoModel{head}").from_config(config).eval()
     for weights in model.parameters():  # biases and norms start at 0 and 1, which would hide a mistake
-        weights.data += torch.randn_like(weights) * 0.25
+        weights.data += torch.randn_like(weights) * 0.4
     return model
 
 
@@ -82,8 +82,15 @@ _CHAT = "{% for m in messages %}<s> {{ m['role'] }} : {{ m['content'] }} {% endf
 _TOKENS = {"vocab_size": len(WRITER_VOCABULARY), "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 3}
 _START = {"decoder_start_token_id": 0, "forced_eos_token_id": None, "forced_bos_token_id": None}
 _BART = {
-    "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
-    "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "d_model": 16, "max_position_embeddings": 64, **_START,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 32,
+    "decoder_ffn_dim": 32,
+    "d_model": 16,
+    "max_position_embeddings": 64,
+    **_START,
 }
 WRITERS: dict[str, dict[str, Any]] = {
     "t5": {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, **_START},
