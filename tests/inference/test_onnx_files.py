@@ -1,4 +1,4 @@
-"""Which errors are the end of memory, and how many cores work; what is wrong with files is in tests/models."""
+"""Which errors mean that memory ran out, and how many cores work; broken files are tested in tests/models."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def huge(tmp_path: Path) -> Path:
         helper.make_node("Expand", ["row", "many"], ["logits"]),
     ]
     given = [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "length"])]
-    made = [helper.make_tensor_value_info("logits", TensorProto.DOUBLE, None)]
-    graph = helper.make_graph(nodes, "huge", given, made, [shape])
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.DOUBLE, None)]
+    graph = helper.make_graph(nodes, "huge", given, outputs, [shape])
     onnx.save(
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "huge.onnx"
     )

@@ -1,4 +1,4 @@
-"""Batches on the processor, and where memory ends: with torch's own errors, made by asking for more than there is."""
+"""Batches on the CPU, and out-of-memory errors: torch's own, raised by asking for more than there is."""
 
 from __future__ import annotations
 

@@ -102,22 +102,22 @@ def test_cosines_of_pairs(bert, saved):
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("saved_config", "expected"),
     [
         ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False, "include_prompt": True}, "cls"),
         ({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean"),
         ({"embedding_dimension": 16, "pooling_mode": "cls"}, "cls"),
     ],
 )
-def test_a_folder_tells_its_pooling(bert, tiny, told, expected):
-    describe(tiny, told)
+def test_a_folder_names_its_pooling(bert, tiny, saved_config, expected):
+    describe(tiny, saved_config)
     found = load(f"hf:{tiny}(device=cpu)")
     assert found.signature.endswith(f":{expected}:float32")
     np.testing.assert_allclose(found(some_texts(5)), by_hand(bert, some_texts(5), expected), atol=1e-5)
     assert load(f"hf:{tiny}(device=cpu, pooling=mean)").signature.endswith(":mean:float32")  # the user knows better
 
 
-def test_a_folder_tells_how_it_reads(bert, tiny):
+def test_a_folder_says_how_it_reads(bert, tiny):
     describe(tiny, {"pooling_mode_mean_tokens": True})
     (tiny / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 8, "do_lower_case": True}))
     found = load(f"hf:{tiny}(device=cpu)")
@@ -133,11 +133,12 @@ def test_a_folder_tells_how_it_reads(bert, tiny):
 
 
 @pytest.mark.parametrize(
-    "told", [{"max_seq_length": "8"}, {"max_seq_length": 0}, {"do_lower_case": "no"}, {"max_seq_length": True}, [8]]
+    "saved_config",
+    [{"max_seq_length": "8"}, {"max_seq_length": 0}, {"do_lower_case": "no"}, {"max_seq_length": True}, [8]],
 )
-def test_a_folder_that_tells_nonsense_of_its_reading_is_refused(tiny, told):
+def test_a_folder_that_has_invalid_reading_settings_is_refused(tiny, saved_config):
     describe(tiny, {"pooling_mode_mean_tokens": True})
-    (tiny / "sentence_bert_config.json").write_text(json.dumps(told))
+    (tiny / "sentence_bert_config.json").write_text(json.dumps(saved_config))
     with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
 
@@ -146,16 +147,16 @@ def test_what_a_tokenizer_makes_nothing_of_is_not_legible(saved):
     assert load(f"hf:{saved}(device=cpu)").legible(["a dog", " ", "xyz"]) == [True, False, True]
 
 
-@pytest.mark.parametrize("told", [{"a": 1}, [{"idx": 0, "path": ""}], ["Transformer"], None])
-def test_a_list_of_parts_that_is_none_is_refused(tiny, told):
-    (tiny / "modules.json").write_text(json.dumps(told))
+@pytest.mark.parametrize("saved_config", [{"a": 1}, [{"idx": 0, "path": ""}], ["Transformer"], None])
+def test_a_list_of_parts_that_is_none_is_refused(tiny, saved_config):
+    (tiny / "modules.json").write_text(json.dumps(saved_config))
     with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
 
 
-@pytest.mark.parametrize("told", [{"pooling_mode_max_tokens": True}, {"pooling_mode": "lasttoken"}, {}])
-def test_other_poolings_are_refused(tiny, told):
-    describe(tiny, told)
+@pytest.mark.parametrize("saved_config", [{"pooling_mode_max_tokens": True}, {"pooling_mode": "lasttoken"}, {}])
+def test_other_poolings_are_refused(tiny, saved_config):
+    describe(tiny, saved_config)
     with refuses(BadInput):
         load(f"hf:{tiny}(device=cpu)")
 

@@ -23,13 +23,13 @@ def model(masked_folder):
 
 def masked_texts(count: int = 40) -> list[tuple[str, int, int]]:
     chance = random.Random(4)
-    made = []
+    items = []
     for _ in range(count):
         words = chance.choices([*KNOWN, "playing", "runner", "Zebra"], k=chance.randrange(1, 9))
         at = chance.randrange(len(words))
         first = sum(len(word) + 1 for word in words[:at])
-        made.append((" ".join(words) + ".", first, first + len(words[at])))
-    return made
+        items.append((" ".join(words) + ".", first, first + len(words[at])))
+    return items
 
 
 def by_transformers(masked_bert, model, item: tuple[str, int, int]) -> tuple[np.ndarray, int]:

@@ -44,9 +44,9 @@ def test_neither_batch_nor_order_matters(saved_writer, prompts, kind, number):
     assert len({draft.text for drafts in whole for draft in drafts}) > 4
 
 
-def test_a_chat_model_hears_the_prompt_as_a_message(saved_writer):
+def test_a_chat_model_gets_the_prompt_as_a_message(saved_writer):
     chat, plain = (
-        load(f"hf:{saved_writer('llama', chat=True)}(device=cpu, chat={said})") for said in ("true", "false")
+        load(f"hf:{saved_writer('llama', chat=True)}(device=cpu, chat={chat})") for chat in ("true", "false")
     )
     one = Decoding("beams", 3, beams=3)
     assert chat.write(["a dog runs"], [0], one) == plain.write(["<s> user : a dog runs :"], [0], one)
@@ -107,9 +107,9 @@ def test_memory_that_ends_halves_the_batch(saved_writer, prompts, monkeypatch):
 
 def test_a_tokenizer_of_another_model_is_refused(saved_writer, tmp_path):
     folder = Path(shutil.copytree(saved_writer("gpt2"), tmp_path / "tiny"))
-    told = json.loads((folder / "tokenizer.json").read_text())
-    told["model"]["vocab"]["elephant"] = 500
-    (folder / "tokenizer.json").write_text(json.dumps(told))
+    config = json.loads((folder / "tokenizer.json").read_text())
+    config["model"]["vocab"]["elephant"] = 500
+    (folder / "tokenizer.json").write_text(json.dumps(config))
     with refuses(WrongAnswer):
         load(f"hf:{folder}(device=cpu)").write(["a elephant"], [0], Decoding())
 
@@ -150,8 +150,10 @@ def test_folders_that_are_not_there_or_not_whole_are_refused(saved_writer, tmp_p
 def test_a_model_without_an_end_is_refused(saved_writer, tmp_path):
     folder = Path(shutil.copytree(saved_writer("gpt2"), tmp_path / "tiny"))
     for name in ("config.json", "generation_config.json", "tokenizer_config.json"):
-        told = json.loads((folder / name).read_text())
-        (folder / name).write_text(json.dumps({key: value for key, value in told.items() if not key.startswith("eos")}))
+        config = json.loads((folder / name).read_text())
+        (folder / name).write_text(
+            json.dumps({key: value for key, value in config.items() if not key.startswith("eos")})
+        )
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "eos_token_id": None}))
     with refuses(BadInput):
@@ -161,9 +163,9 @@ def test_a_model_without_an_end_is_refused(saved_writer, tmp_path):
 def test_tokens_that_may_not_be_used_are_not(saved_writer, tmp_path, prompts):
     folder = Path(shutil.copytree(saved_writer("t5"), tmp_path / "tiny"))
     words = ["Rephrase", "runs", "park", "dog"]
-    told = json.loads((folder / "generation_config.json").read_text())
+    config = json.loads((folder / "generation_config.json").read_text())
     banned = [[WRITER_VOCABULARY.index(word)] for word in words]
-    (folder / "generation_config.json").write_text(json.dumps({**told, "bad_words_ids": banned}))
+    (folder / "generation_config.json").write_text(json.dumps({**config, "bad_words_ids": banned}))
     for decoding in DECODINGS:
         free, bound = (
             load(f"hf:{one}(device=cpu)").write(prompts, range(8), decoding) for one in (saved_writer("t5"), folder)

@@ -206,10 +206,10 @@ def test_two_processes_may_write_at_once(path):
 
 def test_a_killed_process_loses_at_most_the_batch_in_flight(path):
     process = writer(path, "one", 1_000_000)
-    told = [process.stdout.readline() for _ in range(25)]
+    lines = [process.stdout.readline() for _ in range(25)]
     os.kill(process.pid, signal.SIGKILL)
-    told += process.communicate()[0].splitlines()
-    finished = int([line for line in told if line.strip().isdigit()][-1]) + 1
+    lines += process.communicate()[0].splitlines()
+    finished = int([line for line in lines if line.strip().isdigit()][-1]) + 1
     with Cache(path) as cache:
         kept = cache.info()[0]["answers"]
         assert kept in (finished * 50, (finished + 1) * 50)

@@ -1,4 +1,4 @@
-"""A tiny BERT, made here and saved as people save theirs; and every way in which a folder can be wrong."""
+"""Sequence-pair classifiers with torch, against transformers on one pair at a time; and wrong folders of every kind."""
 
 from __future__ import annotations
 

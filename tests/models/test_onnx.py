@@ -185,9 +185,9 @@ def test_cuts_are_told_once_for_a_whole_table_and_again_from_the_cache(tiny, tmp
     spec, kept = f"small=onnx:{tiny}(max_length=8)", tmp_path / "cache.sqlite"
     message = r"^small: 3 of 6 problems have more than 8 tokens and were cut.*max_length"
     for _ in "ab":
-        with pytest.warns(UserWarning, match=message) as told:
+        with pytest.warns(UserWarning, match=message) as caught:
             answers = ow.answer(table, spec, cache=kept, canary=False, batch_size=2)
-        assert len(told) == 1
+        assert len(caught) == 1
         assert answers["truncated"].to_list() == [True, False, False, True, False, True]
 
 
@@ -199,12 +199,12 @@ def test_a_run_of_many_shards_tells_of_cuts_once_and_so_does_its_manifest(tiny, 
     study = {"data": data, "vary": ["contractions"], "models": [spec], "canary": False, "cache": None, "shard": 20}
     texts = []
     for _ in "ab":
-        with pytest.warns(UserWarning, match="^small: .* problems have more than 10 tokens and were cut") as told:
-            made = ow.run(study, out=tmp_path / "run")
-        texts += [str(one.message) for one in told if "tokens" in str(one.message)]
+        with pytest.warns(UserWarning, match="^small: .* problems have more than 10 tokens and were cut") as caught:
+            result = ow.run(study, out=tmp_path / "run")
+        texts += [str(one.message) for one in caught if "tokens" in str(one.message)]
     assert len(texts) == 2
     assert texts[0] == texts[1]
-    assert made.manifest["warnings"].count(texts[0]) == 1
+    assert result.manifest["warnings"].count(texts[0]) == 1
     answers = pl.concat(map(pl.read_parquet, (tmp_path / "run" / "answers").rglob("*.parquet")), how="diagonal_relaxed")
     assert texts[0].startswith(f"small: {answers['truncated'].sum():,} of {len(answers):,} problems")
 
@@ -214,11 +214,11 @@ def test_a_file_of_answers_tells_of_cuts_once(tiny, tmp_path):
     from otherwords.running.pipes import answer_files
 
     out = tmp_path / "answers.jsonl"
-    with pytest.warns(UserWarning, match="problems have more than 10 tokens and were cut") as told:
+    with pytest.warns(UserWarning, match="problems have more than 10 tokens and were cut") as caught:
         answer_files(
             Source(["everyday"]), str(out), [f"onnx:{tiny}(max_length=10)"], canary=False, cache=None, shard=20
         )
-    assert len(told) == 1
+    assert len(caught) == 1
     assert "truncated" in out.read_text()
 
 
@@ -331,8 +331,8 @@ def stored_small(way: str) -> onnx.ModelProto:
     codes = np.rint(WEIGHT / scale).astype(np.int8)
     tables = [one for one in model.graph.initializer if one.name != "W"]
     del model.graph.initializer[:]
-    made = [numpy_helper.from_array(codes, "codes"), numpy_helper.from_array(scale, "scale")]
-    model.graph.initializer.extend([*tables, *made])
+    added = [numpy_helper.from_array(codes, "codes"), numpy_helper.from_array(scale, "scale")]
+    model.graph.initializer.extend([*tables, *added])
     if way == "DequantizeLinear":
         nodes = [helper.make_node("DequantizeLinear", ["codes", "scale"], ["W"], axis=1)]
     else:

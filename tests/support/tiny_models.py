@@ -1,4 +1,4 @@
-"""Tiny models of transformers, built from their configurations with a fixed seed and saved as people save theirs.
+"""Tiny models of transformers, built from their configurations with a fixed seed and saved with save_pretrained.
 
 They know the words of one sentence. Weights are large, so that every input changes what comes out.
 """

@@ -1,6 +1,6 @@
 """Local language models: masked-LMs that fill in words, writers that write texts, encoders that give vectors.
 
-Each kind has its interface in a module of that name, and a plug-in per module beside it (`_hf`, `_onnx`, `_scripted`).
+Each kind has its interface in a module of that name, and one module for each plug-in (`_hf`, `_onnx`, `_scripted`).
 """
 
 from .encoder import SentenceEncoder

@@ -37,7 +37,7 @@ OUTPUTS = ("top_ids", "top_logp", "own_logp")
 def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> MaskedLM:
     """Fill masks with a masked-LM that `otherwords export` stored as model.onnx, with its tokenizer, on the CPU.
 
-    `path` is the folder, or an .onnx file with tokenizer.json and config.json beside it. Of texts of more than
+    `path` is the folder, or an .onnx file with tokenizer.json and config.json next to it. Of texts of more than
     `max_length` tokens, those around the mask are read. `threads` of 0 uses all cores; a batch holds up to `tokens`
     tokens.
     """
@@ -83,7 +83,7 @@ def mlm_small(max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> 
 
     Of texts of more than `max_length` tokens, those around the mask are read. `threads` of 0 uses all cores; a
     batch holds up to `tokens` tokens.
-    Its card, beside it in assets/mlm-small, says what it was trained on and how good it is.
+    Its card in assets/mlm-small says what it was trained on and how good it is.
     """
     folder = embedded("mlm-small")
     return replace(onnx(folder, max_length, threads, tokens), identity=content(folder / "model.onnx"))

@@ -59,7 +59,7 @@ class Masker:
         return text.removesuffix(" ") if self._leaves_blank else text
 
     def _row(self, encoding: Any, before: str, whole: list[int]) -> tuple[list[int], list[int], bool, int, int]:
-        """Ids and segment numbers of what is read, whether it was truncated, the mask's position, and the masked token."""
+        """Ids and segment numbers, whether the row was truncated, the mask's position, and the masked token."""
         ids, types = encoding.ids, encoding.type_ids if self.types else []
         at = self._place(ids, before)
         own = self._own(ids, at, whole)
@@ -81,7 +81,7 @@ class Masker:
         return whole[at] if same and whole[at] != self.unknown else -1
 
     def window(self, length: int, at: int) -> list[int]:
-        """The positions of a long row that the model reads: those around the mask, and the special tokens at the ends."""
+        """The positions of a long row that the model reads: those around the mask, and special ones at the ends."""
         room = self.max_length - self._before - self._behind
         last = length - self._behind - room
         first = min(max(at - room // 2, self._before), last)

@@ -36,7 +36,7 @@ PROBLEMS = 1024
 def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> Model:
     """Ask a sequence-pair classifier stored as model.onnx, tokenizer.json and config.json, on the CPU.
 
-    `path` is the folder that holds them, or an .onnx file with the other two beside it. Pairs of more than
+    `path` is the folder that holds them, or an .onnx file with the other two next to it. Pairs of more than
     `max_length` tokens are cut, or of more than the model has positions for. `threads` of 0 uses all cores; a batch
     holds up to `tokens` tokens.
     """
@@ -81,7 +81,7 @@ def nli_small(max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> 
     """Ask the small NLI classifier that comes with otherwords, on the CPU.
 
     Pairs of more than `max_length` tokens are cut. `threads` of 0 uses all cores; a batch holds up to `tokens` tokens.
-    Its card, beside it in assets/nli-small, says what it was trained on and how good it is.
+    Its card in assets/nli-small says what it was trained on and how good it is.
     """
     folder = embedded("nli-small")
     return replace(onnx(folder, max_length, threads, tokens), identity=content(folder / "model.onnx"))
