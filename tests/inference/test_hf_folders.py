@@ -24,7 +24,7 @@ SIZES = {"hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8, "vo
 
 @pytest.fixture
 def save(tmp_path):
-    """Saves a BERT of two layers, whose config.json then speaks of as many as asked for."""
+    """Saves a BERT of two layers, whose config.json then has as many as asked for."""
 
     def saved(kind: type, layers: int = 2) -> Path:
         model = kind(BertConfig(num_hidden_layers=2, max_position_embeddings=12, **SIZES))
