@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 import tiny_models
 from refusals import refuses
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertForPreTraining,
-    BertForSequenceClassification,
-    BertModel,
-)
+from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertModel
 
 from otherwords.errors import BadInput
 from otherwords.inference.hf_folders import MASKED_LM, find, load, load_start

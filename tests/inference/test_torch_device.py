@@ -12,12 +12,7 @@ from otherwords.errors import BadInput, WrongAnswer
 from otherwords.inference.limits import positions, with_limits_checked
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import PaddedRows, Tokens
-from otherwords.inference.torch_device import (
-    TorchDevice,
-    choose_device,
-    choose_dtype,
-    out_of_memory,
-)
+from otherwords.inference.torch_device import TorchDevice, choose_device, choose_dtype, out_of_memory
 
 CPU = torch.device("cpu")
 

@@ -198,15 +198,7 @@ def test_long_texts_are_truncated_with_a_warning(bert, saved):
     np.testing.assert_allclose(vectors, by_hand(bert, [whole, whole]), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        "pooling=max",
-        "tokens=-1",
-        "max_length=3",
-        "device=abacus",
-    ],
-)
+@pytest.mark.parametrize("option", ["pooling=max", "tokens=-1", "max_length=3", "device=abacus"])
 def test_options_that_cannot_work_are_refused(saved, option):
     with refuses(BadInput):
         load(f"hf:{saved}({option})")

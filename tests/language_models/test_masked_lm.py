@@ -150,12 +150,7 @@ def test_a_graph_of_plain_logits_is_refused(masked_folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("model.onnx", "not a graph"),
-        ("tokenizer.json", "{}"),
-        ("config.json", "{"),
-        ("tokenizer.json", None),
-    ],
+    [("model.onnx", "not a graph"), ("tokenizer.json", "{}"), ("config.json", "{"), ("tokenizer.json", None)],
 )
 def test_a_broken_file_is_refused_with_its_name(masked_folder, tmp_path, name, content):
     shutil.copytree(masked_folder, tmp_path / "tiny")

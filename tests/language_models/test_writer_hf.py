@@ -122,16 +122,7 @@ def test_what_does_not_write_is_refused(saved_writer, tmp_path):
         load(f"hf:{folder}")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        "max_new=0",
-        "max_length=2",
-        "tokens=-1",
-        "dtype=int8",
-        "revision=main",
-    ],
-)
+@pytest.mark.parametrize("options", ["max_new=0", "max_length=2", "tokens=-1", "dtype=int8", "revision=main"])
 def test_options_that_cannot_work_are_refused(saved_writer, options):
     with refuses(BadInput):
         load(f"hf:{saved_writer('t5')}({options})")

@@ -248,13 +248,7 @@ def test_multiple_choice_is_refused(saved):
 
 
 @pytest.mark.parametrize(
-    "missing",
-    [
-        ["tokenizer.json"],
-        ["tokenizer.json", "tokenizer_config.json"],
-        ["config.json"],
-        ["model.safetensors"],
-    ],
+    "missing", [["tokenizer.json"], ["tokenizer.json", "tokenizer_config.json"], ["config.json"], ["model.safetensors"]]
 )
 def test_an_incomplete_folder_is_refused(tiny, missing):
     for name in missing:

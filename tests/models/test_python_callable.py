@@ -134,15 +134,7 @@ def test_an_unknown_function_lists_those_that_exist(here, place):
 
 
 @pytest.mark.parametrize("place", ["ow_bad", "ow_bad.py"])
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import ow_not_installed",
-        "def f(batch) return 1",
-        "1 / 0",
-        "raise SystemExit(1)",
-    ],
-)
+@pytest.mark.parametrize("source", ["import ow_not_installed", "def f(batch) return 1", "1 / 0", "raise SystemExit(1)"])
 def test_an_import_that_fails_shows_its_cause(here, place, source):
     (here / "ow_bad.py").write_text(source, encoding="utf-8")
     with refuses(BadInput) as caught:

@@ -129,10 +129,7 @@ def test_optional_fields_may_be_left_out_of_the_script(tmp_path):
         assert ask(f"scripted(script={path}, otherwise=fail)", [("", "H.", "U.")], task).pred.tolist() == [1]
 
 
-@pytest.mark.parametrize(
-    "option",
-    ["delay=-1", "batch_size=0"],
-)
+@pytest.mark.parametrize("option", ["delay=-1", "batch_size=0"])
 def test_options_that_cannot_work(option):
     with refuses(BadInput):
         models.make(f"scripted({option})")

@@ -3,25 +3,8 @@
 Needs nothing but numpy to import; torch and transformers, or onnxruntime, are imported when a model is opened.
 """
 
-from .hf_folders import CLASSIFIER, MASKED_LM, Folder, OpenModel, find, open_model
+from .hf_folders import Folder, OpenModel, find, open_model
 from .scheduling import Scheduler
-from .tokens import PaddedRows, Tokens, pad_rows, pair_encoder, text_encoder
-from .torch_device import TorchDevice, choose_device, choose_dtype
+from .tokens import PaddedRows, Tokens
 
-__all__ = [
-    "CLASSIFIER",
-    "MASKED_LM",
-    "Folder",
-    "OpenModel",
-    "PaddedRows",
-    "Scheduler",
-    "Tokens",
-    "TorchDevice",
-    "choose_device",
-    "choose_dtype",
-    "find",
-    "open_model",
-    "pad_rows",
-    "pair_encoder",
-    "text_encoder",
-]
+__all__ = ["Folder", "OpenModel", "PaddedRows", "Scheduler", "Tokens", "find", "open_model"]

@@ -64,11 +64,7 @@ class LeanClassifier:
         return cls(network, tuple(_joint(layer) for layer in network.encoder.layers), parts)
 
     def __call__(
-        self,
-        input_ids: torch.Tensor,
-        offsets: torch.Tensor,
-        longest: int,
-        token_type_ids: torch.Tensor | None = None,
+        self, input_ids: torch.Tensor, offsets: torch.Tensor, longest: int, token_type_ids: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Logits, a line for each row; row i is `input_ids[offsets[i]:offsets[i + 1]]`, and none exceeds `longest`."""
         rows, encoder = packed(offsets, longest, len(input_ids)), self.network.encoder

@@ -32,77 +32,24 @@ _NLI = {
     ],
 }
 _SUPPORT = ("strengthener", "weakener")
-_DEFEASIBLE = [
-    (
-        "A man is outside with a dog.",
-        "The man is walking his dog.",
-        "The dog is on a leash.",
-        "The dog belongs to someone else.",
-    ),
-    (
-        "A woman is in a kitchen.",
-        "The woman is cooking dinner.",
-        "She is stirring a pot on the stove.",
-        "She is painting the walls.",
-    ),
-    (
-        "A boy holds a ball.",
-        "The boy is about to play.",
-        "His friends are waiting on the field.",
-        "He is putting the ball away.",
-    ),
-    (
-        "Two people are talking.",
-        "The two people are friends.",
-        "They are laughing and hugging.",
-        "They have never met before.",
-    ),
-    (
-        "A girl is reading.",
-        "The girl enjoys the book.",
-        "She smiles at every page.",
-        "She yawns and looks bored.",
-    ),
-    (
-        "A man is running.",
-        "The man is late for a train.",
-        "He keeps looking at his watch.",
-        "He is running laps in a stadium.",
-    ),
-]
-_ABDUCTIVE = [
-    (
-        "Tom's car would not start.",
-        "He arrived at work an hour late.",
-        "Tom had to take a slow bus.",
-        "Tom's car started at once.",
-    ),
-    (
-        "Ann planted seeds in spring.",
-        "She had fresh tomatoes in summer.",
-        "The seeds grew well.",
-        "All of the seeds died.",
-    ),
-    ("Sam was very hungry.", "He felt full and happy.", "Sam ate a big meal.", "Sam did not eat anything."),
-    (
-        "It was sunny in the morning.",
-        "Lisa came home soaking wet.",
-        "It began to rain hard.",
-        "It stayed dry all day.",
-    ),
-    (
-        "Ben lost his phone.",
-        "He was glad to have it back.",
-        "A neighbour found and returned it.",
-        "Nobody ever found the phone.",
-    ),
-    (
-        "Mia studied every night.",
-        "She passed the exam easily.",
-        "She knew all of the answers.",
-        "She failed every question.",
-    ),
-]
+#: Premise, hypothesis, strengthener, weakener.
+_DEFEASIBLE = """
+A man is outside with a dog.| The man is walking his dog.| The dog is on a leash.| The dog belongs to someone else.
+A woman is in a kitchen.| The woman is cooking dinner.| She is stirring a pot on the stove.| She is painting the walls.
+A boy holds a ball.| The boy is about to play.| His friends are waiting on the field.| He is putting the ball away.
+Two people are talking.| The two people are friends.| They are laughing and hugging.| They have never met before.
+A girl is reading.| The girl enjoys the book.| She smiles at every page.| She yawns and looks bored.
+A man is running.| The man is late for a train.| He keeps looking at his watch.| He is running laps in a stadium.
+"""
+#: Two observations, the right hypothesis, the wrong one.
+_ABDUCTIVE = """
+Tom's car would not start.| He arrived at work an hour late.| Tom had to take a slow bus.| Tom's car started at once.
+Ann planted seeds in spring.| She had fresh tomatoes in summer.| The seeds grew well.| All of the seeds died.
+Sam was very hungry.| He felt full and happy.| Sam ate a big meal.| Sam did not eat anything.
+It was sunny in the morning.| Lisa came home soaking wet.| It began to rain hard.| It stayed dry all day.
+Ben lost his phone.| He was glad to have it back.| A neighbour found and returned it.| Nobody ever found the phone.
+Mia studied every night.| She passed the exam easily.| She knew all of the answers.| She failed every question.
+"""
 
 
 def questions(task: Task) -> list[tuple[tuple[str, ...], str]]:
@@ -116,10 +63,15 @@ def questions(task: Task) -> list[tuple[tuple[str, ...], str]]:
         names = {"entailment": "entailed"}
         return [(pair, names.get(label, "not-entailed")) for label, pairs in _NLI.items() for pair in pairs]
     if task.name == "d-nli":
-        return [((p, h, (s, w)[i]), _SUPPORT[i]) for p, h, s, w in _DEFEASIBLE for i in (0, 1)]
+        return [((p, h, (s, w)[i]), _SUPPORT[i]) for p, h, s, w in _rows(_DEFEASIBLE) for i in (0, 1)]
     if task.name == "a-nli":
-        return [((a, b, *((y, n) if i == 0 else (n, y))), f"hyp{i + 1}") for a, b, y, n in _ABDUCTIVE for i in (0, 1)]
+        rows = _rows(_ABDUCTIVE)
+        return [((a, b, *((y, n) if i == 0 else (n, y))), f"hyp{i + 1}") for a, b, y, n in rows for i in (0, 1)]
     return []
+
+
+def _rows(table: str) -> list[list[str]]:
+    return [line.split("| ") for line in table.strip().splitlines()]
 
 
 def assess_canary(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str]) -> tuple[int, int, dict[str, str]]:

@@ -77,10 +77,7 @@ def _read(row: dict[str, Any], task: Task, where: str) -> Floats:
         return np.array(values, dtype=np.float64)
     if row.get("pred") not in task.labels:
         raise BadInput(
-            f"found {row.get('pred')!r}",
-            where=where,
-            field="pred",
-            fix=f"use one of {', '.join(task.labels)}",
+            f"found {row.get('pred')!r}", where=where, field="pred", fix=f"use one of {', '.join(task.labels)}"
         )
     return np.array([float(label == row["pred"]) for label in task.labels])
 

@@ -68,9 +68,7 @@ def probabilities(logits: Any, labels: tuple[str, ...], where: str) -> Floats:
     if raw.ndim != 2 or raw.shape[1] != len(labels):
         message = f"the outputs have the shape {raw.shape}, but id2label names {len(labels)}"
         raise BadInput(
-            f"{message}: {', '.join(labels)}",
-            where=where,
-            fix="correct id2label in config.json to one name per output",
+            f"{message}: {', '.join(labels)}", where=where, fix="correct id2label in config.json to one name per output"
         )
     powers = np.exp(raw - raw.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)
