@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import BadInput
-from ..inference.hf_folders import OpenModel, find, open_model
+from ..inference.hf_folders import find, open_model
 from ..inference.lean import lean_classifier
 from ..inference.tokens import Pairs, Tokens, clean_pair, pair_encoder
 from ..inference.torch_device import compile_layers
@@ -48,7 +48,7 @@ def hf(
     opened = open_model(folder, max_length=max_length, device=device, dtype=dtype, tokens=tokens, fast=False)
     labels = label_names(opened.model.config.id2label, f"{folder.who}: config.json")
     chosen, compute = _forward(opened.model, forward, folder.who)
-    scheduler = opened.scheduler(_encoder(opened), compute, packed=chosen == "lean")
+    scheduler = opened.scheduler(_encoder(opened.tokenizer, opened.length), compute, packed=chosen == "lean")
 
     # On a GPU the lean pass has other last bits than transformers', and so some other labels, whoever chose it.
     plain = forward == "auto" and (chosen == "transformers" or opened.device.type == "cpu")
@@ -79,13 +79,13 @@ def _forward(classifier: Any, wanted: str, who: str) -> tuple[str, Callable[...,
     return chosen, lambda **inputs: (classifier(**inputs).logits.float(),)
 
 
-def _encoder(opened: OpenModel) -> Callable[[Pairs], Tokens]:
-    tokenizer, types = opened.tokenizer, opened.types
+def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:
+    types = "token_type_ids" in tokenizer.model_input_names
     if tokenizer.is_fast:
-        return pair_encoder(tokenizer.backend_tokenizer, opened.length, types=types)
+        return pair_encoder(tokenizer.backend_tokenizer, max_length, types=types)
 
     def encode(texts: Pairs) -> Tokens:
-        rows = tokenizer(*_sides(texts), truncation="longest_first", max_length=opened.length, verbose=False)
+        rows = tokenizer(*_sides(texts), truncation="longest_first", max_length=max_length, verbose=False)
         whole = tokenizer(*_sides(texts), verbose=False)
         cut = [len(full) > len(row) for full, row in zip(whole["input_ids"], rows["input_ids"], strict=True)]
         return Tokens.of(rows["input_ids"], cut, types=rows["token_type_ids"] if types else None)
