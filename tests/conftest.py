@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+#: Tiny models compute on one thread: two wait for each other, and for the other test processes, ten times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 #: A valid row; tests break copies of it.

@@ -25,6 +25,24 @@ def label_key(label: object) -> str:
     return str(label).strip().lower().replace("_", "-")
 
 
+def parse_label_map(text: str, where: str = "--label-map", field: str = "") -> dict[str, str]:
+    """Read what a model's labels mean: its own label = the task's, separated by commas.
+
+    >>> parse_label_map("LABEL_0=entailment, LABEL_1=neutral")
+    {'LABEL_0': 'entailment', 'LABEL_1': 'neutral'}
+    """
+    meanings: dict[str, str] = {}
+    for part in filter(str.strip, text.split(",")):
+        label, _, meaning = (piece.strip() for piece in part.partition("="))
+        if not label or not meaning:
+            fix = "write LABEL=MEANING,..., as in LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"
+            raise BadInput(f"cannot read {part.strip()!r}", where=where, field=field, fix=fix)
+        if label in meanings:
+            raise BadInput(f"{label} is given twice", where=where, field=field)
+        meanings[label] = meaning
+    return meanings
+
+
 @dataclass(frozen=True)
 class Task:
     """The named text fields of a problem, its labels, and which fields a rewording may touch.

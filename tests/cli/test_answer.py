@@ -116,8 +116,8 @@ def test_a_weak_model_gets_a_warning_only(cli, problems):
     ("wrong", "said"),
     [
         ("entailment=yes", "answers 'entailment'"),
-        ("entailment", "cannot read --label-map entailment; write --label-map NAME=VALUE"),
-        ("neutral=neutral,neutral=entailment", "--label-map neutral is given twice"),
+        ("entailment", "--label-map: cannot read 'entailment'; write LABEL=MEANING"),
+        ("neutral=neutral,neutral=entailment", "--label-map: neutral is given twice"),
     ],
 )
 def test_a_label_map_that_does_not_fit(cli, problems, wrong, said):
@@ -151,11 +151,11 @@ def _model(place, body):
     ("body", "said"),
     [
         ("return ['neutral']", "returned 1 answers for 3 problems; one per problem would work"),
-        ("return [[float('nan'), 0.5, 0.5]] * len(batch)", "gave [nan, 0.5, 0.5] for {'premise': "),
+        ("return [[float('nan'), 0.5, 0.5]] * len(batch)", "returned [nan, 0.5, 0.5] for {'premise': "),
         ("return [[0.5, 0.5, 0.5]] * len(batch)", "that sum to one"),
         ("return [[0.5, 0.5]] * len(batch)", "use a column for each of entailment, neutral, contradiction"),
         ("return ['perhaps'] * len(batch)", "answers 'perhaps'"),
-        ("return None", "returned nothing; return labels or rows of probabilities"),
+        ("return None", "returned None; return labels or rows of probabilities"),
         ("raise KeyError('boom')", "raised KeyError: 'boom' on a batch of 3 problems"),
     ],
 )

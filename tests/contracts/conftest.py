@@ -7,18 +7,15 @@ write a sample into it, and returns the spec as a user would write it.
 
 from __future__ import annotations
 
-import atexit
 import importlib.util
 import json
-import shutil
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+import tiny_models
 
 import otherwords
 from otherwords.registry import KINDS, Bound, Plugin
@@ -124,49 +121,24 @@ def repeating(folder: Path) -> str:
 
 def tiny_onnx(folder: Path) -> str:
     pytest.importorskip("onnx")
-    return f"onnx:{_module('test_onnx').save(folder / 'tiny')}"
+    import tiny_graphs
+
+    return f"onnx:{tiny_graphs.save_classifier(folder / 'tiny')}"
 
 
 def tiny_bert(folder: Path, head: str = "SequenceClassification") -> str:
     """A BERT of two layers with the words of the sample, saved as people save theirs."""
-    shutil.copytree(_saved_bert(head), folder / "tiny")
-    return f"hf:{folder / 'tiny'}(device=cpu)"
-
-
-@cache
-def _saved_bert(head: str) -> Path:
-    """Built once for all plug-ins that read it."""
-    folder = Path(tempfile.mkdtemp(prefix="tiny-bert-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    names |= {"mask_token": "[MASK]"} if head == "MaskedLM" else {}
-    words = [*names.values(), *TINY]
-    torch.manual_seed(5)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    labels = {0: "contradiction", 1: "entailment", 2: "neutral"}
-    config = transformers.BertConfig(
-        vocab_size=len(words), max_position_embeddings=512, id2label=labels, initializer_range=0.5, **sizes
-    )
-    transformers.utils.logging.disable_progress_bar()
-    getattr(transformers, f"BertFor{head}")(config).eval().save_pretrained(folder)
-    transformers.utils.logging.enable_progress_bar()
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    special = [("[CLS]", 2), ("[SEP]", 3)]
-    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", special)
-    inputs = ["input_ids", "token_type_ids", "attention_mask"]
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=inputs, **names)
-    fast.save_pretrained(folder)
-    return folder
+    pytest.importorskip("transformers")
+    model = tiny_models.build("bert", f"For{head}", max_position_embeddings=512)
+    return f"hf:{tiny_models.save(model, folder / 'tiny', tiny_models.word_tokenizer())}(device=cpu)"
 
 
 def tiny_masked_lm(folder: Path) -> str:
     """The tiny classifier's words, and a graph that knows the mask by its place alone."""
     pytest.importorskip("onnx")
-    return f"onnx:{_module('tiny_graph', 'masked_lms').save(folder / 'tiny')}"
+    import tiny_graphs
+
+    return f"onnx:{tiny_graphs.save_masked_lm(folder / 'tiny')}"
 
 
 def scripted_merge(folder: Path) -> str:
@@ -193,15 +165,6 @@ def embedded(name: str) -> Recipe:
         return name
 
     return make
-
-
-def _module(name: str, part: str = "models") -> ModuleType:
-    """A module of tests/models, for the builder of its tiny model."""
-    path = Path(__file__).parents[1] / part / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"contracts_{name}", path)
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-    spec.loader.exec_module(module)  # type: ignore[union-attr]
-    return module
 
 
 def testset(folder: Path) -> str:
@@ -293,7 +256,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     },
     "writers": {
         "scripted.v1": lambda folder: SHUFFLED,
-        "hf.v1": lambda folder: f"hf:{_module('tiny', 'writers').save(folder / 'tiny', 't5')}(device=cpu)",
+        "hf.v1": lambda folder: f"hf:{tiny_models.save_writer(folder / 'tiny', 't5')}(device=cpu)",
     },
     "encoders": {"hf.v1": tiny_bert},
     "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"] if required(plugin) <= set(REQUIRED)},

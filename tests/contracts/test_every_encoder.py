@@ -10,19 +10,19 @@ import pytest
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.language_models.encoder import Encoder, load
+from otherwords.language_models.encoder import SentenceEncoder, load
 
 KIND = "encoders"
 WORDS = "a dog runs in the park while it rains and no cat sleeps".split()  # noqa: SIM905
 
 
 @cache
-def once(spec: str) -> Encoder:
+def once(spec: str) -> SentenceEncoder:
     return load(spec)
 
 
 @pytest.fixture
-def model(spec) -> Encoder:
+def model(spec) -> SentenceEncoder:
     return once(spec)
 
 
@@ -63,7 +63,7 @@ def test_a_text_is_nearest_to_itself(model):
 def test_a_text_that_is_too_long_is_encoded_all_the_same_and_told(model):
     texts = ["a dog runs in the park " * 500, "a dog runs"]
     assert model.too_long(texts) == [True, False]
-    with pytest.warns(UserWarning, match="1 of 2 texts are longer than it reads, and were cut"):
+    with pytest.warns(UserWarning, match="1 of 2 texts are longer than it reads"):
         assert np.isfinite(model(texts)).all()
 
 

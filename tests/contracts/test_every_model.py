@@ -12,7 +12,7 @@ import otherwords as ow
 from otherwords.errors import OtherwordsError
 from otherwords.models.answering import ask, load
 from otherwords.models.cache import Cache
-from otherwords.models.canary import batch as canary_batch
+from otherwords.models.canary import canary_batch
 from otherwords.models.model import Answerer, as_model
 from otherwords.problem import TASKS, Batch, Task
 

@@ -11,8 +11,15 @@ from refusals import refuses
 from transformers import AutoConfig, AutoModelForSequenceClassification, BertConfig, BertModel
 
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.inference.limits import SHORTEST, careful, configured_positions, known_tokens, limit, positions
-from otherwords.inference.tokens import Rows
+from otherwords.inference.limits import (
+    SHORTEST,
+    configured_positions,
+    known_tokens,
+    limit,
+    positions,
+    with_limits_checked,
+)
+from otherwords.inference.tokens import PaddedRows
 
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 20}
 GPT = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 14, "vocab_size": 20}
@@ -26,14 +33,14 @@ OWN = {
 FAMILIES |= dict.fromkeys((*BEHIND_PAD, "mpnet"), 12)
 
 
-def made(family: str, **more: object):
+def build(family: str, **more: object):
     config = AutoConfig.for_model(family, **{**SHAPE, "max_position_embeddings": 14, **OWN.get(family, {}), **more})
     return AutoModelForSequenceClassification.from_config(config).eval()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_positions_are_as_many_as_the_model_can_compute(family):
-    model, ids = made(family), torch.full((1, FAMILIES[family]), 5)
+    model, ids = build(family), torch.full((1, FAMILIES[family]), 5)
     assert positions(model) == configured_positions(model.config.to_dict()) == FAMILIES[family]
     assert known_tokens(model) == 20
     model(input_ids=ids)
@@ -42,7 +49,7 @@ def test_positions_are_as_many_as_the_model_can_compute(family):
 
 
 def test_a_pad_of_another_number_moves_the_count():
-    model = made("roberta", pad_token_id=4)
+    model = build("roberta", pad_token_id=4)
     assert positions(model) == configured_positions(model.config.to_dict()) == 9
 
 
@@ -53,12 +60,12 @@ def test_gpt_has_names_of_its_own():
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # deberta's, while it is imported
 def test_relative_positions_are_no_limit():
-    model = made("deberta-v2", relative_attention=True, position_biased_input=False)
+    model = build("deberta-v2", relative_attention=True, position_biased_input=False)
     assert positions(model) == configured_positions(model.config.to_dict()) == 0
 
 
 def test_letters_need_no_table_of_tokens():
-    assert known_tokens(made("canine", num_hash_buckets=16)) == 0
+    assert known_tokens(build("canine", num_hash_buckets=16)) == 0
 
 
 @pytest.mark.parametrize("config", [{}, {"max_position_embeddings": None}, {"max_position_embeddings": "many"}])
@@ -77,8 +84,8 @@ def test_a_model_without_room_for_a_pair_is_refused():
 
 
 def test_only_where_it_can_help_is_a_smaller_length_advised():
-    start = careful(lambda rows: rows, BertModel(BertConfig(**SHAPE, max_position_embeddings=14)), "m", 256)
+    start = with_limits_checked(lambda rows: rows, BertModel(BertConfig(**SHAPE, max_position_embeddings=14)), "m", 256)
     with refuses(WrongAnswer):
-        start(Rows(np.full((2, 15), 5), None, None))
+        start(PaddedRows(np.full((2, 15), 5), None, None))
     with refuses(WrongAnswer):
-        start(Rows(np.full((2, 3), 20), None, None))
+        start(PaddedRows(np.full((2, 3), 20), None, None))

@@ -1,4 +1,4 @@
-"""Which errors are the end of memory, and how many cores work; what is wrong with files is in tests/models."""
+"""Which errors mean that memory ran out, and how many cores work; broken files are tested in tests/models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refusals import refuses
 
 from otherwords.errors import BadInput, WrongAnswer
 from otherwords.inference.onnx_files import is_full, load_graph
-from otherwords.inference.tokens import Rows
+from otherwords.inference.tokens import PaddedRows
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def huge(tmp_path: Path) -> Path:
         helper.make_node("Expand", ["row", "many"], ["logits"]),
     ]
     given = [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "length"])]
-    made = [helper.make_tensor_value_info("logits", TensorProto.DOUBLE, None)]
-    graph = helper.make_graph(nodes, "huge", given, made, [shape])
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.DOUBLE, None)]
+    graph = helper.make_graph(nodes, "huge", given, outputs, [shape])
     onnx.save(
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "huge.onnx"
     )
@@ -36,7 +36,7 @@ def huge(tmp_path: Path) -> Path:
 def test_the_end_of_memory_is_known_as_such(huge):
     graph = load_graph(huge)
     with refuses(WrongAnswer) as caught:
-        graph.wait(graph.start(["logits"], Rows(np.ones((2, 3), np.int64), None, None)))
+        graph.wait(graph.start(["logits"], PaddedRows(np.ones((2, 3), np.int64), None, None)))
     assert is_full(caught.value)
     assert is_full(MemoryError())
     assert not is_full(WrongAnswer("indices element out of data bounds"))

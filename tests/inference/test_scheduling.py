@@ -15,7 +15,7 @@ from refusals import refuses
 from otherwords.errors import WrongAnswer
 from otherwords.inference import scheduling
 from otherwords.inference.scheduling import Scheduler, fitting, full_batches, last_batches, packed_batches
-from otherwords.inference.tokens import Rows, Tokens, side_by_side
+from otherwords.inference.tokens import PaddedRows, Tokens, pad_rows
 
 LENGTHS = st.lists(st.integers(1, 12), max_size=40)
 LIMIT = 9
@@ -33,12 +33,12 @@ class Device:
     def __init__(self, room: int = 10**9, late: bool = False):
         self.room, self.late, self.seen, self.failed = room, late, [], 0
 
-    def start(self, rows: Rows | Tokens):
+    def start(self, rows: PaddedRows | Tokens):
         if not self.late:
             self._refuse(rows)
         return rows
 
-    def wait(self, rows: Rows):
+    def wait(self, rows: PaddedRows):
         if self.late:
             self._refuse(rows)
         self.seen.append(rows)
@@ -48,7 +48,7 @@ class Device:
         lengths = np.full(len(rows), rows.ids.shape[1]) if rows.mask is None else rows.mask.sum(axis=1)
         return rows.ids[:, 0], np.stack([lengths, rows.ids.sum(axis=1)], axis=1)
 
-    def _refuse(self, rows: Rows) -> None:
+    def _refuse(self, rows: PaddedRows) -> None:
         if rows.ids.size > self.room:
             self.failed += 1
             raise MemoryError(f"{rows.ids.size} tokens")
@@ -256,7 +256,7 @@ def test_rows_stay_what_they_are(some, others, data):
     columns = {"at": [len(row) - 1 for row in rows], "own": [row[0] for row in rows], "types": rows}
     whole = Tokens.of(rows, [len(row) > 3 for row in rows], **columns)
     parts = [whole.take(np.arange(len(some))), whole.take(np.arange(len(some), len(rows)))]
-    joined = parts[0].then(parts[1])
+    joined = parts[0].concat(parts[1])
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1))
     for tokens in (whole, joined):
         taken = tokens.take(np.array(chosen))
@@ -265,7 +265,7 @@ def test_rows_stay_what_they_are(some, others, data):
         assert taken.at.tolist() == [len(rows[i]) - 1 for i in chosen]
         assert taken.own.tolist() == [rows[i][0] for i in chosen]
         assert taken.cut.tolist() == [len(rows[i]) > 3 for i in chosen]
-        batch = side_by_side(tokens, np.array(chosen), pad=-1)
+        batch = pad_rows(tokens, np.array(chosen), pad=-1)
         for ids, i in zip(batch.ids.tolist(), chosen, strict=True):
             assert ids == rows[i] + [-1] * (len(ids) - len(rows[i]))
         assert (batch.mask is None) == (len({len(rows[i]) for i in chosen}) == 1)

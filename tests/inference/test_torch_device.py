@@ -1,4 +1,4 @@
-"""Batches on the processor, and where memory ends: with torch's own errors, made by asking for more than there is."""
+"""Batches on the CPU, and out-of-memory errors: torch's own, raised by asking for more than there is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from refusals import refuses
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel, XLNetConfig, XLNetModel
 
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.inference.limits import careful, positions
+from otherwords.inference.limits import positions, with_limits_checked
 from otherwords.inference.scheduling import Scheduler
-from otherwords.inference.tokens import Rows, Tokens
-from otherwords.inference.torch_device import (
-    TorchDevice,
-    choose_device,
-    choose_dtype,
-    out_of_memory,
-)
+from otherwords.inference.tokens import PaddedRows, Tokens
+from otherwords.inference.torch_device import TorchDevice, choose_device, choose_dtype, out_of_memory
 
 CPU = torch.device("cpu")
 
@@ -30,7 +25,7 @@ def add_up(input_ids, attention_mask=None, **others):
 def test_what_a_batch_has_is_sent_and_results_come_back():
     runner = TorchDevice(CPU, add_up)
     ids = np.array([[1, 2], [3, 4]])
-    sums, others = runner.wait(runner.start(Rows(ids, None, np.zeros_like(ids), np.array([0, 1]))))
+    sums, others = runner.wait(runner.start(PaddedRows(ids, None, np.zeros_like(ids), np.array([0, 1]))))
     assert sums.tolist() == [3, 7]
     assert others.tolist() == [2, 2]  # types and the place asked about
 
@@ -47,7 +42,7 @@ def test_rows_end_to_end_come_with_their_ends():
 
 def test_rows_end_to_end_that_a_model_has_no_places_for_are_told():
     size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8, "vocab_size": 9}
-    start = careful(lambda rows: rows, BertModel(BertConfig(max_position_embeddings=3, **size)), "m", 256)
+    start = with_limits_checked(lambda rows: rows, BertModel(BertConfig(max_position_embeddings=3, **size)), "m", 256)
     fits = Tokens.of([[5, 6, 7], [8]], [False, False])
     assert start(fits) is fits
     with refuses(WrongAnswer):
@@ -78,13 +73,13 @@ def test_where_memory_ends_batches_are_halved_until_they_fit():
 def test_a_row_too_large_by_itself_is_an_error():
     runner = TorchDevice(CPU, lambda input_ids, **_: (torch.empty(2**52, dtype=torch.int8),))
     with pytest.raises(MemoryError, match="allocate"):
-        runner.start(Rows(np.array([[1]]), None, None))
+        runner.start(PaddedRows(np.array([[1]]), None, None))
 
 
 def test_other_errors_stay_what_they_are():
     runner = TorchDevice(CPU, lambda input_ids, **_: (input_ids @ torch.zeros(7, dtype=torch.int64),))
     with pytest.raises(RuntimeError, match="size mismatch"):
-        runner.start(Rows(np.array([[1, 2]]), None, None))
+        runner.start(PaddedRows(np.array([[1, 2]]), None, None))
     assert not out_of_memory(RuntimeError("size mismatch"))
 
 

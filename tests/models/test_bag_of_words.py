@@ -71,9 +71,9 @@ model = load("bag_of_words(steps=50)", TASKS["nli"])
 answers = model(Batch(model.task, {name: frame[name].to_list() for name in model.task.fields}))
 print(hashlib.sha256(answers.p.tobytes()).hexdigest())
 """
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     here = asked(load("bag_of_words(steps=50)", NLI), ow.load("everyday"))
-    assert hashlib.sha256(here.p.tobytes()).hexdigest() == told
+    assert hashlib.sha256(here.p.tobytes()).hexdigest() == printed
 
 
 def test_order_of_training_problems_hardly_matters(jsonl):

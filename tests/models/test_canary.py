@@ -12,13 +12,12 @@ import pytest
 from refusals import refuses
 
 import otherwords as ow
-from otherwords.cli.options import label_map
 from otherwords.errors import BadInput, LabelOrder
 from otherwords.models.answering import load, run_canary
 from otherwords.models.cache import Cache
-from otherwords.models.canary import batch, canary, judge, questions
+from otherwords.models.canary import assess_canary, canary_batch, questions, refuse_permuted
 from otherwords.models.model import Answerer, Model
-from otherwords.problem import TASKS, Task
+from otherwords.problem import TASKS, Task, parse_label_map
 
 NLI, RTE = TASKS["nli"], TASKS["rte"]
 RIGHT = {name: dict(questions(task)) for name, task in TASKS.items()}
@@ -53,7 +52,7 @@ def knows(
     return Answerer(name, signature, Model(answer, labels=() if as_labels else tuple(columns)), task, label_map or {})
 
 
-def heard(model):
+def run(model):
     with Cache() as cache:
         run_canary(model, cache)
 
@@ -65,14 +64,14 @@ def test_a_dozen_questions_per_task_evenly():
         assert len({text for text, _ in asked}) == 12
         counts = {label: [gold for _, gold in asked].count(label) for label in task.labels}
         assert set(counts.values()) == {12 // len(task.labels)} or name == "rte"
-        assert len(batch(task)) == 12
+        assert len(canary_batch(task)) == 12
         assert all(text.strip() for one, _ in asked for text in one)
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_good_model_passes_in_silence(name):
-    heard(knows(TASKS[name]))
-    heard(knows(TASKS[name], wrong=1))
+    run(knows(TASKS[name]))
+    run(knows(TASKS[name], wrong=1))
 
 
 PERMUTATIONS = [order for order in itertools.permutations(NLI.labels) if order != NLI.labels]
@@ -83,23 +82,24 @@ PERMUTATIONS = [order for order in itertools.permutations(NLI.labels) if order !
 @pytest.mark.parametrize("wrong", [0, 1])
 def test_permuted_labels_are_refused_and_the_advice_works(order, columns, wrong):
     rename = dict(zip(NLI.labels, order, strict=True))
-    told = dict(zip(columns, NLI.labels, strict=True)) if columns and columns[0] == "LABEL_0" else {}
-    if columns and not told:  # its config names columns in an order that is not that of its outputs
-        told = dict(zip(columns, NLI.labels, strict=True))
-    model = knows(NLI, columns, rename, wrong, label_map=told)
+    given_map = dict(zip(columns, NLI.labels, strict=True)) if columns and columns[0] == "LABEL_0" else {}
+    if columns and not given_map:  # its config names columns in an order that is not that of its outputs
+        given_map = dict(zip(columns, NLI.labels, strict=True))
+    model = knows(NLI, columns, rename, wrong, label_map=given_map)
     with refuses(LabelOrder) as caught:
-        heard(model)
+        run(model)
     assert caught.value.exit_code == 1
     found = re.search(
         r"(\d+) of 12 trivial questions right as they are, (\d+) if renamed; use --label-map (\S+), or",
         str(caught.value),
     )
     assert int(found[2]) == 12 - wrong
-    advice = label_map(found[3])
+    advice = parse_label_map(found[3])
     followed = knows(NLI, columns, rename, wrong, label_map=advice)
-    heard(followed)
+    run(followed)
     right = [
-        NLI.labels[pred] == gold for pred, (_, gold) in zip(followed(batch(NLI)).pred, questions(NLI), strict=True)
+        NLI.labels[pred] == gold
+        for pred, (_, gold) in zip(followed(canary_batch(NLI)).pred, questions(NLI), strict=True)
     ]
     assert sum(right) == 12 - wrong
 
@@ -109,22 +109,22 @@ def test_two_labels_swapped(name):
     task = TASKS[name]
     rename = dict(zip(task.labels, task.labels[::-1], strict=True))
     with refuses(LabelOrder) as caught:
-        heard(knows(task, rename=rename))
-    advice = label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
+        run(knows(task, rename=rename))
+    advice = parse_label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
     assert advice == rename
-    heard(knows(task, rename=rename, label_map=advice))
+    run(knows(task, rename=rename, label_map=advice))
 
 
 @pytest.mark.parametrize("columns", [NLI.labels, ("e", "n", "c")])
 def test_a_model_that_returns_labels_gets_advice_in_its_own_words(columns):
     """Advice in the task's words once could not be followed where the model has words of its own."""
-    told = {} if columns is NLI.labels else dict(zip(columns, NLI.labels, strict=True))
+    given_map = {} if columns is NLI.labels else dict(zip(columns, NLI.labels, strict=True))
     rename = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
     with refuses(LabelOrder) as caught:
-        heard(knows(NLI, columns, rename, as_labels=True, label_map=told))
-    advice = label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
+        run(knows(NLI, columns, rename, as_labels=True, label_map=given_map))
+    advice = parse_label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
     assert set(columns) <= set(advice)
-    heard(knows(NLI, columns, rename, as_labels=True, label_map=advice))
+    run(knows(NLI, columns, rename, as_labels=True, label_map=advice))
 
 
 MERGED = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}
@@ -133,46 +133,46 @@ MERGED = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": 
 def test_three_labels_merged_to_two():
     """argmax over three, then merge, as the PaRTE paper does; the canary asks the same way."""
     model = knows(RTE, NLI.labels, three=True, label_map=MERGED)
-    heard(model)
+    run(model)
     assert model.targets == ("entailed", "not-entailed", "not-entailed")
     with refuses(BadInput):
-        heard(knows(RTE, NLI.labels, three=True))
+        run(knows(RTE, NLI.labels, three=True))
 
 
 def test_three_labels_merged_the_wrong_way_round():
     wrong_way = {"entailment": "not-entailed", "neutral": "entailed", "contradiction": "entailed"}
     with refuses(LabelOrder) as caught:
-        heard(knows(RTE, NLI.labels, three=True, label_map=wrong_way))
-    advice = label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
+        run(knows(RTE, NLI.labels, three=True, label_map=wrong_way))
+    advice = parse_label_map(re.search(r"--label-map (\S+), or", str(caught.value))[1])
     assert advice == MERGED
-    heard(knows(RTE, NLI.labels, three=True, label_map=advice))
+    run(knows(RTE, NLI.labels, three=True, label_map=advice))
 
 
 @pytest.mark.parametrize("answer", [*NLI.labels, "any"])
 def test_a_weak_model_is_only_warned_of(answer):
     with pytest.warns(UserWarning, match=r"scripted.* is weak: \d of 12 trivial questions right"):
-        heard(load(f"scripted(otherwise={answer})", NLI))
+        run(load(f"scripted(otherwise={answer})", NLI))
 
 
 def test_a_model_between_weak_and_good_is_told_of_once():
     with pytest.warns(UserWarning, match="is weak: 7 of 12"):
-        heard(knows(NLI, wrong=5))
+        run(knows(NLI, wrong=5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        heard(knows(NLI, wrong=4))
+        run(knows(NLI, wrong=4))
 
 
 def test_permuted_with_two_slips_is_refused_all_the_same():
     rename = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
     with refuses(LabelOrder):
-        heard(knows(NLI, rename=rename, wrong=2))
+        run(knows(NLI, rename=rename, wrong=2))
 
 
 def test_half_permuted_is_weak_not_refused():
     """Permuted and bad at it: no order clearly wins, so it is the user's business."""
     rename = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
     with pytest.warns(UserWarning, match="is weak"):
-        heard(knows(NLI, rename=rename, wrong=3))
+        run(knows(NLI, rename=rename, wrong=3))
 
 
 def test_guessing_is_hardly_ever_refused():
@@ -188,14 +188,14 @@ def test_guessing_is_hardly_ever_refused_in_fact():
     gold = [label for _, label in questions(NLI)]
     times = 0
     for _ in range(2_000):
-        plain, best, _ = judge([NLI.labels[i] for i in chance.integers(0, 3, 12)], gold, NLI.labels)
+        plain, best, _ = assess_canary([NLI.labels[i] for i in chance.integers(0, 3, 12)], gold, NLI.labels)
         times += best >= 11 and best - plain >= 6
     assert times == 0
 
 
-def test_judge_prefers_the_order_given():
-    assert judge(["a", "b"], ["a", "b"], ["a", "b"]) == (2, 2, {"a": "a", "b": "b"})
-    assert judge(["a", "a"], ["a", "b"], ["a", "b"]) == (1, 1, {"a": "a", "b": "b"})
+def test_assessing_prefers_the_order_given():
+    assert assess_canary(["a", "b"], ["a", "b"], ["a", "b"]) == (2, 2, {"a": "a", "b": "b"})
+    assert assess_canary(["a", "a"], ["a", "b"], ["a", "b"]) == (1, 1, {"a": "a", "b": "b"})
 
 
 @pytest.mark.parametrize(
@@ -218,10 +218,10 @@ def test_a_task_of_ones_own_has_no_canary(task):
 def test_the_order_of_labels_in_a_task_is_its_own_business():
     task = Task("nli", NLI.fields, NLI.labels[::-1])
     assert len(questions(task)) == 12
-    canary(load("scripted", task), [gold for _, gold in questions(task)])
+    refuse_permuted(load("scripted", task), [gold for _, gold in questions(task)])
 
 
-def test_answering_sings_unless_told_not_to(tmp_path):
+def test_answering_runs_the_canary_unless_asked_not_to(tmp_path):
     path = tmp_path / "m.py"
     path.write_text(
         "from otherwords.models.canary import questions\n"

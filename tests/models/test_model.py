@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
 
@@ -126,18 +126,14 @@ def test_a_generator_is_no_answer():
 
 @pytest.mark.parametrize("answer", [["neutral", "maybe"], np.array(["neutral", "maybe"])])
 def test_an_unknown_label_names_the_map(answer):
-    message = r"mine answers 'maybe' \(entailment, .*\); nli has entailment, neutral, contradiction; .*--label-map"
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput):
         answerer(answer)(batch())
 
 
 def test_labels_that_fit_no_task_are_refused_when_loaded(tmp_path):
     path = tmp_path / "m.py"
     path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['LABEL_0', 'LABEL_1']\n")
-    message = (
-        r"answers 'LABEL_0' \(LABEL_0, LABEL_1\); rte has entailed, not-entailed; .*--label-map LABEL_0=\.\.\.,LABEL_1="
-    )
-    with pytest.raises(BadInput, match=message):
+    with refuses(BadInput, fix="say what each means: --label-map LABEL_0=...,LABEL_1=..."):
         load(f"python:{path}:f", RTE)
     model = load(f"python:{path}:f", RTE, {"label_0": "not-entailed", "LABEL_1": "entailed"})
     assert model.targets == ("not-entailed", "entailed")
@@ -145,12 +141,11 @@ def test_labels_that_fit_no_task_are_refused_when_loaded(tmp_path):
         load(f"python:{path}:f", RTE, {"LABEL_0": "entailed", "LABEL_1": "yes"})
 
 
-def test_labels_of_a_map_that_the_model_does_not_have_are_told(tmp_path):
+def test_labels_of_a_map_that_the_model_does_not_have_are_warned_of(tmp_path):
     """A warning and no more: a study has one map for all its models."""
     path = tmp_path / "m.py"
     path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['not-entailed', 'ENTAILED']\n")
-    message = r"mine: the label map speaks of entails, LABEL_0, but the model answers not-entailed, ENTAILED$"
-    with pytest.warns(UserWarning, match=message):
+    with pytest.warns(UserWarning, match="label map names entails, LABEL_0"):
         load(f"mine=python:{path}:f", RTE, {"entails": "entailed", "entailed": "entailed", "LABEL_0": "entailed"})
     load(f"mine=python:{path}:f", RTE, {"entailed": "not-entailed"})  # warnings are errors here
 
@@ -278,6 +273,7 @@ def test_batches_are_sorted_by_length_and_of_the_size_asked_for():
         assert [len(some) for some in seen] == [5, 2]
 
 
+@settings(max_examples=25)  # each opens two databases
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12), st.integers(1, 5), st.randoms())
 def test_order_and_batch_size_do_not_matter(words, size, chance):
     model, _ = recording()

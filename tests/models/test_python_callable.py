@@ -134,15 +134,7 @@ def test_an_unknown_function_lists_those_that_exist(here, place):
 
 
 @pytest.mark.parametrize("place", ["ow_bad", "ow_bad.py"])
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import ow_not_installed",
-        "def f(batch) return 1",
-        "1 / 0",
-        "raise SystemExit(1)",
-    ],
-)
+@pytest.mark.parametrize("source", ["import ow_not_installed", "def f(batch) return 1", "1 / 0", "raise SystemExit(1)"])
 def test_an_import_that_fails_shows_its_cause(here, place, source):
     (here / "ow_bad.py").write_text(source, encoding="utf-8")
     with refuses(BadInput) as caught:
@@ -157,8 +149,7 @@ def test_labels_must_be_names(here):
 
 
 def test_a_function_that_raises_is_named_with_the_cause(here):
-    message = r"python:ow_user:broken raised KeyError: 'no such field' on a batch of 1 problems"
-    with pytest.raises(WrongAnswer, match=message) as caught:
+    with refuses(WrongAnswer) as caught:
         load("python:ow_user:broken")(batch("wet"))
     assert isinstance(caught.value.__cause__, KeyError)
 

@@ -36,8 +36,8 @@ def ask(spec, texts=TEXTS, task=NLI):
 
 
 def test_it_says_what_it_is_told(tmp_path):
-    told = {"p:entailment": 0.2, "p:neutral": 0.3, "p:contradiction": 0.5}
-    path = script(tmp_path / "s.jsonl", row(TEXTS[0], pred="neutral"), row(TEXTS[2], **told, note="x"))
+    scripted_row = {"p:entailment": 0.2, "p:neutral": 0.3, "p:contradiction": 0.5}
+    path = script(tmp_path / "s.jsonl", row(TEXTS[0], pred="neutral"), row(TEXTS[2], **scripted_row, note="x"))
     answers = ask(f"scripted(script={path}, otherwise=entailment)")
     assert answers.p.tolist() == [[0, 1, 0], [1, 0, 0], [0.2, 0.3, 0.5]]
     assert answers.pred.tolist() == [1, 0, 2]
@@ -121,15 +121,15 @@ def test_scripted_nonsense_is_caught_like_any_models(tmp_path):
 
 def test_optional_fields_may_be_left_out_of_the_script(tmp_path):
     task = TASKS["d-nli"]
-    told = {"hypothesis": "H.", "update": "U.", "pred": "weakener"}
-    for path in (script(tmp_path / "a.jsonl", told), script(tmp_path / "b.jsonl", {**told, "premise": None})):
+    scripted_row = {"hypothesis": "H.", "update": "U.", "pred": "weakener"}
+    for path in (
+        script(tmp_path / "a.jsonl", scripted_row),
+        script(tmp_path / "b.jsonl", {**scripted_row, "premise": None}),
+    ):
         assert ask(f"scripted(script={path}, otherwise=fail)", [("", "H.", "U.")], task).pred.tolist() == [1]
 
 
-@pytest.mark.parametrize(
-    "option",
-    ["delay=-1", "batch_size=0"],
-)
+@pytest.mark.parametrize("option", ["delay=-1", "batch_size=0"])
 def test_options_that_cannot_work(option):
     with refuses(BadInput):
         models.make(f"scripted({option})")

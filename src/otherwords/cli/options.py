@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import BadInput
+from ..problem import parse_label_map
 
 Inputs = Annotated[
     list[str],
@@ -125,4 +126,4 @@ def given(**options: str) -> dict[str, str]:
 
 def label_map(text: str) -> dict[str, str]:
     """Read a label map: the model's own label = the task's, separated by commas."""
-    return pairs([part for part in text.split(",") if part.strip()], "--label-map")
+    return parse_label_map(text)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..inference.onnx_files import TOKENS, load_graph
 from ..inference.scheduling import Scheduler
-from ..inference.tokens import Rows, Tokens
+from ..inference.tokens import PaddedRows, Tokens
 from ..models.model import Answerer, Floats, Model, Reply
 from ..models.sequence_pairs import pairs, probabilities
 from ..problem import TASKS, Batch
@@ -114,12 +114,12 @@ def order_changes(ask: Callable[[list[int]], Any], first: npt.NDArray[Any]) -> t
 
 
 def reference(
-    original: Original, encode: Callable[[Sequence[Any]], Tokens], read: Callable[[Any, Rows], Any]
+    original: Original, encode: Callable[[Sequence[Any]], Tokens], read: Callable[[Any, PaddedRows], Any]
 ) -> Scheduler:
     """The original model on rows of one length at a time; `read` takes what is wanted out of its logits."""
     import torch
 
-    def start(rows: Rows) -> Any:
+    def start(rows: PaddedRows) -> Any:
         given = {"input_ids": rows.ids, "token_type_ids": rows.types}
         with torch.inference_mode():
             tensors = {name: torch.from_numpy(ids) for name, ids in given.items() if ids is not None}
@@ -246,7 +246,7 @@ def _tokens(places: Sequence[Place]) -> Tokens:
 
 
 def _original(original: Original) -> Scheduler:
-    def read(logits: Any, rows: Rows) -> tuple[Any, Any]:
+    def read(logits: Any, rows: PaddedRows) -> tuple[Any, Any]:
         every = np.arange(len(rows))
         logp = logits[every, rows.at].log_softmax(dim=-1)
         return logp.argmax(dim=-1).double().numpy(), logp[every, rows.own].numpy()
@@ -257,7 +257,7 @@ def _original(original: Original) -> Scheduler:
 def _exported(file: Path) -> Scheduler:
     graph = load_graph(file, more=tuple(ASKED))
 
-    def start(rows: Rows) -> Any:
+    def start(rows: PaddedRows) -> Any:
         return graph.start(["top_ids", "own_logp"], rows, at=rows.at, own=rows.own, k=np.ones(1, np.int64))
 
     def wait(started: Any) -> tuple[Any, Any]:

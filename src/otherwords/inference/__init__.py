@@ -1,1 +1,10 @@
-"""What all local models share: texts become tokens, tokens become batches that fill the machine, order is restored."""
+"""Local models on a CPU or a GPU: texts become tokens, tokens become batches that fill the machine, order is restored.
+
+Needs nothing but numpy to import; torch and transformers, or onnxruntime, are imported when a model is opened.
+"""
+
+from .hf_folders import Folder, OpenModel, find, open_model
+from .scheduling import Scheduler
+from .tokens import PaddedRows, Tokens
+
+__all__ = ["Folder", "OpenModel", "PaddedRows", "Scheduler", "Tokens", "find", "open_model"]

@@ -1,4 +1,4 @@
-"""The encoders that most NLI models are made of, read into one description: BERT, RoBERTa, ELECTRA, DistilBERT.
+"""The encoders of most NLI models (BERT, RoBERTa, ELECTRA, DistilBERT and kin), read into one description.
 
 They differ in the names of their weights, in how positions are counted and in their heads, not in their arithmetic.
 """
@@ -9,9 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-# MERGED from inference.family_names: What transformers calls the parts of the common encoders and their heads.
-
-#: Activations that a description knows; exact GELU, or its tanh approximation under two names.
+#: Known activations, by their names in transformers: exact GELU, or its tanh approximation under two names.
 ACTIVATIONS = {
     "gelu": "gelu",
     "gelu_new": "tanh-gelu",
@@ -19,7 +17,7 @@ ACTIVATIONS = {
     "relu": "relu",
     "tanh": "tanh",
 }
-#: Where a layer's parts are: (all layers, query, key, value, output, norm, up, down, norm).
+#: Names of a layer's parts: (all layers, query, key, value, output, norm, up, down, norm).
 BERT = (
     "encoder.layer",
     *(f"attention.self.{part}" for part in ("query", "key", "value")),
@@ -52,8 +50,6 @@ for _family in ROBERTAS:
     HEADS[f"{_family}ForMaskedLM"] = ("lm_head.dense", "gelu", "lm_head.layer_norm", "lm_head.decoder")
 
 
-# MERGED from inference.families: The encoders that most NLI models are made of, read into one description: BERT, RoBERTa, ELECTRA, DistilBERT.
-
 #: A tensor of torch, or an array of numpy: `describe` gives the one, `read` the other.
 Array = Any
 
@@ -77,7 +73,7 @@ class Norm:
 
 @dataclass(frozen=True)
 class Layer:
-    """Attention and feed-forward, each added to what went in and normalised afterwards."""
+    """Attention and feed-forward, each with a residual connection and normalised afterwards."""
 
     query: Linear
     key: Linear
@@ -91,7 +87,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Embeddings and layers. `pad` is the token that has no position, where positions are counted as RoBERTa does."""
+    """Embeddings and layers. `pad` is the padding token, where positions are counted from behind it, as in RoBERTa."""
 
     words: Array
     positions: Array
@@ -116,33 +112,33 @@ class Head:
 
 @dataclass(frozen=True)
 class Network:
-    """All that a classifier or a masked-LM computes with."""
+    """All weights of a classifier or a masked-LM."""
 
     encoder: Encoder
     head: Head
 
 
 def read(model: Any) -> Network | None:
-    """Describe a model of transformers, or give None where it is not one of these families in their usual form.
+    """Describe a model of transformers, with weights as numpy arrays in single precision.
 
-    Weights are arrays in single precision.
+    None where it is not of one of these families in their usual form.
     """
     return converted(describe(model), lambda tensor: tensor.cpu().float().numpy())  # type: ignore[no-any-return]
 
 
 def describe(model: Any) -> Network | None:
-    """The same with the model's own tensors, where they are."""
+    """The same with the model's own tensors, on their device."""
     config, head = model.config, HEADS.get(type(model).__name__)
     activation = ACTIVATIONS.get(str(getattr(config, "activation", None) or getattr(config, "hidden_act", "")))
     usual = getattr(config, "position_embedding_type", "absolute") == "absolute"
     if head is None or activation is None or not usual or getattr(config, "is_decoder", False):
         return None
-    dense, its_activation, norm, out = head
+    dense, own_activation, norm, out = head
     return Network(
         _encoder(model, activation),
         Head(
             _linear(model, dense),
-            its_activation or activation,
+            own_activation or activation,
             _norm(model, norm) if norm else None,
             _linear(model, out),
         ),
@@ -176,17 +172,17 @@ def _encoder(model: Any, activation: str) -> Encoder:
 
 
 def _layer(layer: Any, names: tuple[str, ...]) -> Layer:
-    _, *places = names
-    query, key, value, output = (_linear(layer, name) for name in places[:4])
-    up, down = (_linear(layer, name) for name in places[5:7])
-    return Layer(query, key, value, output, _norm(layer, places[4]), up, down, _norm(layer, places[7]))
+    _, *parts = names
+    query, key, value, output = (_linear(layer, name) for name in parts[:4])
+    up, down = (_linear(layer, name) for name in parts[5:7])
+    return Layer(query, key, value, output, _norm(layer, parts[4]), up, down, _norm(layer, parts[7]))
 
 
 def _linear(module: Any, name: str) -> Linear:
-    found = module.get_submodule(name)
-    return Linear(found.weight.detach(), found.bias.detach())
+    part = module.get_submodule(name)
+    return Linear(part.weight.detach(), part.bias.detach())
 
 
 def _norm(module: Any, name: str) -> Norm:
-    found = module.get_submodule(name)
-    return Norm(found.weight.detach(), found.bias.detach(), float(found.eps))
+    part = module.get_submodule(name)
+    return Norm(part.weight.detach(), part.bias.detach(), float(part.eps))

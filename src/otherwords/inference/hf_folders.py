@@ -1,84 +1,136 @@
-"""Models of the Hugging Face ecosystem as folders of files: found, refused where incomplete, loaded quietly."""
+"""Models of the Hugging Face ecosystem: their folder is found, what is wrong in it refused, and the model opened."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput, MissingExtra
 from ..storage.files import digest, fingerprint
+from .limits import Padding, choose_padding, limit, positions, refuse_sizes, with_limits_checked
+from .scheduling import Scheduler
+from .torch_device import TorchDevice, budget, choose_device, choose_dtype, refuse_budget
 
-# MERGED from inference.hf_weights: Whether a folder's weights are whole, and are those that its configuration speaks of: neither fewer nor more.
+if TYPE_CHECKING:
+    import torch
 
-#: Weights of an encoder that one may have or lack: those of a task, and tables that are computed.
-_OPTIONAL = ("pooler", "position_ids", "inv_freq", "embeddings._weight")
-
-
-def of_encoder(model: Any, names: Iterable[str]) -> list[str]:
-    """Which of these weights belong to the encoder itself, and not to a head; without those it may do without.
-
-    Weights of an encoder that was saved without a head are named without its prefix.
-    """
-    parts = {name for name, _ in model.base_model.named_children()} - {name for name, _ in model.named_children()}
-    inside = f"{model.base_model_prefix}."
-    own = (name for name in names if name.startswith(inside) or name.partition(".")[0] in parts)
-    return [name for name in own if not any(part in name for part in _OPTIONAL)]
-
-
-def refuse_lost(model: Any, missing: Iterable[str], who: str) -> None:
-    """Raise where weights of the encoder are missing: it would compute with random ones."""
-    if lost := of_encoder(model, missing):
-        message = f"its weights lack {_some(lost)} of the encoder itself"
-        raise BadInput(message, where=who, fix="save it again, with all its weights and the config.json they are of")
-
-
-def refuse_unused(model: Any, unexpected: Iterable[str], who: str) -> None:
-    """Raise where weights of the encoder would not be used; the heads of other tasks need not be."""
-    if unused := of_encoder(model, unexpected):
-        message = f"config.json knows nothing of {_some(unused)}, which are weights of the encoder itself"
-        raise BadInput(message, where=who, fix="put the config.json beside them that they were saved with")
-
-
-def refuse_damaged(folder: Path, who: str) -> None:
-    """Raise where a file of weights cannot be read, because it was cut short or is something else."""
-    from safetensors import SafetensorError, safe_open
-
-    for file in sorted(folder.glob("*.safetensors")):
-        try:
-            with safe_open(file, "pt"):
-                pass
-        except SafetensorError as error:
-            raise BadInput(f"{file.name} is damaged ({error})", where=who, fix="download or save it again") from error
-
-
-def _some(names: list[str]) -> str:
-    names = sorted(names)
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-# MERGED from inference.hf_folders: Models of the Hugging Face ecosystem as folders of files: found, refused where incomplete, loaded quietly.
-
-#: Weights, configuration, tokenizer, template for chats: other files of a folder are neither fetched nor signed.
+#: Weights, configuration, tokenizer, chat template: other files of a folder are neither fetched nor signed.
 FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+#: The classes of transformers that models are loaded with.
 CLASSIFIER = "AutoModelForSequenceClassification"
 MASKED_LM = "AutoModelForMaskedLM"
 SEQ2SEQ_LM = "AutoModelForSeq2SeqLM"
 CAUSAL_LM = "AutoModelForCausalLM"
+ENCODER = "AutoModel"
+#: Weights that an encoder may have or lack: those of a task, and tables that are computed.
+_OPTIONAL = ("pooler", "position_ids", "inv_freq", "embeddings._weight")
+_SAFE = {"trust_remote_code": False, "local_files_only": True}
 
 
 @dataclass(frozen=True)
 class Folder:
-    """Where a model's files are, what its user called it, and what tells it apart: its name and commit or content."""
+    """Where a model's files are, what the user called it, and its identity: its name and commit or content."""
 
     path: Path
     who: str
     identity: str
+
+    def read_config(self) -> dict[str, Any]:
+        """The config.json of the folder."""
+        path = self.path / "config.json"
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise BadInput(f"is not JSON: {error}", where=str(path), fix="save the model again") from error
+        if not isinstance(config, dict):
+            raise BadInput("is not a table of settings", where=str(path), fix="save the model again")
+        return config
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    """A model ready to compute on its device; it reads `length` tokens, and has `room` positions (0: no limit known).
+
+    A batch holds up to `tokens` tokens.
+    """
+
+    folder: Folder
+    tokenizer: Any
+    model: Any
+    device: torch.device
+    dtype: torch.dtype
+    length: int
+    room: int
+    tokens: int
+
+    @property
+    def who(self) -> str:
+        """What the user called it."""
+        return self.folder.who
+
+    @property
+    def identity(self) -> str:
+        """The folder's identity and the dtype, which `auto` leaves to the device."""
+        return f"{self.folder.identity}:{str(self.dtype).removeprefix('torch.')}"
+
+    @property
+    def types(self) -> bool:
+        """Whether the tokenizer gives segment numbers."""
+        return "token_type_ids" in self.tokenizer.model_input_names
+
+    @cached_property
+    def padding(self) -> Padding:
+        """How batches are padded."""
+        return choose_padding(self.tokenizer, self.model)
+
+    def scheduler(
+        self, encode: Callable[..., Any], forward: Callable[..., Any], *, exact: bool = False, packed: bool = False
+    ) -> Scheduler:
+        """A scheduler that computes batches with `forward`, as TorchDevice calls it."""
+        runner = TorchDevice(self.device, forward)
+        return Scheduler(
+            encode,
+            with_limits_checked(runner.start, self.model, self.who, self.length),
+            runner.wait,
+            self.tokens,
+            exact=exact or self.padding.exact,
+            packed=packed,
+            pad=self.padding.pad,
+            in_flight=runner.in_flight,
+        )
+
+
+def open_model(
+    folder: Folder,
+    auto: str = CLASSIFIER,
+    *,
+    max_length: int = 256,
+    device: str = "auto",
+    dtype: str = "auto",
+    tokens: int = 0,
+    fast: bool = True,
+) -> OpenModel:
+    """Load the model of a folder onto a device; options that cannot work are refused before the weights are read.
+
+    `auto` is the class of transformers to load with. `fast` asks for a tokenizer of the `tokenizers` library. A
+    budget of 0 `tokens` leaves it to the device.
+    """
+    refuse_budget(folder.who, tokens)
+    refuse_sizes(folder.who, max_length)
+    tokenizer, model = load_fast_tokenizer(folder) if fast else load_tokenizer(folder), load(folder, auto)
+    room = positions(model)
+    length = limit(folder.who, max_length, room)
+    place = choose_device(device, folder.who)
+    arithmetic = choose_dtype(dtype, place, folder.who)
+    model = model.to(device=place, dtype=arithmetic).eval()
+    return OpenModel(folder, tokenizer, model, place, arithmetic, length, room, tokens or budget(place))
 
 
 def find(name: str, revision: str = "") -> Folder:
@@ -87,9 +139,9 @@ def find(name: str, revision: str = "") -> Folder:
     `revision` is a branch, tag or commit on the hub. What has no configuration, no tokenizer or no weights as
     safetensors is refused here, because transformers reports it obscurely, or makes up an empty tokenizer.
     """
-    found = _local(name, revision) if Path(name).expanduser().is_dir() else _hub(name, revision)
-    _refuse_incomplete(found)
-    return found
+    folder = _local(name, revision) if Path(name).expanduser().is_dir() else _hub(name, revision)
+    _refuse_incomplete(folder)
+    return folder
 
 
 def load_tokenizer(folder: Folder) -> Any:
@@ -114,9 +166,14 @@ def load_fast_tokenizer(folder: Folder) -> Any:
 def load(folder: Folder, auto: str = CLASSIFIER) -> Any:
     """A model all of whose weights are in its folder, in single precision; `auto` is transformers' class to load with.
 
-    Weights that do not fit the configuration, are not in it or not there, and untrained heads are refused.
+    Weights that do not fit the configuration, are missing or superfluous, and untrained heads are refused.
     """
     model, missing = _load(folder, auto)
+    if auto == ENCODER:  # its pooler reads the first token for some task, and is not used
+        missing = tuple(name for name in missing if "pooler" not in name)
+    if missing and auto == ENCODER:
+        message = f"its weights lack {', '.join(missing[:4])}: it would encode at random"
+        raise BadInput(message, where=folder.who, fix="save it again, with all its weights")
     if missing:
         message = f"has no trained head (its weights lack {', '.join(missing[:4])}): it would answer at random"
         raise BadInput(message, where=folder.who, fix="fine-tune it for the task first, or name a model that is")
@@ -131,9 +188,29 @@ def load_start(folder: Folder, auto: str = CLASSIFIER, **config: Any) -> tuple[A
     return _load(folder, auto, replace_heads=True, **config)
 
 
+def _load(folder: Folder, auto: str, *, replace_heads: bool = False, **config: Any) -> tuple[Any, tuple[str, ...]]:
+    transformers = _transformers()
+    lenient = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # our messages say more
+    with quietly():
+        try:
+            loader = getattr(transformers, auto).from_pretrained
+            model, info = loader(folder.path, use_safetensors=True, **_SAFE, **lenient, **config)
+        except Exception as error:  # OSError, ValueError, KeyError, SafetensorError, ImportError ...
+            _refuse_damaged(folder)
+            raise _unloadable(folder, f"AutoTokenizer and {auto}", error) from error
+    if info["mismatched_keys"] and not replace_heads:
+        _refuse_mismatched(folder, model, sorted(str(key) for key in info["mismatched_keys"]))
+    _refuse_unused(folder, model, info["unexpected_keys"])
+    # A mismatched weight's name comes with its two shapes.
+    mismatched = (str(key if isinstance(key, str) else key[0]) for key in info["mismatched_keys"])
+    new = {*info["missing_keys"], *mismatched}
+    _refuse_lost(folder, model, new)
+    return model.float(), tuple(sorted(new))
+
+
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep transformers' bars, reports and warnings of its own making off the terminal: what matters is raised."""
+    """Keep the progress bars, reports and warnings of transformers off the terminal: what matters is raised."""
     log = _transformers().utils.logging
     verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()
     log.set_verbosity_error()
@@ -148,7 +225,7 @@ def quietly() -> Iterator[None]:
             log.enable_progress_bar()
 
 
-_SAFE = {"trust_remote_code": False, "local_files_only": True}
+# Finding
 
 
 def _local(name: str, revision: str) -> Folder:
@@ -186,31 +263,57 @@ def _refuse_incomplete(folder: Folder) -> None:
         raise BadInput(message, where=folder.who, fix=fix)
 
 
-def _load(folder: Folder, auto: str, *, replace_heads: bool = False, **config: Any) -> tuple[Any, tuple[str, ...]]:
-    transformers = _transformers()
-    lenient = {"output_loading_info": True, "ignore_mismatched_sizes": True}  # our messages say more
-    with quietly():
+# Weights that are not those of the configuration
+
+
+def _refuse_damaged(folder: Folder) -> None:
+    """Raise where a file of weights cannot be read, because it was cut short or is something else."""
+    from safetensors import SafetensorError, safe_open
+
+    for file in sorted(folder.path.glob("*.safetensors")):
         try:
-            loader = getattr(transformers, auto).from_pretrained
-            model, info = loader(folder.path, use_safetensors=True, **_SAFE, **lenient, **config)
-        except Exception as error:  # OSError, ValueError, KeyError, SafetensorError, ImportError ...
-            refuse_damaged(folder.path, folder.who)
-            raise _unloadable(folder, f"AutoTokenizer and {auto}", error) from error
-    if (wrong := sorted(str(key) for key in info["mismatched_keys"])) and not replace_heads:
-        named = "id2label" in json.loads((folder.path / "config.json").read_text(encoding="utf-8"))
-        count = len(model.config.id2label) if named else "no"
-        message = f"config.json names {count} labels, which its weights do not fit: {'; '.join(wrong)}"
-        fix = 'give it "id2label": {"0": "entailment", "1": "neutral", ...}, a name for each output'
+            with safe_open(file, "pt"):
+                pass
+        except SafetensorError as error:
+            fix = "download or save it again"
+            raise BadInput(f"{file.name} is damaged ({error})", where=folder.who, fix=fix) from error
+
+
+def _refuse_mismatched(folder: Folder, model: Any, keys: list[str]) -> None:
+    count = len(model.config.id2label) if "id2label" in folder.read_config() else "no"
+    message = f"config.json names {count} labels, which its weights do not fit: {'; '.join(keys)}"
+    fix = 'give it "id2label": {"0": "entailment", "1": "neutral", ...}, a name for each output'
+    raise BadInput(message, where=folder.who, fix=fix)
+
+
+def _refuse_unused(folder: Folder, model: Any, unexpected: Iterable[str]) -> None:
+    """Raise where weights of the encoder would not be used; the heads of other tasks need not be."""
+    if unused := _of_encoder(model, unexpected):
+        message = f"its weights of the encoder include {_some(unused)}, which config.json does not describe"
+        raise BadInput(message, where=folder.who, fix="use the config.json that was saved with them")
+
+
+def _refuse_lost(folder: Folder, model: Any, missing: Iterable[str]) -> None:
+    """Raise where weights of the encoder are missing: it would compute with random ones."""
+    if lost := _of_encoder(model, missing):
+        message = f"its weights of the encoder lack {_some(lost)}"
+        fix = "save it again, with all its weights and the config.json they belong to"
         raise BadInput(message, where=folder.who, fix=fix)
-    refuse_unused(model, info["unexpected_keys"], folder.who)
-    new = {*info["missing_keys"], *(_name(key) for key in info["mismatched_keys"])}
-    refuse_lost(model, new, folder.who)
-    return model.float(), tuple(sorted(new))
 
 
-def _name(key: Any) -> str:
-    """A mismatched weight's name, which comes with its two shapes."""
-    return str(key if isinstance(key, str) else key[0])
+def _of_encoder(model: Any, names: Iterable[str]) -> list[str]:
+    """Which of these weights belong to the encoder itself, not to a head, and are not optional.
+
+    Weights of an encoder that was saved without a head are named without its prefix.
+    """
+    parts = {name for name, _ in model.base_model.named_children()} - {name for name, _ in model.named_children()}
+    inside = f"{model.base_model_prefix}."
+    own = (name for name in names if name.startswith(inside) or name.partition(".")[0] in parts)
+    return sorted(name for name in own if not any(part in name for part in _OPTIONAL))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _unloadable(folder: Folder, auto: str, error: Exception) -> BadInput:

@@ -1,6 +1,6 @@
-"""The forward pass of the common encoders over rows that lie end to end: no padding, no mask, few and large steps.
+"""The forward pass of the common encoders over packed rows: no padding, no mask, few and large operations.
 
-Products, norms and activations do not care where a row ends; attention alone does, and is told. In the last layer only
+Matrix products, norms and activations do not depend on where a row ends; attention alone does. In the last layer only
 the first token of each row goes on after attention, since a classifier reads no other.
 """
 
@@ -17,13 +17,13 @@ from .families import Encoder, Layer, Linear, Network, describe
 if TYPE_CHECKING:
     import torch
 
-
-# MERGED from inference.lean_parts: Ways to compute what of an encoder is no product: attention over rows end to end, addition with norm, activations.
+#: bfloat16 has 8 bits: numbers below 8 differ by 1/32 when rounded in another order, and are rounded twice.
+TOLERANCE = 0.1
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Where rows begin and end in a stream of tokens; `row` and `place` say where each token stands."""
+    """Where packed rows begin and end; `row` and `place` are the row of each token, and its position there."""
 
     offsets: torch.Tensor
     row: torch.Tensor
@@ -33,140 +33,18 @@ class Packed:
 
 @dataclass(frozen=True)
 class Parts:
-    """`attention` gets queries, keys and values side by side, the rows, and the number of heads."""
+    """How all but the matrix products is computed.
+
+    `attention` gets queries, keys and values side by side, the rows, and the number of heads.
+    """
 
     attention: Callable[[torch.Tensor, Packed, int], torch.Tensor]
     add_norm: Callable[..., torch.Tensor]
     activations: Mapping[str, Callable[[torch.Tensor], torch.Tensor]]
 
 
-def packed(offsets: torch.Tensor, longest: int, tokens: int) -> Packed:
-    """Find the row and place of each token, without waiting for the device."""
-    import torch
-
-    rows = torch.arange(len(offsets) - 1, device=offsets.device)
-    row = rows.repeat_interleave(offsets.diff(), output_size=tokens)
-    place = torch.arange(tokens, device=offsets.device) - offsets[row]
-    return Packed(offsets, row, place, longest)
-
-
-def plain_parts() -> Parts:
-    """Parts made of torch's own operations, for any device and arithmetic. Compiling them gained nothing on a GPU."""
-    import torch
-    from torch.nn.functional import gelu
-
-    tanh_gelu = partial(gelu, approximate="tanh")
-    return Parts(
-        padded_attention, _add_norm, {"gelu": gelu, "tanh-gelu": tanh_gelu, "relu": torch.relu, "tanh": torch.tanh}
-    )
-
-
-def padded_attention(joint: torch.Tensor, rows: Packed, heads: int) -> torch.Tensor:
-    """Side by side for torch's own attention, then end to end again; rows of one length need no filling and no mask."""
-    from torch.nn.functional import scaled_dot_product_attention
-
-    count, tokens = len(rows.offsets) - 1, len(joint)
-    if count * rows.longest == tokens:
-        q, k, v = joint.view(count, rows.longest, 3, heads, -1).permute(2, 0, 3, 1, 4)
-        return scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(tokens, -1)
-    filled = joint.new_zeros((count, rows.longest, joint.shape[1]))
-    filled[rows.row, rows.place] = joint
-    q, k, v = filled.view(count, rows.longest, 3, heads, -1).permute(2, 0, 3, 1, 4)
-    places = rows.place.new_ones(rows.longest).cumsum(0)
-    mask = (places <= rows.offsets.diff()[:, None])[:, None, None, :]
-    mixed = scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2)
-    return mixed[rows.row, rows.place].reshape(tokens, -1)
-
-
-def _add_norm(x: Any, y: Any, weight: Any, bias: Any, epsilon: float) -> Any:
-    from torch.nn.functional import layer_norm
-
-    return layer_norm(x + y, x.shape[-1:], weight, bias, epsilon)
-
-
-# MERGED from inference.fast_parts: The fastest ways to compute the parts of an encoder where it is, tried out before they are used.
-
-#: Half precision has 8 bits at worst: numbers below 8 are off by a 32nd when rounded otherwise, and are rounded twice.
-TOLERANCE = 0.1
-
-
-def choose_parts(network: Network) -> Parts | None:
-    """The parts with which a network is computed faster than by transformers; None where there are none.
-
-    On a processor these are torch's own. On a GPU they are kernels of ours, which need half precision, and Triton with
-    its C compiler; they are tried out here, once. Without them, filling up for torch's attention costs all the gain: of
-    RoBERTa-large's shape, the forward pass alone computes 31,400 pairs a second of SNLI's lengths on an H200 with
-    them, and 14,900 without.
-    """
-    place, plain = network.encoder.words.device.type, plain_parts()
-    if place == "cuda" and _for_kernels(network):
-        return checked(network, replace(plain, attention=_short_attention, add_norm=_kernel_norm), plain)
-    return plain if place == "cpu" else None
-
-
-def checked(network: Network, fast: Parts, plain: Parts) -> Parts | None:
-    """The fast parts; None, and a warning, where they fail or compute something else than the plain ones."""
-    try:
-        differences = try_out(network, fast, plain)
-    except Exception as error:  # what a compiler may raise has no common root
-        trouble = f"failed ({type(error).__name__}: {str(error).strip().partition(chr(10))[0]})"
-    else:
-        if all(difference < TOLERANCE for difference in differences):
-            return fast
-        trouble = f"differ by {', '.join(f'{one:.3g}' for one in differences)} from torch's own"
-    warnings.warn(f"kernels for short texts {trouble}: going on without, at about half the speed", stacklevel=2)
-    return None
-
-
-def try_out(network: Network, parts: Parts, expected: Parts) -> tuple[float, float]:
-    """How far attention and norm are from what is expected, on random numbers of the network's shape and place."""
-    import torch
-
-    like, heads = network.encoder.layers[0].query.weight, network.encoder.heads
-    generator = torch.Generator(like.device).manual_seed(0)
-
-    def random(*shape: int) -> torch.Tensor:
-        return torch.randn(shape, device=like.device, generator=generator).to(like.dtype)
-
-    lengths = torch.tensor([1, 2, 16, 17, 27, 40], device=like.device)
-    offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-    joint, x, y, bias = random(103, 3 * len(like)), random(103, len(like)), random(103, len(like)), random(len(like))
-    weight = random(len(like)).tanh()
-    with torch.cuda.device_of(like):
-        rows = packed(offsets, 40, 103)
-        mixed = [way.attention(joint, rows, heads).float() for way in (parts, expected)]
-        normed = [way.add_norm(x, y, weight, bias, 1e-5).float() for way in (parts, expected)]
-    return float((mixed[0] - mixed[1]).abs().max()), float((normed[0] - normed[1]).abs().max())
-
-
-def _for_kernels(network: Network) -> bool:  # gpu only
-    """Whether there is Triton, and the network is in half precision and has heads of a usual size."""
-    from . import kernels as attention
-
-    weight, heads = network.encoder.layers[0].query.weight, network.encoder.heads
-    half = weight.element_size() == 2 and weight.is_floating_point()
-    return bool(half and attention.AVAILABLE and len(weight) // heads in attention.SIZES)
-
-
-def _short_attention(joint: torch.Tensor, rows: Packed, heads: int) -> torch.Tensor:  # gpu only
-    from .kernels import LONGEST, attend
-
-    if rows.longest > LONGEST:
-        return padded_attention(joint, rows, heads)
-    return attend(joint, rows.offsets, rows.longest, heads)
-
-
-def _kernel_norm(x: Any, y: Any, weight: Any, bias: Any, epsilon: float) -> Any:  # gpu only
-    from .kernels import add_norm
-
-    return add_norm(x, y, weight, bias, epsilon)
-
-
-# MERGED from inference.lean_encoder: The forward pass of the common encoders over rows that lie end to end: no padding, no mask, few and large steps.
-
-
 def lean_classifier(classifier: Any) -> LeanClassifier | None:
-    """A lean form of a classifier of transformers, where it is; None where that is not known, or would be slower."""
+    """The lean form of a classifier of transformers, on its device; None where there is none, or it would be slower."""
     network = describe(classifier)
     parts = None if network is None else choose_parts(network)
     return None if network is None or parts is None else LeanClassifier.of(network, parts)
@@ -174,7 +52,7 @@ def lean_classifier(classifier: Any) -> LeanClassifier | None:
 
 @dataclass(frozen=True)
 class LeanClassifier:
-    """Computes the logits of a described classifier, with the given ways to compute its parts."""
+    """Computes the logits of a described classifier; `parts` say how."""
 
     network: Network
     joints: tuple[Linear, ...]
@@ -182,17 +60,13 @@ class LeanClassifier:
 
     @classmethod
     def of(cls, network: Network, parts: Parts) -> LeanClassifier:
-        """Make one, with a single product for the queries, keys and values of each layer."""
+        """One matrix product computes the queries, keys and values of a layer."""
         return cls(network, tuple(_joint(layer) for layer in network.encoder.layers), parts)
 
     def __call__(
-        self,
-        input_ids: torch.Tensor,
-        offsets: torch.Tensor,
-        longest: int,
-        token_type_ids: torch.Tensor | None = None,
+        self, input_ids: torch.Tensor, offsets: torch.Tensor, longest: int, token_type_ids: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Logits, a line for each row; row i is `input_ids[offsets[i]:offsets[i + 1]]`, and none is over `longest`."""
+        """Logits, a line for each row; row i is `input_ids[offsets[i]:offsets[i + 1]]`, and none exceeds `longest`."""
         rows, encoder = packed(offsets, longest, len(input_ids)), self.network.encoder
         x = _embed(encoder, input_ids, token_type_ids, rows)
         for layer, joint in zip(encoder.layers[:-1], self.joints, strict=False):
@@ -205,7 +79,7 @@ class LeanClassifier:
         return self.parts.attention(_linear(x, joint), rows, self.network.encoder.heads)
 
     def _rest(self, layer: Layer, mixed: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """What follows attention in a layer."""
+        """The part of a layer after attention."""
         one, two = layer.attention_norm, layer.norm
         x = self.parts.add_norm(_linear(mixed, layer.output), x, one.weight, one.bias, one.epsilon)
         raised = self.parts.activations[self.network.encoder.activation](_linear(x, layer.up))
@@ -227,7 +101,7 @@ def _embed(encoder: Encoder, ids: torch.Tensor, types: torch.Tensor | None, rows
 
 
 def _positions(ids: torch.Tensor, rows: Packed, pad: int | None) -> torch.Tensor:
-    """0, 1, 2 ...; as RoBERTa counts, behind the number of its padding token, which itself has none."""
+    """0, 1, 2 ...; RoBERTa counts from behind the number of its padding token, which has no position itself."""
     if pad is None:
         return rows.place
     real = (ids != pad).long()
@@ -247,3 +121,122 @@ def _linear(x: torch.Tensor, linear: Linear) -> torch.Tensor:
     from torch.nn.functional import linear as product
 
     return product(x, linear.weight, linear.bias)
+
+
+# How the parts are computed
+
+
+def choose_parts(network: Network) -> Parts | None:
+    """The parts with which a network is computed faster than by transformers; None where there are none.
+
+    On a CPU these are torch's own operations. On a GPU they are our kernels, which need half precision, and Triton
+    with its C compiler; they are tested here, once. Without them, padding for torch's attention costs all the gain: a
+    network of RoBERTa-large's shape computes 31,400 pairs a second of SNLI's lengths on an H200 with them, and 14,900
+    without.
+    """
+    device, plain = network.encoder.words.device.type, plain_parts()
+    if device == "cuda" and _for_kernels(network):
+        return checked(network, replace(plain, attention=_short_attention, add_norm=_kernel_norm), plain)
+    return plain if device == "cpu" else None
+
+
+def checked(network: Network, fast: Parts, plain: Parts) -> Parts | None:
+    """The fast parts; None, and a warning, where they fail or do not compute the same as the plain ones."""
+    try:
+        differences = measure_differences(network, fast, plain)
+    except Exception as error:  # what a compiler may raise has no common root
+        problem = f"failed ({type(error).__name__}: {str(error).strip().partition(chr(10))[0]})"
+    else:
+        if all(difference < TOLERANCE for difference in differences):
+            return fast
+        problem = f"differ by {', '.join(f'{one:.3g}' for one in differences)} from torch's own"
+    warnings.warn(f"kernels for short texts {problem}: continuing without, at about half the speed", stacklevel=2)
+    return None
+
+
+def measure_differences(network: Network, parts: Parts, expected: Parts) -> tuple[float, float]:
+    """The largest differences of attention and norm, on random numbers of the network's shape and device."""
+    import torch
+
+    like, heads = network.encoder.layers[0].query.weight, network.encoder.heads
+    generator = torch.Generator(like.device).manual_seed(0)
+
+    def random(*shape: int) -> torch.Tensor:
+        return torch.randn(shape, device=like.device, generator=generator).to(like.dtype)
+
+    lengths = torch.tensor([1, 2, 16, 17, 27, 40], device=like.device)
+    offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    joint, x, y, bias = random(103, 3 * len(like)), random(103, len(like)), random(103, len(like)), random(len(like))
+    weight = random(len(like)).tanh()
+    with torch.cuda.device_of(like):
+        rows = packed(offsets, 40, 103)
+        mixed = [way.attention(joint, rows, heads).float() for way in (parts, expected)]
+        normed = [way.add_norm(x, y, weight, bias, 1e-5).float() for way in (parts, expected)]
+    return float((mixed[0] - mixed[1]).abs().max()), float((normed[0] - normed[1]).abs().max())
+
+
+def _for_kernels(network: Network) -> bool:  # gpu only
+    """Whether Triton is installed, and the network is in half precision and has heads of a known size."""
+    from . import kernels
+
+    weight, heads = network.encoder.layers[0].query.weight, network.encoder.heads
+    half = weight.element_size() == 2 and weight.is_floating_point()
+    return bool(half and kernels.AVAILABLE and len(weight) // heads in kernels.SIZES)
+
+
+def _short_attention(joint: torch.Tensor, rows: Packed, heads: int) -> torch.Tensor:  # gpu only
+    from .kernels import LONGEST, attend
+
+    if rows.longest > LONGEST:
+        return padded_attention(joint, rows, heads)
+    return attend(joint, rows.offsets, rows.longest, heads)
+
+
+def _kernel_norm(x: Any, y: Any, weight: Any, bias: Any, epsilon: float) -> Any:  # gpu only
+    from .kernels import add_norm
+
+    return add_norm(x, y, weight, bias, epsilon)
+
+
+def packed(offsets: torch.Tensor, longest: int, tokens: int) -> Packed:
+    """Find the row and position of each token, without waiting for the device."""
+    import torch
+
+    rows = torch.arange(len(offsets) - 1, device=offsets.device)
+    row = rows.repeat_interleave(offsets.diff(), output_size=tokens)
+    place = torch.arange(tokens, device=offsets.device) - offsets[row]
+    return Packed(offsets, row, place, longest)
+
+
+def plain_parts() -> Parts:
+    """Parts made of torch's own operations, for any device and dtype. Compiling them gained nothing on a GPU."""
+    import torch
+    from torch.nn.functional import gelu
+
+    tanh_gelu = partial(gelu, approximate="tanh")
+    return Parts(
+        padded_attention, _add_norm, {"gelu": gelu, "tanh-gelu": tanh_gelu, "relu": torch.relu, "tanh": torch.tanh}
+    )
+
+
+def padded_attention(joint: torch.Tensor, rows: Packed, heads: int) -> torch.Tensor:
+    """Pad for torch's own attention, then pack again; rows of one length need neither padding nor mask."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    count, tokens = len(rows.offsets) - 1, len(joint)
+    if count * rows.longest == tokens:
+        q, k, v = joint.view(count, rows.longest, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        return scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(tokens, -1)
+    padded = joint.new_zeros((count, rows.longest, joint.shape[1]))
+    padded[rows.row, rows.place] = joint
+    q, k, v = padded.view(count, rows.longest, 3, heads, -1).permute(2, 0, 3, 1, 4)
+    places = rows.place.new_ones(rows.longest).cumsum(0)
+    mask = (places <= rows.offsets.diff()[:, None])[:, None, None, :]
+    mixed = scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2)
+    return mixed[rows.row, rows.place].reshape(tokens, -1)
+
+
+def _add_norm(x: Any, y: Any, weight: Any, bias: Any, epsilon: float) -> Any:
+    from torch.nn.functional import layer_norm
+
+    return layer_norm(x + y, x.shape[-1:], weight, bias, epsilon)

@@ -1,4 +1,4 @@
-"""What rows of one batch are filled up with, and whether they may be: no answer may depend on its neighbours."""
+"""How long a row may be, which tokens it may have, and how it may be padded: checked before a batch is sent."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadInput, WrongAnswer
-from .tokens import Rows, Tokens
+from .tokens import PaddedRows, Tokens
 
-# MERGED from inference.limits: How long a row may be, and which tokens it may have: seen before a batch is sent, and told where it fails.
-
-#: Below this, special tokens leave no room for text (and `tokenizers` then quietly does not truncate at all).
+#: Below this, special tokens leave no room for text (and `tokenizers` then silently does not truncate at all).
 SHORTEST = 8
-#: Families that count positions from behind the number of their filling token; it is 1 where they do not say.
+#: A number that no token has.
+NO_TOKEN = -1
+#: Families that count positions from behind the number of their padding token; it is 1 where they do not say.
 _BEHIND_PAD = (
     *("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm", "data2vec-text"),
     *("ibert", "longformer", "luke", "mpnet", "xmod"),
 )
 #: Names of position tables: BERT's and its kin's, GPT-2's.
 _TABLES = ("embeddings.position_embeddings", "wpe")
+
+
+@dataclass(frozen=True)
+class Padding:
+    """The token that rows are padded with; `exact` batches hold rows of one length, and nothing is padded."""
+
+    pad: int
+    exact: bool
 
 
 def refuse_sizes(who: str, max_length: int, tokens: int = 1) -> None:
@@ -41,18 +49,18 @@ def limit(who: str, max_length: int, room: int) -> int:
 
 
 def positions(model: Any) -> int:
-    """How many tokens a model of transformers has places for; 0 where there is no such limit, or none that we see."""
+    """How many positions a model of transformers has; 0 where there is no limit, or none that can be seen."""
     for name, module in model.named_modules():
         if name.endswith(_TABLES) and hasattr(module, "weight"):
             pad = getattr(module, "padding_idx", None)
             rows = int(module.weight.shape[0]) - (0 if pad is None else pad + 1)  # as RoBERTa and its kin count
-            told = getattr(model.config, "max_position_embeddings", rows)  # of Nystromformer's table, two stay unused
-            return min(rows, told)
+            # Two rows of Nystromformer's table stay unused.
+            return min(rows, getattr(model.config, "max_position_embeddings", rows))
     return 0
 
 
 def configured_positions(config: Mapping[str, Any]) -> int:
-    """The same, from what a config.json says.
+    """The same, from a config.json.
 
     >>> configured_positions({"model_type": "bert", "max_position_embeddings": 512, "pad_token_id": 0})
     512
@@ -76,21 +84,18 @@ def known_tokens(model: Any) -> int:
     return 0 if weight is None else int(weight.shape[0])
 
 
-def careful(start: Callable[[Any], Any], model: Any, who: str, max_length: int) -> Callable[[Any], Any]:
-    """Look at a batch before it is started; where it fails, say what may help.
+def with_limits_checked(start: Callable[[Any], Any], model: Any, who: str, max_length: int) -> Callable[[Any], Any]:
+    """Check a batch against the model's tables before it is started; where it fails, say what may help.
 
-    On a GPU, a place or a token that a model has no row for is an error after which the process cannot use it again.
+    On a GPU, an index beyond a table is an error after which the process cannot use the device again.
     """
-    room, words = positions(model), known_tokens(model)
+    room, known = positions(model), known_tokens(model)
     shorter = f"a smaller max_length (now {max_length}) may work"
 
-    def checked(rows: Rows | Tokens) -> Any:
-        long, last = rows.longest, int(rows.ids.max())
-        if 0 < room < long:
-            raise _failed(who, rows, f"{long} tokens, but it has {room} positions", shorter)
-        if 0 < words <= last:
-            found = f"the tokenizer gave the number {last}, but it knows {words} tokens"
-            raise _failed(who, rows, found, "use the tokenizer that it was trained with")
+    def checked(rows: PaddedRows | Tokens) -> Any:
+        if 0 < room < rows.longest:
+            raise _failed(who, rows, f"{rows.longest} tokens, but the model has {room} positions", shorter)
+        refuse_unknown_token(f"{who} failed on a batch of {len(rows)} rows", int(rows.ids.max()), known)
         try:
             return start(rows)
         except (IndexError, RuntimeError, ValueError) as error:
@@ -99,31 +104,20 @@ def careful(start: Callable[[Any], Any], model: Any, who: str, max_length: int) 
     return checked
 
 
-def _failed(who: str, rows: Rows | Tokens, why: str, hint: str) -> WrongAnswer:
-    return WrongAnswer(f"{who} failed on a batch of {len(rows)} rows: {why}; {hint}")
-
-
-# MERGED from inference.padding: What rows of one batch are filled up with, and whether they may be: no answer may depend on its neighbours.
-
-#: A number that no token has.
-NO_TOKEN = -1
-
-
-@dataclass(frozen=True)
-class Padding:
-    """The token that rows are filled up with; `exact` batches hold rows of one length, and nothing is filled up."""
-
-    pad: int
-    exact: bool
+def refuse_unknown_token(what: str, token: int, known: int) -> None:
+    """Raise where a token id is beyond the `known` ones of a model, if it says how many these are."""
+    if 0 < known <= token:
+        cause = f"the tokenizer returned token id {token}, but the model has {known} token embeddings"
+        raise WrongAnswer(f"{what}: {cause}; use the tokenizer that the model was trained with")
 
 
 def choose_padding(tokenizer: Any, model: Any) -> Padding:
     """Choose so that a row in a batch is computed as it is alone.
 
-    Decoders with a head for labels read the last token that is not the pad of their configuration, whatever mask they
-    are given, so that rows are filled up with that one, not with the tokenizer's. Where the configuration names none,
-    alone they read the last token, and refuse batches: it is then given a pad that no row can end with, and rows of
-    one length only.
+    Decoders with a classification head read the last token that is not the pad of their configuration, whatever mask
+    they are given, so rows are padded with that one, not with the tokenizer's. Where the configuration names none,
+    they read the last token of a single row, and refuse batches: the configuration is then given a pad that no row
+    can end with, and batches hold rows of one length only.
     """
     config = model.config.get_text_config()
     pad = getattr(config, "pad_token_id", None)
@@ -131,9 +125,10 @@ def choose_padding(tokenizer: Any, model: Any) -> Padding:
         config.pad_token_id = NO_TOKEN
         return Padding(0, exact=True)
     usable = isinstance(pad, int) and 0 <= pad < (known_tokens(model) or pad + 1)
-    return Padding(pad if usable else 0, exact=not usable or not _may_be_filled_up(tokenizer))
+    # Rows cannot be padded on the right where a model looks there (XLNet), or ignores the mask (FNet).
+    paddable = tokenizer.padding_side == "right" and "attention_mask" in tokenizer.model_input_names
+    return Padding(pad if usable else 0, exact=not usable or not paddable)
 
 
-def _may_be_filled_up(tokenizer: Any) -> bool:
-    """Whether rows may be filled up behind their end: not where a model looks there (XLNet), or at all (FNet)."""
-    return tokenizer.padding_side == "right" and "attention_mask" in tokenizer.model_input_names
+def _failed(who: str, rows: PaddedRows | Tokens, why: str, hint: str) -> WrongAnswer:
+    return WrongAnswer(f"{who} failed on a batch of {len(rows)} rows: {why}; {hint}")

@@ -1,4 +1,4 @@
-"""The models that come with the package."""
+"""Models stored as ONNX files, on the CPU: found, refused where something is wrong, and run on all cores."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ import numpy as np
 from ..errors import BadInput, WrongAnswer
 from ..storage.files import digest, fingerprint
 from .scheduling import Arrays
-from .tokens import Rows
+from .tokens import PaddedRows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
-# MERGED from inference.onnx_files: Models stored as ONNX files, on the CPU: found, refused where something is wrong, and run on all cores.
-
-#: What any graph may ask for; more is for its kind of model to allow.
+#: Inputs that any graph may have; some kinds of model allow more.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-#: Tokens to a batch: 256 to 1,024 are alike, 2,048 slower by a twentieth (cache), 128 by a quarter (MiniLM-L6).
+#: Tokens to a batch: 256 to 1,024 are equally fast, 2,048 slower by 5 % (cache), 128 by 25 % (MiniLM-L6).
 TOKENS = 512
 #: Inputs that are the same for all rows of a batch.
 SHARED = ("k",)
-_BESIDE = ("tokenizer.json", "config.json")
+#: The models that come with the package.
+ASSETS = Path(__file__).parents[1] / "assets"
+_COMPANIONS = ("tokenizer.json", "config.json")
 _TYPES = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float)": np.float32}
 _FULL = ("failed to allocate", "bad_alloc", "bad allocation", "out of memory")
 
 
 @dataclass(frozen=True)
-class Graph:
+class OnnxGraph:
     """A loaded graph. Its `start` and `wait` are those of a Scheduler, which should keep `in_flight` batches going.
 
-    Each core works on a batch of its own: that is faster by a seventh than all cores on one, and sums are made in the
-    same order on any number of cores.
+    Each core works on a batch of its own: that is faster by a seventh than all cores on one, and the order of
+    summation does not depend on the number of cores.
     """
 
     file: Path
@@ -49,8 +48,8 @@ class Graph:
     in_flight: int
     batch_invariant: bool
 
-    def start(self, outputs: Sequence[str], rows: Rows, **more: Any) -> Future[Arrays]:
-        """Begin a batch; `more` are inputs that a kind of model has beside the usual ones."""
+    def start(self, outputs: Sequence[str], rows: PaddedRows, **more: Any) -> Future[Arrays]:
+        """Start a batch; `more` are inputs that a kind of model has besides the usual ones."""
         return self.cores.submit(self._run, list(outputs), rows, more)
 
     @staticmethod
@@ -63,71 +62,78 @@ class Graph:
         """Whether the model has segment numbers."""
         return "token_type_ids" in self.inputs
 
-    def _run(self, outputs: list[str], rows: Rows, more: dict[str, Any]) -> Arrays:
-        given = {"input_ids": rows.ids, "attention_mask": _mask(rows), "token_type_ids": rows.types, **more}
+    def _run(self, outputs: list[str], rows: PaddedRows, more: dict[str, Any]) -> Arrays:
+        mask = np.ones_like(rows.ids) if rows.mask is None else rows.mask
+        given = {"input_ids": rows.ids, "attention_mask": mask, "token_type_ids": rows.types, **more}
         if len(rows) == 1:
-            # A row alone is asked twice: a batch of one is summed in another order (gemv, not gemm: other last bits).
+            # A single row is asked twice: a batch of one is summed in another order (gemv, not gemm: other last bits).
             given = {
                 name: one if name in SHARED or one is None else np.repeat(one, 2, 0) for name, one in given.items()
             }
         feeds: dict[str, Any] = {name: np.asarray(given[name], kind) for name, kind in self.inputs.items()}
         try:
-            found = self.session.run(outputs, feeds)
+            results = self.session.run(outputs, feeds)
         except Exception as error:  # onnxruntime's exceptions have no common root of their own
             shape = f"{len(rows)} texts of {rows.ids.shape[1]} tokens"
             raise WrongAnswer(f"{self.file} failed on {shape}: {error}; a smaller max_length may work") from error
-        return tuple(array[: len(rows)] for array in found)
-
-
-def _mask(rows: Rows) -> Any:
-    return np.ones_like(rows.ids) if rows.mask is None else rows.mask
+        return tuple(array[: len(rows)] for array in results)
 
 
 def is_full(error: Exception) -> bool:
-    """Whether a batch failed because memory ended."""
-    told = f"{error} {error.__cause__}".lower()
-    return isinstance(error, MemoryError) or any(words in told for words in _FULL)
+    """Whether a batch failed because the machine ran out of memory."""
+    message = f"{error} {error.__cause__}".lower()
+    return isinstance(error, MemoryError) or any(words in message for words in _FULL)
 
 
-def load_graph(file: Path, threads: int = 0, more: Sequence[str] = ()) -> Graph:
-    """Load a graph, and refuse one with inputs beyond the usual and `more`; `threads` of 0 uses all cores."""
+def load_graph(file: Path, threads: int = 0, more: Sequence[str] = ()) -> OnnxGraph:
+    """Load a graph, and refuse one with other inputs than the usual and `more`; `threads` of 0 uses all cores."""
     if threads < 0:
         raise BadInput(f"found {threads}", where=str(file), field="threads", fix="give 1 or more, or 0 for all cores")
     session = _session(file)
     inputs = _inputs(session, (*INPUTS, *more), str(file))
     count = threads or _cores()
     cores = ThreadPoolExecutor(count, thread_name_prefix="onnx")
-    # Dynamic quantisation takes its scales from the whole batch; nothing else here looks at the neighbours.
+    # Dynamic quantisation takes its scales from the whole batch; nothing else here depends on other rows.
     invariant = b"DynamicQuantize" not in file.read_bytes()
-    return Graph(file, session, inputs, cores, 2 * count, invariant)
+    return OnnxGraph(file, session, inputs, cores, 2 * count, invariant)
 
 
 def find_graph(path: Path) -> Path:
-    """The .onnx file that a path means: itself, or model.onnx in a folder; with what must lie beside it."""
+    """The .onnx file of a path: itself, or model.onnx in a folder; its companions must be in the same folder."""
     graph = path / "model.onnx" if path.is_dir() else path
-    for file in (graph, *(graph.parent / name for name in _BESIDE)):
+    for file in (graph, *(graph.parent / name for name in _COMPANIONS)):
         if not file.is_file():
             others = ", ".join(sorted(str(other) for other in (*path.glob("*.onnx"), *path.glob("*/*.onnx"))))
-            found = f" (but {others})" if others and file == graph else ""
-            fix = "give a folder with model.onnx, tokenizer.json, config.json; or an .onnx file beside these"
-            raise BadInput(f"no such file{found}", where=str(file), fix=fix)
+            present = f" (but {others})" if others and file == graph else ""
+            fix = "give a folder with model.onnx, tokenizer.json and config.json, or an .onnx file next to these two"
+            raise BadInput(f"no such file{present}", where=str(file), fix=fix)
     return graph
 
 
+def embedded(name: str) -> Path:
+    """The folder of an embedded model, which an installation may have been stripped of."""
+    if not (ASSETS / name / "model.onnx").is_file():
+        fix = "reinstall otherwords, or name a model of your own: onnx:FOLDER, hf:NAME"
+        raise BadInput("the embedded model is not in this installation", where=name, fix=fix)
+    return ASSETS / name
+
+
 def identity(path: Path, graph: Path) -> str:
-    """Sign what an .onnx file is used with; a folder is signed whole by the registry, a file only by itself."""
+    """The content of an .onnx file and its companions; of a folder, the registry signs all files itself."""
     return "" if path.is_dir() else content(graph)
 
 
 def content(graph: Path) -> str:
     """A short digest of a graph and the files it is used with; weights may be in files that the graph names."""
-    told = graph.read_bytes()
-    named = {file.name for file in graph.parent.iterdir() if file.is_file() and file.name.encode() in told}
-    return digest(*((name, fingerprint(graph.parent / name)) for name in sorted({graph.name, *named, *_BESIDE})))[:12]
+    raw = graph.read_bytes()
+    named = {file.name for file in graph.parent.iterdir() if file.is_file() and file.name.encode() in raw}
+    return digest(*((name, fingerprint(graph.parent / name)) for name in sorted({graph.name, *named, *_COMPANIONS})))[
+        :12
+    ]
 
 
 def read_config(graph: Path) -> dict[str, Any]:
-    """The config.json beside a graph."""
+    """The config.json of a graph."""
     path = graph.parent / "config.json"
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
@@ -137,7 +143,7 @@ def read_config(graph: Path) -> dict[str, Any]:
 
 
 def read_tokenizer(graph: Path) -> Tokenizer:
-    """The tokenizer.json beside a graph."""
+    """The tokenizer.json of a graph."""
     from tokenizers import Tokenizer
 
     path = graph.parent / "tokenizer.json"
@@ -149,7 +155,7 @@ def read_tokenizer(graph: Path) -> Tokenizer:
 
 
 def _cores() -> int:
-    """How many this process may use, which may be fewer than there are."""
+    """How many cores this process may use, which may be fewer than there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -158,8 +164,8 @@ def _session(graph: Path) -> Any:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # cores work on different batches
-    options.log_severity_level = 4  # nothing short of fatal: what goes wrong is raised as well
-    # Weights stored small are made float once, at load: arithmetic in int8 would change answers.
+    options.log_severity_level = 4  # fatal errors only: the others are raised as well
+    # Weights stored as int8 are converted to float once, at load: arithmetic in int8 would change answers.
     options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
@@ -174,20 +180,7 @@ def _inputs(session: Any, allowed: Sequence[str], where: str) -> dict[str, type]
     sized = [given for given in session.get_inputs() if given.name not in SHARED]
     fixed = any(isinstance(size, int) for given in sized for size in given.shape)
     if strangers or fixed or "input_ids" not in declared:
-        found = ", ".join(f"{given.name}: {given.type}{given.shape}" for given in session.get_inputs())
+        inputs = ", ".join(f"{given.name}: {given.type}{given.shape}" for given in session.get_inputs())
         fix = f"export it with {', '.join(allowed)} alone, of any batch size and length (dynamic axes)"
-        raise BadInput(f"the graph's inputs are {found}", where=where, fix=fix)
+        raise BadInput(f"the graph's inputs are {inputs}", where=where, fix=fix)
     return {name: _TYPES[kind] for name, kind in declared.items()}
-
-
-# MERGED from inference.embedded: The models that come with the package.
-
-ASSETS = Path(__file__).parents[1] / "assets"
-
-
-def embedded(name: str) -> Path:
-    """The folder of an embedded model, which an installation may have been stripped of."""
-    if not (ASSETS / name / "model.onnx").is_file():
-        fix = "reinstall otherwords, or name a model of your own: onnx:FOLDER, hf:NAME"
-        raise BadInput("the embedded model is not in this installation", where=name, fix=fix)
-    return ASSETS / name

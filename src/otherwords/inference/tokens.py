@@ -1,4 +1,4 @@
-"""From texts to `Tokens` with a tokenizer of the `tokenizers` library: in parallel, and with word of every cut."""
+"""Token rows as flat columns, without a Python object per token or row: made from texts, selected, padded."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
-# MERGED from inference.tokens: Token rows of many lengths as flat columns: no Python object per token or per row.
-
 Ints = npt.NDArray[np.int64]
+Pairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Rows of token ids end to end; row i is `ids[offsets[i]:offsets[i + 1]]`.
+    """Packed rows of token ids; row i is `ids[offsets[i]:offsets[i + 1]]`.
 
-    `types` are the segment numbers, where the model has them. `cut` says which rows lost tokens to a length limit.
-    For masked-LMs, `at` is the place of the mask in the row, and `own` the token that stood there, or -1 where the
-    masked words were not one token.
+    `types` are the segment numbers, where the model has them. `cut` says which rows were truncated. For masked-LMs,
+    `at` is the position of the mask in the row, and `own` the token that was masked out, or -1 where the masked words
+    were not one token.
     """
 
     ids: Ints
@@ -40,51 +38,49 @@ class Tokens:
 
     @property
     def lengths(self) -> Ints:
-        """How many tokens each row has."""
+        """The number of tokens of each row."""
         return np.diff(self.offsets)
 
     @property
     def longest(self) -> int:
-        """How many tokens the longest row has."""
+        """The number of tokens of the longest row."""
         return int(self.lengths.max())
 
     @classmethod
     def of(cls, ids: Sequence[Sequence[int]], cut: Sequence[bool], **columns: Any) -> Tokens:
-        """Lay rows end to end; `columns` are `types`, `at` and `own`, where there are any.
+        """Pack rows; `columns` are `types`, `at` and `own`, where there are any.
 
         >>> Tokens.of([[101, 7, 102], [101, 102]], cut=[False, False]).lengths.tolist()
         [3, 2]
         """
-        offsets = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum([len(row) for row in ids], out=offsets[1:])
         types = columns.pop("types", None)
         rest = {name: np.asarray(column, np.int64) for name, column in columns.items() if column is not None}
         flat_types = None if types is None else _flat(types)
-        return cls(_flat(ids), offsets, np.asarray(cut, np.bool_), flat_types, **rest)
+        return cls(_flat(ids), _offsets(ids), np.asarray(cut, np.bool_), flat_types, **rest)
 
     def take(self, chosen: Ints) -> Tokens:
         """Some of the rows, in the order asked for."""
         lengths = self.lengths[chosen]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         flat = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        types, at, own = _picked(self.types, flat), _picked(self.at, chosen), _picked(self.own, chosen)
+        types, at, own = _take(self.types, flat), _take(self.at, chosen), _take(self.own, chosen)
         return Tokens(self.ids[flat], offsets, self.cut[chosen], types, at, own)
 
-    def then(self, more: Tokens) -> Tokens:
-        """These rows, and more behind them."""
+    def concat(self, more: Tokens) -> Tokens:
+        """These rows, followed by more."""
         return Tokens(
             np.concatenate([self.ids, more.ids]),
             np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]]),
             np.concatenate([self.cut, more.cut]),
-            _joined(self.types, more.types),
-            _joined(self.at, more.at),
-            _joined(self.own, more.own),
+            _concat(self.types, more.types),
+            _concat(self.at, more.at),
+            _concat(self.own, more.own),
         )
 
 
 @dataclass(frozen=True)
-class Rows:
-    """A batch: token rows side by side, filled up to the longest. `mask` is None where nothing was filled up."""
+class PaddedRows:
+    """A batch of rows padded to the longest, one line per row. `mask` is None where nothing was padded."""
 
     ids: Ints
     mask: Ints | None
@@ -97,51 +93,36 @@ class Rows:
 
     @property
     def longest(self) -> int:
-        """How many tokens the longest row has."""
+        """The number of tokens of the longest row."""
         return int(self.ids.shape[1])
 
 
-def side_by_side(tokens: Tokens, chosen: Ints, pad: int = 0) -> Rows:
+def pad_rows(tokens: Tokens, chosen: Ints, pad: int = 0) -> PaddedRows:
     """Take the chosen rows as a batch.
 
-    >>> side_by_side(Tokens.of([[5, 6, 7], [8]], cut=[False, False]), np.array([1, 0])).ids.tolist()
+    >>> pad_rows(Tokens.of([[5, 6, 7], [8]], cut=[False, False]), np.array([1, 0])).ids.tolist()
     [[8, 0, 0], [5, 6, 7]]
     """
     lengths = tokens.lengths[chosen]
     width = int(lengths.max())
     place = tokens.offsets[chosen][:, None] + np.arange(width)
-    at, own = _picked(tokens.at, chosen), _picked(tokens.own, chosen)
+    at, own = _take(tokens.at, chosen), _take(tokens.own, chosen)
     if (lengths == width).all():
-        return Rows(tokens.ids[place], None, _picked(tokens.types, place), at, own)
+        return PaddedRows(tokens.ids[place], None, _take(tokens.types, place), at, own)
     mask = np.arange(width) < lengths[:, None]
     place = np.where(mask, place, 0)
     ids = np.where(mask, tokens.ids[place], pad)
     types = None if tokens.types is None else np.where(mask, tokens.types[place], 0)
-    return Rows(ids, mask.astype(np.int64), types, at, own)
+    return PaddedRows(ids, mask.astype(np.int64), types, at, own)
 
 
-def _picked(column: Ints | None, chosen: Ints) -> Ints | None:
-    return None if column is None else column[chosen]
-
-
-def _joined(one: Ints | None, other: Ints | None) -> Ints | None:
-    return None if one is None or other is None else np.concatenate([one, other])
-
-
-def _flat(rows: Sequence[Sequence[int]]) -> Ints:
-    flat = [token for row in rows for token in row]
-    return np.array(flat, np.int64)
-
-
-# MERGED from inference.tokenizing: From texts to `Tokens` with a tokenizer of the `tokenizers` library: in parallel, and with word of every cut.
-
-Pairs = Sequence[tuple[str, str]]
+# From texts
 
 
 def pair_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Callable[[Pairs], Tokens]:
-    """A function that turns pairs of texts into tokens, and cuts the longer text of those above `max_length`.
+    """A function that tokenises pairs of texts, and truncates the longer text of those above `max_length`.
 
-    `types` says whether the model has segment numbers. The tokenizer is set for this use from now on, so that it
+    `types` says whether the model has segment numbers. The tokenizer's settings are changed for this use, so it
     should have no other.
     """
     tokenizer.no_padding()
@@ -150,7 +131,7 @@ def pair_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Calla
 
 
 def text_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Callable[[Sequence[str]], Tokens]:
-    """The same for single texts; a `max_length` of 0 cuts nothing."""
+    """The same for single texts; a `max_length` of 0 truncates nothing."""
     tokenizer.no_padding()
     if max_length:
         tokenizer.enable_truncation(max_length)
@@ -169,26 +150,43 @@ def clean(text: str) -> str:
 
 
 def clean_pair(pair: tuple[str, str]) -> tuple[str, str]:
-    """Both texts as tokenizers take them."""
+    """Both texts as tokenizers accept them."""
     return clean(pair[0]), clean(pair[1])
 
 
 def encodings(tokenizer: Tokenizer, texts: list[Any]) -> list[Any]:
-    """Tokenise on all cores. Where texts lie in the original is not computed: a fifth of the time."""
+    """Tokenise on all cores, without offsets into the text: they take a fifth of the time."""
     encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)  # since tokenizers 0.20
     return list(encode(texts))
 
 
 def flattened(encoded: Sequence[Any], *, types: bool) -> Tokens:
-    """Encodings of the `tokenizers` library end to end."""
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    """Pack encodings of the `tokenizers` library."""
+    offsets = _offsets(encoded)
     ids = _column((one.ids for one in encoded), offsets[-1])
     segments = _column((one.type_ids for one in encoded), offsets[-1]) if types else None
-    # What was cut off is kept as further encodings.
+    # What was truncated is kept as further encodings.
     cut = np.fromiter((bool(one.overflowing) for one in encoded), np.bool_, len(encoded))
     return Tokens(ids, offsets, cut, segments)
 
 
+def _offsets(rows: Sequence[Any]) -> Ints:
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+    return offsets
+
+
+def _flat(rows: Sequence[Sequence[int]]) -> Ints:
+    return np.array([token for row in rows for token in row], np.int64)
+
+
 def _column(rows: Any, count: Any) -> Ints:
     return np.fromiter(chain.from_iterable(rows), np.int64, int(count))
+
+
+def _take(column: Ints | None, chosen: Ints) -> Ints | None:
+    return None if column is None else column[chosen]
+
+
+def _concat(first: Ints | None, second: Ints | None) -> Ints | None:
+    return None if first is None or second is None else np.concatenate([first, second])

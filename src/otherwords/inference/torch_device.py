@@ -1,4 +1,4 @@
-"""Forward passes of torch models on one device: copies beside the work, out-of-memory told apart, layers compiled."""
+"""Forward passes of torch models on one device: asynchronous copies, out-of-memory errors, compiled layers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import BadInput
-from .tokens import Rows, Tokens
+from .tokens import PaddedRows, Tokens
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,7 @@ class TorchDevice:
     """Starts batches on a device and waits for their results; the `start` and `wait` of a Scheduler.
 
     `forward` gets tensors on the device (input_ids, attention_mask, token_type_ids, at, own: those that a batch has;
-    no mask where nothing is filled up) and gives tensors with one row per row of the batch. For rows end to end it gets
+    no mask where nothing is padded) and returns tensors with one row per row of the batch. For packed rows it gets
     `offsets` and the number `longest` instead of a mask.
     """
 
@@ -33,21 +33,21 @@ class TorchDevice:
 
     @property
     def in_flight(self) -> int:
-        """How many batches to queue: enough for a GPU to go on while Python is busy with the next texts."""
+        """How many batches to queue: enough to keep a GPU busy while Python prepares the next texts."""
         return 4 if self.device.type == "cuda" else 1
 
-    def start(self, rows: Rows | Tokens) -> Any:
-        """Queue copies and work, and return before they are done, unless the device is this processor."""
+    def start(self, rows: PaddedRows | Tokens) -> Any:
+        """Queue copies and work, and return before they are done, unless the device is the CPU."""
         import torch
 
         try:
-            with torch.inference_mode(), self._chosen():
+            with torch.inference_mode(), self._current():
                 return self._fetch(self.forward(**self._send(rows)))
         except Exception as error:
             if not out_of_memory(error):
                 raise
             message = str(error)
-        # Only here is the error gone, and with it the frames that held on to the tensors of the batch.
+        # Only here is the error released, and with it the frames that hold the tensors of the batch.
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         raise MemoryError(message)
@@ -59,21 +59,21 @@ class TorchDevice:
             done.synchronize()
         return tuple(tensor.numpy() for tensor in tensors)
 
-    def _chosen(self) -> AbstractContextManager[Any]:
-        """Triton's kernels run on the current device, wherever their tensors are."""
+    def _current(self) -> AbstractContextManager[Any]:
+        """Make the device current: Triton's kernels run there, wherever their tensors are."""
         import torch
 
         return torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
 
-    def _send(self, rows: Rows | Tokens) -> dict[str, Any]:
+    def _send(self, rows: PaddedRows | Tokens) -> dict[str, Any]:
         import torch
 
         known = {"longest": rows.longest} if isinstance(rows, Tokens) else {}
-        here = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in _arrays(rows).items()}
+        tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in _arrays(rows).items()}
         if self.device.type != "cuda":
-            return {name: tensor.to(self.device) for name, tensor in here.items()} | known
+            return {name: tensor.to(self.device) for name, tensor in tensors.items()} | known
         # Pinned memory comes from torch's own pool, which reuses it only after the copy is done.
-        return {name: one.pin_memory().to(self.device, non_blocking=True) for name, one in here.items()} | known
+        return {name: one.pin_memory().to(self.device, non_blocking=True) for name, one in tensors.items()} | known
 
     def _fetch(self, results: tuple[torch.Tensor, ...]) -> Any:
         import torch
@@ -86,15 +86,15 @@ class TorchDevice:
         return copies, torch.cuda.current_stream(self.device).record_event()
 
 
-def _arrays(rows: Rows | Tokens) -> dict[str, Any]:
-    """What a batch has, by the names that models have for it."""
+def _arrays(rows: PaddedRows | Tokens) -> dict[str, Any]:
+    """The arrays of a batch, under the names of a model's inputs."""
     ends = ("offsets", rows.offsets) if isinstance(rows, Tokens) else ("attention_mask", rows.mask)
     named = (("input_ids", rows.ids), ends, ("token_type_ids", rows.types), ("at", rows.at), ("own", rows.own))
     return {name: array for name, array in named if array is not None}
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether the memory of the device, or of this machine, did not suffice."""
+    """Whether the device, or this machine, ran out of memory."""
     import torch
 
     known = isinstance(error, (MemoryError, torch.OutOfMemoryError))
@@ -102,7 +102,7 @@ def out_of_memory(error: Exception) -> bool:
 
 
 def choose_device(name: str, who: str) -> torch.device:
-    """The device of that name, tried out; `auto` is the GPU where there is one."""
+    """The device of that name, after a trial; `auto` is the GPU where there is one."""
     import torch
 
     place = ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
@@ -115,7 +115,7 @@ def choose_device(name: str, who: str) -> torch.device:
 
 
 def choose_dtype(name: str, device: torch.device, who: str) -> torch.dtype:
-    """The arithmetic of that name; `auto` is bfloat16 on GPUs that have it, where it is many times as fast."""
+    """The dtype of that name; `auto` is bfloat16 on GPUs that have it, where it is many times as fast."""
     import torch
 
     if name not in DTYPES:
@@ -138,7 +138,7 @@ def compile_layers(model: Any) -> None:
 
 
 def budget(device: torch.device) -> int:
-    """How many tokens make a batch where the user does not say."""
+    """How many tokens a batch holds by default."""
     return 32_768 if device.type == "cuda" else 2048
 
 

@@ -1,4 +1,4 @@
-"""Beam search, plain or in diverse groups (Vijayakumar et al. 2016), over many prompts at once."""
+"""Decoding for many prompts at once: sampling, greedy, and beam search, plain or diverse (Vijayakumar et al. 2016)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from .writer import Decoding
 if TYPE_CHECKING:
     import torch
 
-
-# MERGED from writers.stepping: A model of transformers that writes many texts at once, one token at a time, with its cache of keys and values.
+#: So many tokens nearly always reach `top_p`.
+_FEW = 256
+#: The token ids of a text without its end token, and whether it had one.
+Line = tuple[list[int], bool]
+#: A score worse than any text's.
+_WORST = -1e9
 
 
 class Stepper:
-    """Rows of tokens being written: `first` reads the prompts, `next` adds a token to every row; both give logits.
+    """A batch that a model of transformers writes token by token: `first` reads the prompts, `next` adds a token.
 
-    `ids` and `mask` are the prompts of one batch: filled up on the right for a model with an encoder, whose decoder
-    begins with the tokens `start`, and on the left for a causal one, which has no `start`.
+    Both return logits. `ids` and `mask` are the prompts of one batch: padded on the right for a model with an encoder,
+    whose decoder begins with the tokens `start`, and on the left for a causal one, which has no `start`.
     """
 
     def __init__(self, model: Any, ids: torch.Tensor, mask: torch.Tensor, start: list[int]):
@@ -34,28 +38,29 @@ class Stepper:
         self._takes = set(inspect.signature(model.forward).parameters)
 
     def first(self, copies: int) -> torch.Tensor:
-        """Read the prompts once, and make `copies` rows of each; gives logits [prompts, tokens], before the copying."""
+        """Read the prompts once, then make `copies` rows of each; returns logits [prompts, tokens], not copied."""
         if self.start:
             self.states = self.model.get_encoder()(input_ids=self.ids, attention_mask=self.mask).last_hidden_state
-            begun = self.ids.new_tensor([self.start]).expand(len(self.ids), -1)
-            logits = self._forward(begun)
+            logits = self._forward(self.ids.new_tensor([self.start]).expand(len(self.ids), -1))
         else:
             logits = self._forward(self.ids)
         if not hasattr(self.cache, "reorder_cache"):
-            raise WrongAnswer(f"{type(self.model).__name__} keeps no keys and values that can be put in another order")
+            raise WrongAnswer(f"{type(self.model).__name__}: its KV cache cannot be reordered")
         if logits.isnan().any():
-            raise WrongAnswer(f"{type(self.model).__name__} gave no numbers; another dtype may work")
+            raise WrongAnswer(f"{type(self.model).__name__} returned NaN; another dtype may work")
         import torch
 
         self._select(torch.arange(len(self.ids), device=self.ids.device).repeat_interleave(copies))
         return logits
 
     def next(self, tokens: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
-        """Go on with the chosen rows (all, where none are named), each with its next token: logits [rows, tokens]."""
+        """Continue the chosen rows (by default all), each with its next token: logits [rows, tokens]."""
         if rows is not None:
             self._select(rows)
         if not self.start:
-            self.mask = self._longer(self.mask)
+            import torch
+
+            self.mask = torch.cat([self.mask, self.mask.new_ones(len(self.mask), 1)], dim=1)
         return self._forward(tokens[:, None])
 
     def _select(self, rows: torch.Tensor) -> None:
@@ -64,20 +69,15 @@ class Stepper:
         if self.states is not None:
             self.states = self.states[rows]
 
-    def _longer(self, mask: torch.Tensor) -> torch.Tensor:
-        import torch
-
-        return torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)
-
     def _forward(self, tokens: torch.Tensor) -> torch.Tensor:
         given: dict[str, Any] = {"attention_mask": self.mask, "past_key_values": self.cache, "use_cache": True}
         if self.start:
             given |= {"decoder_input_ids": tokens, "encoder_outputs": (self.states,)}
         else:
             given["input_ids"] = tokens
-            if "position_ids" in self._takes:  # filling on the left must not move a row's places
+            if "position_ids" in self._takes:  # padding on the left must not shift a row's positions
                 given["position_ids"] = (self.mask.cumsum(1) - 1).clamp(min=0)[:, -tokens.shape[1] :]
-            if "logits_to_keep" in self._takes:  # those of the whole prompt would need gigabytes
+            if "logits_to_keep" in self._takes:  # those of the whole prompt would take gigabytes
                 given["logits_to_keep"] = 1
         output = self.model(**given, return_dict=True)
         self.cache = output.get("past_key_values")
@@ -85,20 +85,15 @@ class Stepper:
         return logits
 
 
-# MERGED from writers.sampling: Texts drawn token by token, or the likeliest token each time; chance comes from numbers of a row's own.
-
-#: So many tokens nearly always hold the share of probability that is asked for.
-_FEW = 256
-#: A text as token numbers without its end, and whether it has one.
-Line = tuple[list[int], bool]
+# Sampling
 
 
 def draw(
     stepper: Stepper, seeds: Sequence[int], decoding: Decoding, ends: Sequence[int], banned: Sequence[int], most: int
 ) -> list[list[Line]]:
-    """`decoding.count` texts for every prompt, of up to `most` tokens; greedy ones need no seed.
+    """`decoding.count` texts for every prompt, of up to `most` tokens, sampled or greedy; greedy ones need no seed.
 
-    A row that has ended is dropped from the batch at once, so that long texts do not make the short ones wait.
+    A row that has ended is dropped from the batch at once.
     """
     import torch
 
@@ -121,15 +116,15 @@ def draw(
             break
         rows = rows[going]
         logits = stepper.next(tokens[going], going if len(going) < len(stopped) else None)
-    found = list(zip(lines, ended, strict=True))
-    return [found[start : start + copies] for start in range(0, len(found), copies)]
+    texts = list(zip(lines, ended, strict=True))
+    return [texts[start : start + copies] for start in range(0, len(texts), copies)]
 
 
 def uniforms(seeds: Sequence[int], copies: int, most: int) -> npt.NDArray[np.float64]:
     """A number from 0 to 1 for each token of each text, from a counter-based generator with the key (seed, candidate).
 
-    So a draw depends on its prompt's seed, its candidate and its place, and not on the batch. Of a seed the last 64
-    bits count.
+    So a sample depends on the seed, the candidate and the position, and not on the batch. Of a seed the last 64 bits
+    count.
 
     >>> uniforms([7], 2, 40)[1, :2].tolist() == uniforms([3, 7], 2, 2)[3].tolist()
     True
@@ -140,7 +135,7 @@ def uniforms(seeds: Sequence[int], copies: int, most: int) -> npt.NDArray[np.flo
 
 
 def drawn(logits: torch.Tensor, chance: torch.Tensor, decoding: Decoding) -> torch.Tensor:
-    """One token of each row, by inverting the cumulative probability of what `kept` leaves."""
+    """Sample one token of each row, by inverting the cumulative probability of those that `kept` leaves."""
     probabilities, ids = kept(logits, decoding)
     summed = probabilities.double().cumsum(-1)
     reached = (summed <= chance[:, None] * summed[:, -1:]).sum(-1, keepdim=True).clamp(max=summed.shape[1] - 1)
@@ -148,7 +143,7 @@ def drawn(logits: torch.Tensor, chance: torch.Tensor, decoding: Decoding) -> tor
 
 
 def kept(logits: torch.Tensor, decoding: Decoding) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Probabilities of the tokens that may be drawn, and which these are, likeliest first; None: all, in their order.
+    """Probabilities of the tokens that may be sampled, and their ids, likeliest first; None: all, in order of id.
 
     The `top_k` likeliest are kept, and of these the fewest whose probabilities reach `top_p` (Holtzman et al. 2020).
     """
@@ -163,7 +158,7 @@ def kept(logits: torch.Tensor, decoding: Decoding) -> tuple[torch.Tensor, torch.
 
 
 def _likeliest(logits: torch.Tensor, decoding: Decoding) -> tuple[torch.Tensor, torch.Tensor]:
-    """As many tokens as can be kept, likeliest first: sorting a whole vocabulary would take longer than the model."""
+    """As many tokens as may be kept, likeliest first: sorting a whole vocabulary would take longer than the model."""
     size = logits.shape[1]
     if decoding.top_k:
         best = logits.topk(min(decoding.top_k, size), dim=-1)
@@ -175,10 +170,7 @@ def _likeliest(logits: torch.Tensor, decoding: Decoding) -> tuple[torch.Tensor, 
     return best.values, best.indices
 
 
-# MERGED from writers.beams: Beam search, plain or in diverse groups (Vijayakumar et al. 2016), over many prompts at once.
-
-#: Worse than any text.
-_WORST = -1e9
+# Beam search
 
 
 def search(
@@ -188,7 +180,8 @@ def search(
 
     A text's score is the mean log-probability of its tokens. As in transformers, a group is done when it has as many
     finished texts as beams, and its best beam, at its present length, is worse than all of them. Groups choose one
-    after the other; what earlier ones chose costs `decoding.diversity` each. Prompts that are done leave the batch.
+    after the other; a token that earlier ones chose costs `decoding.diversity` each time. Prompts that are done are
+    dropped from the batch.
     """
     import torch
 
@@ -214,7 +207,7 @@ def search(
 
 @dataclass
 class _State:
-    """Beams [prompts, groups, beams] under way and finished; `open` groups may still find something better."""
+    """Beams [prompts, groups, beams], unfinished and finished; `open` groups may still find better ones."""
 
     prompt: torch.Tensor
     scores: torch.Tensor
@@ -230,12 +223,12 @@ class _State:
 
         shape = (len(logits) // decoding.rows, decoding.groups, decoding.beams)
         scores = logits.new_zeros(shape)
-        scores[..., 1:] = _WORST  # beams are all alike at first: only one may go on
+        scores[..., 1:] = _WORST  # all beams are equal at first: only one may continue
         texts = torch.zeros((*shape, most), dtype=torch.long, device=logits.device)
         number = torch.arange(shape[0], device=logits.device)
-        full = torch.full_like(scores, _WORST)
+        finished = torch.full_like(scores, _WORST)
         opened = torch.ones(shape[:2], dtype=torch.bool, device=logits.device)
-        return cls(number, scores, texts, full, texts.clone(), torch.zeros_like(texts[..., 0]), opened)
+        return cls(number, scores, texts, finished, texts.clone(), torch.zeros_like(texts[..., 0]), opened)
 
     def select(self, prompts: torch.Tensor) -> _State:
         return _State(*(getattr(self, field.name)[prompts] for field in fields(self)))
@@ -245,20 +238,20 @@ class _State:
         import torch
 
         each = 1 if decoding.way == "diverse" else decoding.count
-        found: dict[int, list[Line]] = {}
+        lines: dict[int, list[Line]] = {}
         for row in done.nonzero()[:, 0].tolist():
             texts = self.finished_texts[row, :, :each].flatten(0, 1)
             cut = [text[:length] for text, length in zip(texts, self.lengths[row, :, :each].flatten(), strict=True)]
             ended = [bool(torch.isin(text[-1:], stops).any()) for text in cut]
-            lines = [(text[:-1] if end else text).tolist() for text, end in zip(cut, ended, strict=True)]
-            found[int(self.prompt[row])] = list(zip(lines, ended, strict=True))
-        return found
+            ids = [(text[:-1] if end else text).tolist() for text, end in zip(cut, ended, strict=True)]
+            lines[int(self.prompt[row])] = list(zip(ids, ended, strict=True))
+        return lines
 
 
 def _choose(
     state: _State, logits: torch.Tensor, decoding: Decoding, stops: torch.Tensor, step: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """One more token for every beam, and the row of its prompt that it goes on from: [prompts, groups, beams] each."""
+    """One more token for every beam, and the row of its prompt that it continues: [prompts, groups, beams] each."""
     import torch
 
     shape = state.scores.shape
@@ -267,7 +260,7 @@ def _choose(
     chosen = []
     for group in range(shape[1]):
         penalised = logp[:, group] - decoding.diversity * taken[:, None] if group else logp[:, group]
-        counts = state.open[:, group, None].expand(-1, shape[2]).to(logp.dtype)  # those who were done take nothing
+        counts = state.open[:, group, None].expand(-1, shape[2]).to(logp.dtype)  # groups that are done add no penalty
         tokens, parents = _choose_in_group(state, group, penalised, stops, step)
         taken.scatter_add_(1, tokens, counts)
         chosen.append((tokens, parents + group * shape[2]))
@@ -281,7 +274,7 @@ def _choose_in_group(
 
     beams, size = logp.shape[1:]
     scores = (logp + state.scores[:, group, :, None]).flatten(1)
-    # However many of the best end here, enough are left to go on with.
+    # However many of the best end here, enough are left to continue.
     best, places = scores.topk(min((1 + len(stops)) * beams, scores.shape[1]), dim=-1)
     parents, tokens = places // size, places % size
     texts = state.texts[:, group].gather(1, parents[..., None].expand(-1, -1, state.texts.shape[-1]))
@@ -289,7 +282,7 @@ def _choose_in_group(
     last = step + 1 == state.texts.shape[-1]
     ended = torch.isin(tokens, stops)
     _finish(state, group, best, texts, ended | last, step + 1)
-    # At the last step, too, others are to choose otherwise: so it is still told what would go on.
+    # At the last step, too, later groups are to differ: so the beams that would continue are still returned.
     going = (best + ended * _WORST).topk(beams, dim=-1)
     state.scores[:, group] = going.values
     state.texts[:, group] = texts.gather(1, going.indices[..., None].expand(-1, -1, texts.shape[-1]))
@@ -301,7 +294,7 @@ def _choose_in_group(
 def _finish(
     state: _State, group: int, best: torch.Tensor, texts: torch.Tensor, ended: torch.Tensor, length: int
 ) -> None:
-    """Keep the best of the finished texts and of those that end now, if they are among the best as many as beams."""
+    """Keep the best finished texts, those included that end now and are among the best `beams` continuations."""
     import torch
 
     beams = state.scores.shape[2]

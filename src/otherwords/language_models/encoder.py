@@ -1,4 +1,4 @@
-"""A sentence encoder as other parts see it: texts go in, vectors of unit length come out, and cosines of pairs."""
+"""The interface of sentence encoders: texts go in, vectors of unit length come out, and cosines of pairs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..registry import encoders
 Vectors = npt.NDArray[np.float32]
 
 
-def load(spec: str) -> Encoder:
+def load(spec: str) -> SentenceEncoder:
     """Make an encoder ready: `hf:NAME`."""
     bound = encoders.make(spec)
     return replace(bound.function, signature=bound.signature)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
-class Encoder:
+class SentenceEncoder:
     """Turns texts into vectors.
 
-    The one array of `scheduler` has a vector for each text, of any length. `batch_invariant` says whether no vector
-    depends on the others' company, to the bit. `reads` says of texts whether the tokenizer makes anything of each;
-    without it, whether they are more than blanks.
+    The one array of `scheduler` has a vector for each text, of any norm. `batch_invariant` says whether no vector
+    depends on the rest of the batch, to the bit. `reads` says of texts whether the tokenizer gives any tokens for each;
+    without it, whether they are more than white space.
     """
 
     scheduler: Scheduler
@@ -38,29 +38,29 @@ class Encoder:
     reads: Callable[[Sequence[str]], Sequence[bool]] | None = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """A row of unit length for each text; the same text is read once. Warns of those that it cuts."""
+        """A row of unit length for each text; equal texts are encoded once. Warns of those that are truncated."""
         _refuse_empty(texts)
         distinct = list(dict.fromkeys(texts))
-        (found,), cut = self.scheduler(distinct)
+        (vectors,), cut = self.scheduler(distinct)
         self._warn_truncated(int(cut.sum()), len(distinct))
-        lengths = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
-        if not (np.isfinite(lengths) & (lengths > 0)).all():
-            row = int(np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))[0])
-            raise WrongAnswer(f"{self.signature or 'the encoder'} has no direction for {shorten(distinct[row])}")
-        unit: Vectors = (found / lengths).astype(np.float32)
+        norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+        if (bad := np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))).size:
+            found = f"a vector of norm {float(norms[bad[0], 0]):g} for {shorten(distinct[int(bad[0])])}"
+            raise WrongAnswer(f"{self.signature or 'the encoder'} returned {found}")
+        unit: Vectors = (vectors / norms).astype(np.float32)
         place = {text: row for row, text in enumerate(distinct)}
         return unit[[place[text] for text in texts]]
 
     def legible(self, texts: Sequence[str]) -> list[bool]:
-        """Whether there is anything to encode in each text; a lone accent, for one, is lost on many tokenizers."""
+        """Whether there is anything to encode in each text; many tokenizers drop a lone accent, for one."""
         return list(self.reads(texts)) if self.reads else [bool(text.strip()) for text in texts]
 
     def too_long(self, texts: Sequence[str]) -> list[bool]:
-        """Whether each text is longer than the encoder reads, so that its vector would be that of its beginning."""
+        """Whether each text is longer than the encoder reads, so that it would be truncated."""
         return [bool(one) for one in self.scheduler.encode(texts).cut] if len(texts) else []
 
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> npt.NDArray[np.float64]:
-        """The cosine of both texts of each pair: 1 where they point the same way, 0 where they have nothing in common.
+        """The cosine of the two texts of each pair.
 
         Each is summed by itself, so that it does not depend on how many there are.
         """
@@ -72,10 +72,9 @@ class Encoder:
 
     def _warn_truncated(self, cut: int, count: int) -> None:
         if cut:
-            found = f"{cut:,} of {count:,} texts are longer than it reads, and were cut"
-            warnings.warn(
-                f"{self.signature or 'the encoder'}: {found}; the option max_length changes that", stacklevel=3
-            )
+            name = self.signature or "the encoder"
+            message = f"{name}: {cut:,} of {count:,} texts are longer than it reads and were cut"
+            warnings.warn(f"{message}; the option max_length changes that", stacklevel=3)
 
 
 def _refuse_empty(texts: Sequence[str]) -> None:
@@ -83,4 +82,4 @@ def _refuse_empty(texts: Sequence[str]) -> None:
         raise BadInput("there is no text to encode", fix="give one or more")
     for row, text in enumerate(texts):
         if not text.strip():
-            raise BadInput(f"text {row} is empty", fix="leave out what has no words: it points nowhere")
+            raise BadInput(f"text {row} is empty", fix="leave out texts without words")

@@ -1,4 +1,7 @@
-"""Sentence encoders of the Hugging Face ecosystem, by hub name or local folder, with torch."""
+"""Sentence encoders of the Hugging Face ecosystem, by hub name or local folder, with torch.
+
+How a text is read and pooled is taken from the files that sentence-transformers writes into a model's folder.
+"""
 
 from __future__ import annotations
 
@@ -10,147 +13,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadInput
-from ..inference.hf_folders import Folder, find, load_fast_tokenizer, load_start
-from ..inference.limits import careful, choose_padding, limit, positions, refuse_sizes
-from ..inference.scheduling import Scheduler
-from ..inference.tokens import clean, encodings, text_encoder
-from ..inference.torch_device import TorchDevice, budget, choose_device, choose_dtype, refuse_budget
+from ..inference.hf_folders import ENCODER, Folder, find, open_model
+from ..inference.limits import refuse_sizes
+from ..inference.tokens import Tokens, clean, encodings, text_encoder
+from ..inference.torch_device import refuse_budget
 from ..registry import encoders
-from .encoder import Encoder
+from .encoder import SentenceEncoder
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
 
-    from ..inference.tokens import Tokens
-
-
-# MERGED from encoders.reading: How an encoder reads a text: up to which token, and in lower case or as it is, as sentence-transformers writes it.
-
-#: The families after which sentence-transformers has named the file; of late, it is bert's for all.
+#: Rows that a CPU computes at a time, never more nor fewer; 8 are as fast as 64, and 5 times as fast as 1.
+ROWS = 8
+#: How many tokens of a text are read by default.
+LENGTH = 256
+POOLINGS = ("mean", "cls")
+#: Their names in the files of sentence-transformers: one of many switches, and since version 5.3 a word.
+_POOLING_NAMES = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "mean": "mean", "cls": "cls"}
+#: Modules that do not change the direction of a vector; all vectors are normalised to unit length here.
+_MODULES = ("Transformer", "Pooling", "Normalize")
+#: Families in the names of sentence_*_config.json; recent versions write bert for all.
 _FAMILIES = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 
-
-@dataclass(frozen=True)
-class Reading:
-    """How many tokens are read (0: nobody says), and whether texts are put in lower case first.
-
-    >>> str(Reading(128)), str(Reading(128, lower=True))
-    ('128', '128:lower')
-    """
-
-    max_length: int = 0
-    lower: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.max_length}{':lower' if self.lower else ''}"
-
-    def cased(self, encode: Callable[[Sequence[str]], Tokens]) -> Callable[[Sequence[str]], Tokens]:
-        """A function from texts to tokens, for texts in the case in which they are to be read."""
-        return (lambda texts: encode([text.lower() for text in texts])) if self.lower else encode
-
-    def legible(self, tokenizer: Tokenizer) -> Callable[[Sequence[str]], list[bool]]:
-        """A function that says of texts whether the tokenizer makes more of each than the tokens around all texts."""
-        return lambda texts: [
-            not all(one.special_tokens_mask) for one in encodings(tokenizer, [clean(text) for text in texts])
-        ]
+Forward = Callable[..., tuple["torch.Tensor", ...]]
 
 
-def read_reading(folder: Path, who: str) -> Reading:
-    """What a folder made by sentence-transformers tells; of other folders, nothing."""
-    files = [file for family in _FAMILIES if (file := folder / f"sentence_{family}_config.json").is_file()]
-    if not files or not (folder / "modules.json").is_file():
-        return Reading()
-    told = read_json(files[0], who)
-    length, lower = (told.get("max_seq_length"), told.get("do_lower_case")) if isinstance(told, dict) else ("", "")
-    if not (length is None or (type(length) is int and length > 0)) or lower not in (None, False, True):
-        found = f"{files[0].name} tells max_seq_length {length!r} and do_lower_case {lower!r}"
-        raise BadInput(found, where=who, fix="write a number of tokens there, and true or false")
-    return Reading(length or 0, bool(lower))
-
-
-def read_json(file: Path, who: str) -> Any:
-    """A JSON file beside a model."""
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BadInput(f"{file.name} is not JSON: {error}", where=who, fix="download or save it again") from error
-
-
-# MERGED from encoders.pooling: How an encoder makes one vector of its tokens': as sentence-transformers writes beside a model, or the user says.
-
-POOLINGS = ("mean", "cls")
-#: How sentence-transformers' files name them: as one of many switches, and since version 5.3 as a word.
-_WRITTEN = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "mean": "mean", "cls": "cls"}
-#: Parts of a model that leave its vectors' direction alone; all vectors are made unit length here.
-_KNOWN = ("Transformer", "Pooling", "Normalize")
-
-
-def choose_pooling(wanted: str, folder: Path, who: str) -> str:
-    """The pooling that the user wants, or else that the folder tells; a folder that tells nothing has mean.
-
-    What sentence-transformers would compute besides is refused: it is no encoder without it.
-    """
-    if wanted and wanted not in POOLINGS:
-        raise BadInput(f"found {wanted!r}", where=who, field="pooling", fix=f"give one of {', '.join(POOLINGS)}")
-    place = _pooling_folder(folder, who)
-    if wanted or place is None:
-        return wanted or "mean"
-    if not (file := folder / place / "config.json").is_file():
-        fix = "fetch it, too, or give pooling=mean or pooling=cls"
-        raise BadInput(f"has no {place}/config.json, of which modules.json speaks", where=who, fix=fix)
-    return _read_pooling(file, who)
-
-
-def pooled(states: torch.Tensor, mask: torch.Tensor | None, pooling: str) -> torch.Tensor:
-    """The first token's state of each row, or the mean over all that are not filled up."""
-    if pooling == "cls":
-        return states[:, 0].float()
-    if mask is None:
-        return states.float().mean(dim=1)
-    real = mask[:, :, None].float()
-    return (states.float() * real).sum(dim=1) / real.sum(dim=1)
-
-
-def _pooling_folder(folder: Path, who: str) -> str | None:
-    """Where the pooling of a model of sentence-transformers is described; None for other models."""
-    if not (file := folder / "modules.json").is_file():
-        return None
-    parts = read_json(file, who)
-    if not (
-        isinstance(parts, list) and all(isinstance(part, dict) and {"type", "path"} <= set(part) for part in parts)
-    ):
-        fix = "download or save it again, or give a folder without it and pooling=mean or pooling=cls"
-        raise BadInput("modules.json is no list of parts with type and path", where=who, fix=fix)
-    names = [str(part["type"]).rpartition(".")[2] for part in parts]
-    if strangers := [name for name in names if name not in _KNOWN]:
-        fix = f"use one that is made of {', '.join(_KNOWN)} alone"
-        raise BadInput(f"its vectors are computed on by {', '.join(strangers)}", where=who, fix=fix)
-    return next((str(part["path"]) for part, name in zip(parts, names, strict=True) if name == "Pooling"), None)
-
-
-def _read_pooling(file: Path, who: str) -> str:
-    told = read_json(file, who)
-    if not isinstance(told, dict):
-        found = f"{file.parent.name}/config.json holds no names and values"
-        raise BadInput(found, where=who, fix="download or save it again, or give pooling=")
-    switches = [name for name, on in told.items() if name.startswith("pooling_mode_") and on is True]
-    modes = [told["pooling_mode"]] if "pooling_mode" in told else switches
-    if len(modes) != 1 or modes[0] not in _WRITTEN:
-        message = f"{file.parent.name}/config.json asks for {', '.join(map(str, modes)) or 'no pooling'}"
-        raise BadInput(message, where=who, fix=f"use a model of {' or '.join(POOLINGS)} pooling, or give pooling=")
-    return _WRITTEN[modes[0]]
-
-
-# MERGED from encoders.huggingface: Sentence encoders of the Hugging Face ecosystem, by hub name or local folder, with torch.
-
-#: Rows that this processor computes at a time, never more nor fewer; 8 are as fast as 64, and 5 times as fast as 1.
-ROWS = 8
-#: Tokens of a text that are read where nobody says how many.
-LENGTH = 256
-
-
-# As of models: the identity has name, commit or content, the arithmetic, and the pooling and length that were chosen.
+# As with models: the identity has name, commit or content, dtype, and the pooling and length that were chosen.
 @encoders("hf.v1", unsigned=("name", "pooling", "max_length", "device", "dtype", "tokens", "revision"))
 def hf(
     name: str,
@@ -160,7 +49,7 @@ def hf(
     dtype: str = "float32",
     tokens: int = 0,
     revision: str = "",
-) -> Encoder:
+) -> SentenceEncoder:
     """Encode texts with a model of the Hugging Face hub, or of a local folder (safetensors only).
 
     `pooling` makes one vector of the tokens': mean or cls; unless given, as a folder made by sentence-transformers
@@ -173,53 +62,37 @@ def hf(
     folder = find(name, revision)
     refuse_budget(folder.who, tokens)
     _fetch_pooling(folder, name)
-    chosen, told = choose_pooling(pooling, folder.path, folder.who), read_reading(folder.path, folder.who)
-    length = max_length or told.max_length or LENGTH
+    chosen, saved = choose_pooling(pooling, folder.path, folder.who), read_reading(folder.path, folder.who)
+    length = max_length or saved.max_length or LENGTH
     refuse_sizes(folder.who, length)
-    return _encoder(folder, chosen, Reading(length, told.lower), device, dtype, tokens)
+    return _open_encoder(folder, chosen, Reading(length, saved.lower), device, dtype, tokens)
 
 
 @lru_cache(maxsize=2)
-def _encoder(folder: Folder, pooling: str, reading: Reading, device: str, dtype: str, tokens: int) -> Encoder:
-    """Load once what a check and several metrics may share; a folder is known by its content."""
-    tokenizer, model, place = load_fast_tokenizer(folder), _model(folder), choose_device(device, folder.who)
-    arithmetic = choose_dtype(dtype, place, folder.who)
-    model = model.to(device=place, dtype=arithmetic).eval()
-    return Encoder(
-        _scheduler(model, tokenizer, place, folder.who, reading, tokens, pooling),
-        identity=f"{folder.identity}:{reading}:{pooling}:{str(arithmetic).removeprefix('torch.')}",
-        batch_invariant=place.type == "cpu",
-        reads=reading.legible(tokenizer.backend_tokenizer),
-    )
-
-
-def _scheduler(
-    model: Any, tokenizer: Any, place: torch.device, who: str, reading: Reading, tokens: int, pooling: str
-) -> Scheduler:
-    length, padding = limit(who, reading.max_length, positions(model)), choose_padding(tokenizer, model)
-    steady = place.type == "cpu"
+def _open_encoder(
+    folder: Folder, pooling: str, reading: Reading, device: str, dtype: str, tokens: int
+) -> SentenceEncoder:
+    """Load once what a check and several metrics may share; a folder is compared by its content."""
+    opened = open_model(folder, ENCODER, max_length=reading.max_length, device=device, dtype=dtype, tokens=tokens)
+    steady, tokenizer = opened.device.type == "cpu", opened.tokenizer.backend_tokenizer
 
     def forward(**inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return (pooled(model(**inputs).last_hidden_state, inputs.get("attention_mask"), pooling),)
+        return (pooled(opened.model(**inputs).last_hidden_state, inputs.get("attention_mask"), pooling),)
 
-    runner = TorchDevice(place, _by_eights(forward) if steady else forward)
-    types = "token_type_ids" in tokenizer.model_input_names
-    return Scheduler(
-        reading.cased(text_encoder(tokenizer.backend_tokenizer, length, types=types)),
-        careful(runner.start, model, who, length),
-        runner.wait,
-        tokens or budget(place),
-        exact=padding.exact or steady,
-        pad=padding.pad,
-        in_flight=runner.in_flight,
+    encode = reading.cased(text_encoder(tokenizer, opened.length, types=opened.types))
+    return SentenceEncoder(
+        opened.scheduler(encode, _in_fixed_batches(forward) if steady else forward, exact=steady),
+        identity=f"{folder.identity}:{reading}:{pooling}:{opened.identity.rpartition(':')[2]}",
+        batch_invariant=steady,
+        reads=reading.legible(tokenizer),
     )
 
 
-def _by_eights(forward: Callable[..., tuple[torch.Tensor, ...]]) -> Callable[..., tuple[torch.Tensor, ...]]:
-    """Let as many rows be computed at a time whatever their number, so that all are summed in the same order.
+def _in_fixed_batches(forward: Forward) -> Forward:
+    """Compute the same number of rows at a time whatever the batch, so that all are summed in the same order.
 
-    Products of matrices of one shape treat all rows alike, and those of another shape may not: otherwise the last
-    bits of a vector, and with them a verdict at the limit, would depend on its company.
+    Matrix products of one shape treat all rows alike, and those of another shape may not: otherwise the last bits of
+    a vector, and with them a verdict at the limit, would depend on the other texts.
     """
 
     def fixed(**inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -236,17 +109,8 @@ def _by_eights(forward: Callable[..., tuple[torch.Tensor, ...]]) -> Callable[...
     return fixed
 
 
-def _model(folder: Folder) -> Any:
-    """The bare encoder; a layer on top of it that reads the first token for some task is neither needed nor missed."""
-    model, new = load_start(folder, "AutoModel")
-    if lost := [name for name in new if "pooler" not in name]:
-        message = f"its weights lack {', '.join(lost[:4])}: it would encode at random"
-        raise BadInput(message, where=folder.who, fix="save it again, with all its weights")
-    return model
-
-
 def _fetch_pooling(folder: Folder, name: str) -> None:
-    """Of a hub model, fetch what says how to pool: it lies in a folder of its own, which no other model needs."""
+    """Of a hub model, fetch the description of its pooling: it lies in a subfolder, which no other model needs."""
     if folder.path.parent.name != "snapshots" or any(folder.path.glob("*_Pooling/config.json")):
         return
     from huggingface_hub import snapshot_download
@@ -255,4 +119,111 @@ def _fetch_pooling(folder: Folder, name: str) -> None:
         snapshot_download(name, revision=folder.path.name, allow_patterns=["*_Pooling/config.json"])
     except Exception as error:  # no network, no access
         fix = "check the network, or give a folder made by save_pretrained"
-        raise BadInput(f"cannot fetch how it pools ({type(error).__name__})", where=folder.who, fix=fix) from error
+        message = f"cannot fetch the configuration of its pooling ({type(error).__name__})"
+        raise BadInput(message, where=folder.who, fix=fix) from error
+
+
+# Reading
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How many tokens are read (0: not said), and whether texts are converted to lower case first.
+
+    >>> str(Reading(128)), str(Reading(128, lower=True))
+    ('128', '128:lower')
+    """
+
+    max_length: int = 0
+    lower: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.max_length}{':lower' if self.lower else ''}"
+
+    def cased(self, encode: Callable[[Sequence[str]], Tokens]) -> Callable[[Sequence[str]], Tokens]:
+        """The same encoding, in lower case where that is wanted."""
+        return (lambda texts: encode([text.lower() for text in texts])) if self.lower else encode
+
+    def legible(self, tokenizer: Tokenizer) -> Callable[[Sequence[str]], list[bool]]:
+        """A function that says of texts whether the tokenizer gives more than special tokens for each."""
+        return lambda texts: [
+            not all(one.special_tokens_mask) for one in encodings(tokenizer, [clean(text) for text in texts])
+        ]
+
+
+def read_reading(folder: Path, who: str) -> Reading:
+    """The settings in a folder made by sentence-transformers; other folders have none."""
+    files = [file for family in _FAMILIES if (file := folder / f"sentence_{family}_config.json").is_file()]
+    if not files or not (folder / "modules.json").is_file():
+        return Reading()
+    saved = _read_json(files[0], who)
+    length, lower = (saved.get("max_seq_length"), saved.get("do_lower_case")) if isinstance(saved, dict) else ("", "")
+    if not (length is None or (type(length) is int and length > 0)) or lower not in (None, False, True):
+        message = f"{files[0].name} has max_seq_length {length!r} and do_lower_case {lower!r}"
+        raise BadInput(message, where=who, fix="write a number of tokens there, and true or false")
+    return Reading(length or 0, bool(lower))
+
+
+# Pooling
+
+
+def choose_pooling(wanted: str, folder: Path, who: str) -> str:
+    """The pooling that the user wants, or else that of the folder; without either, mean.
+
+    A model with further modules of sentence-transformers is refused: without them it is another encoder.
+    """
+    if wanted and wanted not in POOLINGS:
+        raise BadInput(f"found {wanted!r}", where=who, field="pooling", fix=f"give one of {', '.join(POOLINGS)}")
+    subfolder = _pooling_folder(folder, who)
+    if wanted or subfolder is None:
+        return wanted or "mean"
+    if not (file := folder / subfolder / "config.json").is_file():
+        fix = "fetch it, too, or give pooling=mean or pooling=cls"
+        raise BadInput(f"has no {subfolder}/config.json, which modules.json names", where=who, fix=fix)
+    return _read_pooling(file, who)
+
+
+def pooled(states: torch.Tensor, mask: torch.Tensor | None, pooling: str) -> torch.Tensor:
+    """The first token's state of each row, or the mean over all tokens that are not padding."""
+    if pooling == "cls":
+        return states[:, 0].float()
+    if mask is None:
+        return states.float().mean(dim=1)
+    real = mask[:, :, None].float()
+    return (states.float() * real).sum(dim=1) / real.sum(dim=1)
+
+
+def _pooling_folder(folder: Path, who: str) -> str | None:
+    """The subfolder that describes the pooling of a model of sentence-transformers; None for other models."""
+    if not (file := folder / "modules.json").is_file():
+        return None
+    modules = _read_json(file, who)
+    if not isinstance(modules, list) or not all(
+        isinstance(one, dict) and {"type", "path"} <= set(one) for one in modules
+    ):
+        fix = "download or save it again, or give a folder without it and pooling=mean or pooling=cls"
+        raise BadInput("modules.json is not a list of modules with type and path", where=who, fix=fix)
+    names = [str(module["type"]).rpartition(".")[2] for module in modules]
+    if strangers := [name for name in names if name not in _MODULES]:
+        fix = f"use a model of {', '.join(_MODULES)} only"
+        raise BadInput(f"its vectors are transformed by {', '.join(strangers)}", where=who, fix=fix)
+    return next((str(one["path"]) for one, name in zip(modules, names, strict=True) if name == "Pooling"), None)
+
+
+def _read_pooling(file: Path, who: str) -> str:
+    saved, shown = _read_json(file, who), f"{file.parent.name}/config.json"
+    if not isinstance(saved, dict):
+        raise BadInput(f"{shown} is not a table", where=who, fix="download or save it again, or give pooling=")
+    switches = [name for name, on in saved.items() if name.startswith("pooling_mode_") and on is True]
+    modes = [saved["pooling_mode"]] if "pooling_mode" in saved else switches
+    if len(modes) != 1 or modes[0] not in _POOLING_NAMES:
+        message = f"{shown} asks for {', '.join(map(str, modes)) or 'no pooling'}"
+        raise BadInput(message, where=who, fix=f"use a model of {' or '.join(POOLINGS)} pooling, or give pooling=")
+    return _POOLING_NAMES[modes[0]]
+
+
+def _read_json(file: Path, who: str) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadInput(f"{file.name} is not JSON: {error}", where=who, fix="download or save it again") from error

@@ -1,4 +1,4 @@
-"""A masked-LM as other parts see it: texts with a masked span go in, the likeliest fillings come out."""
+"""The interface of masked-LMs: texts with a masked span go in, the likeliest fillings come out."""
 
 from __future__ import annotations
 
@@ -13,30 +13,149 @@ import numpy.typing as npt
 
 from ..errors import BadInput, WrongAnswer
 from ..inference.scheduling import Arrays, Scheduler
-from ..inference.tokens import Ints, Rows, Tokens
+from ..inference.tokens import Ints, PaddedRows, Tokens
 from ..registry import masked_lms
 from .masking import Masked, Masker, Question, pseudo_logp, word_logp
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
-# MERGED from masked_lms.vocabulary: The tokens of a vocabulary as words, in columns, so that fillings can be sifted without a loop over tokens.
-
-#: Tokens that hold a place in vocabularies of BERT, Gemma, T5 and fairseq, and were never learnt.
+Logs = npt.NDArray[np.float32]
+Encode = Callable[[Sequence[Any]], Tokens]
+Bools = npt.NDArray[np.bool_]
+#: Placeholders in the vocabularies of BERT, Gemma, T5 and fairseq, which were never trained.
 _UNUSED = re.compile(r"\[unused\d+\]|<unused_?\d+>|<extra_id_\d+>|<?madeupword\d+>?", re.I)
 
-Bools = npt.NDArray[np.bool_]
+
+def load(spec: str) -> MaskedLM:
+    """Make a masked-LM ready: `mlm-small`, `onnx:FOLDER`, `hf:NAME`."""
+    bound = masked_lms.make(spec)
+    return replace(bound.function, signature=bound.signature)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Fillings:
+    """What may stand at each mask: token `ids` and their `logp`, best first, one row per mask.
+
+    `logp` are log-probabilities over the whole vocabulary. `own` is that of the masked-out words themselves where they
+    were one token there (`one_token`), and NaN where they were not. `cut` says which texts had more tokens than the
+    model reads; of these, it read those around the mask.
+    """
+
+    ids: Ints
+    logp: Logs
+    own: Logs
+    cut: Bools
+    vocabulary: Vocabulary
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    @property
+    def one_token(self) -> Bools:
+        """Whether the masked-out words were one token of the vocabulary, so that `own` has their log-probability."""
+        return ~np.isnan(self.own)
+
+    def words(self, row: int) -> list[tuple[str, float]]:
+        """The fillings of one mask as people read them; pieces of words begin with a hyphen: -ing."""
+        shown = (self.vocabulary.shown(token) for token in self.ids[row].tolist())
+        return list(zip(shown, self.logp[row].tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedLM:
+    """A masked-LM: its tokenizer, and how its batches are computed.
+
+    `scheduler` gets a function that makes `Tokens` (with `at` and `own`) of masked texts, and how many fillings are
+    wanted; the arrays of the Scheduler it returns are token ids and log-probabilities [n, top], best first, and the
+    log-probability [n] of `own`, with any number where that is -1. `types` says whether the model has segment numbers,
+    `mask` is its mask token unless the tokenizer names it, and `size` how many tokens it scores, unless as many as the
+    tokenizer has. The tokenizer serves this model only.
+    """
+
+    tokenizer: Tokenizer
+    scheduler: Callable[[Encode, int], Scheduler]
+    max_length: int
+    types: bool = False
+    mask: str = ""
+    size: int = 0
+    identity: str = ""
+    batch_invariant: bool = True
+    signature: str = ""
+
+    def fill(self, masked: Sequence[Masked], top: int = 200) -> Fillings:
+        """The `top` likeliest tokens at each mask; an item is a text and the span that is masked: text[first:last].
+
+        To mask "dog", give ("A dog runs.", 2, 5).
+        """
+        if top < 1:
+            raise BadInput(f"found {top}", field="top", fix="give 1 or more")
+        if not len(masked):
+            raise BadInput("there is no text to fill", fix="give one or more (text, first, last)")
+        width = min(top, len(self.vocabulary))
+        (ids, logp, own), cut = _without_foreign(self.scheduler(self.masker, width))(masked)
+        if np.isnan(logp).any():
+            row = int(np.flatnonzero(np.isnan(logp).any(axis=1))[0])
+            raise WrongAnswer(f"{self.signature or 'the masked-LM'} returned NaN for {masked[row]!r}")
+        return Fillings(ids.astype(np.int64), logp.astype(np.float32), own, cut, self.vocabulary)
+
+    def pseudo_logp(self, texts: Sequence[str]) -> list[Logs]:
+        """The log-probability of every token of each text where it alone is masked, special tokens excepted.
+
+        Their sum is a text's pseudo-log-likelihood. Of a text that is too long, the tokens around each mask are read.
+        """
+        return pseudo_logp(self.masker, self._ask, texts)
+
+    def word_logp(self, masked: Sequence[Masked]) -> Logs:
+        """The log-probability of the masked-out words, of any number of tokens; of one, it is that of `Fillings.own`.
+
+        There is a mask for each of their tokens, and these are filled in from left to right. It is NaN where one of the
+        tokens stands for words that are not in the vocabulary.
+        """
+        return word_logp(self.masker, self._ask, masked)
+
+    def _ask(self, encode: Encode, asked: Sequence[Question]) -> Logs:
+        (_, _, own), _ = self.scheduler(encode, 1)(asked)
+        if np.isnan(own).any():
+            raise WrongAnswer(f"{self.signature or 'the masked-LM'} returned NaN for some tokens")
+        return own.astype(np.float32)
+
+    @cached_property
+    def masker(self) -> Masker:
+        """Tokenises texts with a masked span."""
+        return Masker(self.tokenizer, self.max_length, types=self.types, mask=self.mask)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens it chooses from."""
+        return vocabulary(self.masker.tokenizer, self.size)  # the masker has made its mask special
+
+
+def _without_foreign(plan: Scheduler) -> Scheduler:
+    """Make the third array NaN where not one token was masked: what was computed there belongs to no word."""
+
+    def start(rows: PaddedRows) -> Any:
+        return rows.own, plan.start(rows)
+
+    def wait(started: Any) -> Arrays:
+        own, batch = started
+        ids, logp, own_logp = plan.wait(batch)
+        return ids, logp, np.where(own < 0, np.nan, own_logp).astype(np.float32)
+
+    return replace(plan, start=start, wait=wait)
+
+
+# The vocabulary
 
 
 @dataclass(frozen=True)
 class Vocabulary:
     """What each token is; `words[i]` is token i as it appears in a text.
 
-    `whole`: it begins a word where a blank stands before it; `opening`: where none does, as at the start of a text
+    `whole`: it begins a word after a blank; `opening`: it begins a word without one, as at the start of a text
     (byte-level tokenizers have other tokens there, all others the same). A piece of a word is neither. `special`
-    tokens are no text: [MASK] and the like, [unused7], and what the model scores but the tokenizer has no name for,
-    whose word is empty. `punctuation` has neither letter nor digit.
+    tokens are not text: [MASK] and the like, [unused7], and those that the model scores but the tokenizer has no name
+    for, whose word is empty. `punctuation` has neither letter nor digit.
     """
 
     words: npt.NDArray[np.object_]
@@ -49,7 +168,7 @@ class Vocabulary:
         return len(self.words)
 
     def shown(self, token: int) -> str:
-        """A token as people read it; a piece of a word begins with a hyphen, and what has no name is [token 30525]."""
+        """A token as people read it; a piece of a word begins with a hyphen, one without a name is [token 30525]."""
         word = str(self.words[token])
         if self.special[token] and not word:
             return f"[token {token}]"
@@ -57,7 +176,7 @@ class Vocabulary:
 
 
 def vocabulary(tokenizer: Tokenizer, size: int = 0) -> Vocabulary:
-    """Look at all tokens of a tokenizer, or at `size`: models score a few more, or fewer, than there are names for.
+    """Describe all tokens of a tokenizer, or `size`: models score a few more, or fewer, than there are names for.
 
     >>> from tokenizers import Tokenizer, models
     >>> tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "play": 1, "##ing": 2, "!": 3}, unk_token="[UNK]"))
@@ -75,28 +194,28 @@ def vocabulary(tokenizer: Tokenizer, size: int = 0) -> Vocabulary:
     bare = mark == "Ġ" and not getattr(tokenizer.pre_tokenizer, "add_prefix_space", False)
     opening = ~begins & ~special if bare else begins
     wordless = np.array([bool(word) and not any(map(str.isalnum, word)) for word in words], np.bool_)
-    made = np.array(words, dtype=np.object_)
-    return Vocabulary(made, begins & readable, opening & readable, special, wordless & ~special & readable)
+    column = np.array(words, dtype=np.object_)
+    return Vocabulary(column, begins & readable, opening & readable, special, wordless & ~special & readable)
 
 
 def _specials(tokenizer: Tokenizer, names: list[str | None]) -> Bools:
-    """Tokens that stand for no text, or have no name at all."""
+    """Tokens that are not text, or have no name."""
     added = tokenizer.get_added_tokens_decoder()
     special = np.array([name is None or bool(_UNUSED.fullmatch(name)) for name in names], np.bool_)
-    told = [number for number, token in added.items() if token.special and number < len(names)]
+    declared = [number for number, token in added.items() if token.special and number < len(names)]
     unknown = getattr(tokenizer.model, "unk_token", None)
-    special[[*told, *(number for number, name in enumerate(names) if name and name == unknown)]] = True
+    special[[*declared, *(number for number, name in enumerate(names) if name and name == unknown)]] = True
     return special
 
 
 def _marks(tokenizer: Tokenizer, names: list[str | None]) -> tuple[str, str]:
-    """What a token that begins a word starts with (Ġ, ▁ or nothing), and what a piece inside a word does (##)."""
+    """The prefix of a token that begins a word (Ġ, ▁ or none), and of a piece inside a word (##)."""
     inside = getattr(tokenizer.model, "continuing_subword_prefix", None)
     if type(tokenizer.model).__name__ == "WordPiece":
         return "", str(inside or "##")
-    begun = {mark: sum(bool(name) and str(name).startswith(mark) for name in names) for mark in ("Ġ", "▁")}
-    mark = max(begun, key=lambda one: begun[one])
-    return (mark if begun[mark] else ""), ""
+    counts = {mark: sum(bool(name) and str(name).startswith(mark) for name in names) for mark in ("Ġ", "▁")}
+    mark = max(counts, key=lambda one: counts[one])
+    return (mark if counts[mark] else ""), ""
 
 
 def _begins(name: str | None, mark: str, inside: str) -> bool:
@@ -111,127 +230,3 @@ def _words(tokenizer: Tokenizer, names: list[str | None], inside: str) -> list[s
     for number, text in zip(named, texts, strict=True):
         words[number] = text.strip().removeprefix(inside) if inside else text.strip()
     return words
-
-
-# MERGED from masked_lms.filling: A masked-LM as other parts see it: texts with a masked span go in, the likeliest fillings come out.
-
-Logs = npt.NDArray[np.float32]
-Encode = Callable[[Sequence[Any]], Tokens]
-
-
-def load(spec: str) -> MaskedLM:
-    """Make a masked-LM ready: `mlm-small`, `onnx:FOLDER`, `hf:NAME`."""
-    bound = masked_lms.make(spec)
-    return replace(bound.function, signature=bound.signature)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class Fillings:
-    """What may stand at each mask: token `ids` and their `logp`, best first, one row per mask.
-
-    `logp` are log-probabilities over the whole vocabulary. `own` is that of the masked-out words themselves where they
-    were one token there (`one_token`), and not a number where they were not. `cut` says which texts had more tokens
-    than the model reads; of these, it saw those around the mask.
-    """
-
-    ids: Ints
-    logp: Logs
-    own: Logs
-    cut: npt.NDArray[np.bool_]
-    vocabulary: Vocabulary
-
-    def __len__(self) -> int:
-        return len(self.own)
-
-    @property
-    def one_token(self) -> npt.NDArray[np.bool_]:
-        """Whether the masked-out words were one token of the vocabulary, so that `own` has their log-probability."""
-        return ~np.isnan(self.own)
-
-    def words(self, row: int) -> list[tuple[str, float]]:
-        """The fillings of one mask as people read them; pieces of words begin with a hyphen: -ing."""
-        shown = (self.vocabulary.shown(token) for token in self.ids[row].tolist())
-        return list(zip(shown, self.logp[row].tolist(), strict=True))
-
-
-@dataclass(frozen=True, eq=False)
-class MaskedLM:
-    """A masked-LM: its tokenizer, and how its batches are computed.
-
-    `scheduler` gets a function that makes `Tokens` (with `at` and `own`) of masked texts, and how many fillings are
-    wanted; the arrays of the Scheduler it gives are token ids and log-probabilities [n, top], best first, and the
-    log-probability [n] of `own`, with any number where that is -1. `types` says whether the model has segment numbers,
-    `mask` is its mask token unless the tokenizer tells, and `size` how many tokens it scores, unless as many as the
-    tokenizer has. The tokenizer serves this model alone.
-    """
-
-    tokenizer: Tokenizer
-    scheduler: Callable[[Encode, int], Scheduler]
-    max_length: int
-    types: bool = False
-    mask: str = ""
-    size: int = 0
-    identity: str = ""
-    batch_invariant: bool = True
-    signature: str = ""
-
-    def fill(self, masked: Sequence[Masked], top: int = 200) -> Fillings:
-        """The `top` likeliest tokens at each mask; an item is a text and the first and last place of what is masked.
-
-        The last place is that behind the masked words, as in text[first:last]: ("A dog runs.", 2, 5).
-        """
-        if top < 1:
-            raise BadInput(f"found {top}", field="top", fix="give 1 or more")
-        if not len(masked):
-            raise BadInput("there is no text to fill", fix="give one or more (text, first, last)")
-        width = min(top, len(self.vocabulary))
-        (ids, logp, own), cut = _owning(self.scheduler(self.masker, width))(masked)
-        if np.isnan(logp).any():
-            row = int(np.flatnonzero(np.isnan(logp).any(axis=1))[0])
-            raise WrongAnswer(f"{self.signature or 'the masked-LM'} gave no numbers for {masked[row]!r}")
-        return Fillings(ids.astype(np.int64), logp.astype(np.float32), own, cut, self.vocabulary)
-
-    def pseudo_logp(self, texts: Sequence[str]) -> list[Logs]:
-        """The log-probability of every token of each text where it alone is masked; [CLS] and the like apart.
-
-        Their sum is a text's pseudo-log-likelihood. Of a text that is too long, the tokens around each mask are read.
-        """
-        return pseudo_logp(self.masker, self._ask, texts)
-
-    def word_logp(self, masked: Sequence[Masked]) -> Logs:
-        """The log-probability of the masked-out words, of any number of tokens; of one, it is that of `Fillings.own`.
-
-        As many masks stand there as they have tokens, and are filled from left to right with the right ones. It is not
-        a number where one of the tokens stands for words that are in no vocabulary.
-        """
-        return word_logp(self.masker, self._ask, masked)
-
-    def _ask(self, encode: Encode, asked: Sequence[Question]) -> Logs:
-        (_, _, own), _ = self.scheduler(encode, 1)(asked)
-        if np.isnan(own).any():
-            raise WrongAnswer(f"{self.signature or 'the masked-LM'} gave no numbers for some tokens")
-        return own.astype(np.float32)
-
-    @cached_property
-    def masker(self) -> Masker:
-        """From texts with a masked span to tokens."""
-        return Masker(self.tokenizer, self.max_length, types=self.types, mask=self.mask)
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The tokens it chooses from."""
-        return vocabulary(self.masker.tokenizer, self.size)  # by the masker, its mask is surely special
-
-
-def _owning(plan: Scheduler) -> Scheduler:
-    """Let the third array be no number where no one token stood: whatever was computed there is of no word."""
-
-    def start(rows: Rows) -> Any:
-        return rows.own, plan.start(rows)
-
-    def wait(started: Any) -> Arrays:
-        own, begun = started
-        ids, logp, found = plan.wait(begun)
-        return ids, logp, np.where(own < 0, np.nan, found).astype(np.float32)
-
-    return replace(plan, start=start, wait=wait)

@@ -1,4 +1,4 @@
-"""The embedded masked-LM: a small one that comes with the package."""
+"""Masked-LMs as ONNX files, on the CPU, with onnxruntime and tokenizers: no torch. One comes with the package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..inference.limits import configured_positions, limit, refuse_sizes
 from ..inference.onnx_files import (
     TOKENS,
-    Graph,
+    OnnxGraph,
     content,
     embedded,
     find_graph,
@@ -24,13 +24,11 @@ from ..inference.onnx_files import (
     read_tokenizer,
 )
 from ..inference.scheduling import Scheduler
-from ..inference.tokens import Rows
+from ..inference.tokens import PaddedRows
 from ..registry import masked_lms
 from .masked_lm import Encode, MaskedLM
 
-# MERGED from masked_lms.onnx: Masked-LMs as ONNX files, on the CPU, with onnxruntime and tokenizers: no torch.
-
-#: What such a graph is given beside the tokens, and what it gives: see `otherwords export`.
+#: What such a graph takes besides the tokens, and what it returns: see `otherwords export`.
 INPUTS = ("at", "own", "k")
 OUTPUTS = ("top_ids", "top_logp", "own_logp")
 
@@ -39,7 +37,7 @@ OUTPUTS = ("top_ids", "top_logp", "own_logp")
 def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> MaskedLM:
     """Fill masks with a masked-LM that `otherwords export` stored as model.onnx, with its tokenizer, on the CPU.
 
-    `path` is the folder, or an .onnx file with tokenizer.json and config.json beside it. Of texts of more than
+    `path` is the folder, or an .onnx file with tokenizer.json and config.json next to it. Of texts of more than
     `max_length` tokens, those around the mask are read. `threads` of 0 uses all cores; a batch holds up to `tokens`
     tokens.
     """
@@ -59,26 +57,24 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
     )
 
 
-def _scheduler(graph: Graph, tokens: int, encode: Encode, top: int) -> Scheduler:
+def _scheduler(graph: OnnxGraph, tokens: int, encode: Encode, top: int) -> Scheduler:
     width = np.array([top], np.int64)
 
-    def start(rows: Rows) -> Any:
-        own = np.maximum(rows.own if rows.own is not None else -1, 0)  # where no one token stood, any will do
+    def start(rows: PaddedRows) -> Any:
+        own = np.maximum(rows.own if rows.own is not None else -1, 0)  # where not one token was masked, any will do
         return graph.start(OUTPUTS, rows, at=rows.at, own=own, k=width)
 
     return Scheduler(encode, start, graph.wait, tokens, exact=True, in_flight=graph.in_flight, is_full=is_full)
 
 
-def _refuse_other_graphs(graph: Graph) -> None:
-    """A graph that gives the logits of all places and tokens computes a hundred times what is asked for."""
-    given, made = set(graph.inputs), {output.name for output in graph.session.get_outputs()}
-    if missing := [*(set(INPUTS) - given), *(set(OUTPUTS) - made)]:
-        message = f"is no masked-LM of ours: it lacks {', '.join(sorted(missing))} (outputs: {', '.join(sorted(made))})"
-        fix = "make it from the model itself: otherwords export FOLDER"
+def _refuse_other_graphs(graph: OnnxGraph) -> None:
+    """A graph that returns the logits of all positions and tokens computes a hundred times what is needed."""
+    inputs, outputs = set(graph.inputs), {output.name for output in graph.session.get_outputs()}
+    if missing := [*(set(INPUTS) - inputs), *(set(OUTPUTS) - outputs)]:
+        found = f"it lacks {', '.join(sorted(missing))} (outputs: {', '.join(sorted(outputs))})"
+        message = f"is not a masked-LM exported by otherwords: {found}"
+        fix = "export the model itself: otherwords export FOLDER"
         raise BadInput(message, where=str(graph.file), fix=fix)
-
-
-# MERGED from masked_lms.mlm_small: The embedded masked-LM: a small one that comes with the package.
 
 
 @masked_lms("mlm-small.v1", unsigned=("threads", "tokens"))
@@ -87,7 +83,7 @@ def mlm_small(max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> 
 
     Of texts of more than `max_length` tokens, those around the mask are read. `threads` of 0 uses all cores; a
     batch holds up to `tokens` tokens.
-    Its card, beside it in assets/mlm-small, says what it was trained on and how good it is.
+    Its card in assets/mlm-small says what it was trained on and how good it is.
     """
     folder = embedded("mlm-small")
     return replace(onnx(folder, max_length, threads, tokens), identity=content(folder / "model.onnx"))

@@ -1,4 +1,4 @@
-"""The public double: a masked-LM that proposes what it is told, for examples, tests and dry runs."""
+"""The public fake: a masked-LM that fills masks as a script says, for examples, tests and dry runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import BadInput, WrongAnswer, shorten
 from ..inference.limits import refuse_sizes
 from ..inference.scheduling import Arrays, Scheduler
-from ..inference.tokens import Ints, Rows, Tokens
+from ..inference.tokens import Ints, PaddedRows, Tokens
 from ..registry import masked_lms
 from ..storage.files import seed_for
 from .masked_lm import Encode, Logs, MaskedLM
@@ -41,10 +41,10 @@ def scripted(script: Path, otherwise: str = "fail", seed: int = 0, max_length: i
     if otherwise not in ("fail", "any"):
         raise BadInput(f"found {otherwise!r}", where="scripted.v1", field="otherwise", fix="use fail or any")
     refuse_sizes("scripted.v1", max_length)
-    told = _read(script)
-    listed = (word for name, words in told.items() for word in (words if name == VOCABULARY else dict(words)))
+    content = _read(script)
+    listed = (word for name, words in content.items() for word in (words if name == VOCABULARY else dict(words)))
     vocabulary = list(dict.fromkeys((*_SPECIAL, *listed)))
-    book = _Book(script, {name: dict(words) for name, words in told.items() if name != VOCABULARY}, otherwise, seed)
+    book = _Book(script, {name: dict(words) for name, words in content.items() if name != VOCABULARY}, otherwise, seed)
     tokenizer = _tokenizer(vocabulary)
     return MaskedLM(tokenizer, partial(_scheduler, book, tokenizer, vocabulary), max_length, mask=MASK)
 
@@ -66,12 +66,12 @@ class _Book(NamedTuple):
         entry = self.entries[text]
         others = len(vocabulary) - len(entry)
         rest = max(0.0, 1 - sum(entry.values())) / others if others else 0.0
-        with np.errstate(divide="ignore"):  # what is impossible
+        with np.errstate(divide="ignore"):  # probabilities of 0
             return np.asarray(np.log([entry.get(word, rest) for word in vocabulary]), np.float32)
 
 
 def _scheduler(book: _Book, tokenizer: Tokenizer, vocabulary: Sequence[str], encode: Encode, top: int) -> Scheduler:
-    """The one that all masked-LMs have, but a row of tokens is the number of a text that is looked up."""
+    """As that of all masked-LMs, but a row of tokens is the number of a text that is looked up."""
     texts: list[str] = []
 
     def look_up(items: Sequence[Any]) -> Tokens:
@@ -82,10 +82,10 @@ def _scheduler(book: _Book, tokenizer: Tokenizer, vocabulary: Sequence[str], enc
         numbers = [[number] for number in range(first, len(texts))]
         return Tokens.of(numbers, tokens.cut.tolist(), at=[0] * len(items), own=tokens.own)
 
-    def wait(rows: Rows) -> Arrays:
+    def wait(rows: PaddedRows) -> Arrays:
         logp = np.stack([book.logp(texts[number], vocabulary) for number in rows.ids[:, 0].tolist()])
         best = np.argsort(-logp, axis=1, kind="stable")[:, :top]
-        own = np.maximum(rows.own if rows.own is not None else -1, 0)  # where no one token stood, any will do
+        own = np.maximum(rows.own if rows.own is not None else -1, 0)  # where not one token was masked, any will do
         return best, np.take_along_axis(logp, best, axis=1), np.take_along_axis(logp, own[:, None], axis=1)[:, 0]
 
     return Scheduler(look_up, lambda rows: rows, wait, budget=256, exact=True)
@@ -103,31 +103,31 @@ def _text(item: Any, row: Ints, tokenizer: Tokenizer, book: _Book) -> str:
 def _tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-    made = Tokenizer(models.WordPiece({word: i for i, word in enumerate(vocabulary)}, unk_token="[UNK]"))
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.decoder = decoders.WordPiece()
-    return made
+    tokenizer = Tokenizer(models.WordPiece({word: i for i, word in enumerate(vocabulary)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    return tokenizer
 
 
 def _read(script: Path) -> dict[str, Any]:
     try:
-        told = json.loads(script.read_text(encoding="utf-8"))
+        content = json.loads(script.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # absent, not UTF-8, not JSON
         raise BadInput(f"cannot be read as a script: {error}", where=str(script), fix=_FIX) from error
-    if not isinstance(told, dict):
-        raise BadInput(f"found {shorten(told)}", where=str(script), fix=_FIX)
-    for name, words in told.items():
-        _refuse_nonsense(name, words, str(script))
-    return told
+    if not isinstance(content, dict):
+        raise BadInput(f"found {shorten(content)}", where=str(script), fix=_FIX)
+    for name, words in content.items():
+        _refuse_bad_entry(name, words, str(script))
+    return content
 
 
-def _refuse_nonsense(name: str, words: Any, where: str) -> None:
+def _refuse_bad_entry(name: str, words: Any, where: str) -> None:
     if name == VOCABULARY:
         if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
             raise BadInput(f"found {shorten(words)}", where=where, field=name, fix='give words, as in ["dog", "cat"]')
         return
     if MASK not in name:
-        raise BadInput(f"no {MASK} in {shorten(name)}", where=where, fix=f"write {MASK} where the mask stands")
+        raise BadInput(f"no {MASK} in {shorten(name)}", where=where, fix=f"write {MASK} for the masked word")
     if not isinstance(words, list) or not all(map(_is_pair, words)):
         raise BadInput(f"found {shorten(words)}", where=where, field=name, fix="give a list of [word, probability]")
     if len(dict(words)) < len(words) or sum(dict(words).values()) > 1 + 1e-6:

@@ -1,4 +1,4 @@
-"""How likely a masked-LM finds a text, token by token, and words of any length at their place."""
+"""Masked texts as tokens, and the likelihood that a masked-LM gives to texts, and to words of several tokens."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ..inference.tokens import Ints, Tokens, clean, encodings
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
-# MERGED from masked_lms.masking: From a text and the span that is masked to tokens: where the mask stands, and which token stood there.
-
-#: A text, and its characters from one place to before another, which are masked.
+#: A text and the span of characters that is masked, text[first:last].
 Masked = tuple[str, int, int]
+Logs = npt.NDArray[np.float32]
+#: From a function that tokenises questions, and the questions, to the log-probability of each one's token.
+Ask = Callable[[Callable[[Sequence["Question"]], Tokens], Sequence["Question"]], Logs]
 
 
 class Masker:
     """Tokenise texts with one masked span each.
 
-    A text of more than `max_length` tokens loses those far from the mask, so that no mask is ever cut off. Where
-    words carry the blank before them (Ġdog), the mask stands for both: most such tokenizers have a mask that swallows
-    the blank, and for the others it is left out.
+    A text of more than `max_length` tokens loses those far from the mask, so that no mask is ever truncated. Where
+    tokens include the blank before a word (Ġdog), the mask replaces both: most such tokenizers have a mask that
+    includes the blank, and for the others it is left out.
     """
 
     def __init__(self, tokenizer: Tokenizer, max_length: int, *, types: bool, mask: str = ""):
         self.tokenizer, self.max_length, self.types = tokenizer, max_length, types
         self.mask = mask or mask_token(tokenizer)
         tokenizer.no_padding()
-        tokenizer.no_truncation()  # rows are cut here, around the mask
+        tokenizer.no_truncation()  # rows are truncated here, around the mask
         self.mask_id = _number(tokenizer, self.mask)
         self._leaves_blank = _leaves_blank(tokenizer, self.mask)
         self.unknown = _unknown(tokenizer)
@@ -43,15 +43,15 @@ class Masker:
     def __call__(self, items: Sequence[Masked]) -> Tokens:
         """Tokens of the masked texts, with `at` and `own`."""
         for item in items:
-            refuse_nonsense(item)
+            refuse_bad_span(item)
         texts = [clean(text) for text, _, _ in items]
         distinct = list(dict.fromkeys(texts))  # often one text is masked at many places
         whole = dict(zip(distinct, (one.ids for one in encodings(self.tokenizer, distinct)), strict=True))
         masked = [
             self._before_mask(text[:a]) + self.mask + text[b:] for text, (_, a, b) in zip(texts, items, strict=True)
         ]
-        found = zip(encodings(self.tokenizer, masked), texts, items, strict=True)
-        rows = [self._row(one, text[:first], whole[text]) for one, text, (_, first, _) in found]
+        encoded = zip(encodings(self.tokenizer, masked), texts, items, strict=True)
+        rows = [self._row(one, text[:first], whole[text]) for one, text, (_, first, _) in encoded]
         ids, types, cut, at, own = zip(*rows, strict=True) if rows else ((), (), (), (), ())
         return Tokens.of(ids, cut, types=types if self.types else None, at=at, own=own)
 
@@ -59,7 +59,7 @@ class Masker:
         return text.removesuffix(" ") if self._leaves_blank else text
 
     def _row(self, encoding: Any, before: str, whole: list[int]) -> tuple[list[int], list[int], bool, int, int]:
-        """Ids and segment numbers of what is read, whether that is not all, the mask's place, and what stood there."""
+        """Ids and segment numbers, whether the row was truncated, the mask's position, and the masked token."""
         ids, types = encoding.ids, encoding.type_ids if self.types else []
         at = self._place(ids, before)
         own = self._own(ids, at, whole)
@@ -69,19 +69,19 @@ class Masker:
         return [ids[i] for i in kept], [types[i] for i in kept] if types else [], True, kept.index(at), own
 
     def _place(self, row: list[int], before: str) -> int:
-        """Where the mask stands: a text may have masks of its own, so that those before it are counted."""
+        """The position of the mask: a text may have masks of its own, so those before it are counted."""
         if row.count(self.mask_id) == 1:
             return row.index(self.mask_id)
         earlier = self.tokenizer.encode(before).ids.count(self.mask_id)
         return [place for place, token in enumerate(row) if token == self.mask_id][earlier]
 
     def _own(self, row: list[int], at: int, whole: list[int]) -> int:
-        """The token that stood at the mask, if one alone did: the row without the mask is the row with it."""
+        """The masked token, if it was one: then all other tokens are the same in the row without the mask."""
         same = len(row) == len(whole) and row[:at] == whole[:at] and row[at + 1 :] == whole[at + 1 :]
         return whole[at] if same and whole[at] != self.unknown else -1
 
     def window(self, length: int, at: int) -> list[int]:
-        """The places of a long row that the model reads: those around the mask, and the special tokens at the ends."""
+        """The positions of a long row that the model reads: those around the mask, and special ones at the ends."""
         room = self.max_length - self._before - self._behind
         last = length - self._behind - room
         first = min(max(at - room // 2, self._before), last)
@@ -100,7 +100,7 @@ def mask_token(tokenizer: Tokenizer) -> str:
 
 
 def _make_special(tokenizer: Tokenizer, mask: str) -> None:
-    """Let a mask token that is merely in the vocabulary be found in texts: otherwise it is read as `<`, `m`, `a` ..."""
+    """Make a mask token that is only in the vocabulary special: otherwise it is read as `<`, `m`, `a` ..."""
     from tokenizers import AddedToken
 
     added = {token.content: token for token in tokenizer.get_added_tokens_decoder().values()}
@@ -117,34 +117,30 @@ def _number(tokenizer: Tokenizer, mask: str) -> int:
 
 
 def _leaves_blank(tokenizer: Tokenizer, mask: str) -> bool:
-    """Whether a blank before the mask becomes a token of its own (a Ġ <mask>), as it does before no word."""
+    """Whether a blank before the mask becomes a token of its own (a Ġ <mask>), unlike that before a word."""
     return len(tokenizer.encode(f"a {mask}").ids) > len(tokenizer.encode(f"a{mask}").ids)
 
 
 def _unknown(tokenizer: Tokenizer) -> int | None:
-    """The number of the token for words that are in no vocabulary: its probability is that of no word."""
+    """The id of the token for unknown words, whose probability is that of no word."""
     model: Any = tokenizer.model
     name = getattr(model, "unk_token", None)
     return tokenizer.token_to_id(name) if name else getattr(model, "unk_id", None)
 
 
-def refuse_nonsense(item: Masked) -> None:
-    """Raise where an item masks nothing, or something that is not in its text."""
+def refuse_bad_span(item: Masked) -> None:
+    """Raise where a span is empty, or not in its text."""
     text, first, last = item
     if not 0 <= first < last <= len(text):
         message = f"nothing to mask from {first} to {last} in {shorten(text)} ({len(text)} characters)"
         raise BadInput(message, fix="give (text, first, last) with 0 <= first < last <= len(text)")
 
 
-# MERGED from masked_lms.likelihood: How likely a masked-LM finds a text, token by token, and words of any length at their place.
-
-Logs = npt.NDArray[np.float32]
-#: From questions, and a function that makes tokens of some of them, to the log-probability of each one's `own`.
-Ask = Callable[[Callable[[Sequence["Question"]], Tokens], Sequence["Question"]], Logs]
+# Likelihood
 
 
 class Question(NamedTuple):
-    """How likely token `at` of a row is where it and the following ones, up to before `end`, are masked."""
+    """How likely is token `at` of a row where the tokens ids[at:end] are masked?"""
 
     ids: Ints
     at: int
@@ -152,11 +148,10 @@ class Question(NamedTuple):
 
 
 def pseudo_logp(masker: Masker, ask: Ask, texts: Sequence[str]) -> list[Logs]:
-    """The log-probability of every token of each text where it alone is masked; those around the text apart.
+    """The log-probability of every token of each text where it alone is masked, special tokens excepted.
 
-    Their sum is the pseudo-log-likelihood of Salazar et al. (2020). A token for words that are in no vocabulary is one
-    as any other. Each distinct text is asked about once. One that the tokenizer makes no tokens of, such as blanks or a
-    lone accent, has none.
+    Their sum is the pseudo-log-likelihood of Salazar et al. (2020). A token for unknown words counts like any other.
+    Each distinct text is asked about once. A text without tokens, such as blanks or a lone accent, has no numbers.
     """
     if not texts:
         raise BadInput("there is no text", fix="give one or more")
@@ -164,27 +159,27 @@ def pseudo_logp(masker: Masker, ask: Ask, texts: Sequence[str]) -> list[Logs]:
     read = encodings(masker.tokenizer, [clean(text) for text in distinct])
     asked = [_one_by_one(one) for one in read]
     questions = [question for some in asked for question in some]
-    found = ask(_tokens(masker), questions) if questions else np.empty(0, np.float32)
-    parts = np.split(found, np.cumsum([len(some) for some in asked[:-1]], dtype=np.int64))
+    logp = ask(_tokens(masker), questions) if questions else np.empty(0, np.float32)
+    parts = np.split(logp, np.cumsum([len(some) for some in asked[:-1]], dtype=np.int64))
     by_text = dict(zip(distinct, parts, strict=True))
     return [by_text[text] for text in texts]
 
 
 def word_logp(masker: Masker, ask: Ask, masked: Sequence[Masked]) -> Logs:
-    """The log-probability of the masked-out words themselves, of as many tokens as they have.
+    """The log-probability of the masked-out words themselves, however many tokens they have.
 
-    As many masks stand there as they have tokens, and are filled from left to right with the right ones: the
-    log-probabilities, each given those before it, add up. A token that the words have only a part in counts whole.
-    Where one of their tokens is that for words in no vocabulary, it is not a number.
+    There is a mask for each of their tokens, and these are filled in from left to right: the log-probabilities, each
+    given the tokens before it, add up. A token of which the words are only a part counts fully. Where one of their
+    tokens is that for unknown words, the result is NaN.
     """
     if not len(masked):
         raise BadInput("there is no text to fill", fix="give one or more (text, first, last)")
     asked = _left_to_right(masker, masked)
     known = [not any(one.ids[one.at] == masker.unknown for one in some) for some in asked]
     kept = [some if good else [] for some, good in zip(asked, known, strict=True)]
-    found = ask(_tokens(masker), [question for some in kept for question in some]) if any(known) else np.empty(0)
+    logp = ask(_tokens(masker), [question for some in kept for question in some]) if any(known) else np.empty(0)
     owner = np.repeat(np.arange(len(masked)), [len(some) for some in kept])
-    sums = np.bincount(owner, found, minlength=len(masked))
+    sums = np.bincount(owner, logp, minlength=len(masked))
     return np.where(known, sums, np.nan).astype(np.float32)
 
 
@@ -195,9 +190,9 @@ def _one_by_one(encoding: Any) -> list[Question]:
 
 def _left_to_right(masker: Masker, masked: Sequence[Masked]) -> list[list[Question]]:
     for item in masked:
-        refuse_nonsense(item)
+        refuse_bad_span(item)
     distinct = list(dict.fromkeys(clean(text) for text, _, _ in masked))
-    read = dict(zip(distinct, masker.tokenizer.encode_batch(distinct), strict=True))  # with places in the text
+    read = dict(zip(distinct, masker.tokenizer.encode_batch(distinct), strict=True))  # with offsets into the text
     return [_of_words(read[clean(text)], text, first, last) for text, first, last in masked]
 
 
@@ -206,21 +201,21 @@ def _of_words(encoding: Any, text: str, first: int, last: int) -> list[Question]
     first, last = first + len(words) - len(words.lstrip()), last - len(words) + len(words.rstrip())
     places = [at for at, (start, end) in enumerate(encoding.offsets) if start < last and end > first]
     if not places:
-        message = f"the tokenizer makes no tokens of {words!r} in {shorten(text)}"
-        raise BadInput(message, fix="mask words, not what the tokenizer leaves out")
+        message = f"the tokenizer returned no tokens for {words!r} in {shorten(text)}"
+        raise BadInput(message, fix="mask words, not characters that the tokenizer drops")
     ids = np.array(encoding.ids, np.int64)
     return [Question(ids, at, places[-1] + 1) for at in places]
 
 
 def _tokens(masker: Masker) -> Callable[[Sequence[Question]], Tokens]:
-    """A function that makes rows with their masks; a row that is too long is read around the token asked about."""
+    """A function that makes rows with their masks; a row that is too long is truncated around the token asked about."""
 
     def rows(asked: Sequence[Question]) -> Tokens:
-        made = [_row(masker, question) for question in asked]
-        ids = np.concatenate([row for row, _ in made])
-        offsets = np.concatenate([[0], np.cumsum([len(row) for row, _ in made])]).astype(np.int64)
+        masked = [_row(masker, question) for question in asked]
+        ids = np.concatenate([row for row, _ in masked])
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row, _ in masked])]).astype(np.int64)
         cut = np.array([len(one.ids) > masker.max_length for one in asked], np.bool_)
-        at, own = np.array([at for _, at in made], np.int64), np.array([one.ids[one.at] for one in asked], np.int64)
+        at, own = np.array([at for _, at in masked], np.int64), np.array([one.ids[one.at] for one in asked], np.int64)
         return Tokens(ids, offsets, cut, np.zeros_like(ids) if masker.types else None, at, own)
 
     return rows

@@ -1,4 +1,4 @@
-"""A model that writes, as other parts see it: prompts go in, some drafts of a text come out for each."""
+"""The interface of models that write: prompts go in, some drafts of a text come out for each."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from ..errors import BadInput, WrongAnswer
 from ..registry import writers
 
-# MERGED from writers.decoding: How a model that writes chooses its words: greedily, by beams, by diverse groups of beams, or by drawing them.
-
-#: What each way of decoding can be told; whatever else is given to it would be without effect, and is refused.
+#: What may be wrong with a draft, as reports say it.
+CUT_OFF = "has no end within the tokens it may have"
+TOO_LONG = "the prompt is longer than the model reads"
+#: The options of each way of decoding; others would have no effect, and are refused.
 WAYS: dict[str, tuple[str, ...]] = {
     "diverse": ("beams", "diversity", "temperature"),
     "beams": ("beams",),
     "sample": ("temperature", "top_k", "top_p"),
     "greedy": (),
 }
-#: What it is where nothing is said. Arakelyan et al. (2024) give a temperature between 0.3 and 0.6 for diverse beams.
+#: Their defaults. Arakelyan et al. (2024) give a temperature between 0.3 and 0.6 for diverse beams.
 _DEFAULTS: dict[str, dict[str, float]] = {
     "diverse": {"beams": 1, "diversity": 1.0, "temperature": 0.45},
     "beams": {"beams": 4},
@@ -27,12 +28,20 @@ _DEFAULTS: dict[str, dict[str, float]] = {
 
 
 @dataclass(frozen=True)
-class Decoding:
-    """One way of decoding with all its numbers: `count` candidates of every prompt.
+class Draft:
+    """A text as the model wrote it, and what the model knows to be wrong with it."""
 
-    `beams` are those of each group; there are as many groups as candidates where it is diverse, else one. `diversity`
-    is taken off a token's log-probability for each beam of an earlier group that has it at the same place (Vijayakumar
-    et al. 2016). `top_k` and `top_p` keep the likeliest tokens; 0 and 1.0 keep all.
+    text: str
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """A way of decoding with all its numbers: `count` candidates for every prompt.
+
+    `beams` are those of each group; diverse decoding has as many groups as candidates, the others one. `diversity`
+    is subtracted from a token's log-probability for each beam of an earlier group that has it at the same position
+    (Vijayakumar et al. 2016). `top_k` and `top_p` keep the likeliest tokens; 0 and 1.0 keep all.
     """
 
     way: str = "greedy"
@@ -50,75 +59,13 @@ class Decoding:
 
     @property
     def rows(self) -> int:
-        """How many texts are under way at a time for one prompt."""
+        """How many texts are written at the same time for one prompt."""
         return {"diverse": self.count * self.beams, "beams": self.beams, "sample": self.count, "greedy": 1}[self.way]
 
     @property
     def seeded(self) -> bool:
-        """Whether anything is left to chance."""
+        """Whether the result depends on a seed."""
         return self.way == "sample"
-
-
-def choose_decoding(
-    way: str,
-    count: int,
-    where: str,
-    beams: int = 0,
-    diversity: float = 0.0,
-    temperature: float = 0.0,
-    top_k: int = 0,
-    top_p: float = 0.0,
-) -> Decoding:
-    """The decoding that a user describes; 0 leaves a number to the way of decoding.
-
-    >>> choose_decoding("sample", 3, "paraphrase.v1", top_k=120, top_p=0.95)
-    Decoding(way='sample', count=3, beams=1, diversity=0.0, temperature=1.0, top_k=120, top_p=0.95)
-    >>> choose_decoding("diverse", 10, "paraphrase.v1").groups
-    10
-    """
-    if way not in WAYS:
-        raise BadInput(f"found {way!r}", where=where, field="decoding", fix=f"use one of {', '.join(WAYS)}")
-    given = {"beams": beams, "diversity": diversity, "temperature": temperature, "top_k": top_k, "top_p": top_p}
-    _refuse_wrong(way, given, where)
-    told = {name: value for name, value in given.items() if value}
-    numbers = {**_DEFAULTS.get(way, {}), **told}
-    if way == "beams":
-        numbers["beams"] = beams or max(int(numbers["beams"]), count)
-    _refuse_too_many(way, count, int(numbers.get("beams", 1)), where)
-    return Decoding(way, count, **numbers)  # type: ignore[arg-type]
-
-
-def _refuse_wrong(way: str, given: dict[str, float], where: str) -> None:
-    for name, value in given.items():
-        if not 0 <= value < math.inf or (name == "top_p" and value > 1):
-            wanted = "a share up to 1" if name == "top_p" else "a number above 0"
-            raise BadInput(f"found {value}", where=where, field=name, fix=f"give {wanted}, or 0 to leave it open")
-        if value and name not in WAYS[way]:
-            able = ", ".join(one for one, names in WAYS.items() if name in names)
-            fix = f"leave it out; it is for decoding={able}"
-            raise BadInput(f"has no effect with decoding={way}", where=where, field=name, fix=fix)
-
-
-def _refuse_too_many(way: str, count: int, beams: int, where: str) -> None:
-    most = {"beams": beams, "greedy": 1}.get(way, count)
-    if not 1 <= count <= most:
-        fix = {"beams": "give as many beams", "greedy": "there is one greedy text; use another decoding for more"}
-        raise BadInput(f"{count} candidates by {way}", where=where, field="k", fix=fix.get(way, "give 1 or more"))
-
-
-# MERGED from writers.writing: A model that writes, as other parts see it: prompts go in, some drafts of a text come out for each.
-
-#: What may be wrong with a draft, in the words in which it is told.
-CUT_OFF = "has no end within the tokens it may have"
-TOO_LONG = "the prompt is longer than the model reads"
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A text as the model wrote it, and what the model knows to be wrong with it."""
-
-    text: str
-    fault: str = ""
 
 
 Compose = Callable[[Sequence[str], Sequence[int], Decoding], list[list[Draft]]]
@@ -134,8 +81,8 @@ def load(spec: str) -> Writer:
 class Writer:
     """A model that writes.
 
-    `compose` gets prompts, a seed for each and the decoding, and gives up to `decoding.count` drafts for each, best
-    first; what it draws may depend on a prompt and its seed, and on nothing else.
+    `compose` gets prompts, a seed for each and the decoding, and returns up to `decoding.count` drafts for each, best
+    first; what it samples may depend on a prompt and its seed, and on nothing else.
     """
 
     compose: Compose
@@ -144,14 +91,60 @@ class Writer:
     signature: str = ""
 
     def write(self, prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding) -> list[list[Draft]]:
-        """Drafts for every prompt; equal prompts are asked once where nothing is left to chance."""
+        """Drafts for every prompt; equal prompts are asked once unless the decoding samples."""
         if len(prompts) != len(seeds):
             raise BadInput(f"{len(prompts)} prompts with {len(seeds)} seeds", fix="give a seed with every prompt")
         keys = [(prompt, seed if decoding.seeded else 0) for prompt, seed in zip(prompts, seeds, strict=True)]
         asked = list(dict.fromkeys(keys))
-        found = self.compose([prompt for prompt, _ in asked], [seed for _, seed in asked], decoding) if asked else []
-        if len(found) != len(asked) or any(len(drafts) > decoding.count for drafts in found):
+        drafts = self.compose([prompt for prompt, _ in asked], [seed for _, seed in asked], decoding) if asked else []
+        if len(drafts) != len(asked) or any(len(some) > decoding.count for some in drafts):
             wanted = f"up to {decoding.count} drafts for each of {len(asked)} prompts"
-            raise WrongAnswer(f"{self.signature or 'the writer'} gave something else than {wanted}")
-        book = dict(zip(asked, found, strict=True))
-        return [book[key] for key in keys]
+            raise WrongAnswer(f"{self.signature or 'the writer'} did not return {wanted}")
+        by_key = dict(zip(asked, drafts, strict=True))
+        return [by_key[key] for key in keys]
+
+
+def choose_decoding(
+    way: str,
+    count: int,
+    where: str,
+    beams: int = 0,
+    diversity: float = 0.0,
+    temperature: float = 0.0,
+    top_k: int = 0,
+    top_p: float = 0.0,
+) -> Decoding:
+    """The decoding that a user describes; an option of 0 takes its default.
+
+    >>> choose_decoding("sample", 3, "paraphrase.v1", top_k=120, top_p=0.95)
+    Decoding(way='sample', count=3, beams=1, diversity=0.0, temperature=1.0, top_k=120, top_p=0.95)
+    >>> choose_decoding("diverse", 10, "paraphrase.v1").groups
+    10
+    """
+    if way not in WAYS:
+        raise BadInput(f"found {way!r}", where=where, field="decoding", fix=f"use one of {', '.join(WAYS)}")
+    given = {"beams": beams, "diversity": diversity, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+    _refuse_wrong(way, given, where)
+    numbers = {**_DEFAULTS.get(way, {}), **{name: value for name, value in given.items() if value}}
+    if way == "beams":
+        numbers["beams"] = beams or max(int(numbers["beams"]), count)
+    _refuse_too_many(way, count, int(numbers.get("beams", 1)), where)
+    return Decoding(way, count, **numbers)  # type: ignore[arg-type]
+
+
+def _refuse_wrong(way: str, given: dict[str, float], where: str) -> None:
+    for name, value in given.items():
+        if not 0 <= value < math.inf or (name == "top_p" and value > 1):
+            wanted = "a share up to 1" if name == "top_p" else "a number above 0"
+            raise BadInput(f"found {value}", where=where, field=name, fix=f"give {wanted}, or 0 for the default")
+        if value and name not in WAYS[way]:
+            able = ", ".join(one for one, names in WAYS.items() if name in names)
+            fix = f"leave it out; it is for decoding={able}"
+            raise BadInput(f"has no effect with decoding={way}", where=where, field=name, fix=fix)
+
+
+def _refuse_too_many(way: str, count: int, beams: int, where: str) -> None:
+    most = {"beams": beams, "greedy": 1}.get(way, count)
+    if not 1 <= count <= most:
+        fix = {"beams": "give as many beams", "greedy": "there is one greedy text; use another decoding for more"}
+        raise BadInput(f"{count} candidates by {way}", where=where, field="k", fix=fix.get(way, "give 1 or more"))

@@ -1,4 +1,4 @@
-"""The public double: a writer that writes what it is told, for examples, tests and dry runs."""
+"""The public fake: a writer that writes what a script says, for examples, tests and dry runs."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def _candidates(
         first = seed % len(listed) if listed and decoding.seeded else 0
         return [*listed[first:], *listed[:first]]
     if otherwise == "fail":
-        raise WrongAnswer(f"the script has nothing for {shorten(prompt, 200)}; add it, or set otherwise")
+        raise WrongAnswer(f"the script has no entry for {shorten(prompt, 200)}; add one, or set otherwise")
     if otherwise == "shuffle":
         return [_shuffled(prompt, seed + number) for number in range(decoding.count)]
     return [prompt] * decoding.count if otherwise == "echo" else []
 
 
 def _shuffled(prompt: str, seed: int) -> str:
-    words, chance = prompt.split(), Random(seed)
-    mixed = list(words)
-    while mixed == words and len(set(words)) > 1:
-        chance.shuffle(mixed)
-    return " ".join(mixed)
+    words, generator = prompt.split(), Random(seed)
+    shuffled = list(words)
+    while shuffled == words and len(set(words)) > 1:
+        generator.shuffle(shuffled)
+    return " ".join(shuffled)
 
 
 def _draft(text: str) -> Draft:
@@ -66,14 +66,14 @@ def _draft(text: str) -> Draft:
 
 def _read(script: Path) -> dict[str, list[str]]:
     try:
-        found: Any = json.loads(script.read_text(encoding="utf-8"))
+        content: Any = json.loads(script.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # absent, not UTF-8, not JSON
         raise BadInput(f"cannot be read as JSON: {error}", where=f"scripted:{script}") from error
-    if not isinstance(found, dict) or not all(_texts(value) for value in found.values()):
+    if not isinstance(content, dict) or not all(_is_texts(value) for value in content.values()):
         fix = 'give an object such as {"A dog runs.": ["A dog is running."]}'
-        raise BadInput(f"found {shorten(found)}", where=f"scripted:{script}", fix=fix)
-    return found
+        raise BadInput(f"found {shorten(content)}", where=f"scripted:{script}", fix=fix)
+    return content
 
 
-def _texts(value: object) -> bool:
+def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -17,7 +17,7 @@ from ..answers.table import Answers
 from ..errors import BadInput, Unmeasurable, shorten
 from ..grammar.parsing import parser
 from ..grammar.tree_distance import dependency_tree, syntactic_distance
-from ..language_models.encoder import Encoder, load
+from ..language_models.encoder import SentenceEncoder, load
 from ..problem import RESERVED, TASKS
 from ..registry import metrics
 from ..storage import tables
@@ -134,7 +134,7 @@ def embedding_jsd(
     return Metric(statistics, combine, uses="both", share=False, interval=False, identity=model.signature, blind=True)
 
 
-def _distances(model: Encoder) -> Any:
+def _distances(model: SentenceEncoder) -> Any:
     """A function that gives the cosine distance of both texts of each pair; equal texts are not encoded."""
 
     def compare(pairs: Sequence[Pair]) -> list[float]:

@@ -1,4 +1,4 @@
-"""Asking: each distinct text once, cached answers not at all, the rest in batches of similar length."""
+"""Asking a model: each distinct text once, through the answer cache, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..errors import WrongAnswer
 from ..problem import Batch, Task, label_key
 from ..registry import models, split_name
 from ..storage.files import digest
-from . import canary
 from .cache import Cache, Cached, key
-from .model import Answerer, as_model
+from .canary import canary_batch, refuse_permuted
+from .model import Answerer, as_model, label_map_suffix
 
 Progress = Callable[[int], None]
-#: The column of answers to problems that were cut.
+#: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
 
 
@@ -25,11 +25,11 @@ def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> A
     """Make a model ready to answer a task. `spec` may carry a short name: `small=hf:some/model`."""
     name, spec = split_name(spec)
     bound = models.make(spec, task=task)
-    map_part = f"[{','.join(f'{k}={v}' for k, v in sorted(label_map.items()))}]" if label_map else ""
-    model = Answerer(name, bound.signature + map_part, as_model(bound.function), task, label_map or {})
+    signature = bound.signature + label_map_suffix(label_map or {})
+    model = Answerer(name, signature, as_model(bound.function), task, label_map or {})
     if model.model.labels:
         _ = model.targets  # a label map that does not fit is refused now, not at the first batch
-        _warn_untested_labels(model)
+        _warn_strange_labels(model)
     return model
 
 
@@ -40,7 +40,7 @@ def ask(
     batch_size: int = 0,
     progress: Progress = lambda count: None,
 ) -> list[Cached]:
-    """Answer every row of texts, in order. `progress` hears how many rows each step has settled."""
+    """Answer every row of texts, in order. `progress` is called with the number of rows that each step has answered."""
     task, size = model.task, batch_size or model.model.batch_size
     number = cache.model(model.signature, _task_key(task))
     model_key = bytes.fromhex(digest(model.signature, _task_key(task)))
@@ -50,16 +50,16 @@ def ask(
     for place, one in enumerate(keys):
         places.setdefault(one, []).append(place)
     known = cache.get(list(places))
-    if model.model.max_length:  # answers kept by a version that did not note cuts are asked for again
+    if model.model.max_length:  # answers of a version that did not store `cut` are asked for again
         known = {one: answer for one, answer in known.items() if answer.cut is not None}
     progress(sum(len(places[one]) for one in known))
     todo = sorted((one for one in places if one not in known), key=lambda one: (_length(rows[places[one][0]]), one))
     for some in (todo[start : start + size] for start in range(0, len(todo), size)):
         texts = [rows[places[one][0]] for one in some]
-        answers = model(Batch(task, {name: [text[i] for text in texts] for i, name in enumerate(task.fields)}))
-        p = [None] * len(some) if answers.p is None else [tuple(row) for row in answers.p.tolist()]
-        cut = [None] * len(some) if answers.cut is None else answers.cut.tolist()
-        fresh = dict(zip(some, map(Cached, answers.pred.tolist(), p, cut), strict=True))
+        found = model(Batch(task, {name: [text[i] for text in texts] for i, name in enumerate(task.fields)}))
+        p = [None] * len(some) if found.p is None else [tuple(row) for row in found.p.tolist()]
+        cut = [None] * len(some) if found.cut is None else found.cut.tolist()
+        fresh = dict(zip(some, map(Cached, found.pred.tolist(), p, cut), strict=True))
         cache.put(number, fresh)
         known.update(fresh)
         progress(sum(len(places[one]) for one in some))
@@ -67,10 +67,10 @@ def ask(
 
 
 def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]) -> pl.DataFrame:
-    """Set answers beside their rows: `model, bucket, variant, gold, pred, p:<label>...` and what came along.
+    """Join answers to their rows: `model, bucket, variant, gold, pred, p:<label>...` and the other columns of the rows.
 
-    Where any text was cut to the length that the model reads, `truncated` says which. Probabilities and cuts that
-    came along are another model's, and are kept as `input_p:<label>` and `input_truncated`.
+    Where any text was truncated to the length that the model reads, `truncated` says which. Probabilities and
+    `truncated` of the rows are another model's, and are kept as `input_p:<label>` and `input_truncated`.
     """
     labels = model.task.labels
     pred = np.array([answer.pred for answer in answers], dtype=np.int64)
@@ -83,18 +83,18 @@ def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]
     )
     p = np.array([answer.p for answer in answers if answer.p is not None])
     if 0 < len(p) < len(answers):
-        found = f"{model.name} gave probabilities for {len(p)} of {len(answers)} problems, labels for the rest"
-        raise WrongAnswer(f"{found}; one or the other would work")
+        found = f"{model.name} returned probabilities for {len(p)} of {len(answers)} problems, labels for the rest"
+        raise WrongAnswer(f"{found}; return one or the other for all")
     if len(p):
         table = table.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
     if any(answer.cut for answer in answers):
         table = table.with_columns(pl.Series(TRUNCATED, [bool(answer.cut) for answer in answers]))
-    along = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
-    return table.hstack(frame.select(pl.col(name).alias(_unclaimed(name)) for name in along))
+    others = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
+    return table.hstack(frame.select(pl.col(name).alias(_input_name(name)) for name in others))
 
 
 def warn_truncated(model: Answerer, cut: int, count: int) -> None:
-    """Warn, once for a whole table, of problems that the model read only in part."""
+    """Warn, once for a whole table, of problems that the model truncated."""
     if cut:
         limit = model.model.max_length
         longer = f"more than {limit:,} tokens" if limit else "more words than it reads"
@@ -106,26 +106,26 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
 
 def run_canary(model: Answerer, cache: Cache) -> None:
     """Run the canary: raises where the labels are permuted, warns where the model is weak."""
-    batch = canary.batch(model.task)
+    batch = canary_batch(model.task)
     if len(batch):
         answers = ask(batch.columns, model, cache)
-        canary.canary(model, [model.task.labels[answer.pred] for answer in answers])
+        refuse_permuted(model, [model.task.labels[answer.pred] for answer in answers])
 
 
-def _warn_untested_labels(model: Answerer) -> None:
-    """Warn of a map's labels that the model does not have. A study's map serves all its models, so it may be right."""
+def _warn_strange_labels(model: Answerer) -> None:
+    """Warn of labels in a map that the model does not have. A study's map serves all its models, so it may be right."""
     own = {label_key(label) for label in model.model.labels}
     if strange := [label for label in model.label_map if label_key(label) not in own]:
-        found = f"{model.name}: the label map speaks of {', '.join(strange)}"
-        warnings.warn(f"{found}, but the model answers {', '.join(model.model.labels)}", stacklevel=3)
+        message = f"{model.name}: the label map names {', '.join(strange)}"
+        warnings.warn(f"{message}, but the model answers {', '.join(model.model.labels)}", stacklevel=3)
 
 
-def _unclaimed(name: str) -> str:
+def _input_name(name: str) -> str:
     return f"input_{name}" if name.startswith("p:") or name == TRUNCATED else name
 
 
 def _task_key(task: Task) -> str:
-    """What of a task a model's answer may depend on: which field is the target decides what a pair classifier reads."""
+    """All of a task that an answer may depend on: the target decides which text a pair classifier reads second."""
     return f"{','.join(task.fields)} (of these {','.join(task.targets)}) -> {','.join(task.labels)}"
 
 

@@ -1,8 +1,8 @@
-"""A bag-of-words classifier: the weakest honest baseline, trained in seconds when it is loaded.
+"""A bag-of-words classifier: a weak baseline, trained in seconds when it is loaded.
 
-Multinomial logistic regression on which words the last field shares with the others and which it adds. In numpy
-alone, so that the light core has a model that learns; the probabilities are rounded to six places, which hides the last
-bits in which processors differ.
+Multinomial logistic regression on which words the last field shares with the others and which it adds. It needs only
+numpy, so that the light core has a model that can be trained. Probabilities are rounded to six places, which hides the
+last bits, in which processors differ.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def _fit(
     size = int(columns.max()) + 1
     weights, pace = np.zeros((size, gold.shape[1])), np.zeros((size, gold.shape[1]))
     rate = 2.0 / (np.bincount(rows).max() + penalty)
-    step = min(rate / height * 10, 1 / max(penalty, 1.0))  # a few problems under a large penalty: not beyond the goal
+    # With few problems and a large penalty, a longer step would diverge.
+    step = min(rate / height * 10, 1 / max(penalty, 1.0))
     for _ in range(steps):
         error = _softmax(_product(x, weights)) - gold
         slope = np.stack([np.bincount(columns, error[rows, k], size) for k in range(gold.shape[1])], axis=1)

@@ -1,4 +1,4 @@
-"""Answers by content: SQLite, keyed by model signature and text, shared by all runs, committed batch by batch."""
+"""The answer cache: SQLite, keyed by model signature and text, shared by all runs, committed batch by batch."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ create table if not exists answers (
     key blob primary key, model integer, pred integer, p blob, at integer, cut integer
 ) without rowid;
 """
-
-
 _STORE = "insert or replace into answers (key, model, pred, p, at, cut) values (?, ?, ?, ?, ?, ?)"
 
 
 class Cached(NamedTuple):
     """A stored answer: the label's position, the probabilities if the model has them, and whether the text was cut.
 
-    `cut` is None where the model does not tell, or did not when the answer was stored.
+    `cut` is None where the model does not say, or did not when the answer was stored.
     """
 
     pred: int
@@ -66,7 +64,7 @@ class Cache:
             # A killed process loses nothing; a power cut, the last batches.
             self._db.execute("pragma synchronous = normal")
             self._db.executescript(_SCHEMA)
-            self._add_what_is_missing()
+            self._add_column_cut()
         except sqlite3.DatabaseError as error:
             self.close()
             if isinstance(error, sqlite3.OperationalError):  # a full disk, a locked or read-only file
@@ -87,8 +85,8 @@ class Cache:
         if self._temporary:
             self._temporary.cleanup()
 
-    def _add_what_is_missing(self) -> None:
-        """Files of earlier versions have no column for cuts."""
+    def _add_column_cut(self) -> None:
+        """Files of earlier versions have no column `cut`."""
         if "cut" in {row[1] for row in self._db.execute("pragma table_info(answers)")}:
             return
         try:
@@ -104,7 +102,7 @@ class Cache:
         return int(self._db.execute("select id from models where key = ?", (key,)).fetchone()[0])
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Cached]:
-        """Look up many keys at once; those unknown are simply absent."""
+        """Look up many keys at once; unknown ones are absent."""
         found: dict[bytes, Cached] = {}
         for start in range(0, len(keys), 500):
             some = keys[start : start + 500]
@@ -134,7 +132,7 @@ class Cache:
             raise
 
     def info(self) -> list[dict[str, Any]]:
-        """How many answers are kept of each model, and since when."""
+        """How many answers of each model are stored, and since when."""
         query = """select signature, task, count(*) as answers, min(at) as oldest, max(at) as newest
                    from answers join models on models.id = model group by model order by answers desc, signature"""
         cursor = self._db.execute(query)
@@ -153,7 +151,7 @@ class Cache:
 
 
 def key(model_key: bytes, texts: Iterable[str]) -> bytes:
-    """The address of an answer: who was asked, and what."""
+    """The key of an answer: a hash of the model and the texts."""
     state = hashlib.blake2b(model_key, digest_size=20)
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")

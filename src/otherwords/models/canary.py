@@ -1,4 +1,4 @@
-"""The canary: a dozen questions nobody gets wrong, asked of every model first, reveal labels in the wrong order."""
+"""The canary: a dozen trivial questions, asked of every model first, reveal labels in the wrong order."""
 
 from __future__ import annotations
 
@@ -32,77 +32,24 @@ _NLI = {
     ],
 }
 _SUPPORT = ("strengthener", "weakener")
-_DEFEASIBLE = [
-    (
-        "A man is outside with a dog.",
-        "The man is walking his dog.",
-        "The dog is on a leash.",
-        "The dog belongs to someone else.",
-    ),
-    (
-        "A woman is in a kitchen.",
-        "The woman is cooking dinner.",
-        "She is stirring a pot on the stove.",
-        "She is painting the walls.",
-    ),
-    (
-        "A boy holds a ball.",
-        "The boy is about to play.",
-        "His friends are waiting on the field.",
-        "He is putting the ball away.",
-    ),
-    (
-        "Two people are talking.",
-        "The two people are friends.",
-        "They are laughing and hugging.",
-        "They have never met before.",
-    ),
-    (
-        "A girl is reading.",
-        "The girl enjoys the book.",
-        "She smiles at every page.",
-        "She yawns and looks bored.",
-    ),
-    (
-        "A man is running.",
-        "The man is late for a train.",
-        "He keeps looking at his watch.",
-        "He is running laps in a stadium.",
-    ),
-]
-_ABDUCTIVE = [
-    (
-        "Tom's car would not start.",
-        "He arrived at work an hour late.",
-        "Tom had to take a slow bus.",
-        "Tom's car started at once.",
-    ),
-    (
-        "Ann planted seeds in spring.",
-        "She had fresh tomatoes in summer.",
-        "The seeds grew well.",
-        "All of the seeds died.",
-    ),
-    ("Sam was very hungry.", "He felt full and happy.", "Sam ate a big meal.", "Sam did not eat anything."),
-    (
-        "It was sunny in the morning.",
-        "Lisa came home soaking wet.",
-        "It began to rain hard.",
-        "It stayed dry all day.",
-    ),
-    (
-        "Ben lost his phone.",
-        "He was glad to have it back.",
-        "A neighbour found and returned it.",
-        "Nobody ever found the phone.",
-    ),
-    (
-        "Mia studied every night.",
-        "She passed the exam easily.",
-        "She knew all of the answers.",
-        "She failed every question.",
-    ),
-]
+#: Premise, hypothesis, strengthener, weakener.
+_DEFEASIBLE = """
+A man is outside with a dog.| The man is walking his dog.| The dog is on a leash.| The dog belongs to someone else.
+A woman is in a kitchen.| The woman is cooking dinner.| She is stirring a pot on the stove.| She is painting the walls.
+A boy holds a ball.| The boy is about to play.| His friends are waiting on the field.| He is putting the ball away.
+Two people are talking.| The two people are friends.| They are laughing and hugging.| They have never met before.
+A girl is reading.| The girl enjoys the book.| She smiles at every page.| She yawns and looks bored.
+A man is running.| The man is late for a train.| He keeps looking at his watch.| He is running laps in a stadium.
+"""
+#: Two observations, the right hypothesis, the wrong one.
+_ABDUCTIVE = """
+Tom's car would not start.| He arrived at work an hour late.| Tom had to take a slow bus.| Tom's car started at once.
+Ann planted seeds in spring.| She had fresh tomatoes in summer.| The seeds grew well.| All of the seeds died.
+Sam was very hungry.| He felt full and happy.| Sam ate a big meal.| Sam did not eat anything.
+It was sunny in the morning.| Lisa came home soaking wet.| It began to rain hard.| It stayed dry all day.
+Ben lost his phone.| He was glad to have it back.| A neighbour found and returned it.| Nobody ever found the phone.
+Mia studied every night.| She passed the exam easily.| She knew all of the answers.| She failed every question.
+"""
 
 
 def questions(task: Task) -> list[tuple[tuple[str, ...], str]]:
@@ -116,16 +63,21 @@ def questions(task: Task) -> list[tuple[tuple[str, ...], str]]:
         names = {"entailment": "entailed"}
         return [(pair, names.get(label, "not-entailed")) for label, pairs in _NLI.items() for pair in pairs]
     if task.name == "d-nli":
-        return [((p, h, (s, w)[i]), _SUPPORT[i]) for p, h, s, w in _DEFEASIBLE for i in (0, 1)]
+        return [((p, h, (s, w)[i]), _SUPPORT[i]) for p, h, s, w in _rows(_DEFEASIBLE) for i in (0, 1)]
     if task.name == "a-nli":
-        return [((a, b, *((y, n) if i == 0 else (n, y))), f"hyp{i + 1}") for a, b, y, n in _ABDUCTIVE for i in (0, 1)]
+        rows = _rows(_ABDUCTIVE)
+        return [((a, b, *((y, n) if i == 0 else (n, y))), f"hyp{i + 1}") for a, b, y, n in rows for i in (0, 1)]
     return []
 
 
-def judge(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str]) -> tuple[int, int, dict[str, str]]:
-    """Count right answers as they are and under the best renaming of the labels; give that renaming.
+def _rows(table: str) -> list[list[str]]:
+    return [line.split("| ") for line in table.strip().splitlines()]
 
-    >>> judge(["no", "no", "yes"], ["yes", "yes", "no"], ["yes", "no"])
+
+def assess_canary(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str]) -> tuple[int, int, dict[str, str]]:
+    """Count right answers as they are and under the best renaming of the labels, and return that renaming.
+
+    >>> assess_canary(["no", "no", "yes"], ["yes", "yes", "no"], ["yes", "no"])
     (0, 3, {'yes': 'no', 'no': 'yes'})
     """
     plain = sum(p == g for p, g in zip(pred, gold, strict=True))
@@ -138,29 +90,29 @@ def judge(pred: Sequence[str], gold: Sequence[str], labels: Sequence[str]) -> tu
     return plain, best, renaming
 
 
-def canary(model: Answerer, pred: Sequence[str]) -> None:
-    """Refuse a model whose labels are clearly permuted; warn of one that is merely weak.
+def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
+    """Refuse a model whose labels are clearly permuted; warn of one that is only weak.
 
     Clearly: another order gets all but one right (all but two, where there are three labels), and at least half of the
     questions more than the order given. A model that guesses meets that less than once in 300 times.
     """
     gold = [label for _, label in questions(model.task)]
-    plain, best, renaming = judge(pred, gold, model.task.labels)
+    plain, best, renaming = assess_canary(pred, gold, model.task.labels)
     slips = 1 if len(model.task.labels) == 2 else 2
     if best >= len(gold) - slips and best - plain >= len(gold) / 2:
         own = dict(zip(model.model.labels or model.task.labels, model.targets, strict=True))
         if not model.model.labels:
-            own |= model.label_map  # it may answer with names that only the map knows
-        fix = ",".join(f"{mine}={renaming[target]}" for mine, target in own.items())
+            own |= model.label_map  # it may answer with names that only the map has
+        fix = ",".join(f"{label}={renaming[target]}" for label, target in own.items())
         raise LabelOrder(
             f"{model.name} seems to have its labels in another order: {plain} of {len(gold)} trivial questions right "
-            f"as they are, {best} if renamed; use --label-map {fix}, or --no-canary if the model really answers so"
+            f"as they are, {best} if renamed; use --label-map {fix}, or --no-canary if it is right"
         )
     if plain < 2 * len(gold) / 3:
         warnings.warn(f"{model.name} is weak: {plain} of {len(gold)} trivial questions right", stacklevel=2)
 
 
-def batch(task: Task) -> Batch:
+def canary_batch(task: Task) -> Batch:
     """The canary's questions as a batch."""
     texts = [text for text, _ in questions(task)]
     return Batch(task, {name: [text[i] for text in texts] for i, name in enumerate(task.fields)})

@@ -7,24 +7,22 @@ from functools import partial
 from typing import Any
 
 from ..errors import BadInput
-from ..inference.hf_folders import find, load, load_tokenizer
+from ..inference.hf_folders import find, open_model
 from ..inference.lean import lean_classifier
-from ..inference.limits import careful, choose_padding, limit, positions, refuse_sizes
-from ..inference.scheduling import Scheduler
 from ..inference.tokens import Pairs, Tokens, clean_pair, pair_encoder
-from ..inference.torch_device import TorchDevice, budget, choose_device, choose_dtype, compile_layers, refuse_budget
+from ..inference.torch_device import compile_layers
 from ..registry import models
 from .model import Model
 from .sequence_pairs import label_names, reply
 
-#: How many pairs are asked at a time: seconds' worth, so that the device seldom waits for a beginning or an end.
+#: How many pairs are asked at a time: seconds of work, so that the device is seldom idle.
 PAIRS = {"cuda": 131_072, "cpu": 512}
 FORWARDS = ("auto", "transformers", "compiled", "lean")
 
 
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
-# commit or content. It also has the arithmetic that was chosen, which `auto` leaves to the device, and the forward pass
-# that was asked for. The device itself, like the batch, changes last bits only, which `batch_invariant` owns up to.
+# commit or content. It also has the dtype that was chosen, which `auto` leaves to the device, and the forward pass that
+# was asked for. The device itself, like the batch, changes last bits only, which `batch_invariant` declares.
 @models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision"))
 def hf(
     name: str,
@@ -47,46 +45,26 @@ def hf(
     is the fastest. By itself it is lean where there is such a pass, on a GPU in half precision only.
     """
     folder = find(name, revision)
-    refuse_sizes(folder.who, max_length)
-    refuse_budget(folder.who, tokens)
-    tokenizer, classifier = load_tokenizer(folder), load(folder)
-    labels = label_names(classifier.config.id2label, f"{folder.who}: config.json")
-    room = positions(classifier)
-    length, padding = limit(folder.who, max_length, room), choose_padding(tokenizer, classifier)
-    place = choose_device(device, folder.who)
-    arithmetic = choose_dtype(dtype, place, folder.who)
-    classifier = classifier.to(device=place, dtype=arithmetic).eval()
-    chosen, compute = _forward(classifier, forward, folder.who)
-    runner = TorchDevice(place, compute)
-    scheduler = Scheduler(
-        encode=_encoder(tokenizer, length),
-        start=careful(runner.start, classifier, folder.who, length),
-        wait=runner.wait,
-        budget=tokens or budget(place),
-        exact=padding.exact,
-        packed=chosen == "lean",
-        pad=padding.pad,
-        in_flight=runner.in_flight,
-    )
+    opened = open_model(folder, max_length=max_length, device=device, dtype=dtype, tokens=tokens, fast=False)
+    labels = label_names(opened.model.config.id2label, f"{folder.who}: config.json")
+    chosen, compute = _forward(opened.model, forward, folder.who)
+    scheduler = opened.scheduler(_encoder(opened.tokenizer, opened.length), compute, packed=chosen == "lean")
 
     # On a GPU the lean pass has other last bits than transformers', and so some other labels, whoever chose it.
-    plain = forward == "auto" and (chosen == "transformers" or place.type == "cpu")
-    how = "" if plain else f":{chosen}"
-    identity = f"{folder.identity}:{str(arithmetic).removeprefix('torch.')}{how}"
-    # The choice of kernels differs with the batch, and with it the last bits.
+    plain = forward == "auto" and (chosen == "transformers" or opened.device.type == "cpu")
     return Model(
         partial(reply, scheduler, labels, folder.who),
         labels,
-        identity,
-        batch_invariant=False,
-        batch_size=PAIRS.get(place.type, PAIRS["cpu"]),
-        max_length=length,
-        positions=room,
+        opened.identity + ("" if plain else f":{chosen}"),
+        batch_invariant=False,  # the choice of kernels depends on the batch, and with it the last bits
+        batch_size=PAIRS.get(opened.device.type, PAIRS["cpu"]),
+        max_length=opened.length,
+        positions=opened.room,
     )
 
 
 def _forward(classifier: Any, wanted: str, who: str) -> tuple[str, Callable[..., Any]]:
-    """How logits are computed, and what computes them; the lean pass takes rows end to end."""
+    """The name of the forward pass, and the function; the lean pass takes packed rows."""
     if wanted not in FORWARDS:
         raise BadInput(f"found {wanted!r}", where=who, field="forward", fix=f"give one of {', '.join(FORWARDS)}")
     lean = lean_classifier(classifier) if wanted in ("lean", "auto") else None
@@ -94,7 +72,7 @@ def _forward(classifier: Any, wanted: str, who: str) -> tuple[str, Callable[...,
         return "lean", lambda **inputs: (lean(**inputs).float(),)
     if wanted == "lean":
         fix = "give auto; the lean pass is for BERT, RoBERTa and kin, and on a GPU needs Triton and half precision"
-        raise BadInput(f"{type(classifier).__name__} has none here", where=who, field="forward=lean", fix=fix)
+        raise BadInput(f"{type(classifier).__name__} has no lean pass here", where=who, field="forward", fix=fix)
     if wanted == "compiled":
         compile_layers(classifier)
     chosen = "compiled" if wanted == "compiled" else "transformers"

@@ -1,4 +1,4 @@
-"""The embedded classifier: a small NLI model that comes with the package, for the first minute and for tests."""
+"""Sequence-pair classifiers as ONNX files, on the CPU, without torch; `nli-small` comes with the package."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from ..registry import models
 from .model import Model
 from .sequence_pairs import label_names, probabilities, reply
 
-# MERGED from models.onnx: Sequence-pair classifiers as ONNX files, on the CPU, with onnxruntime and tokenizers: no torch.
-
-#: Problems asked at a time: a few seconds' worth, which is all that a killed run loses.
+#: Problems asked at a time: a few seconds of work, which is all that a killed run loses.
 PROBLEMS = 1024
 
 
@@ -38,7 +36,7 @@ PROBLEMS = 1024
 def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> Model:
     """Ask a sequence-pair classifier stored as model.onnx, tokenizer.json and config.json, on the CPU.
 
-    `path` is the folder that holds them, or an .onnx file with the other two beside it. Pairs of more than
+    `path` is the folder that holds them, or an .onnx file with the other two next to it. Pairs of more than
     `max_length` tokens are cut, or of more than the model has positions for. `threads` of 0 uses all cores; a batch
     holds up to `tokens` tokens.
     """
@@ -60,7 +58,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
         start=partial(graph.start, [output]),
         wait=graph.wait,
         budget=tokens,
-        exact=True,  # nothing is filled up, so that no answer depends on the lengths of its neighbours
+        exact=True,  # no padding, so that no answer depends on the lengths of other rows
         in_flight=graph.in_flight,
         is_full=is_full,
     )
@@ -78,15 +76,12 @@ def _output(session: Any, labels: tuple[str, ...], where: str) -> str:
     return name
 
 
-# MERGED from models.nli_small: The embedded classifier: a small NLI model that comes with the package, for the first minute and for tests.
-
-
 @models("nli-small.v1", unsigned=("threads", "tokens"))
 def nli_small(max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> Model:
     """Ask the small NLI classifier that comes with otherwords, on the CPU.
 
     Pairs of more than `max_length` tokens are cut. `threads` of 0 uses all cores; a batch holds up to `tokens` tokens.
-    Its card, beside it in assets/nli-small, says what it was trained on and how good it is.
+    Its card in assets/nli-small says what it was trained on and how good it is.
     """
     folder = embedded("nli-small")
     return replace(onnx(folder, max_length, threads, tokens), identity=content(folder / "model.onnx"))

@@ -21,7 +21,7 @@ from .model import Model
 _imported: dict[str, str] = {}
 
 
-# `target` is not signed as it is given, because it may hold a path of this machine: the identity names it.
+# `target` is not signed as given, since it may be a path of this machine: the identity names it.
 @models("python.v1", unsigned=("target", "batch_size"))
 def python(target: str, batch_size: int = 256) -> Model:
     """Ask a Python function: it takes a Batch and returns labels or rows of probabilities.
@@ -96,7 +96,7 @@ def _from_module(name: str, where: str) -> ModuleType:
 
 @contextmanager
 def _importing(where: str, *folders: Path) -> Iterator[None]:
-    """Import from `folders` and the current directory too, for the time of one import; say why it failed."""
+    """Import from `folders` and the current directory too, during one import; say why it failed."""
     before = list(sys.path)
     sys.path[:0] = [str(folder) for folder in (*folders, Path.cwd())]
     try:
@@ -129,7 +129,7 @@ def _labels(function: Any, where: str) -> tuple[str, ...]:
 
 
 def _content(module: ModuleType, function: Any, where: str) -> str:
-    """Hash the module's file, and the one that the function really comes from where that is another."""
+    """Hash the module's file, and the file that defines the function where that is another."""
     origin = sys.modules.get(getattr(function, "__module__", None) or "", module)
     hashes = [_sha(module), *([_sha(origin)] if origin is not module else [])]
     if not all(hashes):

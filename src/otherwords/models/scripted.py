@@ -1,4 +1,4 @@
-"""The public double: a model that says what it is told, for examples, tests and dry runs."""
+"""The public fake: a model that answers what a script says, for examples, tests and dry runs."""
 
 from __future__ import annotations
 
@@ -77,10 +77,7 @@ def _read(row: dict[str, Any], task: Task, where: str) -> Floats:
         return np.array(values, dtype=np.float64)
     if row.get("pred") not in task.labels:
         raise BadInput(
-            f"found {row.get('pred')!r}",
-            where=where,
-            field="pred",
-            fix=f"use one of {', '.join(task.labels)}",
+            f"found {row.get('pred')!r}", where=where, field="pred", fix=f"use one of {', '.join(task.labels)}"
         )
     return np.array([float(label == row["pred"]) for label in task.labels])
 

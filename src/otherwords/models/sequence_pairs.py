@@ -1,4 +1,4 @@
-"""What sequence-pair classifiers share: texts from a problem, label names, probabilities, sizes."""
+"""What sequence-pair classifiers share: texts of a problem, label names, probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .model import Floats, Reply
 
 
 def reply(scheduler: Scheduler, labels: tuple[str, ...], where: str, batch: Batch) -> Reply:
-    """Ask a classifier by way of its scheduler: a row of probabilities for each problem, and which were cut."""
+    """Answer with a classifier's scheduler: a row of probabilities for each problem, and which were truncated."""
     texts = pairs(batch)
     if not texts:
         return Reply(np.empty((0, len(labels))), np.empty(0, np.bool_))
@@ -24,7 +24,7 @@ def reply(scheduler: Scheduler, labels: tuple[str, ...], where: str, batch: Batc
 
 
 def pairs(batch: Batch) -> list[tuple[str, str]]:
-    """Put every problem as two texts: its two fields; of more fields, the last target comes second.
+    """Every problem as two texts: its two fields; of more fields, the last target is the second text.
 
     >>> task = Task("two-premise", fields=("first", "second", "hypothesis"), labels=("yes", "no"))
     >>> pairs(Batch(task, {"first": ["It rains."], "second": ["I am out."], "hypothesis": ["I am wet."]}))
@@ -38,14 +38,14 @@ def pairs(batch: Batch) -> list[tuple[str, str]]:
 
 
 def refuse_other_tasks(task: Task) -> None:
-    """Raise where two texts cannot put the question: one field only, or a choice between fields."""
+    """Raise where a problem cannot be put as two texts: one field only, or a choice between fields."""
     if len(task.fields) < 2:
-        reason = f"has the one field {task.fields[0]}, and a sequence-pair classifier reads two texts"
+        reason = f"has only the field {task.fields[0]}, and a sequence-pair classifier reads two texts"
     elif set(task.labels) <= set(task.fields):
         reason = f"chooses between the fields {', '.join(task.labels)}, which a sequence-pair classifier cannot"
     else:
         return
-    raise BadInput(reason, where=f"task {task.name}", fix="use a callable that does: python:module:function")
+    raise BadInput(reason, where=f"task {task.name}", fix="use a function of yours: python:module:function")
 
 
 def label_names(id2label: Any, where: str) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def label_names(id2label: Any, where: str) -> tuple[str, ...]:
     if set(by_number) != {str(number) for number in range(len(by_number))}:
         raise BadInput(f"numbers its labels {', '.join(by_number)}", where=where, field="id2label", fix=fix)
     if len(by_number) == 1:
-        message = "names a single output: that is a score, not a choice of label"
+        message = "names one output: that is a score, not a choice of label"
         raise BadInput(message, where=where, field="id2label", fix="use a model with one output per label")
     return tuple(by_number[str(number)] for number in range(len(by_number)))
 
@@ -68,9 +68,7 @@ def probabilities(logits: Any, labels: tuple[str, ...], where: str) -> Floats:
     if raw.ndim != 2 or raw.shape[1] != len(labels):
         message = f"the outputs have the shape {raw.shape}, but id2label names {len(labels)}"
         raise BadInput(
-            f"{message}: {', '.join(labels)}",
-            where=where,
-            fix="correct id2label in config.json to one name per output",
+            f"{message}: {', '.join(labels)}", where=where, fix="correct id2label in config.json to one name per output"
         )
     powers = np.exp(raw - raw.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float64)

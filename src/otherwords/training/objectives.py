@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
-from ..inference.tokens import Ints, Tokens, side_by_side
+from ..inference.tokens import Ints, Tokens, pad_rows
 
 # MERGED from training.examples: What is trained on: texts or pairs of texts, each with a label, a teacher's probabilities, or both.
 
@@ -149,7 +149,7 @@ class MaskedWords:
 
 
 def _inputs(tokens: Tokens, rows: Ints, pad: int) -> dict[str, Any]:
-    batch = side_by_side(tokens, rows, pad)
+    batch = pad_rows(tokens, rows, pad)
     mask = np.ones_like(batch.ids) if batch.mask is None else batch.mask
     types = {} if batch.types is None else {"token_type_ids": batch.types}
     return {"input_ids": batch.ids, "attention_mask": mask, **types}

@@ -18,8 +18,8 @@ from ..frames import kept, reworded
 from ..models.answering import ask, run_canary
 from ..models.cache import Cache, Cached
 from ..models.canary import questions
-from ..models.model import Answerer, as_model
-from ..problem import TASKS, Bucket, Task, Verdict, changed_fields, label_key
+from ..models.model import Answerer, as_model, label_map_suffix
+from ..problem import TASKS, Bucket, Task, Verdict, changed_fields, label_key, parse_label_map
 from ..registry import checks, models, split_name
 from .checking import EMPTY, Check, Pair, has_texts, too_long, warn_too_long
 
@@ -236,12 +236,12 @@ def load_judge(spec: str, label_map: str = "") -> Answerer:
     ('entailment', 'neutral', 'contradiction')
     """
     name, spec = split_name(spec)
-    meaning = _read_map(label_map)
+    meanings = parse_label_map(label_map, _WHERE, "label_map")
+    meaning = {label_key(label): label_key(target) for label, target in meanings.items()}
     bound = models.make(spec, task=TASKS["nli"])
     model = as_model(bound.function)
     task = _task(name, model.labels, meaning)
-    mapped = ",".join(f"{own}={other}" for own, other in sorted(meaning.items()))
-    return Answerer(name, f"{bound.signature}[{mapped}]" if meaning else bound.signature, model, task, meaning)
+    return Answerer(name, bound.signature + label_map_suffix(meaning), model, task, meaning)
 
 
 def ask_entailment(model: Answerer, cache: Cache, pairs: Sequence[Pair], batch_size: int = 0) -> dict[Pair, Cached]:
@@ -257,15 +257,6 @@ def _as_two_classes(model: Answerer) -> Answerer:
     own = zip(model.model.labels, model.targets, strict=True)
     meaning = {label: rte.labels[0] if target == yes else rte.labels[1] for label, target in own}
     return Answerer(model.name, f"{model.signature}[twin]", model.model, rte, meaning)
-
-
-def _read_map(text: str) -> dict[str, str]:
-    """Read "LABEL=MEANING,..." by the rules by which labels are compared."""
-    parts = [part.partition("=") for part in text.split(",") if part.strip()]
-    if wrong := [name for name, mark, meaning in parts if not (name.strip() and mark and meaning.strip())]:
-        fix = 'write label_map="LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"'
-        raise BadInput(f"cannot read {wrong[0]!r}", where=_WHERE, field="label_map", fix=fix)
-    return {label_key(name): label_key(meaning) for name, _, meaning in parts}
 
 
 def _task(name: str, own: Sequence[str], meaning: Mapping[str, str]) -> Task:

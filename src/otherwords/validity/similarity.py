@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import BadInput
-from ..language_models.encoder import Encoder, load
+from ..language_models.encoder import SentenceEncoder, load
 from ..problem import Bucket, Verdict
 from ..registry import checks
 from .checking import EMPTY, Check, Pair, compared, too_long, warn_too_long
@@ -40,7 +40,7 @@ def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least
     return Check(check, identity=model.signature)
 
 
-def cosines(model: Encoder, pairs: Sequence[Pair]) -> list[float | str]:
+def cosines(model: SentenceEncoder, pairs: Sequence[Pair]) -> list[float | str]:
     """The cosine of both texts of each pair; none where the tokenizer makes nothing of one, or the encoder cuts it."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     legible = {text for text, there in zip(texts, model.legible(texts), strict=True) if there}

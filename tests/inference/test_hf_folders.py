@@ -6,17 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+import tiny_models
 from refusals import refuses
-from tokenizers import Tokenizer, models
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertForPreTraining,
-    BertForSequenceClassification,
-    BertModel,
-    PreTrainedTokenizerFast,
-)
-from transformers.utils import logging
+from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertModel
 
 from otherwords.errors import BadInput
 from otherwords.inference.hf_folders import MASKED_LM, find, load, load_start
@@ -26,14 +18,11 @@ SIZES = {"hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8, "vo
 
 @pytest.fixture
 def save(tmp_path):
-    """Saves a BERT of two layers, whose config.json then speaks of as many as asked for."""
+    """Saves a BERT of two layers, whose config.json then has as many as asked for."""
 
     def saved(kind: type, layers: int = 2) -> Path:
-        logging.disable_progress_bar()
-        kind(BertConfig(num_hidden_layers=2, max_position_embeddings=12, **SIZES)).save_pretrained(tmp_path)
-        logging.enable_progress_bar()
-        words = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-        PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]").save_pretrained(tmp_path)
+        model = kind(BertConfig(num_hidden_layers=2, max_position_embeddings=12, **SIZES))
+        tiny_models.save(model, tmp_path, tiny_models.word_tokenizer())
         config = json.loads((tmp_path / "config.json").read_text())
         (tmp_path / "config.json").write_text(json.dumps({**config, "num_hidden_layers": layers}))
         return tmp_path
@@ -46,19 +35,19 @@ def save(tmp_path):
 )
 def test_layers_that_the_configuration_does_not_know_are_refused(save, kind, name):
     folder = find(str(save(kind, layers=1)))
-    message = rf"config.json knows nothing of {name}\..* and 13 more, which are weights of the encoder itself; put the"
     for loading in (load, load_start):
-        with pytest.raises(BadInput, match=message):
+        with refuses(BadInput, where=folder.who) as caught:
             loading(folder)
+        assert f"include {name}." in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", [BertForSequenceClassification, BertModel])
 def test_missing_layers_are_not_called_a_missing_head(save, kind):
     folder = find(str(save(kind, layers=3)))
-    message = r"its weights lack bert\.encoder\.layer\.2\..* and 13 more of the encoder itself; save it again"
     for loading in (load, load_start):
-        with pytest.raises(BadInput, match=message):
+        with refuses(BadInput, where=folder.who) as caught:
             loading(folder)
+        assert "of the encoder lack bert.encoder.layer.2." in str(caught.value)
 
 
 def test_heads_of_other_tasks_and_poolers_may_stay(save):
@@ -84,6 +73,6 @@ def test_damaged_weights_are_named(save, content):
 def test_pickled_weights_may_be_of_any_kind_of_model(save):
     folder = save(BertModel)
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with refuses(BadInput) as told:
+    with refuses(BadInput) as caught:
         find(str(folder))
-    assert "SequenceClassification" not in str(told.value)
+    assert "SequenceClassification" not in str(caught.value)

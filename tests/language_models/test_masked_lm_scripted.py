@@ -15,20 +15,20 @@ from otherwords.language_models.masked_lm import load
 TEXT = "A dog runs."
 
 
-def script(folder, told) -> str:
+def script(folder, content) -> str:
     path = folder / "script.json"
-    path.write_text(told if isinstance(told, str) else json.dumps(told), encoding="utf-8")
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return f"scripted:{path}"
 
 
 @pytest.fixture
 def model(tmp_path):
-    told = {
+    content = {
         "A [MASK] runs.": [["cat", 0.5], ["##s", 0.2], ["dog", 0.1], [",", 0.05]],
         "A dog [MASK].": [["sleeps", 1]],
         "vocabulary": ["run", "horse"],
     }
-    return load(script(tmp_path, told))
+    return load(script(tmp_path, content))
 
 
 def test_it_proposes_what_the_script_says_best_first(model):
@@ -48,17 +48,17 @@ def test_what_a_list_leaves_is_shared_by_all_other_tokens(model):
 
 def test_words_are_one_token_several_or_none(model):
     """run+##s is several; purrs is in no list and has no pieces."""
-    told = [("A dog runs.", 6, 10), ("A dog purrs.", 6, 11), ("A dog sleeps.", 6, 12)]
-    assert model.fill(told).one_token.tolist() == [False, False, True]
+    items = [("A dog runs.", 6, 10), ("A dog purrs.", 6, 11), ("A dog sleeps.", 6, 12)]
+    assert model.fill(items).one_token.tolist() == [False, False, True]
 
 
 def test_a_word_of_several_tokens_is_as_likely_as_its_pieces_in_turn(tmp_path):
-    told = {
+    content = {
         "A [MASK] [MASK] falls.": [["skate", 0.2], ["foot", 0.1]],
         "A skate [MASK] falls.": [["##board", 0.5]],
         "A [MASK] falls.": [["bike", 0.3]],
     }
-    found = load(script(tmp_path, told)).word_logp([("A skateboard falls.", 2, 12), ("A bike falls.", 2, 6)])
+    found = load(script(tmp_path, content)).word_logp([("A skateboard falls.", 2, 12), ("A bike falls.", 2, 6)])
     np.testing.assert_allclose(np.exp(found), [0.2 * 0.5, 0.3], rtol=1e-6)
 
 
@@ -85,7 +85,7 @@ def test_any_depends_on_the_text_and_the_seed_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "told",
+    "content",
     [
         "no JSON",
         ["dog"],
@@ -97,9 +97,9 @@ def test_any_depends_on_the_text_and_the_seed_alone(tmp_path):
         {"vocabulary": "dog"},
     ],
 )
-def test_scripts_that_cannot_be_used(tmp_path, told):
+def test_scripts_that_cannot_be_used(tmp_path, content):
     with refuses(BadInput):
-        load(script(tmp_path, told))
+        load(script(tmp_path, content))
 
 
 def test_bad_options(tmp_path):

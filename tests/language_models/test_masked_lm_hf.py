@@ -8,52 +8,21 @@ import numpy as np
 import pytest
 import torch
 from refusals import refuses
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import AutoConfig, AutoModelForMaskedLM, PreTrainedTokenizerFast
-from transformers.utils import logging
+from tiny_models import TEXT, WORDS, build, save, word_tokenizer
 
 from otherwords.errors import BadInput
 from otherwords.language_models.masked_lm import load
 
-TEXT = "a dog runs in the park while it rains and no cat sleeps"
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *TEXT.split()]
-SHAPE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-FAMILIES = {
-    "bert": {**SHAPE, "max_position_embeddings": 32},
-    "roberta": {**SHAPE, "max_position_embeddings": 40},
-    "electra": {**SHAPE, "embedding_size": 8},
-    "deberta": {**SHAPE, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
-    "modernbert": {**SHAPE, "global_attn_every_n_layers": 2},
-    "distilbert": {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32},
-}
-
-
-def made(family: str) -> torch.nn.Module:
-    torch.manual_seed(5)
-    known = {"vocab_size": len(WORDS), "pad_token_id": 0, **FAMILIES[family]}
-    model = AutoModelForMaskedLM.from_config(AutoConfig.for_model(family, **known)).eval()
-    for weights in model.parameters():
-        weights.data += torch.randn_like(weights) * 0.2
-    return model
-
-
-def save(model: torch.nn.Module, folder: Path) -> Path:
-    logging.disable_progress_bar()
-    model.save_pretrained(folder)
-    logging.enable_progress_bar()
-    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    special = [("[CLS]", 2), ("[SEP]", 3)]
-    words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]", special)
-    names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    inputs = ["input_ids", "attention_mask"]
-    PreTrainedTokenizerFast(tokenizer_object=words, model_input_names=inputs, **names).save_pretrained(folder)
-    return folder
+INPUTS = ("input_ids", "attention_mask")
+FAMILIES = [
+    *("bert", "deberta"),
+    *(pytest.param(family, marks=pytest.mark.slow) for family in ("roberta", "electra", "modernbert", "distilbert")),
+]
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory) -> Path:
-    return save(made("bert"), tmp_path_factory.mktemp("mlm") / "tiny")
+    return save(build("bert", "ForMaskedLM"), tmp_path_factory.mktemp("mlm") / "tiny", word_tokenizer(INPUTS))
 
 
 def some_masked() -> list[tuple[str, int, int]]:
@@ -79,12 +48,12 @@ def by_hand(model: torch.nn.Module, text: str, first: int, last: int) -> tuple[t
 @pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # deberta's, while it is imported
 @pytest.mark.parametrize("family", FAMILIES)
 def test_fillings_are_what_each_text_alone_gets(family, tmp_path):
-    model = made(family)
-    folder = save(model, tmp_path / family)
-    for tokens in (1, 60, 0):
+    model = build(family, "ForMaskedLM")
+    folder = save(model, tmp_path / family, word_tokenizer(INPUTS))
+    expected = [by_hand(model, *item) for item in some_masked()]
+    for tokens in (1, 60):
         found = load(f"hf:{folder}(device=cpu, tokens={tokens})").fill(some_masked(), top=5)
-        for row, item in enumerate(some_masked()):
-            logp, own = by_hand(model, *item)
+        for row, (logp, own) in enumerate(expected):
             best = logp.topk(5)
             assert found.ids[row].tolist() == best.indices.tolist()
             np.testing.assert_allclose(found.logp[row], best.values, atol=1e-4)
@@ -95,7 +64,7 @@ def test_only_the_asked_places_reach_the_head(tiny):
     """The head costs a row of the vocabulary for each place it sees: it must see one a text."""
     from otherwords.language_models.masked_lm_hf import logits_at
 
-    model, seen = made("bert"), []
+    model, seen = build("bert", "ForMaskedLM"), []
     model.cls.register_forward_hook(lambda head, given, out: seen.append(tuple(out.shape)))
     with torch.no_grad():
         logits_at(model, torch.tensor([2, 1]), input_ids=torch.full((2, 7), 5))
@@ -112,7 +81,7 @@ def test_the_signature_has_content_and_arithmetic_but_no_path(tiny):
 
 
 def test_an_encoder_without_a_head_is_refused(tmp_path):
-    folder = save(made("bert").bert, tmp_path / "bare")
+    folder = save(build("bert", ""), tmp_path / "bare", word_tokenizer(INPUTS))
     with refuses(BadInput):
         load(f"hf:{folder}")
 

@@ -22,8 +22,8 @@ ROBERTA_TEXTS = ["a dog runs in the park", "the dog sleeps", "no cat runs", "dog
 
 
 @pytest.fixture(scope="module")
-def onnx(folder):
-    return load(f"onnx:{folder}(max_length=32)")
+def onnx(masked_folder):
+    return load(f"onnx:{masked_folder}(max_length=32)")
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +62,12 @@ def one_by_one(model, ids: list[int], mask: int) -> list[float]:
     return [logp(model, [*ids[:at], mask, *ids[at + 1 :]], at, ids[at]) for at in range(1, len(ids) - 1)]
 
 
-def test_pseudo_log_likelihoods_are_what_transformers_computes(bert, onnx):
+def test_pseudo_log_likelihoods_are_what_transformers_computes(masked_bert, onnx):
     found = onnx.pseudo_logp(TEXTS)
     assert [len(row) for row in found] == [4, 8, 5, 4]  # play ##ing; run ##ner
     for text, row in zip(TEXTS, found, strict=True):
         assert row.dtype == np.float32
-        np.testing.assert_allclose(row, one_by_one(bert, onnx.tokenizer.encode(text).ids, 4), atol=1e-5)
+        np.testing.assert_allclose(row, one_by_one(masked_bert, onnx.tokenizer.encode(text).ids, 4), atol=1e-5)
 
 
 def test_they_are_for_tokens_of_bytes_too(roberta):
@@ -77,12 +77,14 @@ def test_they_are_for_tokens_of_bytes_too(roberta):
         np.testing.assert_allclose(row, one_by_one(model, ids, found.tokenizer.token_to_id("<mask>")), atol=1e-4)
 
 
-def test_a_word_of_two_tokens_by_the_chain_rule(bert, onnx):
+def test_a_word_of_two_tokens_by_the_chain_rule(masked_bert, onnx):
     """[CLS] a run ##ner sleeps [SEP]: first `run` before a mask, then `##ner` behind it."""
     run, ner, mask = (onnx.tokenizer.token_to_id(token) for token in ("run", "##ner", "[MASK]"))
     ids = onnx.tokenizer.encode("a runner sleeps").ids
     assert ids[2:4] == [run, ner]
-    both = logp(bert, [*ids[:2], mask, mask, *ids[4:]], 2, run) + logp(bert, [*ids[:3], mask, *ids[4:]], 3, ner)
+    both = logp(masked_bert, [*ids[:2], mask, mask, *ids[4:]], 2, run) + logp(
+        masked_bert, [*ids[:3], mask, *ids[4:]], 3, ner
+    )
     np.testing.assert_allclose(onnx.word_logp([("a runner sleeps", 2, 8)]), [both], atol=1e-5)
 
 
@@ -116,23 +118,23 @@ def test_a_word_in_no_vocabulary_has_no_probability(onnx):
     assert np.isnan(onnx.word_logp([("a Zebra runs", 2, 7)])).all()
 
 
-def test_long_texts_are_read_around_each_token(bert, folder):
+def test_long_texts_are_read_around_each_token(masked_bert, masked_folder):
     """Eleven tokens of which eight are read: the special ones, and six around the mask."""
-    model, text = load(f"onnx:{folder}(max_length=8)"), "a dog runs in the park while it rains"
+    model, text = load(f"onnx:{masked_folder}(max_length=8)"), "a dog runs in the park while it rains"
     found, windows = model.pseudo_logp([text])[0], {1: (1, 7), 6: (3, 9), 9: (4, 10)}
     ids = model.tokenizer.encode(text).ids
     assert len(found) == 9
     for at, (first, last) in windows.items():
         row = [ids[0], *ids[first:last], ids[-1]]
         row[at - first + 1] = 4
-        assert found[at - 1] == pytest.approx(logp(bert, row, at - first + 1, ids[at]), abs=1e-5)
+        assert found[at - 1] == pytest.approx(logp(masked_bert, row, at - first + 1, ids[at]), abs=1e-5)
     whole = model.word_logp([(text, 0, 1), (text, len(text) - 5, len(text))])
     np.testing.assert_array_equal(whole, found[[0, 8]])
 
 
 @pytest.mark.parametrize("options", ["tokens=1", "tokens=60, threads=2", "tokens=100000"])
-def test_neither_order_nor_company_nor_budget_changes_a_bit(folder, onnx, options):
-    other, order = load(f"onnx:{folder}(max_length=32, {options})"), random.Random(1).sample(range(4), 4)
+def test_neither_order_nor_company_nor_budget_changes_a_bit(masked_folder, onnx, options):
+    other, order = load(f"onnx:{masked_folder}(max_length=32, {options})"), random.Random(1).sample(range(4), 4)
     whole, some = onnx.pseudo_logp(TEXTS), other.pseudo_logp([TEXTS[i] for i in order])
     assert [row.tobytes() for row in some] == [whole[i].tobytes() for i in order]
     items = [(text, 0, len(text)) for text in TEXTS]

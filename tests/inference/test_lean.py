@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otherwords.inference.families import describe
@@ -18,10 +18,10 @@ from otherwords.inference.lean import (
     checked,
     choose_parts,
     lean_classifier,
+    measure_differences,
     packed,
     padded_attention,
     plain_parts,
-    try_out,
 )
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Tokens
@@ -116,6 +116,7 @@ def test_other_families_have_no_lean_form():
     assert lean_classifier(tiny("Bert", is_decoder=True)) is None
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 19), min_size=1, max_size=30), st.integers(1, 80))
 def test_any_budget_gives_the_same_logits(lengths, budget):
     lean, rows = LEAN, [row.tolist() for row in rows_of(lengths)]
@@ -132,6 +133,7 @@ def test_any_budget_gives_the_same_logits(lengths, budget):
 LEAN = lean_classifier(tiny("Roberta"))
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=9))
 def test_each_row_is_mixed_by_itself(lengths):
     """Expected: softmax(q k / sqrt(size)) v, written out for one row and head at a time."""
@@ -156,15 +158,13 @@ def test_on_a_processor_parts_are_plain_and_elsewhere_there_are_none():
 
 def test_kernels_that_compute_something_else_are_found_out():
     network, plain = describe(tiny("Bert")), plain_parts()
-    assert try_out(network, plain, plain) == (0, 0)
+    assert measure_differences(network, plain, plain) == (0, 0)
     assert checked(network, same := replace(plain), plain) is same
     shifted = replace(plain, attention=lambda *given: padded_attention(*given).roll(1, 0))
     doubled = replace(plain, add_norm=lambda x, y, *rest: plain.add_norm(x, x, *rest))
     empty = replace(plain, attention=lambda *given: padded_attention(*given) * torch.nan)
     for wrong in (shifted, doubled, empty):
-        with pytest.warns(
-            UserWarning, match=r"kernels for short texts differ by .* from torch's own: going on without"
-        ):
+        with pytest.warns(UserWarning, match="differ by .* from torch's own"):
             assert checked(network, wrong, plain) is None
 
 
@@ -173,7 +173,7 @@ def test_kernels_that_fail_are_done_without():
         raise RuntimeError("Failed to find C compiler.\nPlease specify via CC")
 
     plain = plain_parts()
-    with pytest.warns(UserWarning, match=r"failed \(RuntimeError: Failed to find C compiler\.\): going on without"):
+    with pytest.warns(UserWarning, match="RuntimeError: Failed to find C compiler"):
         assert checked(describe(tiny("Bert")), replace(plain, attention=broken), plain) is None
 
 
@@ -182,4 +182,4 @@ def test_kernels_compute_the_same_as_torch():
     network = describe(tiny("Bert", num_attention_heads=2).to("cuda", torch.bfloat16))
     parts = choose_parts(network)
     assert parts.attention is not padded_attention
-    assert max(try_out(network, parts, plain_parts())) < TOLERANCE
+    assert max(measure_differences(network, parts, plain_parts())) < TOLERANCE

@@ -99,7 +99,7 @@ def test_a_mask_stands_where_the_word_stood_with_its_blank(kind, expected, own):
 )
 def test_a_mask_of_bytes_stands_alone_however_it_is_declared(form, text, first, last, expected, own):
     """A mask that leaves the blank before it once gave `a Ġ <mask>`, which no text that the model learnt from has."""
-    for mask in ("", "<mask>"):  # told by the tokenizer, or by the model
+    for mask in ("", "<mask>"):  # named by the tokenizer, or by the model
         tokenizer = byte_level(form)
         tokens = Masker(tokenizer, 32, types=False, mask=mask)([(text, first, last)])
         assert row(tokenizer, tokens) == expected

@@ -1,19 +1,20 @@
-"""A BERT of two layers with its masked-LM head, and the same weights as the graph that `onnx:` reads."""
+"""Tiny models that all tests of this folder share: masked-LMs as a module and as a graph, and models that write."""
 
 from __future__ import annotations
 
 import json
+import random
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_models import KNOWN, SIZES, SPECIAL, WRITER_WORDS, save_writer
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 PIECES = ["play", "##ing", "##s", "run", "##ner", "."]
-WORDS = "a dog runs in the park while it rains and no cat sleeps".split()  # noqa: SIM905
-VOCABULARY = [*SPECIAL, *PIECES, *WORDS]
+VOCABULARY = [*SPECIAL, *PIECES, *KNOWN]
 
 
 def wordpiece() -> Tokenizer:
@@ -30,27 +31,26 @@ def wordpiece() -> Tokenizer:
 
 
 @pytest.fixture(scope="session")
-def bert() -> Any:
-    """The model itself, whose logits are the golden values."""
+def masked_bert() -> Any:
+    """A BERT of two layers with its masked-LM head, whose logits are the golden values."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     torch.manual_seed(11)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
     config = transformers.BertConfig(
         vocab_size=len(VOCABULARY),
         max_position_embeddings=32,
         initializer_range=0.5,
         attn_implementation="eager",
-        **sizes,
+        **SIZES,
     )
     return transformers.BertForMaskedLM(config).eval()
 
 
 @pytest.fixture(scope="session")
-def folder(bert: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its graph, with the choice of the best tokens in it, its tokenizer and its config."""
+def masked_folder(masked_bert: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same weights as the graph that `onnx:` reads, with tokenizer and config."""
     place = tmp_path_factory.mktemp("masked") / "tiny"
     place.mkdir()
-    write_graph(bert, place / "model.onnx")
+    write_graph(masked_bert, place / "model.onnx")
     wordpiece().save(str(place / "tokenizer.json"))
     (place / "config.json").write_text(json.dumps({"vocab_size": len(VOCABULARY)}))
     return place
@@ -91,3 +91,24 @@ def write_graph(bert: Any, path: Path) -> None:
     ]
     model.graph.output.extend([*top, *kept])
     onnx.save(model, path)
+
+
+@pytest.fixture(scope="session")
+def saved_writer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The folder of a tiny model that writes: `saved_writer("t5")`, `saved_writer("llama", chat=True)`."""
+    pytest.importorskip("transformers")
+    folders: dict[tuple[str, bool], Path] = {}
+
+    def folder(family: str, chat: bool = False) -> Path:
+        if (family, chat) not in folders:
+            folders[family, chat] = save_writer(tmp_path_factory.mktemp(family) / "tiny", family, chat=chat)
+        return folders[family, chat]
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def prompts() -> list[str]:
+    """Prompts of one to eight words, in no order of length."""
+    chance = random.Random(1)
+    return [" ".join(chance.choices(WRITER_WORDS, k=chance.randrange(1, 9))) for _ in range(8)]

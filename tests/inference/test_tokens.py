@@ -14,11 +14,11 @@ TEXTS = st.lists(st.sampled_from([*"abcdefgh", "zebra"]), max_size=14).map(" ".j
 
 
 def tokenizer() -> Tokenizer:
-    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     pair, special = "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 1), ("[SEP]", 2)]
-    made.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, special)
-    return made
+    words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, special)
+    return words
 
 
 PLAIN = tokenizer()
