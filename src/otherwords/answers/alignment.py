@@ -14,7 +14,7 @@ from ..errors import BadInput
 from ..problem import TASKS
 from ..storage import tables
 from .groups import is_original, of_model, split, with_model
-from .reading import check_columns, label_names, read
+from .reading import answered, check_columns, label_names, read
 from .roles import Part, parts
 from .table import EVERYWHERE, Answers, Place, label_texts
 
@@ -129,10 +129,11 @@ def load(answers: Source) -> list[Side]:
     if "model" not in table.columns and not isinstance(answers, pl.DataFrame) and table.height:
         table = table.with_columns(pl.lit(Path(answers).stem).alias("model"))
     table = with_model(table, source)
-    check_columns(table, Place(source))
+    table, place = answered(table, Place(source))
+    check_columns(table, place)
     sides = []
     for name in table["model"].unique(maintain_order=True).to_list():
-        sides.append(Side(name, *of_model(table, Place(source), name)))
+        sides.append(Side(name, *of_model(table, place, name)))
     return sides
 
 

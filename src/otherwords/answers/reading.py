@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, shorten
+from ..frames import REJECTED
 from ..problem import SLACK
 from .roles import are_alone, is_contrast, is_control, is_misplaced, is_mixed
 from .table import EVERYWHERE, Answers, Place, codes, has_duplicates, label_codes, label_texts
@@ -25,6 +26,7 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
 
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
     """
+    frame, where = answered(frame, where)
     check_columns(frame, where)
     names = tuple(labels) or label_names(frame, where)
     varied = is_variant(frame["variant"])
@@ -42,6 +44,21 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWH
             cluster_names(frame.select("bucket", "cluster")[originals], "bucket"), where
         )[0]
     return Answers(names, bucket, varied, gold, pred, cluster, frame)
+
+
+def answered(frame: pl.DataFrame, where: Place = EVERYWHERE) -> tuple[pl.DataFrame, Place]:
+    """The rows that hold answers, and where they are in the user's table.
+
+    Left out are variants that the model was to judge itself and rejected: they have no `pred`, and the reason in a
+    column `rejected`. A row without either is an error later on.
+    """
+    if REJECTED not in frame.columns or "pred" not in frame.columns:
+        return frame, where
+    out = frame["pred"].is_null() & (frame[REJECTED].cast(pl.String).fill_null("") != "")
+    if not out.any():
+        return frame, where
+    rows = (~out).arg_true().to_numpy()
+    return frame.filter(~out), Place(where.table, where.model, rows if where.rows is None else where.rows[rows])
 
 
 def check_columns(frame: pl.DataFrame, where: Place) -> None:
@@ -153,14 +170,18 @@ _ORIGINAL = "\0original"  # no column of the user's is called so
 _FINE = pl.lit(None, dtype=pl.String)
 
 
-def sift(answers: pl.DataFrame, labels: Sequence[str] = ()) -> tuple[pl.DataFrame, pl.DataFrame]:
+def sift(
+    answers: pl.DataFrame, labels: Sequence[str] = (), where: Place = EVERYWHERE
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Part a table, of one model or several, in answers that can be used and the others.
 
     The others have their `row` (from 1, as in the user's table) and the `reason` before their own columns.
     """
     place, reason = "\0row", "\0reason"
     kept, aside = [], []
-    for left in answers.with_row_index(place, offset=1).partition_by("model", maintain_order=True):
+    rows = np.arange(answers.height) if where.rows is None else where.rows
+    numbered = answers.select(pl.Series(place, rows + 1), pl.all())
+    for left in numbered.partition_by("model", maintain_order=True):
         left = left.with_columns(pl.Series(_ORIGINAL, ~is_variant(left["variant"])))
         for find in (_nothing, _strangers, _probabilities, _repeated, _originals, _marks, _other_gold):
             judged = left.with_columns(find(left, labels).alias(reason))

@@ -27,7 +27,7 @@ def answer(
     `variant`. Variants that a check dropped are not asked.
     """
     from ..datasets.source import Source
-    from ..running.pipes import answer_files
+    from ..running.files import answer_files
 
     with bars(quiet):
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)

@@ -7,7 +7,6 @@ other variants, and those that it could have stumbled over most are perhaps not 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from .. import pipeline
 from ..errors import BadInput, UnknownName
 from ..models.answering import load as load_model
 from ..models.answering import run_canary
-from ..models.cache import Cache, default_path
+from ..models.cache import Cache, open_cache
 from ..models.model import Answerer
 from ..problem import Task
 from ..progress import current
@@ -76,7 +75,7 @@ def circularity(
     _refuse_wrong_groups(by, table, chosen)
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
-    with _opened(cache) as store:
+    with open_cache(cache) as store:
         judging = Judging(table, chosen, bound, store, canary)
         answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
     if out:
@@ -123,17 +122,12 @@ def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> 
         raise UnknownName(f"no column {wrong[0]!r} to group by; there are: {', '.join(sorted(known))}")
 
 
-def _opened(cache: Cache | str | Path | None) -> AbstractContextManager[Cache]:
-    """A cache to be closed afterwards, unless somebody else has it open."""
-    return nullcontext(cache) if isinstance(cache, Cache) else Cache(None if cache is None else cache or default_path())
-
-
 def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: bool, batch_size: int) -> pl.DataFrame:
     """A model's answers to the whole suite, with a verdict of each judge beside every variant."""
     if canary:
         run_canary(model, judging.cache)
     current().start("answers", suite.height + len(judging.names))
-    answers, _ = pipeline.answer_shard(suite, model, judging.cache, batch_size)
+    answers = pipeline.answer(suite, model, cache=judging.cache, batch_size=batch_size)
     verdicts = judging.by(model, batch_size)
     current().done()
     return answers.join(verdicts, on="variant", how="left", maintain_order="left")

@@ -66,31 +66,39 @@ def ask(
     return [known[one] for one in keys]
 
 
-def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]) -> pl.DataFrame:
+def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached | None]) -> pl.DataFrame:
     """Set answers beside their rows: `model, bucket, variant, gold, pred, p:<label>...` and what came along.
 
+    A row with None for an answer was not asked: its `pred` and probabilities are null.
     Where any text was cut to the length that the model reads, `truncated` says which. Probabilities and cuts that
     came along are another model's, and are kept as `input_p:<label>` and `input_truncated`.
     """
     labels = model.task.labels
-    pred = np.array([answer.pred for answer in answers], dtype=np.int64)
+    asked = [answer for answer in answers if answer is not None]
+    pred = pl.Series([answer.pred for answer in asked], dtype=pl.UInt32)
+    given = pl.DataFrame({"pred": pl.Series("pred", labels, dtype=pl.String).gather(pred)})
+    p = np.array([answer.p for answer in asked if answer.p is not None])
+    if 0 < len(p) < len(asked):
+        found = f"{model.name} gave probabilities for {len(p)} of {len(asked)} problems, labels for the rest"
+        raise WrongAnswer(f"{found}; one or the other would work")
+    if len(p):
+        given = given.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
+    if any(answer.cut for answer in asked):
+        given = given.with_columns(pl.Series(TRUNCATED, [bool(answer.cut) for answer in asked]))
+    if len(asked) < len(answers):
+        numbers = iter(range(len(asked)))
+        rows = pl.Series([None if answer is None else next(numbers) for answer in answers], dtype=pl.UInt32)
+        given = given.select(pl.all().gather(rows))
     table = frame.select(
         pl.lit(model.name).alias("model"),
         pl.coalesce("of", "id").alias("bucket"),
         pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
         pl.col("label").alias("gold"),
-        pl.Series("pred", labels, dtype=pl.String).gather(pred) if len(pred) else pl.lit("").alias("pred"),
     )
-    p = np.array([answer.p for answer in answers if answer.p is not None])
-    if 0 < len(p) < len(answers):
-        found = f"{model.name} gave probabilities for {len(p)} of {len(answers)} problems, labels for the rest"
-        raise WrongAnswer(f"{found}; one or the other would work")
-    if len(p):
-        table = table.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
-    if any(answer.cut for answer in answers):
-        table = table.with_columns(pl.Series(TRUNCATED, [bool(answer.cut) for answer in answers]))
     along = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
-    return table.hstack(frame.select(pl.col(name).alias(_unclaimed(name)) for name in along))
+    return pl.concat(
+        [table, given, frame.select(pl.col(name).alias(_unclaimed(name)) for name in along)], how="horizontal"
+    )
 
 
 def warn_truncated(model: Answerer, cut: int, count: int) -> None:

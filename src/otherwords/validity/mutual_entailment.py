@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, LabelOrder
-from ..frames import kept, reworded
+from ..frames import REJECTED, reworded
 from ..models.answering import ask, run_canary
 from ..models.cache import Cache, Cached
 from ..models.canary import questions
@@ -297,36 +297,52 @@ class BySelf:
 Counts = dict[str, dict[str, int]]
 
 
-def accepted(suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0) -> tuple[pl.DataFrame, Counts]:
-    """Leave out variants that the model was to judge and does not accept; the verdict stands beside those that stay.
+def with_own_verdicts(
+    suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Let a model judge the variants that checks left to it; give the suite with its verdicts, and which rows stay.
 
-    It is asked through the same cache as for its answers. Rows that nobody left to it stay as they are. Every check
-    judges all variants, so that its counts are its own whatever other checks there are.
+    A column `rejected` says of the others why the model does not accept them. It is asked through the same cache as for
+    its answers. Rows that nobody left to it stay. Every check judges all variants, so that its counts are its own
+    whatever other checks there are.
     """
-    counts: Counts = {}
-    marked = suite
-    for column in judged_by(suite.columns):
+    columns = judged_by(suite.columns)
+    if not columns:
+        return suite, pl.repeat(True, suite.height, eager=True)
+    marked = suite.rename({REJECTED: f"input_{REJECTED}"}, strict=False)
+    reasons: dict[str, list[str]] = {}
+    for column in columns:
+        check = column.split(":")[1]
         verdicts = dict(_verdicts(suite, column, model, cache, batch_size))
         if verdicts:
-            warn_too_long(column.split(":")[1], model.name, list(verdicts.values()))
+            warn_too_long(check, model.name, list(verdicts.values()))
             marked = _marked(marked, column.removesuffix(":by"), verdicts)
-            kept_ones = sum(one.keep is True for one in verdicts.values())
-            counts[column.split(":")[1]] = {"judged": len(verdicts), "accepted": kept_ones}
-    return kept(marked.lazy()).collect() if counts else suite, counts
+        for name, one in verdicts.items():
+            if not one.keep:
+                reasons.setdefault(name, []).append(f"{check}: {one.reason}")
+    told = ["; ".join(reasons[name]) if name in reasons else None for name in suite["id"]]
+    rejected = pl.Series(REJECTED, told, dtype=pl.String)
+    return marked.with_columns(rejected), rejected.is_null()
 
 
-def total(parts: Iterable[Counts]) -> Counts:
-    """The counts of a whole suite from those of its parts.
+def count_accepted(parts: Iterable[pl.LazyFrame]) -> Counts:
+    """Count in the parts of an answers table what the model was to judge itself, and what it accepted.
 
-    >>> total([{"me": {"judged": 3, "accepted": 1}}, {}, {"me": {"judged": 2, "accepted": 2}}])
-    {'me': {'judged': 5, 'accepted': 3}}
+    >>> by, verdict = ["self", "self", None], [True, False, None]
+    >>> count_accepted([pl.LazyFrame({"check:me:by": by, "check:me": verdict})])
+    {'me': {'judged': 2, 'accepted': 1}}
     """
     found: Counts = {}
     for part in parts:
-        for check, counts in part.items():
-            mine = found.setdefault(check, dict.fromkeys(counts, 0))
-            mine.update({name: mine[name] + count for name, count in counts.items()})
-    return found
+        schema = part.collect_schema()
+        for column in judged_by(schema):
+            if column.removesuffix(":by") not in schema:
+                continue  # nothing was left to it in this part
+            verdict = pl.col(column.removesuffix(":by")).cast(pl.Boolean).filter(pl.col(column).fill_null("") != "")
+            judged, kept = part.select(judged=verdict.count(), kept=verdict.sum()).collect().row(0)
+            counts = found.setdefault(column.split(":")[1], {"judged": 0, "accepted": 0})
+            counts["judged"], counts["accepted"] = counts["judged"] + judged, counts["accepted"] + kept
+    return {check: counts for check, counts in found.items() if counts["judged"]}
 
 
 def warn_none_accepted(model: str, counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -367,6 +383,7 @@ def _marked(suite: pl.DataFrame, check: str, verdicts: Mapping[str, Verdict]) ->
         {
             "id": pl.Series(list(verdicts), dtype=pl.String),
             check: pl.Series([one.keep for one in verdicts.values()], dtype=pl.Boolean),
+            f"{check}:reason": pl.Series([one.reason or None for one in verdicts.values()], dtype=pl.String),
             f"{check}:score": pl.Series([one.score for one in verdicts.values()], dtype=pl.Float64),
         }
     )

@@ -22,7 +22,7 @@ from otherwords.errors import BadInput
 from otherwords.problem import Note, Score, Task
 from otherwords.running import stages
 from otherwords.running.engines import InProcess
-from otherwords.running.stages import Job
+from otherwords.running.stages import ShardJob
 from otherwords.storage.run_folder import RunFolder, key_of
 from otherwords.variants.generating import notes_table
 
@@ -80,7 +80,7 @@ def through(
     cache = str(place / "cache.sqlite")
     for stage, using in (("variants", GENERATORS), ("buckets", CHECKS), ("answers", (model,))):
         jobs = [
-            Job(str(place), i, source.chosen, using, seed, cache=cache, batch_size=batch_size) for i in range(count)
+            ShardJob(str(place), i, source.chosen, using, seed, cache=cache, batch_size=batch_size) for i in range(count)
         ]
         stages.run_stage(InProcess(), stage, jobs)
     return folder.read("answers")
@@ -184,7 +184,7 @@ def test_equal_texts_are_asked_once_over_all_shards_and_runs(tmp_path: Path, sui
     answers = through(suite, place, 4, model=model, batch_size=3)
     texts = RunFolder(place).read("buckets").filter(pl.col("check:surface").fill_null(True))
     assert asked(log) == Counter(texts.select("premise", "hypothesis").unique().iter_rows())
-    assert answers.height == texts.height == stages.asked(RunFolder(place))
+    assert answers.height == texts.height == stages.count_asked(RunFolder(place))
     assert through(suite, place, 17, model=model).height == answers.height
     for part in RunFolder(place).parts("answers"):
         part.unlink()
@@ -244,7 +244,7 @@ def test_what_changed_is_made_again(tmp_path: Path, suite: Path, change: str) ->
     assert not set(again["variants"]) & set(keys["variants"])
     if change == "data":
         assert RunFolder(place).read("buckets")["premise"].str.contains("cosy").all()
-    assert answers.height == stages.asked(RunFolder(place))
+    assert answers.height == stages.count_asked(RunFolder(place))
 
 
 def test_another_choice_of_targets_makes_other_variants(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_another_choice_of_targets_makes_other_variants(tmp_path: Path) -> None:
     for target in ("premise", "hypothesis"):
         task = Task("mine", ("premise", "hypothesis"), LABELS, targets=(target,))
         stages.take_in(Source([data], task), RunFolder(place), 100)
-        stages.run_stage(InProcess(), "variants", [Job(str(place), 0, task, ("contractions",))])
+        stages.run_stage(InProcess(), "variants", [ShardJob(str(place), 0, task, ("contractions",))])
         made = RunFolder(place).read("variants").join(RunFolder(place).read("problems"), left_on="of", right_on="id")
         changed[target] = [(made[name] != made[f"{name}_right"]).all() for name in ("premise", "hypothesis")]
     assert changed == {"premise": [True, False], "hypothesis": [False, True]}
@@ -305,7 +305,7 @@ def test_any_engine_gives_the_same(tmp_path: Path, suite: Path) -> None:
         source = Source([str(suite)])
         count = stages.take_in(source, RunFolder(place), 6)["shards"]
         for stage, using in (("variants", GENERATORS), ("buckets", CHECKS), ("answers", ("scripted",))):
-            jobs = [Job(str(place), i, source.chosen, using, cache=str(place / "c.sqlite")) for i in range(count)]
+            jobs = [ShardJob(str(place), i, source.chosen, using, cache=str(place / "c.sqlite")) for i in range(count)]
             counts.append(stages.run_stage(engine, stage, jobs))
         tables.append(RunFolder(place).read("answers"))
     assert tables[0].equals(tables[1])
