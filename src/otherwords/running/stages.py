@@ -113,7 +113,8 @@ def answer_shard(job: ShardJob) -> int:
 
 def _has_rejected(source: Path, part: Path) -> bool:
     """Whether a part says what the model rejected itself, where it had to judge; those of earlier versions do not."""
-    return REJECTED in pl.read_parquet_schema(part) or not judged_by(pl.read_parquet_schema(source))
+    judges, columns = (pl.scan_parquet(path, glob=False).collect_schema() for path in (source, part))
+    return REJECTED in columns or not judged_by(judges)
 
 
 SHARD_FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_shard}
