@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from .errors import BadInput, shorten
+from .errors import BadInput, Unmeasurable, shorten
 from .problem import Bucket, Problem, Task, Variant
 from .storage.files import digest
 
@@ -160,29 +160,30 @@ def kept(suite: pl.LazyFrame) -> pl.LazyFrame:
     return suite.filter(pl.all_horizontal(pl.lit(True), pl.col("^check:[^:]+$").fill_null(True)))
 
 
-def with_texts(answers: pl.DataFrame, suite: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame:
+def with_texts(answers: pl.DataFrame, suite: pl.DataFrame, fields: Sequence[str], where: str = "") -> pl.DataFrame:
     """Set the texts of a suite (a run's `buckets/`) beside the answers to them.
 
     An answer to a variant has its id in `variant`, one to an original in `bucket`. An id that the suite does not have,
-    or has twice, is an error.
+    or has twice, is an error; `where` names the answers in it.
 
     >>> suite = pl.DataFrame({"id": ["a", "a1"], "of": [None, "a"], "premise": ["It rains.", "It's raining."]})
     >>> answers = pl.DataFrame({"bucket": ["a", "a"], "variant": [None, "a1"], "pred": ["neutral", "neutral"]})
     >>> with_texts(answers, suite, ["premise"])["premise"].to_list()
     ['It rains.', "It's raining."]
     """
-    if missing := [name for name in ("id", *fields) if name not in suite.columns]:
-        raise BadInput("no such column", where="the suite", field=missing[0], fix=f"found {', '.join(suite.columns)}")
-    if suite["id"].is_duplicated().any():
+    if missing := [name for name in fields if name not in suite.columns]:
+        fix = f"the suite has {', '.join(suite.columns)}"
+        raise Unmeasurable("there are no texts", where=where, field=missing[0], fix=fix)
+    if "id" not in suite.columns or suite["id"].is_duplicated().any():
         fix = "a suite has one row per problem and variant, each with an id of its own"
-        raise BadInput("two rows have the same id", where="the suite", field="id", fix=fix)
+        raise Unmeasurable("the suite has no ids to go by", where=where, field="id", fix=fix)
     key, found = "\0id", "\0found"  # no column of the user's is called so
-    variant, bucket = (pl.col(name).cast(pl.String).replace("", None) for name in ("variant", "bucket"))
+    variant, bucket = (pl.col(name).cast(pl.String) for name in ("variant", "bucket"))
     texts = suite.select(pl.col("id").cast(pl.String).alias(key), *fields, pl.lit(True).alias(found))
-    asked = answers.drop(fields, strict=False).with_columns(pl.coalesce(variant, bucket).alias(key))
+    asked = answers.drop(fields, strict=False).with_columns(pl.coalesce(variant.replace("", None), bucket).alias(key))
     joined = asked.join(texts, on=key, how="left", maintain_order="left")
     if joined[found].null_count():
         absent = joined.filter(pl.col(found).is_null())[key][0]
         fix = "give the suite that was answered: its ids are the answers' variants and, of originals, buckets"
-        raise BadInput(f"the suite has no text of {absent!r}", where="the suite", field="id", fix=fix)
+        raise Unmeasurable(f"the suite has no text of {absent!r}", where=where, field="id", fix=fix)
     return joined.drop(key, found)

@@ -12,6 +12,7 @@ import polars as pl
 
 from ..answers.table import Answers
 from ..errors import BadInput, Unmeasurable, shorten
+from ..frames import with_texts
 from ..grammar.parsing import parser
 from ..grammar.tree_distance import dependency_tree, syntactic_distance
 from ..language_models.encoder import Encoder, load
@@ -109,27 +110,8 @@ def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None)
         what = missing[0] if missing else ", ".join(FIELDS)
         raise Unmeasurable("there are no texts", where=answers.model, field=what, fix=fix)
     if suite is not None:
-        table = _by_name(answers, suite, wanted)
+        table = with_texts(answers.frame, suite, wanted, answers.model)
     return table.select(pl.col(wanted).cast(pl.String).fill_null(""))
-
-
-def _by_name(answers: Answers, suite: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
-    if "id" not in suite.columns or suite["id"].is_duplicated().any():
-        fix = "a suite has one row per problem and variant, each with an id of its own"
-        raise Unmeasurable("the suite has no ids to go by", where=answers.model, field="id", fix=fix)
-    names = answers.frame.select(
-        pl.when(pl.Series(answers.is_variant))
-        .then(pl.col("variant").cast(pl.String))
-        .otherwise(pl.col("bucket").cast(pl.String))
-        .alias("id")
-    )
-    known = suite.select(pl.col("id").cast(pl.String), *wanted, pl.lit(True).alias("known"))
-    found = names.join(known, on="id", how="left", maintain_order="left")
-    if found["known"].null_count():
-        lacking = found.filter(pl.col("known").is_null())["id"][0]
-        fix = "give the suite that was answered: its ids are the answers' variants and, of originals, buckets"
-        raise Unmeasurable(f"the suite has no text of {lacking!r}", where=answers.model, field="id", fix=fix)
-    return found
 
 
 def _pairs(answers: Answers, text: pl.Series) -> pl.DataFrame:

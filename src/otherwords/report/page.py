@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,7 @@ def render(
     )
 
 
+@cache  # compiling it takes as long as a small study
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True,
