@@ -26,9 +26,9 @@ def temporary(tmp_path, monkeypatch):
 
 @pytest.fixture
 def problems(tmp_path):
-    """Fifty problems; every fifth has nothing to contract, and every seventh column is missing."""
+    """Twenty problems; every fifth has nothing to contract, and every seventh column is missing."""
     rows = []
-    for i in range(50):
+    for i in range(20):
         text = f"It isn't number {i}." if i % 5 else f"It is number {i}."
         row = {"id": f"p{i}", "premise": text, "hypothesis": f"They're not {i}.", "label": "neutral", "n": i}
         if i % 7 == 0:
@@ -43,7 +43,7 @@ def _lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("shard", [1, 7, 49, 50, 1000])
+@pytest.mark.parametrize("shard", [1, 7])
 def test_shards_do_not_show(problems, tmp_path, temporary, shard):
     def through(shard, name):
         suite, checked, answers = (tmp_path / f"{stage}-{name}.jsonl" for stage in ("suite", "checked", "answers"))
@@ -56,7 +56,7 @@ def test_shards_do_not_show(problems, tmp_path, temporary, shard):
     assert list(temporary.iterdir()) == []
 
 
-def test_a_suite_in_any_order_is_gathered_bucket_by_bucket(problems, tmp_path, temporary):
+def test_a_suite_in_any_order_is_put_together_bucket_by_bucket(problems, tmp_path, temporary):
     """Larger than a shard, variants far from their originals: what `cat originals variants` makes."""
     suite, shuffled, answers = (tmp_path / f"{name}.jsonl" for name in ("suite", "shuffled", "answers"))
     vary_files(Source([str(problems)]), str(suite), ["contractions"], suite=True)
@@ -66,27 +66,26 @@ def test_a_suite_in_any_order_is_gathered_bucket_by_bucket(problems, tmp_path, t
     random.Random(3).shuffle(lines)
     for order in (originals + variants, variants + originals, lines):
         shuffled.write_text("".join(order))
-        for shard in (4, 2000):
-            done = check_files(Source([str(shuffled)]), str(answers), ["surface"], shard=shard)
-            rows = _lines(answers)
-            assert done.rows == len(rows) == len(lines)
-            assert {row["id"] for row in rows} == {json.loads(line)["id"] for line in lines}
-            for before, row in pairwise(rows):
-                assert row["of"] in (None, before["id"], before["of"])
+        done = check_files(Source([str(shuffled)]), str(answers), ["surface"], shard=4)
+        rows = _lines(answers)
+        assert done.rows == len(rows) == len(lines)
+        assert {row["id"] for row in rows} == {json.loads(line)["id"] for line in lines}
+        for before, row in pairwise(rows):
+            assert row["of"] in (None, before["id"], before["of"])
 
 
 def test_counts(problems, tmp_path, temporary):
     out = str(tmp_path / "x.csv")
     done = vary_files(Source([str(problems)]), out, ["contractions"])
-    assert done.counts["rows"] == done.counts["originals"] == 50
-    assert done.counts["variants"] == done.rows == 90
+    assert done.counts["rows"] == done.counts["originals"] == 20
+    assert done.counts["variants"] == done.rows == 36
     assert done.rejected is None
     done = vary_files(Source([str(problems)]), out, ["contractions"], suite=True)
-    assert (done.counts["variants"], done.rows) == (90, 140)
+    assert (done.counts["variants"], done.rows) == (36, 56)
 
 
 def test_extra_columns_keep_their_kind_whatever_the_shard(problems, tmp_path, temporary):
-    for shard in (1, 2000):
+    for shard in (3, 2000):
         out = tmp_path / f"{shard}.parquet"
         vary_files(Source([str(problems)]), str(out), ["identity"], shard=shard)
         assert pl.read_parquet(out).schema["n"] == pl.Int64

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -80,7 +80,8 @@ def through(
     cache = str(place / "cache.sqlite")
     for stage, using in (("variants", GENERATORS), ("buckets", CHECKS), ("answers", (model,))):
         jobs = [
-            ShardJob(str(place), i, source.chosen, using, seed, cache=cache, batch_size=batch_size) for i in range(count)
+            ShardJob(str(place), i, source.chosen, using, seed, cache=cache, batch_size=batch_size)
+            for i in range(count)
         ]
         stages.run_stage(InProcess(), stage, jobs)
     return folder.read("answers")
@@ -105,7 +106,7 @@ def expected(suite: Path) -> list[Score]:
     return scores(pipeline.answer(judged, "scripted(seed=5)", cache=None, canary=False))
 
 
-@pytest.mark.parametrize("shard", [1, 4, 11, 10_000])
+@pytest.mark.parametrize("shard", [1, 11, 10_000])
 def test_shards_change_no_score(tmp_path: Path, suite: Path, expected: list[Score], shard: int) -> None:
     found = scores(through(suite, tmp_path / "run", shard))
     assert found == expected
@@ -120,19 +121,14 @@ def test_shards_change_no_score(tmp_path: Path, suite: Path, expected: list[Scor
     }
 
 
-@pytest.mark.parametrize("batch_size", [1, 500])
-def test_batches_change_no_score(tmp_path: Path, suite: Path, expected: list[Score], batch_size: int) -> None:
-    assert scores(through(suite, tmp_path / "run", 9, batch_size=batch_size)) == expected
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_order_changes_no_score(tmp_path: Path, suite: Path, expected: list[Score], seed: int) -> None:
+def test_order_and_batches_change_no_score(tmp_path: Path, suite: Path, expected: list[Score]) -> None:
     rows = [json.loads(line) for line in suite.read_text(encoding="utf-8").splitlines()]
-    Random(seed).shuffle(rows)  # variants before their originals, buckets in pieces
-    assert scores(through(written(rows, tmp_path / "shuffled.jsonl"), tmp_path / "run", 7)) == expected
+    Random(1).shuffle(rows)  # variants before their originals, buckets in pieces
+    shuffled = written(rows, tmp_path / "shuffled.jsonl")
+    assert scores(through(shuffled, tmp_path / "run", 7, batch_size=1)) == expected
 
 
-def apart(rows: Sequence[dict[str, Any]], order: str) -> list[dict[str, Any]]:
+def ordered(rows: Sequence[dict[str, Any]], order: str) -> list[dict[str, Any]]:
     if order == "variants last":
         return sorted(rows, key=lambda row: "of" in row)
     if order == "variants first":
@@ -141,9 +137,9 @@ def apart(rows: Sequence[dict[str, Any]], order: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("order", ["variants last", "variants first", "any"])
-@pytest.mark.parametrize("shard", [1, 10, 1000])
-def test_scattered_buckets_are_gathered_and_never_cut(tmp_path: Path, order: str, shard: int) -> None:
-    rows = apart([*originals(), *variants()], order)
+@pytest.mark.parametrize("shard", [1, 10])
+def test_scattered_buckets_are_put_together_and_never_cut(tmp_path: Path, order: str, shard: int) -> None:
+    rows = ordered([*originals(), *variants()], order)
     folder = RunFolder(tmp_path / "run")
     noted = stages.take_in(Source([str(written(rows, tmp_path / "rows.jsonl"))]), folder, shard)
     parts = [pl.read_parquet(part) for part in folder.parts("problems")]
@@ -287,30 +283,6 @@ def test_bad_input_leaves_the_earlier_study_as_it_was(tmp_path: Path) -> None:
     through(good, place, 2)
     assert marks(place).keys() == before.keys()
     assert set(RunFolder(place).read("problems")["id"]) == {f"p{i}" for i in range(8)}
-
-
-class Backwards:
-    """An engine that works its jobs off in another order, as a cluster would, and gives results in theirs."""
-
-    def map(self, function: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
-        numbered = list(enumerate(jobs))
-        done = {number: function(job) for number, job in reversed(numbered)}
-        return (done[number] for number, _ in numbered)
-
-
-def test_any_engine_gives_the_same(tmp_path: Path, suite: Path) -> None:
-    tables, counts = [], []
-    for name, engine in (("plain", InProcess()), ("backwards", Backwards())):
-        place = tmp_path / name
-        source = Source([str(suite)])
-        count = stages.take_in(source, RunFolder(place), 6)["shards"]
-        for stage, using in (("variants", GENERATORS), ("buckets", CHECKS), ("answers", ("scripted",))):
-            jobs = [ShardJob(str(place), i, source.chosen, using, cache=str(place / "c.sqlite")) for i in range(count)]
-            counts.append(stages.run_stage(engine, stage, jobs))
-        tables.append(RunFolder(place).read("answers"))
-    assert tables[0].equals(tables[1])
-    assert counts[:3] == counts[3:]
-    assert sum(counts[2]) == tables[0].height
 
 
 def test_notes_of_another_study_do_not_stay(tmp_path, jsonl):
