@@ -20,15 +20,14 @@ from otherwords import pipeline
 from otherwords.datasets.source import Source, load
 from otherwords.errors import BadInput
 from otherwords.problem import Note, Score, Task
-from otherwords.running import stages
-from otherwords.running.engines import InProcess
-from otherwords.running.stages import ShardJob
+from otherwords.running import InProcess, Study, stages
+from otherwords.running.runner import Driver
 from otherwords.storage.run_folder import RunFolder, key_of
 from otherwords.variants.generating import notes_table
 
 LABELS = ("entailment", "neutral", "contradiction")
-GENERATORS = ("contractions", "identity")
-CHECKS = ("surface",)
+GENERATORS = ["contractions", "identity"]
+CHECKS = ["surface"]
 
 #: Some of the problems have no topic on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:.*are in none of its groups")
@@ -75,16 +74,14 @@ def through(
     data: Path | str, place: Path, shard: int, *, model: str = "scripted(seed=5)", batch_size: int = 0, seed: int = 1
 ) -> pl.DataFrame:
     """All stages, from a file to answers."""
-    folder, source = RunFolder(place), Source([str(data)])
-    count = stages.take_in(source, folder, shard)["shards"]
-    cache = str(place / "cache.sqlite")
-    for stage, using in (("variants", GENERATORS), ("buckets", CHECKS), ("answers", (model,))):
-        jobs = [
-            ShardJob(str(place), i, source.chosen, using, seed, cache=cache, batch_size=batch_size)
-            for i in range(count)
-        ]
-        stages.run_stage(InProcess(), stage, jobs)
-    return folder.read("answers")
+    settings = {"seed": seed, "batch_size": batch_size, "shard": shard, "cache": str(place / "cache.sqlite")}
+    study = Study(data=[str(data)], vary=GENERATORS, check=CHECKS, models=[model], canary=False, **settings)
+    driver = Driver(study, Source(study.data), RunFolder(place), InProcess())
+    driver.take_in()
+    driver.vary(driver.survey())
+    driver.check()
+    driver.answer()
+    return driver.folder.read("answers")
 
 
 def scores(answers: pl.DataFrame) -> list[Score]:
@@ -249,7 +246,7 @@ def test_another_choice_of_targets_makes_other_variants(tmp_path: Path) -> None:
     for target in ("premise", "hypothesis"):
         task = Task("mine", ("premise", "hypothesis"), LABELS, targets=(target,))
         stages.take_in(Source([data], task), RunFolder(place), 100)
-        stages.run_stage(InProcess(), "variants", [ShardJob(str(place), 0, task, ("contractions",))])
+        stages.vary_shard(stages.ShardJob(str(place), 0, task, ("contractions",)))
         made = RunFolder(place).read("variants").join(RunFolder(place).read("problems"), left_on="of", right_on="id")
         changed[target] = [(made[name] != made[f"{name}_right"]).all() for name in ("premise", "hypothesis")]
     assert changed == {"premise": [True, False], "hypothesis": [False, True]}

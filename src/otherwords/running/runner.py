@@ -207,10 +207,15 @@ class Driver:
 
     def run_stage(self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = "") -> list[int]:
         """Map one stage over all shards, on the engine; give the rows of each part."""
-        study, folder = self.study, str(self.folder.path)
+        study, folder, shards = self.study, str(self.folder.path), self.intake["shards"]
         about = (self.task, tuple(using), study.seed, self._label_map, cache, study.batch_size)
-        jobs = [stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"])]
-        return stages.run_stage(self.engine, stage, jobs, total)
+        current().start(stage, total)
+        jobs = [stages.ShardJob(folder, number, *about) for number in range(shards)]
+        counts = list(self.engine.map(stages.SHARD_FUNCTIONS[stage], jobs))
+        for name in ("variants", "notes") if stage == "variants" else (stage,):
+            self.folder.trim(name, shards)  # leftovers of a larger study
+        current().done()
+        return counts
 
     @property
     def _label_map(self) -> tuple[tuple[str, str], ...]:

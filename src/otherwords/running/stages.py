@@ -30,7 +30,6 @@ from ..storage.run_folder import RunFolder, key_of, read_part
 from ..validity.mutual_entailment import judged_by
 from ..variants.generating import left_out, surveyed, totals, warn_unused_rows
 from ..words import english
-from .engines import Engine
 
 #: Rows after which a shard ends, at the next bucket.
 SHARD = 2_000
@@ -50,23 +49,12 @@ class ShardJob:
     batch_size: int = 0
 
 
-def run_stage(engine: Engine, stage: str, jobs: Sequence[ShardJob], total: int | None = None) -> list[int]:
-    """Map a stage over its shards; give the rows of each part."""
-    current().start(stage, total)
-    counts = list(engine.map(SHARD_FUNCTIONS[stage], jobs))
-    if jobs:
-        for name in PARTS.get(stage) or [answer_folder(_model(jobs[0]))]:
-            RunFolder(jobs[0].folder).trim(name, len(jobs))
-    current().done()
-    return counts
-
-
 def vary_shard(job: ShardJob) -> int:
     """problems/ -> variants/ and notes/"""
     folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
     generators = [make_cached("generators", name) for name in job.using]
     key = digest(__version__, key_of(source), [one.signature for one in generators], job.seed, job.task.targets)
-    parts = [folder.part(stage, job.number) for stage in PARTS["variants"]]
+    parts = [folder.part(stage, job.number) for stage in ("variants", "notes")]
     if all(key_of(part) == key for part in parts):  # one alone may be left of a study that did not end
         current().advance(_height(source) * len(generators))  # otherwise the generators report, batch by batch
         return _height(parts[0])
@@ -97,7 +85,7 @@ def check_shard(job: ShardJob) -> int:
 
 def answer_shard(job: ShardJob) -> int:
     """buckets/ -> answers/<model>/"""
-    folder, model = RunFolder(job.folder), _model(job)
+    folder, model = RunFolder(job.folder), load_cached(job.using[0], job.task, job.label_map)
     source = folder.part("buckets", job.number)
     stage = answer_folder(model)
     key = digest(__version__, key_of(source), model.name, model.signature)
@@ -117,9 +105,8 @@ def _has_rejected(source: Path, part: Path) -> bool:
     return REJECTED in columns or not judged_by(judges)
 
 
+#: What makes a part of each stage; the rows of the part are returned.
 SHARD_FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_shard}
-#: The folders that a stage writes; answers have one per model.
-PARTS = {"variants": ("variants", "notes"), "buckets": ("buckets",)}
 
 
 def answer_folder(model: Answerer) -> str:
@@ -146,10 +133,6 @@ def make_cached(kind: str, name: str) -> Bound:
 def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> Answerer:
     """A model by name, loaded once for all of its shards."""
     return load(spec, task, dict(label_map))
-
-
-def _model(job: ShardJob) -> Answerer:
-    return load_cached(job.using[0], job.task, job.label_map)
 
 
 def forget() -> None:
