@@ -207,7 +207,7 @@ def test_a_check_must_judge_every_variant(tmp_path: Path) -> None:
         pipeline.check(suite(rows(), tmp_path), [lazy])
 
 
-def test_a_variant_without_its_original_is_told(tmp_path: Path) -> None:
+def test_a_variant_without_its_original_is_refused(tmp_path: Path) -> None:
     orphans = suite(rows(), tmp_path).filter(pl.col("id") != "p0")
     with refuses(BadInput):
         pipeline.check(orphans, ["surface"])
@@ -334,7 +334,7 @@ def test_clusters_of_the_data_reach_the_interval(tmp_path: Path) -> None:
     assert all(one.low is not None for one in pipeline.score(table))
 
 
-def test_the_canary_sings_before_anything_is_asked(tmp_path: Path) -> None:
+def test_the_canary_is_run_before_anything_is_asked(tmp_path: Path) -> None:
     path = tmp_path / "permuted.py"
     path.write_text(
         "from otherwords.models.canary import questions\n"
@@ -402,10 +402,10 @@ def test_metrics_of_texts_find_those_of_a_run_folder(tmp_path):
     done = ow.run(
         data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp_path / "r"
     )
-    [told] = ow.score(done.folder, ["lexical_distance"])
+    [found] = ow.score(done.folder, ["lexical_distance"])
     [named] = ow.score(done.folder, [f"lexical_distance(suite={done.folder / 'buckets'})"])
-    assert told == named
-    assert 0 < told.value < 1
+    assert found == named
+    assert 0 < found.value < 1
 
 
 # variants that the model rejected itself

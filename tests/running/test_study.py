@@ -409,7 +409,7 @@ class TestLibrary:
             ow.run(models=["scripted"], out=tmp_path / "run")
 
 
-def test_a_cache_that_cannot_be_opened_is_told_of_before_any_work(tmp_path):
+def test_a_cache_that_cannot_be_opened_is_refused_before_any_work(tmp_path):
     with refuses(BadInput, where=str(tmp_path)):
         ow.run(data=["everyday"], vary=["recorded"], models=["scripted"], cache=str(tmp_path), out=tmp_path / "run")
     assert not (tmp_path / "run" / "problems").exists()

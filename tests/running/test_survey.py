@@ -142,7 +142,7 @@ def test_without_generators_nothing_of_them_stays(problems, tmp_path):
     assert not (run.folder / "unvaried.jsonl").exists()
 
 
-def test_rows_of_another_tool_that_reword_nothing_here_are_told(problems, tmp_path):
+def test_rows_of_another_tool_that_reword_nothing_here_are_warned_of(problems, tmp_path):
     path = tmp_path / "attack.csv"
     cells = ["original_text,perturbed_text,ground_truth_output,result_type"]
     cells += [f'"Premise: {p}<SPLIT>Hypothesis: So.","Premise: {p}!<SPLIT>Hypothesis: So.",0,Failed' for p in "AB"]
@@ -153,8 +153,8 @@ def test_rows_of_another_tool_that_reword_nothing_here_are_told(problems, tmp_pa
 
 class TestOptions:
     def test_go_to_whoever_has_them(self):
-        told = generators.with_options(["wordnet-ie(field=premise)", "identity"], veto="my words.txt")
-        assert told == ['wordnet-ie.v1(field=premise, veto="my words.txt")', "identity"]
+        specs = generators.with_options(["wordnet-ie(field=premise)", "identity"], veto="my words.txt")
+        assert specs == ['wordnet-ie.v1(field=premise, veto="my words.txt")', "identity"]
 
     def test_what_a_spec_says_stays(self):
         assert generators.with_options(["wordnet-ie(veto=a.txt)"], veto="b.txt") == ["wordnet-ie(veto=a.txt)"]

@@ -16,13 +16,12 @@ import polars as pl
 from .. import pipeline
 from ..errors import BadInput, UnknownName
 from ..models.answering import load as load_model
-from ..models.answering import run_canary
+from ..models.answering import refuse_wrong_models, run_canary
 from ..models.cache import Cache, open_cache
 from ..models.model import Answerer
 from ..problem import Task
 from ..progress import current
-from ..registry import Bound, split_name
-from ..registry import models as registered
+from ..registry import Bound
 from ..scoring.select import Settings, choose
 from ..storage import tables
 from ..validity.mutual_entailment import BySelf
@@ -69,7 +68,10 @@ def circularity(
     (1, 0, 0.0)
     """
     tables.refuse_unwritable(out)
-    models = _named_apart([model] if isinstance(model, str) else list(model))
+    models = [model] if isinstance(model, str) else list(model)
+    if not models:
+        raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
+    refuse_wrong_models(models)
     metrics, settings = choose(using)[0], Settings(seed, replicates, confidence, interval)
     table, chosen, earlier = read_suite(suite, task)
     _refuse_wrong_groups(by, table, chosen)
@@ -106,14 +108,6 @@ def _found(
         tuple(row for one in _shared(answers, mine) for row in measuring.judged(one, [EVERY_SELF], by)),
         earlier,
     )
-
-
-def _named_apart(models: list[str]) -> list[str]:
-    if not models or len({split_name(one)[0] for one in models}) < len(models):
-        raise BadInput("each model needs a name of its own", fix="name one or more, apart: one=SPEC, two=SPEC")
-    for one in models:
-        registered.refuse_wrong(split_name(one)[1])
-    return models
 
 
 def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> None:

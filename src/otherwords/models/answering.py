@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from ..errors import WrongAnswer
+from ..errors import BadInput, WrongAnswer
 from ..problem import Batch, Task, plain
 from ..registry import models, split_name
 from ..storage.files import digest
@@ -31,6 +31,15 @@ def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> A
         _ = model.targets  # a label map that does not fit is refused now, not at the first batch
         _warn_untested_labels(model)
     return model
+
+
+def refuse_wrong_models(specs: Sequence[str]) -> None:
+    """Refuse a model or an option that does not exist, and two models of one name, before any is loaded."""
+    chosen = [split_name(spec) for spec in specs]
+    for _, spec in chosen:
+        models.refuse_wrong(spec)
+    if len(dict(chosen)) < len(chosen):
+        raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
 
 
 def ask(

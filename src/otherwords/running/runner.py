@@ -19,11 +19,10 @@ from .. import pipeline
 from .._version import __version__
 from ..datasets.source import Source
 from ..errors import BadInput, UnknownName
-from ..models.answering import run_canary
+from ..models.answering import refuse_wrong_models, run_canary
 from ..models.cache import Cache, cache_path
 from ..problem import Score
 from ..progress import current
-from ..registry import models, split_name
 from ..report.page import write_report
 from ..storage.files import fingerprint, write_json
 from ..storage.run_folder import RunFolder
@@ -106,12 +105,8 @@ class Driver:
                 if (kind, name) != ("metrics", "all"):
                     stages.make_cached(kind, name)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
-        chosen = [split_name(spec) for spec in study.models]
-        for _, spec in chosen:
-            models.refuse_wrong(spec)
-        if len(dict(chosen)) < len(chosen):
-            raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
-        if chosen and (path := cache_path(study.cache)):
+        refuse_wrong_models(study.models)
+        if study.models and (path := cache_path(study.cache)):
             Cache(path).close()
 
     def take_in(self, rejected: Path | None = None) -> None:
