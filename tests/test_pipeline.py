@@ -406,6 +406,11 @@ def test_metrics_of_texts_find_those_of_a_run_folder(tmp_path):
     [named] = ow.score(done.folder, [f"lexical_distance(suite={done.folder / 'buckets'})"])
     assert found == named
     assert 0 < found.value < 1
+    problems = dict(ow.load("everyday").select("id", "premise").iter_rows())
+    listed = audit(done.folder)
+    assert listed.columns[-2:] == ["premise", "hypothesis"]
+    assert all(problems[name] == premise for name, premise in listed.select("bucket", "premise").iter_rows())
+    assert listed.height > 0
 
 
 # variants that the model rejected itself

@@ -18,9 +18,11 @@ from ..answers.alignment import Source, aligned, load
 from ..answers.roles import CONTRAST, CONTROL
 from ..answers.table import Answers
 from ..errors import BadInput, UnknownName
+from ..frames import with_texts
 from ..problem import Task, get_task
 from ..registry import metrics
 from ..storage import tables
+from ..storage.run_folder import RunFolder
 from .metric import Array, Metric, divide, paired, tally
 
 # MERGED from metrics.across: What several models, or several runs of one, say together: how much their accuracy wavers, what all of them miss.
@@ -136,7 +138,10 @@ LISTS = ("never-right", "hard-cases", "hard-always")
 def audit(
     answers: Source, which: str = "never-right", *, task: str | Task = "", out: str | Path | None = None
 ) -> pl.DataFrame:
-    """Make one of the lists of an answers table, and write it to `out` if there is one."""
+    """Make one of the lists of an answers table, and write it to `out` if there is one.
+
+    The problems of a run folder come with their texts.
+    """
     if which not in LISTS:
         raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
     tables.refuse_unwritable(out)
@@ -145,9 +150,19 @@ def audit(
         found = list_never_right(answers, labels)
     else:
         found = list_hard_cases(answers, labels, every=which == "hard-always")
+    found = _with_texts(found, answers)
     if out:
         tables.write([found], out)
     return found
+
+
+def _with_texts(problems: pl.DataFrame, answers: Source) -> pl.DataFrame:
+    if isinstance(answers, pl.DataFrame) or not (Path(answers) / "buckets").is_dir():
+        return problems
+    folder = RunFolder(answers)
+    fields = folder.manifest.get("task", {}).get("fields", ())
+    originals = problems.with_columns(pl.lit(None, pl.String).alias("variant"))
+    return with_texts(originals, folder.read("buckets"), fields).drop("variant")
 
 
 def list_hard_cases(answers: Source, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
