@@ -15,7 +15,7 @@ SIZES = (250_000, 1_000_000)
 _WORK = """
 import time, warnings
 from otherwords.datasets.source import Source
-from otherwords.running.pipes import answer_files, vary_files
+from otherwords.running.files import answer_files, vary_files
 problems, recorded, folder = sys.argv[1:4]
 start = time.perf_counter()
 done = vary_files(Source([problems]), f"{folder}/suite.jsonl", [f"recorded(path={recorded})"], suite=True)

@@ -59,7 +59,7 @@ report(seconds=seconds, texts=[text for row in rows for text in row])
 )
 _MEMORY = """
 from otherwords.datasets.source import Source
-from otherwords.running.pipes import vary_files
+from otherwords.running.files import vary_files
 done = vary_files(Source([sys.argv[1]]), sys.argv[2], ["wordnet-ie"])
 report(variants=done.counts["variants"])
 """

@@ -259,3 +259,43 @@ def test_the_safety_test_can_fail(line):
 @pytest.mark.parametrize("line", ["model.eval()", "f(trust_remote_code=False)", "x = 'and/or'", "x = 'a / b'"])
 def test_the_safety_test_is_not_afraid_of_shadows(line):
     assert dangers(line) == []
+
+
+def walk() -> list[str]:
+    """The calls of "Following one premise" in docs/architecture.md, in order."""
+    page = (SRC.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = page.partition("## Following one premise")[2].partition("\n## ")[0]
+    return re.findall(r"^\d+\. `([\w.]+)`", section, re.MULTILINE)
+
+
+def test_a_premise_can_be_followed_in_forty_calls():
+    assert 30 <= len(walk()) <= 40
+
+
+@pytest.mark.parametrize("name", walk())
+def test_every_call_of_the_walk_exists(name):
+    parts = _module(name.split("."), SRC)
+    found = importlib.import_module(f"otherwords.{parts}")
+    for attribute in name.removeprefix(f"{parts}.").split("."):
+        found = getattr(found, attribute)
+    assert callable(found)
+
+
+def test_every_call_of_the_walk_is_made(tmp_path):
+    """The walk is what a run does, not what somebody remembers of it."""
+    line = '{"id": "a", "premise": "It isn\'t wet.", "hypothesis": "It is dry.", "label": "neutral"}\n'
+    (tmp_path / "a.jsonl").write_text(line + line.replace('"a"', '"b"'), encoding="utf-8")
+    called = set()
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(str(SRC)):
+            called.add(f"{name_of(Path(frame.f_code.co_filename))}.{frame.f_code.co_qualname}")
+
+    study = {"data": [str(tmp_path / "a.jsonl")], "vary": ["contractions"], "models": ["scripted"], "replicates": 10}
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        otherwords.run(otherwords.Study(**study, canary=False), out=tmp_path / "run")
+    finally:
+        sys.setprofile(before)
+    assert [name for name in walk() if name not in called] == ["cli.run.run", "running.study.read_study"]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
-from otherwords.errors import BadInput
-from otherwords.frames import buckets, free_columns, kept, problems, to_frame, variant_rows
+from otherwords.errors import BadInput, Unmeasurable
+from otherwords.frames import buckets, free_columns, kept, problems, to_frame, variant_rows, with_texts
 from otherwords.problem import TASKS, Problem, Variant
 
 NLI = TASKS["nli"]
@@ -162,3 +162,30 @@ def test_a_verdict_that_is_none():
 def test_whole_numbers_too_large_for_a_table_become_text(value, found):
     assert free_columns({"x": value}) == {"x": found}
     assert to_frame([row("a", **free_columns({"x": value}))], NLI)["x"].to_list() == [found]
+
+
+def test_texts_by_id():
+    suite = pl.DataFrame({"id": ["a", "a1", "b"], "premise": ["x", "y", "z"]})
+    answers = pl.DataFrame(
+        {"bucket": ["b", "a", "a"], "variant": ["", None, "a1"], "premise": ["old"] * 3, "n": [1, 2, 3]}
+    )
+    joined = with_texts(answers, suite, ["premise"])
+    assert joined["premise"].to_list() == ["z", "x", "y"]
+    assert joined.columns == ["bucket", "variant", "n", "premise"]
+    numbers = answers.with_columns(bucket=pl.Series([1, 2, 2]), variant=pl.Series([None, None, 3]))
+    assert with_texts(numbers, suite.with_columns(id=pl.Series([2, 3, 1])), ["premise"])["premise"][2] == "y"
+
+
+@pytest.mark.parametrize(
+    ("suite", "field"),
+    [
+        ({"id": ["a"], "premise": ["x"]}, "id"),  # has no a1
+        ({"id": ["a", "a1", "a1"], "premise": ["x"] * 3}, "id"),
+        ({"premise": ["x"]}, "id"),
+        ({"id": ["a", "a1"]}, "premise"),
+    ],
+)
+def test_texts_that_cannot_be_found_are_refused(suite, field):
+    answers = pl.DataFrame({"bucket": ["a", "a"], "variant": [None, "a1"]})
+    with refuses(Unmeasurable, where="m", field=field):
+        with_texts(answers, pl.DataFrame(suite), ["premise"], "m")

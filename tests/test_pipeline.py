@@ -17,9 +17,12 @@ import otherwords as ow
 from otherwords import pipeline
 from otherwords.datasets.source import load
 from otherwords.errors import BadInput, LabelOrder, WrongAnswer
-from otherwords.models.cache import Cache
+from otherwords.metrics.across import audit
+from otherwords.models.cache import Cache, cache_path, open_cache
 from otherwords.problem import Problem, Variant, Verdict
 from otherwords.registry import Bound, Plugin
+from otherwords.report.page import render
+from otherwords.storage import tables
 from otherwords.variants.generating import BATCH
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -204,7 +207,7 @@ def test_a_check_must_judge_every_variant(tmp_path: Path) -> None:
         pipeline.check(suite(rows(), tmp_path), [lazy])
 
 
-def test_a_variant_without_its_original_is_told(tmp_path: Path) -> None:
+def test_a_variant_without_its_original_is_refused(tmp_path: Path) -> None:
     orphans = suite(rows(), tmp_path).filter(pl.col("id") != "p0")
     with refuses(BadInput):
         pipeline.check(orphans, ["surface"])
@@ -331,7 +334,7 @@ def test_clusters_of_the_data_reach_the_interval(tmp_path: Path) -> None:
     assert all(one.low is not None for one in pipeline.score(table))
 
 
-def test_the_canary_sings_before_anything_is_asked(tmp_path: Path) -> None:
+def test_the_canary_is_run_before_anything_is_asked(tmp_path: Path) -> None:
     path = tmp_path / "permuted.py"
     path.write_text(
         "from otherwords.models.canary import questions\n"
@@ -399,7 +402,96 @@ def test_metrics_of_texts_find_those_of_a_run_folder(tmp_path):
     done = ow.run(
         data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp_path / "r"
     )
-    [told] = ow.score(done.folder, ["lexical_distance"])
+    [found] = ow.score(done.folder, ["lexical_distance"])
     [named] = ow.score(done.folder, [f"lexical_distance(suite={done.folder / 'buckets'})"])
-    assert told == named
-    assert 0 < told.value < 1
+    assert found == named
+    assert 0 < found.value < 1
+    problems = dict(ow.load("everyday").select("id", "premise").iter_rows())
+    listed = audit(done.folder)
+    assert listed.columns[-2:] == ["premise", "hypothesis"]
+    assert all(problems[name] == premise for name, premise in listed.select("bucket", "premise").iter_rows())
+    assert listed.height > 0
+
+
+# variants that the model rejected itself
+
+
+METRICS = ["accuracy_variants", "flip_rate", "p_c", "ks"]
+
+
+def rejecting() -> pl.DataFrame:
+    """Two buckets of answers; the model rejected a2, which stands before the other rows of its bucket."""
+    table = {
+        "bucket": ["a", "a", "a", "b", "b"],
+        "variant": ["a2", None, "a1", None, "b1"],
+        "gold": ["neutral"] * 5,
+        "pred": [None, "neutral", "contradiction", "neutral", "neutral"],
+        "rejected": ["mutual-entailment: neither entails the other: neutral", None, None, None, None],
+    }
+    return pl.DataFrame(
+        {**table, "p:neutral": [None, 0.9, 0.2, 0.8, 0.7], "p:contradiction": [None, 0.1, 0.8, 0.2, 0.3]}
+    )
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv", "parquet"])
+def test_what_the_model_rejected_is_no_answer(tmp_path: Path, ending: str) -> None:
+    answers = rejecting()
+    expected = ow.score(answers.filter(pl.col("pred").is_not_null()).drop("rejected"), METRICS, replicates=20)
+    assert ow.score(answers, METRICS, replicates=20) == expected
+    tables.write([answers], tmp_path / f"answers.{ending}")
+    again = ow.score(tmp_path / f"answers.{ending}", METRICS, replicates=20, rejected=tmp_path / "bad.jsonl")
+    assert again == expected
+    assert not (tmp_path / "bad.jsonl").exists()
+
+
+def test_an_answer_without_a_label_needs_a_reason() -> None:
+    bad = rejecting().with_columns(
+        pl.when(pl.col("variant") == "b1").then(None).otherwise(pl.col("pred")).alias("pred")
+    )
+    with refuses(BadInput, where="the answers, row 5", field="pred"):
+        ow.score(bad, ["flip_rate"])
+    empty = rejecting().drop("^p:.*$").with_columns(pl.lit("").alias("rejected"))
+    with refuses(BadInput, where="the answers, row 1", field="pred"):
+        ow.score(empty, ["flip_rate"])
+
+
+def test_rows_set_aside_are_counted_in_the_whole_table(tmp_path: Path) -> None:
+    bad = pl.concat([rejecting(), rejecting().tail(1)])
+    with pytest.warns(UserWarning, match="1 answers left out"):
+        ow.score(bad, ["flip_rate"], rejected=tmp_path / "bad.jsonl", replicates=20)
+    assert tables.read(tmp_path / "bad.jsonl").select("row", "reason").row(0) == (6, "answered before")
+
+
+def test_comparison_and_audit_leave_out_what_a_model_rejected() -> None:
+    whole = rejecting().with_columns(pl.col("pred").fill_null("neutral"), pl.lit("other").alias("model"))
+    both = pl.concat([rejecting().with_columns(pl.lit("one").alias("model")), whole.with_columns(rejected=None)],
+                     how="diagonal_relaxed")  # fmt: skip
+    with pytest.warns(UserWarning, match="compared on the 4 answers that all models gave"):
+        (found,) = ow.compare(both.drop("^p:.*$"), using=["flip_rate"], replicates=20)
+    assert (found.value, found.other_value) == (0.5, 0.5)
+    with pytest.warns(UserWarning, match="that all models gave"):
+        assert audit(both.drop("^p:.*$"))["bucket"].to_list() == ["a"]
+
+
+# the option `cache`
+
+
+def test_what_the_option_cache_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHERWORDS_CACHE", str(tmp_path / "shared.sqlite"))
+    assert cache_path("") == cache_path() == tmp_path / "shared.sqlite"
+    assert cache_path(str(tmp_path / "own.sqlite")) == tmp_path / "own.sqlite"
+    assert cache_path(None) is None
+    assert cache_path(False) is None
+    with Cache(tmp_path / "own.sqlite") as cache:
+        with open_cache(cache) as same:
+            assert same is cache
+        assert cache.info() == []  # still open
+
+
+def test_the_report_shows_answers_only() -> None:
+    suite = {"id": ["a", "a1", "a2", "b", "b1"], "of": [None, "a", "a", None, "b"], "premise": list("ABCDE")}
+    buckets = pl.DataFrame({**suite, "hypothesis": ["H."] * 5, "how": [None, "g", "g", None, "g"]})
+    answers = rejecting().filter(pl.col("pred").is_not_null())
+    scores = ow.score(answers, METRICS, replicates=20)
+    pages = [render(scores, table, buckets, ow.TASKS["nli"], {}) for table in (answers, rejecting())]
+    assert pages[0] == pages[1]

@@ -1,4 +1,4 @@
-"""Between tables and nouns: rows to frames, frames to Problems and Buckets, and back."""
+"""Between tables and nouns: rows to frames, frames to Problems and Buckets and back, answers to their texts."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ from typing import Any
 
 import polars as pl
 
-from .errors import BadInput, shorten
+from .errors import BadInput, Unmeasurable, shorten
 from .problem import Bucket, Problem, Task, Variant
 from .storage.files import digest
 
+#: Why a model, asked to accept a variant itself, rejected it: such a row of an answers table has no `pred`.
+REJECTED = "rejected"
 #: Columns that a later stage writes: one that comes along under such a name is kept as `input_<name>`.
 _TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
 
 
 def free_columns(values: Mapping[str, Any], taken: Iterable[str] = ()) -> dict[str, Any]:
-    """What comes along with a row: under names that are free, nested values as JSON, so that every table can hold it.
+    """The other columns of a row, under names that are free; nested values become JSON, which any table can hold.
 
     >>> free_columns({"model": "gpt", "tags": ["a", "b"]})
     {'input_model': 'gpt', 'tags': '["a", "b"]'}
     """
     claimed = _TAKEN.union(taken)
-    found = {}
+    columns = {}
     for name, value in values.items():
         free = f"input_{name}" if name in claimed else name
         while free != name and free in values:
             free = f"input_{free}"
-        found[free] = _scalar(value)
-    return found
+        columns[free] = _scalar(value)
+    return columns
 
 
 def _scalar(value: Any) -> Any:
@@ -42,8 +44,8 @@ def _scalar(value: Any) -> Any:
 def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
     """Make a table `id, of, how, <fields>, label, cluster, <extras>`; an extra of mixed kinds becomes text.
 
-    Verdicts of checks may come as text, from a CSV file. An extra that is nowhere filled in has no type, so that it
-    takes that of the other shards.
+    Verdicts of checks may be text, from a CSV file. An extra that is empty in all rows has no type: it takes the type
+    that it has in other shards.
     """
     main = ["id", "of", "how", *task.fields, "label", "cluster"]
     extras = list(dict.fromkeys(name for row in rows for name in row if name not in main))
@@ -58,12 +60,13 @@ def with_standard_columns(frame: pl.DataFrame, task: Task) -> pl.DataFrame:
     """A table made by hand, with the columns that `load` would have given it.
 
     >>> task = Task("nli", fields=("premise", "hypothesis"), labels=("yes", "no"))
-    >>> with_standard_columns(pl.DataFrame({"id": ["1"], "premise": ["It rains."], "hypothesis": ["It is wet."]}), task).columns
+    >>> frame = pl.DataFrame({"id": ["1"], "premise": ["It rains."], "hypothesis": ["It is wet."]})
+    >>> with_standard_columns(frame, task).columns
     ['id', 'premise', 'hypothesis', 'of', 'how', 'label', 'cluster']
     """
-    if lost := [name for name in ("id", *task.fields) if name not in frame.columns]:
+    if missing := [name for name in ("id", *task.fields) if name not in frame.columns]:
         fix = f"give id, {', '.join(task.fields)}, label; ow.load(FILE, columns=...) maps other names"
-        raise BadInput(f"the table has no column {', '.join(lost)}", fix=fix)
+        raise BadInput(f"the table has no column {', '.join(missing)}", fix=fix)
     empty = [name for name in ("of", "how", "label") if name not in frame.columns]
     whole = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in empty)
     if "cluster" in frame.columns:
@@ -82,16 +85,16 @@ def _column(name: str, values: list[Any]) -> pl.Series:
 
 
 def _text(value: Any) -> str:
-    """As Polars writes it where the parts of a run are put together."""
+    """A value as Polars writes it when it concatenates the parts of a run."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _verdicts(name: str, values: list[Any]) -> pl.Series:
-    said = {"true": True, "false": False, "": None}
+    meaning = {"true": True, "false": False, "": None}
     for value in values:
-        if value is not None and str(value).lower() not in said:
+        if value is not None and str(value).lower() not in meaning:
             raise BadInput(f"found {shorten(value)}", field=name, fix="a check says true (keep) or false (drop)")
-    return pl.Series(name, [None if v is None else said[str(v).lower()] for v in values], dtype=pl.Boolean)
+    return pl.Series(name, [None if v is None else meaning[str(v).lower()] for v in values], dtype=pl.Boolean)
 
 
 def problems(frame: pl.DataFrame, task: Task) -> list[Problem]:
@@ -126,33 +129,61 @@ def variant_rows(variants: Iterable[Variant], clusters: dict[str, str]) -> list[
 
 
 def buckets(suite: pl.DataFrame, task: Task) -> list[Bucket]:
-    """Gather a suite's rows into buckets, in the order of their originals."""
-    found: dict[str, tuple[Problem, list[Variant]]] = {}
+    """Group a suite's rows into buckets, in the order of their originals."""
     rows = problems(suite, task)
-    for row in rows:
-        if not isinstance(row, Variant):
-            found[row.id] = (row, [])
+    by_id: dict[str, tuple[Problem, list[Variant]]] = {
+        row.id: (row, []) for row in rows if not isinstance(row, Variant)
+    }
     for row in rows:
         if isinstance(row, Variant):
-            if row.of not in found:
+            if row.of not in by_id:
                 fix = "a suite holds the originals too"
                 raise BadInput(f"no problem has the id {row.of!r}", where=f"variant {row.id!r}", field="of", fix=fix)
-            found[row.of][1].append(row)
-    return [Bucket(problem, tuple(variants)) for problem, variants in found.values()]
+            by_id[row.of][1].append(row)
+    return [Bucket(problem, tuple(variants)) for problem, variants in by_id.values()]
 
 
 def reworded(suite: pl.DataFrame, task: Task) -> list[Bucket]:
-    """The buckets of a suite with their rewordings: contrasts are none, nor are controls, which are left out."""
-    found = [bucket for bucket in buckets(suite, task) if not bucket.problem.extra.get("contrast")]
-    return [Bucket(one.problem, tuple(v for v in one.variants if not v.extra.get("control"))) for one in found]
+    """The buckets of a suite with their rewordings only: without contrasts and controls."""
+    ordinary = [bucket for bucket in buckets(suite, task) if not bucket.problem.extra.get("contrast")]
+    return [Bucket(one.problem, tuple(v for v in one.variants if not v.extra.get("control"))) for one in ordinary]
 
 
 def is_unmarked(columns: Iterable[str], *marks: str) -> pl.Expr:
-    """Which rows bear none of these marks; a column that is not there marks nothing, nor does an empty name."""
-    there = [pl.col(name).cast(pl.String).fill_null("").str.strip_chars() == "" for name in marks if name in columns]
-    return pl.all_horizontal(pl.lit(True), *there)
+    """Which rows have none of these marks. A column that is missing marks nothing, nor does an empty name."""
+    empty = [pl.col(name).cast(pl.String).fill_null("").str.strip_chars() == "" for name in marks if name in columns]
+    return pl.all_horizontal(pl.lit(True), *empty)
 
 
 def kept(suite: pl.LazyFrame) -> pl.LazyFrame:
     """Rows that no check dropped. Verdicts are `check:<name>`; their reasons and scores have a second colon."""
     return suite.filter(pl.all_horizontal(pl.lit(True), pl.col("^check:[^:]+$").fill_null(True)))
+
+
+def with_texts(answers: pl.DataFrame, suite: pl.DataFrame, fields: Sequence[str], where: str = "") -> pl.DataFrame:
+    """Set the texts of a suite (a run's `buckets/`) beside the answers to them.
+
+    An answer to a variant has its id in `variant`, one to an original in `bucket`. An id that the suite does not have,
+    or has twice, is an error; `where` names the answers in it.
+
+    >>> suite = pl.DataFrame({"id": ["a", "a1"], "of": [None, "a"], "premise": ["It rains.", "It's raining."]})
+    >>> answers = pl.DataFrame({"bucket": ["a", "a"], "variant": [None, "a1"], "pred": ["neutral", "neutral"]})
+    >>> with_texts(answers, suite, ["premise"])["premise"].to_list()
+    ['It rains.', "It's raining."]
+    """
+    if missing := [name for name in fields if name not in suite.columns]:
+        fix = f"the suite has {', '.join(suite.columns)}"
+        raise Unmeasurable("there are no texts", where=where, field=missing[0], fix=fix)
+    if "id" not in suite.columns or suite["id"].is_duplicated().any():
+        fix = "a suite has one row per problem and variant, each with an id of its own"
+        raise Unmeasurable("the suite has no ids to go by", where=where, field="id", fix=fix)
+    key, found = "\0id", "\0found"  # no column of the user's is called so
+    variant, bucket = (pl.col(name).cast(pl.String) for name in ("variant", "bucket"))
+    texts = suite.select(pl.col("id").cast(pl.String).alias(key), *fields, pl.lit(True).alias(found))
+    asked = answers.drop(fields, strict=False).with_columns(pl.coalesce(variant.replace("", None), bucket).alias(key))
+    joined = asked.join(texts, on=key, how="left", maintain_order="left")
+    if joined[found].null_count():
+        absent = joined.filter(pl.col(found).is_null())[key][0]
+        fix = "give the suite that was answered: its ids are the answers' variants and, of originals, buckets"
+        raise Unmeasurable(f"the suite has no text of {absent!r}", where=where, field="id", fix=fix)
+    return joined.drop(key, found)

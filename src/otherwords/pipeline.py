@@ -1,17 +1,20 @@
-"""The whole story: problems -> vary -> variants -> check -> buckets -> answer -> answers -> score -> scores."""
+"""The whole story: problems -> vary -> variants -> check -> buckets -> answer -> answers -> score -> scores.
+
+Every stage takes a table and gives one. The driver in `running` calls the same functions shard by shard.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import polars as pl
 
 from .answers.groups import columns_of, of_model, with_model
-from .answers.reading import check_columns, is_variant, separate_rejects
+from .answers.reading import answered, check_columns, is_variant, separate_rejects
 from .answers.roles import split_roles
 from .answers.table import Location
 from .errors import BadInput
@@ -20,7 +23,7 @@ from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated
 from .models.answering import load as load_model
-from .models.cache import Cache, default_path
+from .models.cache import Cache, open_cache
 from .models.model import Answerer
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
@@ -29,7 +32,7 @@ from .scoring.measure import measure_groups, measure_together
 from .scoring.select import IntervalSettings, choose, keep_original_metrics, metrics_by_role
 from .storage import tables
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
-from .validity.mutual_entailment import Counts, drop_rejected, warn_none_accepted
+from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts
 from .variants.generating import generate, notes_table, numbered, prepared, warn_unused_rows
 
 
@@ -46,9 +49,9 @@ def vary(
     What generators left out, and why, is written to the table `notes`, if one is named.
     """
     tables.refuse_unwritable(notes)
-    variants, said = varied(frame, using, task, seed)
+    variants, table = varied(frame, using, task, seed)
     if notes:
-        tables.write([said], notes)
+        tables.write([table], notes)
     return variants
 
 
@@ -62,71 +65,72 @@ def varied(
     clusters = dict(frame.select("id", "cluster").iter_rows())
     if len({one.id for one in originals}) < len(originals):
         raise BadInput("two problems have the same id", field="id", fix="ids must be unique")
-    bound = prepared(using, originals)
-    if made_before := {one.signature for one in bound} & set(
-        frame["how"].drop_nulls() if "how" in frame.columns else ()
-    ):
+    generators = prepared(using, originals)
+    if repeated := {one.signature for one in generators} & set(frame["how"].drop_nulls()):
         fix = "give the originals alone, or other options"
-        raise BadInput("its variants are there already", where=min(made_before), fix=fix)
+        raise BadInput("its variants are there already", where=min(repeated), fix=fix)
     counts = numbered(clusters)
-    made: list[Variant] = []
-    said: list[tuple[str, Note]] = []
-    for generator in bound:
+    variants: list[Variant] = []
+    notes: list[tuple[str, Note]] = []
+    for generator in generators:
         for one in generate(generator, originals, seed, counts):
-            said.append((generator.signature, one)) if isinstance(one, Note) else made.append(one)
-    seen: set[str] = set()
-    for variant in made:
-        if variant.id in seen or variant.id in clusters:
-            raise BadInput(
-                f"{variant.id!r} occurs twice",
-                where=variant.how,
-                field="id",
-                fix="variants need ids of their own",
-            )
+            notes.append((generator.signature, one)) if isinstance(one, Note) else variants.append(one)
+    _refuse_repeated_ids(variants, clusters)
+    named = [bound for bound, one in zip(generators, using, strict=True) if isinstance(one, str)]
+    warn_unused_rows(named, len(originals))
+    return to_frame(variant_rows(variants, clusters), task), notes_table(notes)
+
+
+def _refuse_repeated_ids(variants: Sequence[Variant], taken: Mapping[str, str]) -> None:
+    seen = set(taken)
+    for variant in variants:
+        if variant.id in seen:
+            fix = "variants need ids of their own"
+            raise BadInput(f"{variant.id!r} occurs twice", where=variant.how, field="id", fix=fix)
         seen.add(variant.id)
-    warn_unused_rows([one for one, said in zip(bound, using, strict=True) if isinstance(said, str)], len(originals))
-    return to_frame(variant_rows(made, clusters), task), notes_table(said)
 
 
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
     """Judge every variant with each check: `check:<name>` says whether it is kept, two more columns why.
 
     The name is the check's, or its own where it has one: `grammar=human:verdicts.csv(column=grammar)`.
-    Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are no rewordings, and are
-    not judged. Where the model under test is to be judge, a fourth column says so, and `answer` carries it out.
+    Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are not rewordings and are
+    not judged. Where the model under test is the judge, a fourth column says so, and `answer` carries it out.
     """
     task = get_task(task)
     suite = with_standard_columns(suite, task)
-    judges = [_bind(checks, one) for one in using]
-    refuse_duplicate_names(judges)
-    refuse_unfit(judges, task)
-    mine = [bound for bound, one in zip(judges, using, strict=True) if isinstance(one, str)]
-    warn_replaced_verdicts(mine, [suite])
-    gathered = reworded(suite, task) if judges else []
-    names = [variant.id for bucket in gathered for variant in bucket.variants]
-    for bound in judges:
-        verdicts = list(bound.function(gathered))
-        if len(verdicts) != len(names):
-            raise BadInput(f"{bound.signature} gave {len(verdicts)} verdicts on {len(names)} variants")
-        column = f"check:{bound.name}"
+    bound = bind_checks(using, task)
+    named = [one for one, spec in zip(bound, using, strict=True) if isinstance(spec, str)]
+    warn_replaced_verdicts(named, [suite])
+    buckets = reworded(suite, task) if bound else []
+    ids = [variant.id for bucket in buckets for variant in bucket.variants]
+    for one in bound:
+        verdicts = list(one.function(buckets))
+        if len(verdicts) != len(ids):
+            raise BadInput(f"{one.signature} gave {len(verdicts)} verdicts on {len(ids)} variants")
+        column = f"check:{one.name}"
         judged = pl.DataFrame(
             {
-                "id": pl.Series(names, dtype=pl.String),
+                "id": pl.Series(ids, dtype=pl.String),
                 column: pl.Series([v.keep for v in verdicts], dtype=pl.Boolean),
                 f"{column}:reason": pl.Series([v.reason or None for v in verdicts], dtype=pl.String),
                 f"{column}:score": pl.Series([v.score for v in verdicts], dtype=pl.Float64),
             }
         )
-        if by := as_check(bound.function).by:
+        if by := as_check(one.function).by:
             judged = judged.with_columns(pl.lit(by).alias(f"{column}:by"))
         old = [name for name in {*judged.columns, f"{column}:by"} if name != "id" and name in suite.columns]
         suite = suite.drop(old).join(judged, on="id", how="left", maintain_order="left")
-    warn_unknown_ids(mine, _ids(suite))
+    warn_unknown_ids(named, suite.filter(pl.col("of").is_not_null())["id"].to_list())
     return suite
 
 
-def _ids(suite: pl.DataFrame) -> list[str]:
-    return suite.filter(pl.col("of").is_not_null())["id"].to_list()
+def bind_checks(using: Sequence[str | Bound], task: Task) -> list[Bound]:
+    """Make checks ready; refuse two that would write one column, and one that the models of the task cannot do."""
+    bound = [one if isinstance(one, Bound) else checks.make(one) for one in using]
+    refuse_duplicate_names(bound)
+    refuse_unfit(bound, task)
+    return bound
 
 
 def answer(
@@ -134,42 +138,47 @@ def answer(
     model: str | Answerer,
     task: str | Task = "nli",
     *,
-    cache: Cache | str | Path | None = "",
+    cache: Cache | str | Path | Literal[False] | None = "",
     label_map: Mapping[str, str] | None = None,
     canary: bool = True,
     batch_size: int = 0,
 ) -> pl.DataFrame:
     """Ask a model every problem and every variant that was kept; one row per question.
 
-    Variants that the model itself was to judge, and does not accept, have no row.
-    `cache` is an open cache, the path of one, "" for the one all runs share, or None for none.
+    Variants that the model was to judge itself and rejects are not asked: their rows have no `pred`, and the reason in
+    a column `rejected`.
+    `cache` is an open cache, the path of one, "" for the one all runs share, or None for none. A model that is loaded
+    already (the driver's, which answers many shards) is not put to the canary here, and nothing is warned of.
     """
-    if not isinstance(cache, Cache):
-        with Cache(None if cache is None else cache or default_path()) as opened:
-            return answer(suite, model, task, cache=opened, label_map=label_map, canary=canary, batch_size=batch_size)
-    if isinstance(model, str):
-        model = load_model(model, get_task(task), label_map)
-        if canary:
-            run_canary(model, cache)
-    suite = with_standard_columns(suite, model.task)
-    table, counts = answer_shard(suite, model, cache, batch_size)
-    warn_none_accepted(model.name, counts)
-    warn_truncated(model, int(table[TRUNCATED].sum()) if TRUNCATED in table.columns else 0, len(table))
+    named = isinstance(model, str)
+    with open_cache(cache) as store:
+        if isinstance(model, str):
+            model = load_model(model, get_task(task), label_map)
+            if canary:
+                run_canary(model, store)
+        left = kept(with_standard_columns(suite, model.task).lazy()).collect()
+        judged, accepted = with_own_verdicts(left, model, store, batch_size)
+        asked = judged.filter(accepted)
+        current().advance(judged.height - asked.height)
+        columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
+        answers = iter(ask(columns, model, store, batch_size, current().advance))
+    table = answer_table(judged, model, [next(answers) if one else None for one in accepted])
+    if named:
+        warn_about_answers(model, [table.lazy()])
     return table
 
 
-def answer_shard(
-    suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0
-) -> tuple[pl.DataFrame, Counts]:
-    """The same for a part of a suite, and how many variants the model was to judge and accepted.
+def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts:
+    """Warn, once for all parts of a model's answers, of cut texts and of checks by which it accepts no variant.
 
-    What was cut or not accepted is told once for all parts.
+    Give how many variants it was to judge itself, and how many it accepted, for each such check.
     """
-    left = kept(suite.lazy()).collect()
-    asked, counts = drop_rejected(left, model, cache, batch_size)
-    current().advance(left.height - asked.height)
-    columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
-    return answer_table(asked, model, ask(columns, model, cache, batch_size, current().advance)), counts
+    cut = [part.select(pl.col(TRUNCATED).sum()) for part in parts if TRUNCATED in part.collect_schema()]
+    asked = [part.select(pl.col("pred").count()) for part in parts]
+    warn_truncated(model, *(sum(one.collect().item() for one in some) for some in (cut, asked)))
+    counts = count_accepted(parts)
+    warn_none_accepted(model.name, counts)
+    return counts
 
 
 def score(
@@ -205,26 +214,27 @@ def score(
     settings = IntervalSettings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     bound, lenient = choose(using)
-    answers = with_model(answers, source, rejects_allowed=bool(rejected))
-    check_columns(answers, Location(source))
+    location = Location(source, fields=get_task(task).fields if task else ())
+    answers, location = answered(with_model(answers, source, rejects_allowed=bool(rejected)), location)
+    check_columns(answers, location)
     if rejected:
-        answers, others = separate_rejects(answers, labels)
+        answers, others = separate_rejects(answers, labels, location)
         if others.height:
             tables.write([others], rejected)
             warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
-    location = Location(source, fields=get_task(task).fields if task else ())
+        location = replace(location, rows=None)
     parted = {part: (table, place) for part, table, place in split_roles(answers, location)}
     dealt = metrics_by_role(bound, parted, lenient, source)
     if "controls" in parted and not is_variant(parted["rewordings"][0]["variant"]).any():
         dealt["rewordings"] = keep_original_metrics(dealt["rewordings"], lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
-        mine: list[Score] = []
+        own: list[Score] = []
         for part, (table, place) in parted.items():
-            theirs = of_model(table, place, model)
-            mine += measure_groups(dealt[part], *theirs, columns_of(table, by), labels, settings, lenient)
-        told = list(dict.fromkeys(one.group for one in mine))
-        scores += sorted(mine, key=lambda one: told.index(one.group))  # all parts of a group together
+            answers_of = of_model(table, place, model)
+            own += measure_groups(dealt[part], *answers_of, columns_of(table, by), labels, settings, lenient)
+        groups = list(dict.fromkeys(one.group for one in own))
+        scores += sorted(own, key=lambda one: groups.index(one.group))  # all parts of a group together
     ordinary = dealt["rewordings"]
     if "rewordings" in parted and any(as_metric(one.function).across for one in ordinary):
         table = parted["rewordings"][0]
@@ -239,13 +249,8 @@ def score(
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:
-    """Metrics of texts find those of a run folder in its buckets, unless they are told where."""
+    """Point metrics of texts to the buckets of a run folder, unless they name a suite themselves."""
     buckets = folder / "buckets"
     if not buckets.is_dir():
         return list(using)
     return [metrics.respell(one, suite=buckets) if metrics.takes(one, "suite") else one for one in using]
-
-
-def _bind(registry: Any, spec: str | Bound) -> Bound:
-    bound: Bound = spec if isinstance(spec, Bound) else registry.make(spec)
-    return bound

@@ -1,4 +1,4 @@
-"""How the stages tell of their progress. Silent by itself; the command line puts bars in its place."""
+"""How the stages report their progress: silently by default; the command line shows bars instead."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextvars import ContextVar
 
 
 class Progress:
-    """Hears of every stage, and does nothing. `total` is None where it is not known beforehand."""
+    """Is called at every step of a stage, and does nothing. `total` is None where it is not known beforehand."""
 
     def start(self, stage: str, total: int | None = None) -> None:
         """A stage begins."""
 
     def advance(self, count: int) -> None:
-        """So many more rows are settled."""
+        """So many more rows are done."""
 
     def done(self) -> None:
         """The stage ended well."""
@@ -24,13 +24,13 @@ _current: ContextVar[Progress] = ContextVar("progress", default=Progress())  # n
 
 
 def current() -> Progress:
-    """Who listens now. On a worker of another machine: nobody."""
+    """The progress to report to now. On a worker of another machine it is the silent one."""
     return _current.get()
 
 
 @contextmanager
 def reporting_to(progress: Progress) -> Iterator[None]:
-    """Let `progress` hear of all that happens in the block."""
+    """Report to `progress` whatever happens in the block."""
     token = _current.set(progress)
     try:
         yield

@@ -211,7 +211,7 @@ def test_a_run_of_many_shards_tells_of_cuts_once_and_so_does_its_manifest(tiny, 
 
 def test_a_file_of_answers_tells_of_cuts_once(tiny, tmp_path):
     from otherwords.datasets.source import Source
-    from otherwords.running.pipes import answer_files
+    from otherwords.running.files import answer_files
 
     out = tmp_path / "answers.jsonl"
     with pytest.warns(UserWarning, match="problems have more than 10 tokens and were cut") as caught:

@@ -13,7 +13,7 @@ import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput, UnknownName
 from otherwords.registry import checks, generators
-from otherwords.running.pipes import check_files
+from otherwords.running.files import check_files
 from otherwords.validity.checking import Check, as_check
 
 SUITE = [

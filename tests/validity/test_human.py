@@ -16,7 +16,7 @@ from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
-from otherwords.running.pipes import check_files
+from otherwords.running.files import check_files
 from otherwords.validity.human import count_votes, read_ballots
 
 

@@ -13,7 +13,7 @@ import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
 from otherwords.metrics import list_too_few_variants
-from otherwords.running.pipes import answer_files, check_files
+from otherwords.running.files import answer_files, check_files
 from otherwords.storage import tables
 
 
@@ -57,7 +57,7 @@ def answered(suite, model, **more):
 
 
 def variants(answers):
-    return answers["variant"].drop_nulls().to_list()
+    return answers.drop_nulls("pred")["variant"].drop_nulls().to_list()
 
 
 def test_the_check_leaves_it_to_the_model():
@@ -74,10 +74,20 @@ def test_each_model_answers_what_it_accepts(model, tmp_path):
     answers = answered(checked, model)
     assert variants(answers) == ["a1", "b1"]
     assert answers.filter(pl.col("variant").is_null())["bucket"].to_list() == ["a", "b", "c"]
-    result = answers.filter(pl.col("variant").is_not_null())
-    assert result["check:mutual-entailment"].to_list() == [True, True]
-    assert result["check:mutual-entailment:score"].to_list() == [1.0, 1.0]
-    assert answers["check:mutual-entailment:by"].to_list() == [None, "self", None, "self", None]
+    asked = answers.filter(pl.col("variant").is_not_null(), pl.col("pred").is_not_null())
+    assert asked["check:mutual-entailment"].to_list() == [True, True]
+    assert asked["check:mutual-entailment:score"].to_list() == [1.0, 1.0]
+    assert asked["rejected"].null_count() == 2
+    assert answers["check:mutual-entailment:by"].to_list() == [None, "self", "self", None, "self", None, "self"]
+    rejected = answers.filter(pl.col("rejected").is_not_null())
+    assert rejected.select("variant", "pred", "p:neutral", "check:mutual-entailment").rows() == [
+        ("a2", None, None, False),
+        ("c1", None, None, False),
+    ]
+    assert rejected["rejected"].to_list() == [
+        "mutual-entailment: variant does not entail original: neutral",
+        "mutual-entailment: original does not entail variant: contradiction",
+    ]
     asked = {tuple(json.loads(line)) for line in (tmp_path / "log.jsonl").read_text().splitlines()}
     assert asked == {(p, h) for p, h, _ in FIRST}  # the problem with hh or j in it is not asked
     assert variants(answered(checked, "scripted(otherwise=entailment)")) == ["a1", "a2", "b1", "c1"]
@@ -126,7 +136,7 @@ def test_nothing_accepted_is_told_and_not_measured():
     checked = ow.check(frame(), ["mutual-entailment"])
     with pytest.warns(UserWarning, match="mine: mutual-entailment: it accepts none of 4 variants"):
         answers = answered(checked, "mine=scripted(otherwise=neutral)")
-    assert answers.height == 3
+    assert answers["pred"].count() == 3
     with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
         ow.score(answers, ["r_r"])
 
@@ -270,7 +280,6 @@ def test_counts_of_several_checks_are_their_own(jsonl, tmp_path, order):
         "cache": None,
     }
     folder = ow.run({**study, "canary": False}, out=tmp_path / "run").folder
-    (next(folder.glob("answers/*/part-00000.json"))).unlink()
     assert ow.run({**study, "canary": False}, out=folder).manifest["self_judged"]["m"] == result
 
 

@@ -14,7 +14,7 @@ from ..errors import BadInput
 from ..problem import TASKS
 from ..storage import tables
 from .groups import is_original, of_model, split, with_model
-from .reading import check_columns, label_names, read
+from .reading import answered, check_columns, label_names, read
 from .roles import Role, split_roles
 from .table import WHOLE_TABLE, Answers, Location, label_texts
 
@@ -53,9 +53,10 @@ def load(answers: TableOrPath) -> list[ModelTable]:
     if "model" not in table.columns and not isinstance(answers, pl.DataFrame) and table.height:
         table = table.with_columns(pl.lit(Path(answers).stem).alias("model"))
     table = with_model(table, source)
-    check_columns(table, Location(source))
+    table, location = answered(table, Location(source))
+    check_columns(table, location)
     names = table["model"].unique(maintain_order=True).to_list()
-    return [ModelTable(name, *of_model(table, Location(source), name)) for name in names]
+    return [ModelTable(name, *of_model(table, location, name)) for name in names]
 
 
 def two_models(answers: TableOrPath, other: TableOrPath | None, models: Sequence[str]) -> tuple[ModelTable, ModelTable]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, shorten
+from ..frames import REJECTED
 from ..problem import TOLERANCE
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
 from .table import WHOLE_TABLE, Answers, Location, codes, has_duplicates, label_codes, label_texts
@@ -24,6 +26,7 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
 
     Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
     """
+    frame, where = answered(frame, where)
     check_columns(frame, where)
     names = tuple(labels) or label_names(frame, where)
     varied = is_variant(frame["variant"])
@@ -41,6 +44,21 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
             cluster_names(frame.select("bucket", "cluster")[originals], "bucket"), where
         )[0]
     return Answers(names, bucket, varied, gold, pred, cluster, frame, where.fields)
+
+
+def answered(frame: pl.DataFrame, where: Location = WHOLE_TABLE) -> tuple[pl.DataFrame, Location]:
+    """The rows that hold answers, and where they are in the user's table.
+
+    Left out are variants that the model judged itself and rejected: they have no `pred`, and the reason in a column
+    `rejected`. A row without either is an error later on.
+    """
+    if REJECTED not in frame.columns or "pred" not in frame.columns:
+        return frame, where
+    rejected = frame["pred"].is_null() & (frame[REJECTED].cast(pl.String).fill_null("") != "")
+    if not rejected.any():
+        return frame, where
+    rows = (~rejected).arg_true().to_numpy()
+    return frame.filter(~rejected), replace(where, rows=rows if where.rows is None else where.rows[rows])
 
 
 def check_columns(frame: pl.DataFrame, where: Location) -> None:
@@ -150,14 +168,18 @@ def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
 # Rejected rows: set aside with a reason, where the user asked for that instead of an error
 
 
-def separate_rejects(answers: pl.DataFrame, labels: Sequence[str] = ()) -> tuple[pl.DataFrame, pl.DataFrame]:
+def separate_rejects(
+    answers: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOLE_TABLE
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split a table, of one model or several, into answers that can be used and the others.
 
     The others have their `row` (from 1, as in the user's table) and the `reason` before their own columns.
     """
     number, reason = "\0row", "\0reason"
     kept, rejects = [], []
-    for left in answers.with_row_index(number, offset=1).partition_by("model", maintain_order=True):
+    rows = np.arange(answers.height) if where.rows is None else where.rows
+    numbered = answers.select(pl.Series(number, rows + 1), pl.all())
+    for left in numbered.partition_by("model", maintain_order=True):
         left = left.with_columns(pl.Series(_ORIGINAL, ~is_variant(left["variant"])))
         for find in (_missing, _unknown_labels, _probabilities, _repeated, _originals, _marks, _other_gold):
             checked = left.with_columns(find(left, labels).alias(reason))

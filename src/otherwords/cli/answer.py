@@ -24,10 +24,11 @@ def answer(
     """Ask models.
 
     Writes one row per input row with `model, bucket, variant, gold, pred, p:<label>...`. An original has an empty
-    `variant`. Variants that a check dropped are not asked.
+    `variant`. Variants that a check dropped are not asked; one that the model was to judge itself and rejects has no
+    `pred`, and the reason in `rejected`.
     """
     from ..datasets.source import Source
-    from ..running.pipes import answer_files
+    from ..running.files import answer_files
 
     with bars(quiet):
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)

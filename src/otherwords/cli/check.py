@@ -35,7 +35,7 @@ def check(
     why, is summed up on standard error.
     """
     from ..datasets.source import Source
-    from ..running.pipes import check_files
+    from ..running.files import check_files
 
     with bars(quiet):
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)

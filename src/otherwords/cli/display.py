@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ..running.pipes import Summary
+    from ..running.files import Summary
     from ..validity.funnel import Funnel
 
 

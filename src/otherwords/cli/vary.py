@@ -43,7 +43,7 @@ def vary(
     """
     from ..datasets.source import Source
     from ..registry import generators as registered
-    from ..running.pipes import vary_files
+    from ..running.files import vary_files
 
     with bars(quiet):
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)

@@ -7,7 +7,6 @@ other variants, and those that it could have stumbled over most are perhaps not 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,12 @@ import polars as pl
 from .. import pipeline
 from ..errors import BadInput, UnknownName
 from ..models.answering import load as load_model
-from ..models.answering import run_canary
-from ..models.cache import Cache, default_path
+from ..models.answering import refuse_wrong_models, run_canary
+from ..models.cache import Cache, open_cache
 from ..models.model import Answerer
 from ..problem import Task
 from ..progress import current
-from ..registry import Bound, split_name
-from ..registry import models as registered
+from ..registry import Bound
 from ..scoring.select import IntervalSettings, choose
 from ..storage import tables
 from .findings import EVERY_SELF, NOBODY, Circularity, Earlier
@@ -69,13 +67,16 @@ def circularity(
     (1, 0, 0.0)
     """
     tables.refuse_unwritable(out)
-    models = _named_apart([model] if isinstance(model, str) else list(model))
+    models = [model] if isinstance(model, str) else list(model)
+    if not models:
+        raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
+    refuse_wrong_models(models)
     metrics, settings = choose(using)[0], IntervalSettings(seed, replicates, confidence, interval)
     table, chosen, earlier = read_suite(suite, task)
     _refuse_wrong_groups(by, table, chosen)
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
-    with _opened(cache) as store:
+    with open_cache(cache) as store:
         judging = Judging(table, chosen, bound, store, canary)
         answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
     if out:
@@ -108,23 +109,10 @@ def _found(
     )
 
 
-def _named_apart(models: list[str]) -> list[str]:
-    if not models or len({split_name(one)[0] for one in models}) < len(models):
-        raise BadInput("each model needs a name of its own", fix="name one or more, apart: one=SPEC, two=SPEC")
-    for one in models:
-        registered.refuse_wrong(split_name(one)[1])
-    return models
-
-
 def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> None:
     known = {*table.columns, "label", "original"} - {"id", "of", *task.fields}
     if wrong := [name for name in by if name not in known]:
         raise UnknownName(f"no column {wrong[0]!r} to group by; there are: {', '.join(sorted(known))}")
-
-
-def _opened(cache: Cache | str | Path | None) -> AbstractContextManager[Cache]:
-    """A cache to be closed afterwards, unless somebody else has it open."""
-    return nullcontext(cache) if isinstance(cache, Cache) else Cache(None if cache is None else cache or default_path())
 
 
 def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: bool, batch_size: int) -> pl.DataFrame:
@@ -132,7 +120,7 @@ def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: boo
     if canary:
         run_canary(model, judging.cache)
     current().start("answers", suite.height + len(judging.names))
-    answers, _ = pipeline.answer_shard(suite, model, judging.cache, batch_size)
+    answers = pipeline.answer(suite, model, cache=judging.cache, batch_size=batch_size)
     verdicts = judging.by(model, batch_size)
     current().done()
     return answers.join(verdicts, on="variant", how="left", maintain_order="left")

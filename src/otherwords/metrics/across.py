@@ -19,9 +19,11 @@ from ..answers.alignment import TableOrPath, align, load
 from ..answers.roles import CONTRAST, CONTROL
 from ..answers.table import Answers
 from ..errors import BadInput, UnknownName
+from ..frames import with_texts
 from ..problem import Task, get_task
 from ..registry import metrics
 from ..storage import tables
+from ..storage.run_folder import RunFolder
 from .metric import Array, Metric, divide
 
 #: The lists there are, by name.
@@ -107,7 +109,10 @@ def _signal_to_noise(totals: Array) -> Array:
 def audit(
     answers: TableOrPath, which: str = "never-right", *, task: str | Task = "", out: str | Path | None = None
 ) -> pl.DataFrame:
-    """Make one of the lists of an answers table, and write it to `out` if there is one."""
+    """Make one of the lists of an answers table, and write it to `out` if there is one.
+
+    The problems of a run folder come with their texts.
+    """
     if which not in LISTS:
         raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
     tables.refuse_unwritable(out)
@@ -116,9 +121,19 @@ def audit(
         problems = list_never_right(answers, labels)
     else:
         problems = list_hard_cases(answers, labels, every=which == "hard-always")
+    problems = _with_texts(problems, answers)
     if out:
         tables.write([problems], out)
     return problems
+
+
+def _with_texts(problems: pl.DataFrame, answers: TableOrPath) -> pl.DataFrame:
+    if isinstance(answers, pl.DataFrame) or not (Path(answers) / "buckets").is_dir():
+        return problems
+    folder = RunFolder(answers)
+    fields = folder.manifest.get("task", {}).get("fields", ())
+    originals = problems.with_columns(pl.lit(None, pl.String).alias("variant"))
+    return with_texts(originals, folder.read("buckets"), fields).drop("variant")
 
 
 def list_hard_cases(answers: TableOrPath, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:

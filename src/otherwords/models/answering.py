@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from ..errors import WrongAnswer
+from ..errors import BadInput, WrongAnswer
 from ..problem import Batch, Task, label_key
 from ..registry import models, split_name
 from ..storage.files import digest
@@ -31,6 +31,15 @@ def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> A
         _ = model.targets  # a label map that does not fit is refused now, not at the first batch
         _warn_strange_labels(model)
     return model
+
+
+def refuse_wrong_models(specs: Sequence[str]) -> None:
+    """Refuse a model or an option that does not exist, and two models of one name, before any is loaded."""
+    chosen = [split_name(spec) for spec in specs]
+    for _, spec in chosen:
+        models.refuse_wrong(spec)
+    if len(dict(chosen)) < len(chosen):
+        raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
 
 
 def ask(
@@ -66,31 +75,38 @@ def ask(
     return [known[one] for one in keys]
 
 
-def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached]) -> pl.DataFrame:
+def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached | None]) -> pl.DataFrame:
     """Join answers to their rows: `model, bucket, variant, gold, pred, p:<label>...` and the other columns of the rows.
 
-    Where any text was truncated to the length that the model reads, `truncated` says which. Probabilities and
-    `truncated` of the rows are another model's, and are kept as `input_p:<label>` and `input_truncated`.
+    A row with None for an answer was not asked: its `pred` and probabilities are null. Where any text was truncated
+    to the length that the model reads, `truncated` says which. Probabilities and `truncated` of the rows are another
+    model's, and are kept as `input_p:<label>` and `input_truncated`.
     """
     labels = model.task.labels
-    pred = np.array([answer.pred for answer in answers], dtype=np.int64)
+    asked = [answer for answer in answers if answer is not None]
+    pred = pl.Series([answer.pred for answer in asked], dtype=pl.UInt32)
+    given = pl.DataFrame({"pred": pl.Series("pred", labels, dtype=pl.String).gather(pred)})
+    p = np.array([answer.p for answer in asked if answer.p is not None])
+    if 0 < len(p) < len(asked):
+        found = f"{model.name} returned probabilities for {len(p)} of {len(asked)} problems, labels for the rest"
+        raise WrongAnswer(f"{found}; return one or the other for all")
+    if len(p):
+        given = given.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
+    if any(answer.cut for answer in asked):
+        given = given.with_columns(pl.Series(TRUNCATED, [bool(answer.cut) for answer in asked]))
+    if len(asked) < len(answers):
+        numbers = iter(range(len(asked)))
+        rows = pl.Series([None if answer is None else next(numbers) for answer in answers], dtype=pl.UInt32)
+        given = given.select(pl.all().gather(rows))
     table = frame.select(
         pl.lit(model.name).alias("model"),
         pl.coalesce("of", "id").alias("bucket"),
         pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
         pl.col("label").alias("gold"),
-        pl.Series("pred", labels, dtype=pl.String).gather(pred) if len(pred) else pl.lit("").alias("pred"),
     )
-    p = np.array([answer.p for answer in answers if answer.p is not None])
-    if 0 < len(p) < len(answers):
-        found = f"{model.name} returned probabilities for {len(p)} of {len(answers)} problems, labels for the rest"
-        raise WrongAnswer(f"{found}; return one or the other for all")
-    if len(p):
-        table = table.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
-    if any(answer.cut for answer in answers):
-        table = table.with_columns(pl.Series(TRUNCATED, [bool(answer.cut) for answer in answers]))
     others = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
-    return table.hstack(frame.select(pl.col(name).alias(_input_name(name)) for name in others))
+    inputs = frame.select(pl.col(name).alias(_input_name(name)) for name in others)
+    return pl.concat([table, given, inputs], how="horizontal")
 
 
 def warn_truncated(model: Answerer, cut: int, count: int) -> None:

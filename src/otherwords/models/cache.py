@@ -9,9 +9,10 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..errors import BadInput
 
@@ -41,6 +42,13 @@ def default_path() -> Path:
         return Path(chosen)
     base = Path.home() / "Library/Caches" if sys.platform == "darwin" else Path.home() / ".cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or base) / "otherwords" / "answers.sqlite"
+
+
+def cache_path(chosen: str | Path | Literal[False] | None = "") -> Path | None:
+    """The file that an option `cache` names: "" is the one that all runs share; None or False is no lasting one."""
+    if chosen == "":
+        return default_path()
+    return Path(chosen) if chosen else None
 
 
 class Cache:
@@ -148,6 +156,16 @@ class Cache:
         self._db.execute("delete from models where id not in (select model from answers)")
         self._db.execute("vacuum")
         return deleted
+
+
+@contextmanager
+def open_cache(chosen: Cache | str | Path | Literal[False] | None = "") -> Iterator[Cache]:
+    """Open the cache that a caller names, see `cache_path`; one that is open already stays open afterwards."""
+    if isinstance(chosen, Cache):
+        yield chosen
+        return
+    with Cache(cache_path(chosen)) as cache:
+        yield cache
 
 
 def key(model_key: bytes, texts: Iterable[str]) -> bytes:

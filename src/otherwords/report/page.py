@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import jinja2
 import polars as pl
 
+from ..answers.reading import answered
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
 from ..storage.files import write_text
@@ -38,6 +40,7 @@ def render(
     `answers` may hold several models; `buckets` has the texts and the verdicts of the checks; of the `manifest`,
     whatever is there is shown.
     """
+    answers, _ = answered(answers)
     if not scores or answers.height == 0:
         raise BadInput("nothing to report", fix="give at least one score and one answer")
     balance = contrasts.balance(scores, answers)
@@ -71,6 +74,7 @@ def render(
     )
 
 
+@cache  # compiling it takes as long as a small study
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True,

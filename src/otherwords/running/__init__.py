@@ -1,1 +1,7 @@
-"""Running a study: its description, its stages on a run folder, and the engine that carries them out."""
+"""Running a study: its description, its stages on a run folder, the driver, and the engine that carries stages out."""
+
+from .engines import Engine, InProcess
+from .runner import Run, run
+from .study import Study, read_study
+
+__all__ = ["Engine", "InProcess", "Run", "Study", "read_study", "run"]

@@ -1,11 +1,11 @@
-"""Where the work is done: an engine maps a stage over its shards. In this process now; a cluster fits the same seam."""
+"""Where the work is done: an engine maps a stage over its shards. In this process now; a cluster fits the interface."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-Job = TypeVar("Job")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -13,10 +13,10 @@ class Engine(Protocol):
     """Anything that can map a function over jobs.
 
     Jobs hold names, paths and numbers only, and the function is importable, so that both can travel to another machine.
-    Results come back in the order of the jobs. No stage asks for more than this.
+    Results come back in the order of the jobs. No stage needs more than this.
     """
 
-    def map(self, function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
         """Apply the function to every job."""
         ...
 
@@ -24,6 +24,6 @@ class Engine(Protocol):
 class InProcess:
     """Do one shard after the other, here."""
 
-    def map(self, function: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
         """Apply the function to every job, lazily, so that memory stays flat."""
         return map(function, jobs)

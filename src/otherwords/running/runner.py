@@ -1,4 +1,4 @@
-"""Running a study: stage after stage into one folder that can be resumed, inspected and shared."""
+"""Running a study: a driver that takes stage after stage through a run folder, and `run`, which drives all of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import platform
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -19,16 +19,16 @@ from .. import pipeline
 from .._version import __version__
 from ..datasets.source import Source
 from ..errors import BadInput, UnknownName
-from ..models.answering import run_canary
-from ..models.cache import Cache, default_path
-from ..problem import Score, Task
+from ..models.answering import refuse_wrong_models, run_canary
+from ..models.cache import Cache, cache_path
+from ..problem import Score
 from ..progress import current
 from ..report.page import write_report
 from ..storage.files import fingerprint, write_json
 from ..storage.run_folder import RunFolder
-from ..validity.checking import refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
+from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import scans
-from . import stages, varying
+from . import stages
 from .engines import Engine, InProcess
 from .study import Study, read_study
 
@@ -61,104 +61,97 @@ def run(
     elif overrides:
         study = read_study(study.model_dump(), **overrides)
     folder = RunFolder(out or Path("runs") / study.name)
-    stages.forget()
-    runner = _Runner(study, folder, engine or InProcess())
-    with folder.locked(), _heard_warnings() as said:
-        return runner.run(said)
-
-
-class _Runner:
-    """One pass through the stages. Each method is a stage; all they share is on disk."""
-
-    def __init__(self, study: Study, folder: RunFolder, engine: Engine):
-        self.study, self.folder, self.engine = study, folder, engine
-        self.source = Source(study.data, study.task, study.columns, study.labels, study.skip_bad)
-        self.task: Task = self.source.chosen
-        self._refuse_wrong_names()
-        self.timings: dict[str, float] = {}
-
-    def _refuse_wrong_names(self) -> None:
-        """Tell of a wrong name now, not after the last answer."""
-        for kind, names in (
-            ("generators", self.study.vary),
-            ("checks", self.study.check),
-            ("metrics", [name for name in self.study.metrics if name != "all"]),
-        ):
-            for name in names:
-                stages.made(kind, name)
-        judges = [stages.made("checks", name) for name in self.study.check]
-        refuse_duplicate_names(judges)
-        refuse_unfit(judges, self.task)
-        stages.refuse_wrong_models(self.study.models)
-
-    def run(self, said: list[str]) -> Run:
-        folder = self.folder
-        if self._shared_cache:
-            Cache(self._shared_cache).close()  # one that cannot be opened is told of now
-        intake = self._timed("problems", self._take_in)
-        folder.begin(**_about(self.study, self.source))
-        shards = range(intake["shards"])
-        self._timed("variants", lambda: self._vary(shards, intake))
-        asked = self._timed("buckets", lambda: self._check(shards))
-        self._timed("answers", lambda: self._answer(shards, asked))
-        scores = self._timed("scores", self._score)
-        timings = {stage: round(seconds, 3) for stage, seconds in self.timings.items()}
-        # What was warned of when a part was made holds for it still, though it was not made again.
-        folder.note(timings=timings, warnings=list(dict.fromkeys([*folder.manifest.get("warnings", ()), *said])))
+    source = Source(study.data, study.task, study.columns, study.labels, study.skip_bad)
+    driver = Driver(study, source, folder, engine or InProcess())
+    with folder.locked(), _collected_warnings() as messages:
+        driver.take_in()
+        folder.begin(**_about(study, source))
+        if study.vary:
+            driver.vary(driver.survey(), folder.path / "unvaried.jsonl")
+        else:
+            driver.skip_vary()
+        if not any(folder.manifest.get("unvaried", {}).values()):
+            (folder.path / "unvaried.jsonl").unlink(missing_ok=True)
+        driver.check()
+        driver.answer()
+        scores = driver.score()
+        timings = {stage: round(seconds, 3) for stage, seconds in driver.timings.items()}
+        # A warning given when a part was made still holds when the part is not made again.
+        messages = list(dict.fromkeys([*folder.manifest.get("warnings", ()), *messages]))
+        folder.note(timings=timings, warnings=messages)
         return Run(folder.path, scores, write_report(folder, scores), folder.manifest)
 
-    @property
-    def _shared_cache(self) -> str | Path | None:
-        """The answers that all runs share, unless the study wants none or others."""
-        return default_path() if self.study.cache == "" else self.study.cache or None
 
-    def _timed(self, stage: str, work: Any) -> Any:
-        start = time.perf_counter()
-        result = work()
-        self.timings[stage] = time.perf_counter() - start
-        return result
+class Driver:
+    """Takes the stages of a study through a run folder, shard by shard, on an engine.
 
-    def _take_in(self) -> dict[str, Any]:
-        current().start("problems")
-        with self.source.rejected_to(self.folder.path):
-            intake = stages.take_in(self.source, self.folder, self.study.shard)
-        current().done()
-        return intake
+    Each method is a stage; all they share is on disk. Commands from file to file drive some of them (`files`).
+    """
 
-    def _vary(self, shards: range, intake: dict[str, Any]) -> None:
-        if not self.study.vary:
-            if intake["rows"] == intake["originals"]:
-                raise BadInput(
-                    "nothing to compare",
-                    fix="name a generator (vary = [...], --with), or data that holds variants",
-                )
+    def __init__(self, study: Study, source: Source, folder: RunFolder, engine: Engine):
+        self.study, self.source, self.folder, self.engine = study, source, folder, engine
+        self.task = source.chosen
+        self.intake: dict[str, Any] = {}
+        self.timings: dict[str, float] = {}
+        stages.forget()
+        self._refuse_wrong_names()
+
+    def _refuse_wrong_names(self) -> None:
+        """Refuse now, not after the last answer: wrong names and options, checks that do not fit, a broken cache."""
+        study = self.study
+        for kind, names in (("generators", study.vary), ("metrics", study.metrics)):
+            for name in names:
+                if (kind, name) != ("metrics", "all"):
+                    stages.make_cached(kind, name)
+        self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
+        refuse_wrong_models(study.models)
+        if study.models and (path := cache_path(study.cache)):
+            Cache(path).close()
+
+    def take_in(self, rejected: Path | None = None) -> None:
+        """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`."""
+        with self._timed("problems"):
+            current().start("problems")
+            with self.source.rejected_to(rejected or self.folder.path):
+                self.intake = stages.take_in(self.source, self.folder, self.study.shard)
+            current().done()
+
+    def survey(self) -> list[str]:
+        """The generators, by specs that name what those have learned that must see all texts first."""
+        with self._timed("variants"):
+            return stages.survey(self.folder, self.study.vary, self.task, self.intake["rows"])
+
+    def vary(self, generators: list[str], unvaried: str | Path = "") -> None:
+        """Make variants; list the problems that a generator made nothing of in the table `unvaried`, if named."""
+        with self._timed("variants"):
+            counts = self.run_stage("variants", generators, self.intake["originals"] * len(generators))
+            found = stages.list_unvaried(self.folder, generators, unvaried)
+            self._note("vary", list(found.by_generator), variants=sum(counts), unvaried=found.problems)
+            self.folder.note(unvaried=found.by_generator, left_out=found.left_out)
+
+    def skip_vary(self) -> None:
+        """Go on with the variants that the data holds; what an earlier study in this folder made is removed."""
+        if self.intake["rows"] == self.intake["originals"]:
+            fix = "name a generator (vary = [...], --with), or data that holds variants"
+            raise BadInput("nothing to compare", fix=fix)
+        with self._timed("variants"):
             for stage in ("variants", "notes", "tables"):
                 shutil.rmtree(self.folder.path / stage, ignore_errors=True)
-            (self.folder.path / "unvaried.jsonl").unlink(missing_ok=True)
-            return
-        specs = varying.prepare(self.folder, self.study.vary, self.task, intake["rows"])
-        jobs = [self._job(i, tuple(specs)) for i in shards]
-        counts = stages.run_stage(self.engine, "variants", jobs, intake["originals"] * len(specs))
-        listed = self.folder.path / "unvaried.jsonl"
-        unvaried = varying.list_unvaried(self.folder, specs, listed)
-        if not any(unvaried.by_generator.values()):
-            listed.unlink()
-        self._note("vary", list(unvaried.by_generator), variants=sum(counts), unvaried=unvaried.problems)
-        self.folder.note(unvaried=unvaried.by_generator, left_out=unvaried.left_out)
 
-    def _check(self, shards: range) -> int:
-        judges = [stages.made("checks", name) for name in self.study.check]
-        jobs = [self._job(i, tuple(self.study.check)) for i in shards]
-        counts = stages.run_stage(self.engine, "buckets", jobs)
-        kept = stages.asked(self.folder)
-        self._note("check", [one.title for one in judges], dropped=sum(counts) - kept, asked=kept)
-        warn_replaced_verdicts(judges, scans(self.folder.parts("problems")))
-        warn_unknown_ids(judges, self.folder.parts("buckets"))
-        self._refuse_wrong_groups()
-        return kept
+    def check(self) -> None:
+        """Put originals and variants together, with the verdict of each check."""
+        with self._timed("buckets"):
+            counts = self.run_stage("buckets", self.study.check, None if self.study.vary else self.intake["rows"])
+            asked = stages.count_asked(self.folder)
+            self._note("check", [one.title for one in self.checks], dropped=sum(counts) - asked, asked=asked)
+            warn_replaced_verdicts(self.checks, scans(self.folder.parts("problems")))
+            warn_unknown_ids(self.checks, self.folder.parts("buckets"))
+            self._refuse_wrong_groups()
 
     def _refuse_wrong_groups(self) -> None:
-        """Tell of a column that is not there before the models are asked."""
+        """Refuse a column to group by that does not exist, before the models are asked."""
+        if not self.study.by:
+            return
         parts = self.folder.parts("buckets")
         known = {name for part in parts for name in pl.scan_parquet(part, glob=False).collect_schema()}
         known |= {"model", "bucket", "variant", "gold", "pred"}
@@ -167,59 +160,66 @@ class _Runner:
             if name not in known:
                 raise UnknownName(f"no column {name!r} to group by; there are: {', '.join(sorted(known))}")
 
-    def _answer(self, shards: range, total: int) -> None:
-        private = self.folder.path / ".answers.sqlite"  # without a shared cache: until the run is whole
+    def answer(self) -> None:
+        """Ask the models, one after the other, what no check dropped."""
+        private = self.folder.path / ".answers.sqlite"  # without a lasting cache: until the run is whole
+        total = self.folder.manifest["counts"]["asked"]
         signatures, invariant, accepted, wanted = {}, {}, {}, set()
-        with Cache(self._shared_cache or private) as cache:
+        with self._timed("answers"), Cache(cache_path(self.study.cache) or private) as cache:
             for spec in self.study.models:
-                jobs = [self._job(i, (spec,), str(cache.path)) for i in shards]
-                model = stages.answerer(spec, self.task, jobs[0].label_map)
+                model = stages.load_cached(spec, self.task, self._label_map)
                 if self.study.canary:
                     run_canary(model, cache)
-                stages.run_stage(self.engine, "answers", jobs, total)
-                stages.warn_truncated_parts(self.folder, model)
-                accepted[model.name] = stages.self_judged(self.folder, model)
+                self.run_stage("answers", [spec], total, str(cache.path))
+                stage = stages.answer_folder(model)
+                accepted[model.name] = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
                 signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
-                wanted.add(Path(stages.answer_folder(model)).name)
+                wanted.add(self.folder.path / stage)
         for leftover in self.folder.path.glob(".answers.sqlite*"):
             leftover.unlink()
-        self._sweep_answers(wanted)
+        for other in (self.folder.path / "answers").iterdir():
+            if other.is_dir() and other not in wanted:
+                shutil.rmtree(other)  # of a model that is no longer in the study; the cache still has its answers
         self._note("models", signatures)
         self.folder.note(batch_invariant=invariant)
         if any(accepted.values()):
             self.folder.note(self_judged=accepted)
 
-    def _sweep_answers(self, wanted: set[str]) -> None:
-        """Remove the answers of models that are no longer in the study; the cache still has them."""
-        for other in (self.folder.path / "answers").iterdir():
-            if other.is_dir() and other.name not in wanted:
-                shutil.rmtree(other)
-
-    def _score(self) -> list[Score]:
+    def score(self) -> list[Score]:
+        """Measure the answers of all models, and write `scores.json`."""
         study = self.study
-        current().start("scores")
-        answers = self.folder.read("answers")
-        scores = pipeline.score(
-            answers, study.metrics, by=study.by, task=self.task, seed=study.seed,
-            replicates=study.replicates, confidence=study.confidence, interval=study.interval,
-        )  # fmt: skip
-        write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
-        self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
-        current().done()
+        with self._timed("scores"):
+            current().start("scores")
+            scores = pipeline.score(
+                self.folder.read("answers"), study.metrics, by=study.by, task=self.task, seed=study.seed,
+                replicates=study.replicates, confidence=study.confidence, interval=study.interval,
+            )  # fmt: skip
+            write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
+            self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
+            current().done()
         return scores
 
-    def _job(self, number: int, using: tuple[str, ...], cache: str = "") -> stages.Job:
-        label_map = tuple(sorted(self.study.label_map.items()))
-        return stages.Job(
-            str(self.folder.path),
-            number,
-            self.task,
-            using,
-            self.study.seed,
-            label_map,
-            cache,
-            self.study.batch_size,
-        )
+    def run_stage(self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = "") -> list[int]:
+        """Map one stage over all shards, on the engine; give the rows of each part."""
+        study, folder, shards = self.study, str(self.folder.path), self.intake["shards"]
+        about = (self.task, tuple(using), study.seed, self._label_map, cache, study.batch_size)
+        current().start(stage, total)
+        jobs = [stages.ShardJob(folder, number, *about) for number in range(shards)]
+        counts = list(self.engine.map(stages.SHARD_FUNCTIONS[stage], jobs))
+        for name in ("variants", "notes") if stage == "variants" else (stage,):
+            self.folder.trim(name, shards)  # leftovers of a larger study
+        current().done()
+        return counts
+
+    @property
+    def _label_map(self) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted(self.study.label_map.items()))
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.timings[stage] = self.timings.get(stage, 0) + time.perf_counter() - start
 
     def _note(self, stage: str, signatures: Any, **counts: int) -> None:
         known = self.folder.manifest
@@ -246,15 +246,15 @@ def _about(study: Study, source: Source) -> dict[str, Any]:
 
 
 @contextmanager
-def _heard_warnings() -> Iterator[list[str]]:
-    """Collect what the user is warned of, without keeping it from the user."""
+def _collected_warnings() -> Iterator[list[str]]:
+    """Collect the warnings of the block; the user sees them, too."""
     with warnings.catch_warnings():
         show = warnings.showwarning
-        said: list[str] = []
+        messages: list[str] = []
 
-        def hear(message: Warning | str, *rest: Any, **more: Any) -> None:
-            said.append(str(message))
+        def collect(message: Warning | str, *rest: Any, **more: Any) -> None:
+            messages.append(str(message))
             show(message, *rest, **more)
 
-        warnings.showwarning = hear
-        yield said
+        warnings.showwarning = collect
+        yield messages

@@ -1,4 +1,4 @@
-"""The stages on a run folder: each maps a shard to a part. Jobs are names and numbers, so any engine can carry them."""
+"""The stages on a run folder: a shard in, a part out. Jobs are names and numbers, so that any engine can run them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,26 +17,26 @@ from .. import pipeline
 from .._version import __version__
 from ..datasets.intake import ProblemRow
 from ..datasets.source import Source
-from ..errors import BadInput
-from ..frames import kept, to_frame
-from ..models.answering import TRUNCATED, load, warn_truncated
+from ..frames import REJECTED, is_unmarked, kept, to_frame
+from ..models.answering import load
 from ..models.cache import Cache
 from ..models.model import Answerer
 from ..problem import Task
 from ..progress import current
-from ..registry import KINDS, Bound, split_name
-from ..storage.files import digest, fingerprint, write_json
+from ..registry import KINDS, Bound
+from ..storage import tables
+from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, key_of, read_part
-from ..validity.mutual_entailment import Counts, judged_by, total, warn_none_accepted
+from ..validity.mutual_entailment import judged_by
+from ..variants.generating import left_out, surveyed, totals, warn_unused_rows
 from ..words import english
-from .engines import Engine
 
 #: Rows after which a shard ends, at the next bucket.
 SHARD = 2_000
 
 
 @dataclass(frozen=True)
-class Job:
+class ShardJob:
     """One shard of one stage: what to do, with what, where. `using` names the generators or checks, or the model."""
 
     folder: str
@@ -49,21 +49,117 @@ class Job:
     batch_size: int = 0
 
 
+def vary_shard(job: ShardJob) -> int:
+    """problems/ -> variants/ and notes/"""
+    folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
+    generators = [make_cached("generators", name) for name in job.using]
+    key = digest(__version__, key_of(source), [one.signature for one in generators], job.seed, job.task.targets)
+    parts = [folder.part(stage, job.number) for stage in ("variants", "notes")]
+    if all(key_of(part) == key for part in parts):  # one alone may be left of a study that did not end
+        current().advance(_height(source) * len(generators))  # otherwise the generators report, batch by batch
+        return _height(parts[0])
+    problems = read_part(source)
+    variants, notes = pipeline.varied(problems, generators, job.task, job.seed)
+    empty = [name for name, kind in variants.schema.items() if kind == pl.Null and name in problems.schema]
+    variants = variants.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
+    folder.write("notes", job.number, key, notes)
+    folder.write("variants", job.number, key, variants)
+    return variants.height
+
+
+def check_shard(job: ShardJob) -> int:
+    """problems/ and variants/ -> buckets/"""
+    folder = RunFolder(job.folder)
+    sources = [part for part in (folder.part(stage, job.number) for stage in ("problems", "variants")) if part.exists()]
+    checks = [make_cached("checks", name) for name in job.using]
+    key = digest(__version__, [key_of(part) for part in sources], [one.title for one in checks], job.task.targets)
+
+    def build() -> pl.DataFrame:
+        suite = pl.concat([read_part(part) for part in sources], how="diagonal_relaxed")
+        return pipeline.check(_by_bucket(suite), checks, job.task)
+
+    part = folder.make("buckets", job.number, key, build)
+    current().advance(_height(part))
+    return _height(part)
+
+
+def answer_shard(job: ShardJob) -> int:
+    """buckets/ -> answers/<model>/"""
+    folder, model = RunFolder(job.folder), load_cached(job.using[0], job.task, job.label_map)
+    source = folder.part("buckets", job.number)
+    stage = answer_folder(model)
+    key = digest(__version__, key_of(source), model.name, model.signature)
+    part = folder.part(stage, job.number)
+    if key_of(part) == key and _has_rejected(source, part):
+        current().advance(_height(part))
+        return _height(part)
+    with Cache(job.cache) as cache:
+        answers = pipeline.answer(read_part(source), model, cache=cache, batch_size=job.batch_size)
+    folder.write(stage, job.number, key, answers)
+    return answers.height
+
+
+def _has_rejected(source: Path, part: Path) -> bool:
+    """Whether a part says what the model rejected itself, where it had to judge; those of earlier versions do not."""
+    judges, columns = (pl.scan_parquet(path, glob=False).collect_schema() for path in (source, part))
+    return REJECTED in columns or not judged_by(judges)
+
+
+#: What makes a part of each stage; the rows of the part are returned.
+SHARD_FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_shard}
+
+
+def answer_folder(model: Answerer) -> str:
+    """Answers lie in a folder per model, named after it."""
+    plain = "".join(letter if letter.isalnum() else "-" for letter in model.name)[:40].strip("-")
+    return f"answers/{plain}-{digest(model.name, model.signature)[:8]}"
+
+
+def count_asked(folder: RunFolder) -> int:
+    """How many rows the models will be asked: all that no check dropped."""
+    return sum(kept(pl.scan_parquet(p, glob=False)).select(pl.len()).collect().item() for p in folder.parts("buckets"))
+
+
+# Plug-ins by name, made once per process
+
+
+@lru_cache(maxsize=64)
+def make_cached(kind: str, name: str) -> Bound:
+    """A plug-in by name, made once per process."""
+    return KINDS[kind].make(name)
+
+
+@lru_cache(maxsize=1)  # one at a time: several may not fit into memory
+def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> Answerer:
+    """A model by name, loaded once for all of its shards."""
+    return load(spec, task, dict(label_map))
+
+
+def forget() -> None:
+    """Make everything anew next time: files behind names may have changed."""
+    make_cached.cache_clear()
+    load_cached.cache_clear()
+    english.forget()
+
+
+# Intake
+
+
 def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, Any]:
     """Bring the data into the folder as `problems/`, bucket by bucket; give the counts."""
     files = [path for bound in source.bound for path in bound.function.files]
     unseen = any(str(path) == "-" for path in files)
     key = digest(__version__, source.signature, shard, [fingerprint(path) for path in files if path.exists()])
-    noted = folder.manifest.get("intake", {})
+    counts = dict(folder.manifest.get("intake", {}))
     draft = RunFolder(folder.path / ".taking-in")  # until all is known to be good, an earlier study stays as it was
     shutil.rmtree(draft.path, ignore_errors=True)
-    if noted.get("key") == key and not unseen and _is_whole(folder, key, noted["shards"]):
-        for said in noted.get("warnings", ()):  # a suite that leaves rows out says so in every report
-            warnings.warn(said, stacklevel=2)
-        return dict(noted)
+    if counts.get("key") == key and not unseen and _is_whole(folder, key, counts["shards"]):
+        for message in counts.get("warnings", ()):  # a suite that leaves rows out says so in every report
+            warnings.warn(message, stacklevel=2)
+        return counts
     try:
         cutter = _Cutter(shard)
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as caught:
             count = _write(draft, key, cutter.cut(iter(source), source.chosen), unseen)
         if not cutter.contiguous:
             count = _write(draft, key, _slices(_by_bucket(draft.read("problems")), shard), unseen)
@@ -74,40 +170,17 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     finally:
         shutil.rmtree(draft.path, ignore_errors=True)
     intake = source.intake
-    noted = {"key": key, "shards": count, "rows": intake.accepted, "originals": cutter.originals,
-             "no_majority": intake.no_majority, "rejected": len(intake.rejected)}  # fmt: skip
-    if heard:
-        noted["warnings"] = [str(one.message) for one in heard]
-        for said in noted["warnings"]:
-            warnings.warn(said, stacklevel=2)
+    counts = {"key": key, "shards": count, "rows": intake.accepted, "originals": cutter.originals,
+              "no_majority": intake.no_majority, "rejected": len(intake.rejected)}  # fmt: skip
+    if caught:
+        counts["warnings"] = [str(one.message) for one in caught]
+        for message in counts["warnings"]:
+            warnings.warn(message, stacklevel=2)
     (folder.path / "rejected.jsonl").unlink(missing_ok=True)
     if intake.rejected:
         source.write_rejected(folder.path)
-    folder.note(intake=noted)
-    return noted
-
-
-def _align(folder: RunFolder) -> None:
-    """Give all parts the same columns of the same kinds, so that any reader can open `problems/*.parquet` as one."""
-    parts = folder.parts("problems")
-    scans = [pl.scan_parquet(part, glob=False) for part in parts]
-    schema = pl.concat(scans, how="diagonal_relaxed").collect_schema()
-    for number, part in enumerate(parts):
-        if scans[number].collect_schema() != schema:
-            whole = pl.concat([pl.DataFrame(schema=schema), read_part(part)], how="diagonal_relaxed")
-            folder.write("problems", number, key_of(part), whole)
-
-
-def _is_whole(folder: RunFolder, key: str, count: int) -> bool:
-    wanted = [digest(key, number, "") for number in range(count)]
-    return [key_of(part) for part in folder.parts("problems")] == wanted
-
-
-def _by_bucket(suite: pl.DataFrame) -> pl.DataFrame:
-    """Set every original before its variants, in the order in which the buckets begin."""
-    place = "\0place"  # no column of the user's is called so
-    begins = pl.col(place).min().over(pl.coalesce("of", "id"))
-    return suite.with_row_index(place).sort(begins, maintain_order=True).drop(place)
+    folder.note(intake=counts)
+    return counts
 
 
 class _Cutter:
@@ -133,6 +206,15 @@ class _Cutter:
             yield to_frame(some, task)
 
 
+def _write(folder: RunFolder, key: str, frames: Iterable[pl.DataFrame], unseen: bool) -> int:
+    """Write frames as parts. No signature covers standard input, so its content is in the keys."""
+    count = 0
+    for frame in frames:
+        folder.write("problems", count, digest(key, count, frame.write_ndjson() if unseen else ""), frame)
+        count += 1
+    return count
+
+
 def _slices(frame: pl.DataFrame, shard: int) -> Iterator[pl.DataFrame]:
     starts = frame.select(pl.col("of").is_null().arg_true()).to_series().to_list()
     begin = 0
@@ -143,157 +225,95 @@ def _slices(frame: pl.DataFrame, shard: int) -> Iterator[pl.DataFrame]:
     yield frame.slice(begin)
 
 
-def _write(folder: RunFolder, key: str, frames: Iterable[pl.DataFrame], unseen: bool) -> int:
-    """Write frames as parts. What came from standard input no signature knows, so that its content is in the keys."""
-    count = 0
-    for frame in frames:
-        folder.write("problems", count, digest(key, count, frame.write_ndjson() if unseen else ""), frame)
-        count += 1
-    return count
+def _by_bucket(suite: pl.DataFrame) -> pl.DataFrame:
+    """Set every original before its variants, in the order in which the buckets begin."""
+    place = "\0place"  # no column of the user's is called so
+    begins = pl.col(place).min().over(pl.coalesce("of", "id"))
+    return suite.with_row_index(place).sort(begins, maintain_order=True).drop(place)
 
 
-def run_stage(engine: Engine, stage: str, jobs: list[Job], total: int | None = None) -> list[int]:
-    """Map a stage over its shards; give the rows of each part."""
-    current().start(stage.partition("/")[0], total)
-    counts = list(engine.map(FUNCTIONS[stage.partition("/")[0]], jobs))
-    if jobs:
-        for made in (_stage(stage, jobs[0]), *(("notes",) if stage == "variants" else ())):
-            RunFolder(jobs[0].folder).trim(made, len(jobs))
-    current().done()
-    return counts
+def _align(folder: RunFolder) -> None:
+    """Give all parts the same columns of the same kinds, so that any reader can open `problems/*.parquet` as one."""
+    parts = folder.parts("problems")
+    scans = [pl.scan_parquet(part, glob=False) for part in parts]
+    schema = pl.concat(scans, how="diagonal_relaxed").collect_schema()
+    for number, part in enumerate(parts):
+        if scans[number].collect_schema() != schema:
+            whole = pl.concat([pl.DataFrame(schema=schema), read_part(part)], how="diagonal_relaxed")
+            folder.write("problems", number, key_of(part), whole)
 
 
-def vary_shard(job: Job) -> int:
-    """problems/ -> variants/ and notes/"""
-    folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
-    bound = [made("generators", name) for name in job.using]
-    key = digest(__version__, key_of(source), [one.signature for one in bound], job.seed, job.task.targets)
-
-    parts = [folder.part(stage, job.number) for stage in ("variants", "notes")]
-    if all(key_of(part) == key for part in parts):  # one alone may be left of a study that did not end
-        current().advance(_height(source) * len(bound))  # else the generators tell, batch by batch
-        return _height(parts[0])
-    problems = read_part(source)
-    variants, said = pipeline.varied(problems, bound, job.task, job.seed)
-    empty = [name for name, kind in variants.schema.items() if kind == pl.Null and name in problems.schema]
-    variants = variants.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
-    folder.write("notes", job.number, key, said)
-    folder.write("variants", job.number, key, variants)
-    return variants.height
-
-
-def check_shard(job: Job) -> int:
-    """problems/ and variants/ -> buckets/"""
-    folder = RunFolder(job.folder)
-    sources = [part for part in (folder.part(stage, job.number) for stage in ("problems", "variants")) if part.exists()]
-    bound = [made("checks", name) for name in job.using]
-    key = digest(__version__, [key_of(part) for part in sources], [one.title for one in bound], job.task.targets)
-
-    def build() -> pl.DataFrame:
-        suite = pl.concat([read_part(part) for part in sources], how="diagonal_relaxed")
-        return pipeline.check(_by_bucket(suite), bound, job.task)
-
-    part = folder.make("buckets", job.number, key, build)
-    current().advance(_height(part))
-    return _height(part)
-
-
-def answer_shard(job: Job) -> int:
-    """buckets/ -> answers/<model>/"""
-    folder = RunFolder(job.folder)
-    model = answerer(job.using[0], job.task, job.label_map)
-    source = folder.part("buckets", job.number)
-    key = digest(__version__, key_of(source), model.name, model.signature)
-    path = folder.part(_stage("answers", job), job.number)
-    to_judge = judged_by(pl.scan_parquet(source, glob=False).collect_schema())
-    if key_of(path) == key and (not to_judge or _counts(path) is not None):
-        current().advance(_height(path))
-        return _height(path)
-    with Cache(job.cache) as cache:
-        answers, counts = pipeline.answer_shard(read_part(source), model, cache, job.batch_size)
-    _counts_beside(path).unlink(missing_ok=True)
-    if to_judge:
-        write_json(_counts_beside(path), {"key": key, "self_judged": counts})
-    folder.write(_stage("answers", job), job.number, key, answers)
-    return answers.height
-
-
-FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_shard}
-
-
-def _stage(stage: str, job: Job) -> str:
-    if stage != "answers":
-        return stage
-    return answer_folder(answerer(job.using[0], job.task, job.label_map))
-
-
-@lru_cache(maxsize=64)
-def made(kind: str, name: str) -> Bound:
-    """A plug-in by name, made once per process."""
-    return KINDS[kind].make(name)
-
-
-@lru_cache(maxsize=1)  # one at a time: several may not fit
-def answerer(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> Answerer:
-    """A model by name, loaded once for all of its shards."""
-    return load(spec, task, dict(label_map))
-
-
-def warn_truncated_parts(folder: RunFolder, model: Answerer) -> None:
-    """Warn of problems that a model read only in part, once for all of its shards, made now or before."""
-    parts = [pl.scan_parquet(part, glob=False) for part in folder.parts(answer_folder(model))]
-    cut = [part.select(pl.col(TRUNCATED).sum()) for part in parts if TRUNCATED in part.collect_schema()]
-    rows = [part.select(pl.len()) for part in parts]
-    warn_truncated(model, *(sum(one.collect().item() for one in some) for some in (cut, rows)))
-
-
-def self_judged(folder: RunFolder, model: Answerer) -> Counts:
-    """How many variants a model was to judge itself, and accepted; warn where it accepted none."""
-    found = total(_counts(part) or {} for part in folder.parts(answer_folder(model)))
-    warn_none_accepted(model.name, found)
-    return found
-
-
-def refuse_wrong_models(specs: Sequence[str]) -> None:
-    """Complain of a model or an option that does not exist, or of two models of one name, before any is loaded."""
-    chosen = [split_name(spec) for spec in specs]
-    for _, spec in chosen:
-        KINDS["models"].refuse_wrong(spec)
-    if len(dict(chosen)) < len(chosen):
-        raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
-
-
-def forget() -> None:
-    """Make everything anew next time: files behind names may have changed."""
-    made.cache_clear()
-    answerer.cache_clear()
-    english.forget()
-
-
-def answer_folder(model: Answerer) -> str:
-    """Answers lie in a folder per model, named after it."""
-    plain = "".join(letter if letter.isalnum() else "-" for letter in model.name)[:40].strip("-")
-    return f"answers/{plain}-{digest(model.name, model.signature)[:8]}"
-
-
-def asked(folder: RunFolder) -> int:
-    """How many rows the models will be asked: all but the dropped."""
-    return sum(kept(pl.scan_parquet(p, glob=False)).select(pl.len()).collect().item() for p in folder.parts("buckets"))
-
-
-def _counts_beside(part: Path) -> Path:
-    """Where it is noted how many variants of a part the model was to judge: those it did not accept have no answers."""
-    return part.with_suffix(".json")
-
-
-def _counts(part: Path) -> Counts | None:
-    """What is noted beside a part; None where it is absent, damaged or another part's: both are made again."""
-    try:
-        found = json.loads(_counts_beside(part).read_text(encoding="utf-8"))
-        return found["self_judged"] if found["key"] == key_of(part) else None
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
+def _is_whole(folder: RunFolder, key: str, count: int) -> bool:
+    wanted = [digest(key, number, "") for number in range(count)]
+    return [key_of(part) for part in folder.parts("problems")] == wanted
 
 
 def _height(path: Path) -> int:
     return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+
+
+# What generators must see before the first shard, and which problems they made nothing of
+
+
+def survey(folder: RunFolder, specs: Sequence[str], task: Task, rows: int) -> list[str]:
+    """Let generators that must see all texts see them; give the specs that name what was learned, in `tables/`."""
+    parts = folder.parts("problems")
+
+    def texts() -> Iterator[str]:
+        current().start("survey", rows)
+        for part in parts:
+            for row in _originals(part).select(task.fields).collect().iter_rows():
+                yield from (text for text in row if text)
+                current().advance(1)
+        current().done()
+
+    place = folder.path / "tables"
+    complete = [surveyed(spec, texts, place, *map(key_of, parts)) for spec in specs]
+    wanted = " ".join(complete)
+    for other in place.iterdir() if place.exists() else ():  # of generators that are no longer in the study
+        if json.dumps(str(other.resolve()), ensure_ascii=False)[1:-1] not in wanted:  # as a spec spells it
+            shutil.rmtree(other)
+    return complete
+
+
+@dataclass
+class Unvaried:
+    """Problems that generators made nothing of: how many of each generator, and how many have no variant at all.
+
+    `left_out` counts the candidates that generators made and left out, by generator and reason.
+    """
+
+    by_generator: dict[str, int]
+    problems: int = 0
+    total: int = 0
+    left_out: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "") -> Unvaried:
+    """Count the problems that a generator made nothing of; list them with its signature in a table, if one is named."""
+    generators = [make_cached("generators", spec) for spec in specs]
+    counts = Unvaried({one.signature: 0 for one in generators})
+    lists = []
+    for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
+        originals = _originals(problems).select("id").collect()
+        made = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
+        counts.total += originals.height
+        counts.problems += originals.join(made, on="id", how="anti").height
+        for one in generators:
+            own = made.filter(pl.col("how") == one.signature)
+            without = originals.join(own, on="id", how="anti", maintain_order="left")
+            counts.by_generator[one.signature] += without.height
+            lists.append(without.with_columns(pl.lit(one.signature).alias("generator")))
+    if out:
+        tables.write(lists, out)
+    counts.left_out = left_out(totals(pl.scan_parquet(part, glob=False) for part in folder.parts("notes")))
+    warn_unused_rows(generators, counts.total)
+    if generators and not counts.total:
+        warnings.warn("all problems are contrasts, which are not reworded", stacklevel=2)
+    return counts
+
+
+def _originals(part: Path) -> pl.LazyFrame:
+    """Problems that may be reworded: neither variants nor contrasts."""
+    scan = pl.scan_parquet(part, glob=False)
+    return scan.filter(pl.col("of").is_null(), is_unmarked(scan.collect_schema(), "contrast"))

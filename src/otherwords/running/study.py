@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import BadInput
-from . import stages
+from .stages import SHARD
 
 
 class Study(BaseModel):
@@ -36,11 +36,11 @@ class Study(BaseModel):
     replicates: int = Field(10_000, ge=1)
     confidence: float = Field(0.95, gt=0, lt=1)
     interval: Literal["percentile", "bca"] = "percentile"
-    shard: int = Field(stages.SHARD, ge=1)
+    shard: int = Field(SHARD, ge=1)
 
 
 def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
-    """Read a study from a TOML file or a dictionary; what is given by name comes on top."""
+    """Read a study from a TOML file or a dictionary; settings given by name replace those in it."""
     where, values = "", source
     if not isinstance(source, dict):
         where, values = str(source), {"name": Path(source).stem, **_read_toml(Path(source))}
@@ -60,12 +60,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise BadInput(f"cannot be read as a study: {error}", where=str(path), fix=fix) from error
 
 
-#: What Pydantic adds to the place of a value that may be of several kinds.
+#: What Pydantic adds to the location of a value that may be of several types.
 _KINDS = ("str", "dict[str,any]", "literal[False]")
 
 
 def _translated(error: ValidationError, where: str) -> BadInput:
-    """Say it in our words, a misspelt name first: it is the reason why another is missing."""
+    """The first error as one of ours. A misspelt name comes first: it is why another is missing."""
     first = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")[0]
     field = ".".join(str(part) for part in first["loc"] if part not in _KINDS)
     if first["type"] == "extra_forbidden":

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, LabelOrder
-from ..frames import kept, reworded
+from ..frames import REJECTED, reworded
 from ..models.answering import ask, run_canary
 from ..models.cache import Cache, Cached
 from ..models.canary import questions
@@ -278,38 +278,52 @@ def _task(name: str, own: Sequence[str], meaning: Mapping[str, str]) -> Task:
 # The model under test as judge
 
 
-def drop_rejected(
+def with_own_verdicts(
     suite: pl.DataFrame, model: Answerer, cache: Cache, batch_size: int = 0
-) -> tuple[pl.DataFrame, Counts]:
-    """Leave out variants that the model was to judge and does not accept; those that stay get its verdict as columns.
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Let a model judge the variants that checks left to it; give the suite with its verdicts, and which rows stay.
 
-    The model is asked through the cache of its answers. Rows that it was not to judge stay as they are. Every check
-    judges all variants, so that its counts do not depend on other checks.
+    A column `rejected` says of the others why the model does not accept them. The model is asked through the cache of
+    its answers. Rows that it was not to judge stay. Every check judges all variants, so that its counts do not depend
+    on other checks.
     """
-    counts: Counts = {}
-    marked = suite
-    for column in judged_by(suite.columns):
+    columns = judged_by(suite.columns)
+    if not columns:
+        return suite, pl.repeat(True, suite.height, eager=True)
+    marked = suite.rename({REJECTED: f"input_{REJECTED}"}, strict=False)
+    reasons: dict[str, list[str]] = {}
+    for column in columns:
+        check = column.split(":")[1]
         verdicts = dict(_own_verdicts(suite, column, model, cache, batch_size))
         if verdicts:
-            check = column.split(":")[1]
             warn_too_long(check, model.name, list(verdicts.values()))
             marked = _with_verdicts(marked, f"check:{check}", verdicts)
-            counts[check] = {"judged": len(verdicts), "accepted": sum(one.keep is True for one in verdicts.values())}
-    return kept(marked.lazy()).collect() if counts else suite, counts
+        for name, one in verdicts.items():
+            if not one.keep:
+                reasons.setdefault(name, []).append(f"{check}: {one.reason}")
+    texts = ["; ".join(reasons[name]) if name in reasons else None for name in suite["id"]]
+    rejected = pl.Series(REJECTED, texts, dtype=pl.String)
+    return marked.with_columns(rejected), rejected.is_null()
 
 
-def total(parts: Iterable[Counts]) -> Counts:
-    """The counts of a whole suite from those of its parts.
+def count_accepted(parts: Iterable[pl.LazyFrame]) -> Counts:
+    """Count in the parts of an answers table the variants that the model judged itself, and those that it accepted.
 
-    >>> total([{"me": {"judged": 3, "accepted": 1}}, {}, {"me": {"judged": 2, "accepted": 2}}])
-    {'me': {'judged': 5, 'accepted': 3}}
+    >>> by, verdict = ["self", "self", None], [True, False, None]
+    >>> count_accepted([pl.LazyFrame({"check:me:by": by, "check:me": verdict})])
+    {'me': {'judged': 2, 'accepted': 1}}
     """
     sums: Counts = {}
     for part in parts:
-        for check, counts in part.items():
-            own = sums.setdefault(check, dict.fromkeys(counts, 0))
-            own.update({name: own[name] + count for name, count in counts.items()})
-    return sums
+        schema = part.collect_schema()
+        for column in judged_by(schema):
+            if column.removesuffix(":by") not in schema:
+                continue  # nothing was left to it in this part
+            verdict = pl.col(column.removesuffix(":by")).cast(pl.Boolean).filter(pl.col(column).fill_null("") != "")
+            judged, accepted = part.select(judged=verdict.count(), accepted=verdict.sum()).collect().row(0)
+            counts = sums.setdefault(column.split(":")[1], {"judged": 0, "accepted": 0})
+            counts["judged"], counts["accepted"] = counts["judged"] + judged, counts["accepted"] + accepted
+    return {check: counts for check, counts in sums.items() if counts["judged"]}
 
 
 def warn_none_accepted(model: str, counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -344,6 +358,7 @@ def _with_verdicts(suite: pl.DataFrame, column: str, verdicts: Mapping[str, Verd
         {
             "id": pl.Series(list(verdicts), dtype=pl.String),
             column: pl.Series([one.keep for one in verdicts.values()], dtype=pl.Boolean),
+            f"{column}:reason": pl.Series([one.reason or None for one in verdicts.values()], dtype=pl.String),
             f"{column}:score": pl.Series([one.score for one in verdicts.values()], dtype=pl.Float64),
         }
     )

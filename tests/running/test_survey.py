@@ -13,7 +13,7 @@ import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput
 from otherwords.registry import generators
-from otherwords.running import pipes
+from otherwords.running.files import vary_files
 
 pytest.importorskip("spacy")
 PAIRS = [
@@ -36,7 +36,7 @@ def problems(tmp_path):
 
 
 def vary(problems: Path, out: Path, **options) -> list[dict]:
-    pipes.vary_files(Source([str(problems)]), str(out), options.pop("using", ["wordnet-ie"]), **options)
+    vary_files(Source([str(problems)]), str(out), options.pop("using", ["wordnet-ie"]), **options)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
@@ -73,7 +73,7 @@ def test_there_must_be_one_table_to_save(problems, tmp_path):
 
 def test_problems_without_a_variant_are_counted_and_listed(problems, tmp_path):
     listed = tmp_path / "left.jsonl"
-    done = pipes.vary_files(
+    done = vary_files(
         Source([str(problems)]),
         str(tmp_path / "out.jsonl"),
         ["wordnet-ie", "identity", "contractions"],
@@ -89,17 +89,17 @@ def test_problems_without_a_variant_are_counted_and_listed(problems, tmp_path):
 
 def test_the_list_has_the_format_of_its_name(problems, tmp_path):
     out, left = tmp_path / "out.jsonl", tmp_path / "left.csv"
-    pipes.vary_files(Source([str(problems)]), str(out), ["contractions"], unvaried=str(left))
+    vary_files(Source([str(problems)]), str(out), ["contractions"], unvaried=str(left))
     assert pl.read_csv(tmp_path / "left.csv")["id"].to_list() == ["p0", "p1", "p2", "p3"]
     with refuses(BadInput):
-        pipes.vary_files(Source([str(problems)]), str(tmp_path / "out.jsonl"), ["identity"], unvaried="left.txt")
+        vary_files(Source([str(problems)]), str(tmp_path / "out.jsonl"), ["identity"], unvaried="left.txt")
 
 
 def test_contrasts_are_neither_reworded_nor_missed(problems, tmp_path):
     rows = [json.loads(line) for line in problems.read_text().splitlines()]
     rows[0]["contrast"] = "mine"
     problems.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = pipes.vary_files(Source([str(problems)]), str(tmp_path / "out.jsonl"), ["identity"])
+    done = vary_files(Source([str(problems)]), str(tmp_path / "out.jsonl"), ["identity"])
     assert (done.counts["variants"], done.counts["unvaried"]) == (3, 0)
 
 
@@ -142,7 +142,7 @@ def test_without_generators_nothing_of_them_stays(problems, tmp_path):
     assert not (run.folder / "unvaried.jsonl").exists()
 
 
-def test_rows_of_another_tool_that_reword_nothing_here_are_told(problems, tmp_path):
+def test_rows_of_another_tool_that_reword_nothing_here_are_warned_of(problems, tmp_path):
     path = tmp_path / "attack.csv"
     cells = ["original_text,perturbed_text,ground_truth_output,result_type"]
     cells += [f'"Premise: {p}<SPLIT>Hypothesis: So.","Premise: {p}!<SPLIT>Hypothesis: So.",0,Failed' for p in "AB"]
@@ -153,8 +153,8 @@ def test_rows_of_another_tool_that_reword_nothing_here_are_told(problems, tmp_pa
 
 class TestOptions:
     def test_go_to_whoever_has_them(self):
-        told = generators.with_options(["wordnet-ie(field=premise)", "identity"], veto="my words.txt")
-        assert told == ['wordnet-ie.v1(field=premise, veto="my words.txt")', "identity"]
+        specs = generators.with_options(["wordnet-ie(field=premise)", "identity"], veto="my words.txt")
+        assert specs == ['wordnet-ie.v1(field=premise, veto="my words.txt")', "identity"]
 
     def test_what_a_spec_says_stays(self):
         assert generators.with_options(["wordnet-ie(veto=a.txt)"], veto="b.txt") == ["wordnet-ie(veto=a.txt)"]

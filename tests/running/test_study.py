@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import random
+import shutil
+from dataclasses import asdict
+from pathlib import Path
 
 import polars as pl
 import pytest
 from refusals import refuses
 
 import otherwords as ow
+from otherwords.datasets.source import Source
 from otherwords.errors import BadInput, OtherwordsError, UnknownName
 from otherwords.report.page import rerender
+from otherwords.running.files import answer_files, check_files, vary_files
 from otherwords.running.study import Study, read_study
 from otherwords.storage.run_folder import RunFolder
 
@@ -48,12 +54,35 @@ def data(tmp_path):
     return _write(tmp_path / "data.jsonl", _rows())
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """The data, in `run` a finished study of it, and its cache: made once."""
+    home = tmp_path_factory.mktemp("finished")
+    study = _study(_write(home / "data.jsonl", _rows()), home / "log")
+    ow.run(study, out=home / "run", cache=str(home / "cache.sqlite"))
+    return home
+
+
+@pytest.fixture
+def folder(home, tmp_path):
+    """A copy of the finished study, with the cache that it left; nothing of it depends on where it lies."""
+    shutil.copytree(home / "run", tmp_path / "run")
+    cache = Path(os.environ["OTHERWORDS_CACHE"])
+    cache.parent.mkdir()
+    shutil.copyfile(home / "cache.sqlite", cache)
+    return tmp_path / "run"
+
+
 @pytest.fixture
 def study(data, tmp_path):
+    return _study(data, tmp_path / "log")
+
+
+def _study(data, log):
     return {
         "data": [data],
         "vary": ["contractions"],
-        "models": [f"m=scripted(log={tmp_path / 'log'})"],
+        "models": [f"m=scripted(log={log})"],
         "canary": False,
         "replicates": 200,
         "by": ["topic"],
@@ -90,33 +119,23 @@ class TestSameBytes:
         rows = list(_rows())
         random.Random(5).shuffle(rows)
         shuffled = _write(tmp_path / "shuffled.jsonl", rows)
-        for number, change in enumerate(
-            (
-                {"shard": 1},
-                {"shard": 2000},
-                {"batch_size": 1},
-                {"batch_size": 1000},
-                {"data": [shuffled]},
-                {"data": [shuffled], "shard": 4, "batch_size": 7},
-            )
-        ):
+        for number, change in enumerate(({"batch_size": 1}, {"data": [shuffled], "shard": 4, "batch_size": 7})):
             other = ow.run(study, out=tmp_path / f"other{number}", cache=str(tmp_path / f"{number}.sqlite"), **change)
             assert _scores(other.folder) == plain, change
 
-    def test_from_any_format(self, study, tmp_path, data):
-        plain = _scores(ow.run(study, out=tmp_path / "plain").folder)
+    def test_from_any_format(self, study, folder, tmp_path, data):
+        plain = _scores(folder)
         pl.read_ndjson(data, infer_schema_length=None).write_parquet(tmp_path / "data.parquet")
         other = ow.run(study, out=tmp_path / "other", data=[str(tmp_path / "data.parquet")])
         assert _scores(other.folder) == plain
 
-    def test_of_a_suite_in_any_order(self, study, tmp_path, data):
-        plain = _scores(ow.run(study, out=tmp_path / "plain").folder)
+    def test_of_a_suite_in_any_order(self, study, folder, tmp_path, data):
+        plain = _scores(folder)
         problems = ow.load(data)
         suite = pl.concat([problems, ow.vary(problems, ["contractions"])], how="diagonal_relaxed")
-        for seed in range(3):
-            suite.sample(fraction=1, shuffle=True, seed=seed).write_parquet(tmp_path / "suite.parquet")
-            other = ow.run(study, out=tmp_path / "other", data=[str(tmp_path / "suite.parquet")], vary=[])
-            assert _scores(other.folder) == plain
+        suite.sample(fraction=1, shuffle=True, seed=3).write_parquet(tmp_path / "suite.parquet")
+        other = ow.run(study, out=tmp_path / "other", data=[str(tmp_path / "suite.parquet")], vary=[])
+        assert _scores(other.folder) == plain
 
     def test_of_a_cold_and_a_warm_cache(self, study, tmp_path, asked):
         first = _scores(ow.run(study, out=tmp_path / "one").folder)
@@ -126,31 +145,24 @@ class TestSameBytes:
 
 
 class TestRerun:
-    def test_of_a_finished_study_asks_and_writes_nothing_new(self, study, tmp_path, asked):
-        run = ow.run(study, out=tmp_path / "run")
-        before, parts = _scores(run.folder), _parts(run.folder)
-        page = (run.folder / "report.html").read_text()
-        asked()
-        again = ow.run(study, out=tmp_path / "run", cache=str(tmp_path / "new.sqlite"))
+    def test_of_a_finished_study_asks_and_writes_nothing_new(self, study, folder, tmp_path, asked):
+        before, parts = _scores(folder), _parts(folder)
+        again = ow.run(study, out=folder, cache=str(tmp_path / "new.sqlite"))
         assert asked() == 0  # not even with an empty cache: the parts are there
-        assert (_scores(run.folder), _parts(run.folder)) == (before, parts)
-        assert again.scores == run.scores
-        assert "flip_rate" in page
+        assert (_scores(folder), _parts(folder)) == (before, parts)
+        assert [asdict(score) for score in again.scores] == json.loads(before)
+        assert "flip_rate" in again.report.read_text()
 
-    def test_other_metrics_and_groups_touch_no_part(self, study, tmp_path, asked):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_other_metrics_and_groups_touch_no_part(self, study, folder, asked):
         parts = _parts(folder)
-        asked()
         run = ow.run(study, out=folder, metrics=["p_c"], by=[], replicates=50, confidence=0.9)
         assert [score.metric for score in run.scores] == ["p_c"]
         assert run.manifest["signatures"]["metrics"] == [run.scores[0].signature]
         assert _parts(folder) == parts
         assert asked() == 0
 
-    def test_another_model_leaves_the_first_alone_and_a_removed_one_goes(self, study, tmp_path, asked):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_another_model_leaves_the_first_alone_and_a_removed_one_goes(self, study, folder, asked):
         parts = _parts(folder)
-        asked()
         both = ow.run(study, out=folder, models=[*study["models"], "other=scripted(seed=8)"])
         assert {score.model for score in both.scores} == {"m", "other"}
         assert parts.items() <= _parts(folder).items()
@@ -161,8 +173,7 @@ class TestRerun:
         assert set(pl.read_parquet(folder / "answers" / "*" / "*.parquet")["model"]) == {"other"}
         assert list(alone.manifest["signatures"]["models"]) == ["other"]
 
-    def test_other_options_of_a_model_of_the_same_name(self, study, tmp_path):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_other_options_of_a_model_of_the_same_name(self, study, folder):
         one = _scores(folder)
         ow.run(study, out=folder, models=["m=scripted(seed=8)"])
         assert _scores(folder) != one
@@ -170,19 +181,15 @@ class TestRerun:
         ow.run(study, out=folder)
         assert _scores(folder) == one
 
-    def test_another_seed_makes_variants_anew_but_asks_no_known_text(self, study, tmp_path, asked):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_another_seed_makes_variants_anew_but_asks_no_known_text(self, study, folder, asked):
         before = _parts(folder, "variants")
-        asked()
         run = ow.run(study, out=folder, seed=2)
         assert all("seed=2" in score.signature for score in run.scores)
         assert run.manifest["seed"] == 2
         assert not before.items() & _parts(folder, "variants").items()
         assert asked() == 0
 
-    def test_another_generator(self, study, tmp_path, asked):
-        folder = ow.run(study, out=tmp_path / "run").folder
-        asked()
+    def test_another_generator(self, study, folder, tmp_path, asked):
         problems = _parts(folder, "problems")
         ow.run(study, out=folder, vary=["contractions(field=premise)"])
         assert asked() == 0
@@ -192,9 +199,7 @@ class TestRerun:
         fresh = ow.run(study, out=tmp_path / "fresh", vary=["contractions(field=premise)"]).folder
         assert _scores(folder) == _scores(fresh)
 
-    def test_another_check(self, study, tmp_path, asked):
-        folder = ow.run(study, out=tmp_path / "run").folder
-        asked()
+    def test_another_check(self, study, folder, tmp_path, asked):
         again = [{**row, "id": f"{row['id']}.again", "of": row["id"]} for row in _rows()]
         data = [*study["data"], _write(tmp_path / "again.jsonl", again)]
         run = ow.run(study, out=folder, check=["overlap(most=0.9)"], data=data)
@@ -202,10 +207,8 @@ class TestRerun:
         assert run.manifest["counts"] == {"variants": 80, "unvaried": 0, "dropped": 40, "asked": 120}
         assert "check:surface" not in pl.read_parquet(folder / "buckets" / "*.parquet").columns
 
-    def test_smaller_data_leave_no_stale_parts(self, study, tmp_path, asked):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_smaller_data_leave_no_stale_parts(self, study, folder, tmp_path, asked):
         assert len(RunFolder(folder).parts("problems")) == 5
-        asked()
         _write(tmp_path / "data.jsonl", list(_rows())[:10])
         run = ow.run(study, out=folder)
         assert asked() == 0
@@ -214,16 +217,14 @@ class TestRerun:
         assert {score.n_units for score in run.scores if score.group is None} == {10}
         assert _scores(ow.run(study, out=tmp_path / "fresh").folder) == _scores(folder)
 
-    def test_another_shard_size_leaves_no_stale_parts(self, study, tmp_path):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_another_shard_size_leaves_no_stale_parts(self, study, folder):
         before = _scores(folder)
         ow.run(study, out=folder, shard=100)
         for stage in ("problems", "variants", "buckets", "answers"):
             assert len(RunFolder(folder).parts(stage)) == 1
         assert _scores(folder) == before
 
-    def test_from_generated_to_recorded_variants(self, study, tmp_path, data):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_from_generated_to_recorded_variants(self, study, folder, tmp_path, data):
         problems = ow.load(data)
         again = ow.vary(problems, ["identity"]).drop("control")  # as somebody's own rewordings
         suite = pl.concat([problems, again], how="diagonal_relaxed")
@@ -233,8 +234,7 @@ class TestRerun:
         assert "vary" not in run.manifest["signatures"]  # nothing of the earlier study is in the manifest
         assert {score.value for score in run.scores if score.metric == "flip_rate"} == {0.0}
 
-    def test_a_changed_study_that_fails_leaves_no_scores_of_the_old_one(self, study, tmp_path):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_a_changed_study_that_fails_leaves_no_scores_of_the_old_one(self, study, folder):
         with refuses(OtherwordsError):
             ow.run(study, out=folder, models=["m=scripted(otherwise=fail)"])
         assert not (folder / "scores.json").exists()
@@ -249,52 +249,48 @@ class TestRerun:
 
 
 class TestDamage:
-    @pytest.mark.parametrize("stage", ["problems", "variants", "buckets", "answers"])
-    @pytest.mark.parametrize("damage", ["gone", "empty", "cut", "text"])
-    def test_a_part_that_is_damaged_is_made_anew(self, study, tmp_path, asked, stage, damage):
-        folder = ow.run(study, out=tmp_path / "run").folder
-        before = _scores(folder)
-        asked()
-        part = RunFolder(folder).parts(stage)[2]
-        raw = part.read_bytes()
-        part.unlink()
-        if damage != "gone":
-            part.write_bytes({"empty": b"", "cut": raw[: len(raw) // 2], "text": b"what is this?" * 99}[damage])
+    @pytest.mark.parametrize("shift", range(4))
+    def test_a_part_that_is_damaged_is_made_anew(self, study, folder, asked, shift):
+        """A part of every stage at once, each damaged in another way; with all shifts, each stage in each way."""
+        before, heights = _scores(folder), {}
+        for number, stage in enumerate(("problems", "variants", "buckets", "answers")):
+            part = RunFolder(folder).parts(stage)[number]
+            heights[part], raw = pl.read_parquet(part).height, part.read_bytes()
+            part.write_bytes([b"", raw[: len(raw) // 2], b"what is this?" * 99, b""][(number + shift) % 4])
+            if (number + shift) % 4 == 3:
+                part.unlink()
         ow.run(study, out=folder)
         assert _scores(folder) == before
         assert asked() == 0
-        assert pl.read_parquet(RunFolder(folder).parts(stage)[2]).height > 0
+        assert {part: pl.read_parquet(part).height for part in heights} == heights
 
-    def test_a_part_damaged_inside_is_named(self, study, tmp_path):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_a_part_damaged_inside_is_named(self, study, folder):
+        before = json.loads((folder / "manifest.json").read_text())
         part = RunFolder(folder).parts("answers")[2]
         raw = bytearray(part.read_bytes())
         raw[4:200] = b"\xff" * 196  # the footer, and so the key, is whole
         part.write_bytes(raw)
-        with refuses(BadInput):
+        with refuses(BadInput, where=str(part)):
             ow.run(study, out=folder)
-        before = json.loads((folder / "manifest.json").read_text())
         part.unlink()
         assert ow.run(study, out=folder).manifest["signatures"] == before["signatures"]
 
-    def test_a_damaged_manifest_is_named(self, study, tmp_path):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_a_damaged_manifest_is_named(self, study, folder):
         (folder / "manifest.json").write_text("{")
-        with refuses(BadInput):
+        with refuses(BadInput, where=str(folder / "manifest.json")):
             ow.run(study, out=folder)
         (folder / "manifest.json").unlink()
         ow.run(study, out=folder)
 
     def test_any_reader_opens_the_parts_of_a_stage_as_one_table(self, study, tmp_path):
-        folder = ow.run(study, out=tmp_path / "run", shard=1).folder
+        folder = ow.run(study, out=tmp_path / "run", shard=3).folder
         for stage, height in (("problems", 40), ("variants", 80), ("buckets", 120), ("answers", 120)):
             table = pl.read_parquet(folder / stage / "**" / "*.parquet")  # strict: no part may differ from the first
             assert table.height == height
             assert table.schema["size"] == pl.Int64
             assert table.schema["ready"] == pl.Boolean
 
-    def test_strangers_in_the_folder_are_left_alone(self, study, tmp_path):
-        folder = ow.run(study, out=tmp_path / "run").folder
+    def test_strangers_in_the_folder_are_left_alone(self, study, folder):
         strangers = [folder / "notes.txt", folder / "answers" / ".DS_Store", folder / "problems" / "mine.csv"]
         for path in strangers:
             path.write_text("mine")
@@ -332,13 +328,12 @@ class TestManifest:
         assert manifest["batch_invariant"] == {"m": True}
         assert Study(**manifest["study"]) == read_study(study)
 
-    def test_place_does_not_matter_to_signatures(self, study, tmp_path, data):
-        run = ow.run(study, out=tmp_path / "one")
-        (tmp_path / "deep").mkdir()
-        moved = _write(tmp_path / "deep" / "data.jsonl", _rows())
-        other = ow.run(study, out=tmp_path / "two", data=[moved])
-        assert other.manifest["signatures"] == run.manifest["signatures"]
-        assert other.manifest["inputs"] == run.manifest["inputs"]
+    def test_place_does_not_matter_to_signatures(self, study, folder, tmp_path):
+        before = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        other = ow.run(study, out=tmp_path / "two")
+        assert before["study"]["data"] != other.manifest["study"]["data"]
+        assert other.manifest["signatures"] == before["signatures"]
+        assert other.manifest["inputs"] == before["inputs"]
 
     @pytest.mark.filterwarnings("default")
     def test_warnings_are_in_the_manifest_and_in_the_report(self, study, tmp_path):
@@ -349,11 +344,10 @@ class TestManifest:
         assert run.manifest["warnings"][0] in run.report.read_text(encoding="utf-8")
         assert ow.run({**study, "by": []}, out=tmp_path / "run").manifest["warnings"] == []
 
-    def test_the_report_is_the_same_when_rendered_again(self, study, tmp_path):
-        run = ow.run(study, out=tmp_path / "run")
-        page = run.report.read_bytes()
-        assert rerender(run.folder) == run.report
-        assert run.report.read_bytes() == page
+    def test_the_report_is_the_same_when_rendered_again(self, folder):
+        page = (folder / "report.html").read_bytes()
+        assert rerender(folder) == folder / "report.html"
+        assert (folder / "report.html").read_bytes() == page
 
 
 class TestReadStudy:
@@ -365,10 +359,9 @@ class TestReadStudy:
         assert ow.Study(data=["everyday"], models=["scripted"]).name == "study"
 
     def test_a_study_object_with_changes_on_top(self, study, tmp_path):
-        made = read_study(study)
-        run = ow.run(made, out=tmp_path / "run", metrics=["p_c"])
+        run = ow.run(read_study(study), out=tmp_path / "run", metrics=["p_c"])
         assert {score.metric for score in run.scores} == {"p_c"}
-        assert _scores(run.folder) == _scores(ow.run({**study, "metrics": ["p_c"]}, out=tmp_path / "two").folder)
+        assert Study(**run.manifest["study"]) == read_study({**study, "metrics": ["p_c"]})
 
     def test_a_misspelt_setting_is_named_before_a_missing_one(self):
         with refuses(BadInput):
@@ -376,17 +369,17 @@ class TestReadStudy:
 
 
 class TestLibrary:
-    def test_stage_by_stage_gives_what_run_gives(self, study, tmp_path, data):
-        run = ow.run(study, out=tmp_path / "run")
+    def test_stage_by_stage_gives_what_run_gives(self, study, folder, tmp_path, data):
+        scores = [ow.Score(**one) for one in json.loads(_scores(folder))]
         problems = ow.load(data)
         suite = pl.concat([problems, ow.vary(problems, ["contractions"])], how="diagonal_relaxed")
         checked = ow.check(suite, ["surface"])
         answers = ow.answer(checked, "m=scripted", canary=False, cache=None)
-        assert ow.score(answers, by=study["by"], replicates=200) == run.scores
-        assert ow.score(run.folder, by=study["by"], replicates=200) == run.scores
-        assert ow.score(str(run.folder / "answers"), by=study["by"], replicates=200) == run.scores
+        assert ow.score(answers, by=study["by"], replicates=200) == scores
+        assert ow.score(folder, by=study["by"], replicates=200) == scores
+        assert ow.score(str(folder / "answers"), by=study["by"], replicates=200) == scores
         answers.write_parquet(tmp_path / "answers.parquet")
-        assert ow.score(tmp_path / "answers.parquet", by=study["by"], replicates=200) == run.scores
+        assert ow.score(tmp_path / "answers.parquet", by=study["by"], replicates=200) == scores
 
     def test_load_maps_and_skips(self, tmp_path):
         path = tmp_path / "x.csv"
@@ -415,25 +408,21 @@ class TestLibrary:
         with refuses(OtherwordsError):
             ow.run(models=["scripted"], out=tmp_path / "run")
 
-    def test_an_engine_of_ones_own(self, study, tmp_path):
-        """The seam: jobs are names and numbers, and may be done in any process and order."""
-        done = []
 
-        class Backwards:
-            def map(self, function, jobs):
-                jobs = list(jobs)
-                results = [function(job) for job in reversed(jobs)]
-                done.extend((function.__name__, job.number) for job in reversed(jobs))
-                return iter(results[::-1])
-
-        one = ow.run(study, out=tmp_path / "one")
-        two = ow.run(study, out=tmp_path / "two", engine=Backwards())
-        assert two.scores == one.scores
-        assert [number for name, number in done if name == "vary_shard"] == [4, 3, 2, 1, 0]
-        assert {name for name, _ in done} == {"vary_shard", "check_shard", "answer_shard"}
-
-
-def test_a_cache_that_cannot_be_opened_is_told_of_before_any_work(tmp_path):
-    with pytest.raises(BadInput, match=str(tmp_path)):
+def test_a_cache_that_cannot_be_opened_is_refused_before_any_work(tmp_path):
+    with refuses(BadInput, where=str(tmp_path)):
         ow.run(data=["everyday"], vary=["recorded"], models=["scripted"], cache=str(tmp_path), out=tmp_path / "run")
     assert not (tmp_path / "run" / "problems").exists()
+
+
+def test_a_file_command_and_a_run_make_the_same_rows(study, folder, tmp_path, data):
+    """A command is the same driver on a temporary folder."""
+    suite, checked, answers = (tmp_path / f"{name}.parquet" for name in ("suite", "checked", "answers"))
+    vary_files(Source([data]), str(suite), study["vary"], suite=True, shard=7)
+    check_files(Source([str(suite)]), str(checked), ["surface"], shard=11)
+    done = answer_files(Source([str(checked)]), str(answers), study["models"], canary=False)
+    assert done.counts["asked"] == 120
+    key = ["bucket", "variant"]
+    columns = ["model", *key, "gold", "pred", "p:neutral", "how", "cluster", "check:surface", "topic"]
+    run = RunFolder(folder).read("answers").select(columns)
+    assert pl.read_parquet(answers).select(columns).sort(key).equals(run.sort(key))

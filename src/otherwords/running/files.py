@@ -1,0 +1,138 @@
+"""The stages from file to file, for commands and shell pipes: the driver on a temporary folder."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..datasets.source import Source
+from ..errors import BadInput
+from ..storage import tables
+from ..storage.files import write_text
+from ..storage.run_folder import RunFolder, read_part
+from ..validity.funnel import Funnel, funnel, scans
+from ..validity.mutual_entailment import Counts
+from .engines import InProcess
+from .runner import Driver
+from .stages import SHARD
+from .study import Study
+
+
+@dataclass
+class Summary:
+    """What a command did: rows written, counts along the way, where rejected rows went."""
+
+    rows: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    rejected: Path | None = None
+    funnel: Funnel | None = None
+    unvaried: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, dict[str, int]] = field(default_factory=dict)
+    self_judged: dict[str, Counts] = field(default_factory=dict)
+
+
+def vary_files(
+    source: Source,
+    out: str,
+    using: Sequence[str],
+    *,
+    seed: int = 1,
+    suite: bool = False,
+    unvaried: str = "",
+    notes: str = "",
+    save_table: str = "",
+    shard: int = SHARD,
+) -> Summary:
+    """Write the variants of all problems; with `suite`, each original before its variants.
+
+    `unvaried` names a file for the problems that a generator made nothing of, `notes` one for what generators left out
+    and why, `save_table` one for the table of the generator that had to see all texts first.
+    """
+    for path in (unvaried, notes):
+        tables.refuse_unwritable(path)
+    _refuse_same(out=out, unvaried=unvaried, notes=notes, save_table=save_table)
+    with _spooled(source, out, vary=list(using), seed=seed, shard=shard) as (driver, summary):
+        generators = driver.survey()
+        if save_table:
+            _save_table(driver.folder, Path(save_table))
+        driver.vary(generators, unvaried)
+        if notes:
+            tables.write([driver.folder.read("notes")], notes)
+        if suite:
+            driver.run_stage("buckets")
+        summary.rows = _write(driver.folder, "buckets" if suite else "variants", out)
+    return summary
+
+
+def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = SHARD) -> Summary:
+    """Write the suite with the verdict of each check beside every variant."""
+    with _spooled(source, out, check=list(using), shard=shard) as (driver, summary):
+        driver.check()
+        summary.funnel = funnel(*scans(driver.folder.parts("buckets")))
+        summary.rows = _write(driver.folder, "buckets", out)
+    return summary
+
+
+def answer_files(
+    source: Source,
+    out: str,
+    models: Sequence[str],
+    *,
+    label_map: Mapping[str, str] | None = None,
+    canary: bool = True,
+    cache: str | None = "",
+    batch_size: int = 0,
+    shard: int = SHARD,
+) -> Summary:
+    """Write one answer per row and model. Rows that a check dropped are not asked, nor what a model rejected itself."""
+    settings = {"label_map": dict(label_map or {}), "canary": canary, "cache": cache, "batch_size": batch_size}
+    with _spooled(source, out, models=list(models), shard=shard, **settings) as (driver, summary):
+        driver.check()
+        driver.answer()
+        summary.rows = _write(driver.folder, "answers", out)
+    return summary
+
+
+@contextmanager
+def _spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver, Summary]]:
+    """Spool the checked input to disk: nothing is done, let alone written, before all of it is known to be good."""
+    tables.refuse_unwritable(out)
+    beside = Path() if out == "-" else Path(out).parent
+    # A command is a study of one stage; only a whole study must have models, hence no validation.
+    study = Study.model_construct(**{"data": list(source.names), "check": [], "models": [], **settings})
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
+        driver, summary = Driver(study, source, RunFolder(place), InProcess()), Summary()
+        driver.take_in(beside)
+        yield driver, summary
+        manifest = driver.folder.manifest
+    counts = {**manifest["intake"], **manifest.get("counts", {})}
+    summary.counts = {name: count for name, count in counts.items() if isinstance(count, int)}
+    for name in ("unvaried", "left_out", "self_judged"):
+        setattr(summary, name, manifest.get(name, {}))
+    if source.intake.rejected:
+        summary.rejected = source.write_rejected(beside)
+
+
+def _write(folder: RunFolder, stage: str, out: str) -> int:
+    return tables.write(map(read_part, folder.parts(stage)), out)
+
+
+def _refuse_same(**paths: str) -> None:
+    """Refuse two outputs in one file, of which only the later would stay."""
+    seen: dict[Path, str] = {}
+    for name, path in paths.items():
+        if path and (other := seen.setdefault(Path(path).resolve(), name)) != name:
+            fix = "name a file of its own for each"
+            raise BadInput(f"is named for {other} and for {name}", where=path, fix=fix)
+
+
+def _save_table(folder: RunFolder, path: Path) -> None:
+    found = sorted((folder.path / "tables").glob("*/*"))
+    if len(found) != 1:
+        fix = "use it with one generator that learns from the corpus, such as wordnet-ie, without table="
+        raise BadInput(f"there are {len(found)} tables to save", where=str(path), fix=fix)
+    write_text(path, found[0].read_text(encoding="utf-8"))
