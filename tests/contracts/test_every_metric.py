@@ -83,8 +83,6 @@ ANSWERS = st.builds(some_answers, st.integers(0, 2**32), st.integers(1, 12))
 quick = settings(
     max_examples=settings.default.max_examples // 5, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-    max_examples=settings.default.max_examples // 5, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 def values(metric, frame) -> list[float]:
