@@ -82,10 +82,8 @@ def label_names(frame: pl.DataFrame, where: Location) -> tuple[str, ...]:
     gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
     if gold and pred and not gold & pred:
         sets = f"gold has {', '.join(sorted(gold))}; pred has {', '.join(sorted(pred))}"
-        warnings.warn(
-            f"{where.model or where.table}: no answer can be right: {sets}. Are they spelled the same way?",
-            stacklevel=2,
-        )
+        message = f"{where.model or where.table}: no answer can be right: {sets}. Are they spelled the same way?"
+        warnings.warn(message, stacklevel=2)
     return (*stated, *sorted((gold | pred) - set(stated)))
 
 

@@ -182,9 +182,8 @@ def by_variant(compare: CompareAll, fields: str, suite: Path) -> Callable[[Answe
     known: dict[Pair, float] = {}
 
     def values_of(answers: Answers) -> Array:
-        table = _table(answers, named, texts() if texts else None)
-        chosen = named or _task_fields(answers, table)
-        pairs = [_pairs(answers, table[name]) for name in chosen]
+        table = _texts(answers, named, texts() if texts else None)
+        pairs = [_pairs(answers, table[name]) for name in table.columns]
         values = np.stack([_compared(pair, compare, known) for pair in pairs], axis=1)
         counts = np.stack([_differ(pair) for pair in pairs], axis=1)
         # All that is named counts, and a variant that changed nothing is as near as can be, not nowhere.
@@ -199,37 +198,32 @@ def each(compare: Compare) -> CompareAll:
     return lambda pairs: [compare(*pair) for pair in pairs]
 
 
-def _table(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None) -> pl.DataFrame:
-    """The text columns of every answer, from its own table or by name from the suite's."""
-    table = answers.frame if suite is None else _by_name(answers, suite)
-    texts = [name for name, kind in table.schema.items() if name in named or _may_be_text(name, kind)]
-    if missing := [name for name in named if name not in texts]:
-        raise _no_texts(answers, missing[0])
-    return table.select(pl.col(texts).cast(pl.String))
+def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None) -> pl.DataFrame:
+    """The text fields of every answer, from its own table or by name from the suite's."""
+    table = answers.frame if suite is None else suite
+    wanted = named or tuple(name for name in answers.fields or _KNOWN if name in table.columns)
+    if not wanted or (missing := [name for name in wanted if name not in table.columns]):
+        raise _no_texts(answers, missing[0] if wanted else ", ".join(answers.fields or _KNOWN))
+    others = [] if named or answers.fields else _other_texts(table, wanted)
+    table = (table if suite is None else _by_name(answers, suite, [*wanted, *others])).select(
+        pl.col([*wanted, *others]).cast(pl.String)
+    )
+    for name in others:
+        if (_differ(_pairs(answers, table[name])) & answers.is_variant).any():
+            fix = f"name the task, or the text columns: fields={','.join((*wanted, name))}"
+            raise Unmeasurable("variants change a column that may be a text", where=answers.model, field=name, fix=fix)
+    return table.select(pl.col(wanted).fill_null(""))
 
 
-def _may_be_text(name: str, kind: pl.DataType) -> bool:
-    return (kind == pl.String or name in _KNOWN) and name not in RESERVED and ":" not in name
+def _other_texts(table: pl.DataFrame, known: tuple[str, ...]) -> list[str]:
+    """Columns that may be texts of a task of the user's own: a change in one of them must not go unseen.
 
-
-def _task_fields(answers: Answers, table: pl.DataFrame) -> tuple[str, ...]:
-    """The text fields of the task: those of the one that is named, else those of the built-in tasks.
-
-    Where the table has some fields of built-in tasks, but all of none, it may be of a task of the user's own: a change
-    in another column must not go unseen, so it is refused.
+    There are none where the table has all fields of a built-in task.
     """
-    fields = tuple(name for name in answers.fields or _KNOWN if name in table.columns)
-    if not fields:
-        raise _no_texts(answers, ", ".join(answers.fields or _KNOWN))
-    complete = any(set(task.fields) - set(task.optional) <= set(fields) for task in TASKS.values())
-    if not answers.fields and not complete:
-        for name in set(table.columns) - set(fields):
-            if (_differ(_pairs(answers, table[name], missing=None)) & answers.is_variant).any():
-                fix = f"name the task, or the text columns: fields={','.join((*fields, name))}"
-                raise Unmeasurable(
-                    "variants change a column that may be a text", where=answers.model, field=name, fix=fix
-                )
-    return fields
+    if any(set(task.fields) - set(task.optional) <= set(known) for task in TASKS.values()):
+        return []
+    texts = (name for name, kind in table.schema.items() if kind == pl.String and ":" not in name)
+    return [name for name in texts if name not in RESERVED and name not in known]
 
 
 def _no_texts(answers: Answers, field: str) -> Unmeasurable:
@@ -237,7 +231,7 @@ def _no_texts(answers: Answers, field: str) -> Unmeasurable:
     return Unmeasurable("there are no texts", where=answers.model, field=field, fix=fix)
 
 
-def _by_name(answers: Answers, suite: pl.DataFrame) -> pl.DataFrame:
+def _by_name(answers: Answers, suite: pl.DataFrame, wanted: list[str]) -> pl.DataFrame:
     """The rows of the suite in the order of the answers."""
     if "id" not in suite.columns or suite["id"].is_duplicated().any():
         fix = "a suite has one row per problem and variant, each with an id of its own"
@@ -248,7 +242,7 @@ def _by_name(answers: Answers, suite: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col("bucket").cast(pl.String))
         .alias("id")
     )
-    marked = suite.with_columns(pl.col("id").cast(pl.String), pl.lit(True).alias(_IN_SUITE))
+    marked = suite.select(pl.col("id").cast(pl.String), *wanted, pl.lit(True).alias(_IN_SUITE))
     rows = names.join(marked, on="id", how="left", maintain_order="left")
     if rows[_IN_SUITE].null_count():
         lacking = rows.filter(pl.col(_IN_SUITE).is_null())["id"][0]
@@ -257,13 +251,13 @@ def _by_name(answers: Answers, suite: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
-def _pairs(answers: Answers, text: pl.Series, missing: str | None = "") -> pl.DataFrame:
-    """The text of every answer's original, and its own; a text that is absent is empty, or as `missing` says."""
-    text = text if missing is None else text.fill_null(missing)
+def _pairs(answers: Answers, text: pl.Series) -> pl.DataFrame:
+    """The text of every answer's original, and its own."""
     return pl.DataFrame({"one": text.gather(answers.originals).gather(answers.bucket), "other": text})
 
 
 def _differ(pairs: pl.DataFrame) -> Array:
+    """Which texts are both there, and not the same."""
     return (pairs["one"] != pairs["other"]).fill_null(False).to_numpy()
 
 
