@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import otherwords
-from otherwords.registry import KINDS, Bound
+from otherwords.registry import KINDS, Bound, Plugin
 
 Recipe = Callable[[Path], str]
 #: All that the tiny models know; the contract of models asks them in these words too.
@@ -184,11 +184,6 @@ def with_model(spec: str, tiny: Recipe) -> Recipe:
     return lambda folder: spec.format(json.dumps(tiny(folder)))
 
 
-def spacy_parsed(folder: Path) -> str:
-    pytest.importorskip("spacy")
-    return 'syntactic_distance(pipeline="")'
-
-
 def embedded(name: str) -> Recipe:
     """A model that comes with the package."""
 
@@ -209,24 +204,41 @@ def _module(name: str, part: str = "models") -> ModuleType:
     return module
 
 
-def testset(name: str) -> Recipe:
-    """A metric that looks at a test set, too: two models' answers to thirty items."""
+def testset(folder: Path) -> str:
+    """A test set: two models' answers to thirty items."""
+    import numpy as np
+    import polars as pl
+
+    labels = ("entailment", "neutral", "contradiction")
+    p = np.random.default_rng(1).dirichlet([1, 1, 1], 60)
+    rows = {"model": ["m"] * 30 + ["n"] * 30, "id": [*range(30)] * 2, "gold": [labels[i % 3] for i in range(60)]}
+    columns = {f"p:{label}": p[:, i] for i, label in enumerate(labels)}
+    pl.DataFrame({**rows, **columns}).write_parquet(folder / "test.parquet")
+    return str(folder / "test.parquet")
+
+
+def any_pipeline(folder: Path) -> str:
+    pytest.importorskip("spacy")
+    return ""
+
+
+#: What a metric is given for an option that it must have.
+REQUIRED = {"testset": testset, "encoder": tiny_bert, "pipeline": any_pipeline}
+
+
+def metric(plugin: Plugin) -> Recipe:
+    """A metric by its name, with what its options need: most need nothing but answers."""
+    required = [name for name, default in plugin.options().items() if default is ...]
 
     def make(folder: Path) -> str:
-        import numpy as np
-        import polars as pl
-
-        labels = ("entailment", "neutral", "contradiction")
-        p = np.random.default_rng(1).dirichlet([1, 1, 1], 60)
-        rows = {"model": ["m"] * 30 + ["n"] * 30, "id": [*range(30)] * 2, "gold": [labels[i % 3] for i in range(60)]}
-        probabilities = {f"p:{label}": p[:, i] for i, label in enumerate(labels)}
-        pl.DataFrame({**rows, **probabilities}).write_parquet(folder / "test.parquet")
-        return f"{name}(testset={folder / 'test.parquet'})"
+        if not set(required) <= set(REQUIRED):
+            return plugin.example_spec(folder)
+        given = [f"{name}={json.dumps(REQUIRED[name](folder))}" for name in required]
+        return f"{plugin.full_name}({', '.join(given)})" if given else plugin.full_name
 
     return make
 
 
-TESTSET = ("accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage")
 RECIPES: dict[str, dict[str, Recipe]] = {
     "datasets": {
         "jsonl.v1": file("jsonl some.jsonl", lines(*NLI)),
@@ -282,12 +294,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "hf.v1": lambda folder: f"hf:{_module('tiny', 'writers').save(folder / 'tiny', 't5')}(device=cpu)",
     },
     "encoders": {"hf.v1": tiny_bert},
-    "metrics": {
-        **{f"{name}.v1": testset(name) for name in TESTSET},
-        "embedding_distance.v1": with_model("embedding_distance(encoder={})", tiny_bert),
-        "embedding_jsd.v1": with_model("embedding_jsd(encoder={})", tiny_bert),
-        "syntactic_distance.v1": spacy_parsed,
-    },
+    "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"] if not plugin.example},
 }
 
 
@@ -298,6 +305,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         kinds = [own] if own else list(KINDS)
         names = [(kind, plugin.full_name) for kind in kinds if kind in KINDS for plugin in KINDS[kind]]
         metafunc.parametrize("plugin", names, ids=[name if own else f"{kind}-{name}" for kind, name in names])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Metrics that load an encoder or a parser are slow; their own tests keep a thinner version in the fast run."""
+    for item in items:
+        kind, name = plugin_of(item) or ("", "")
+        if kind == "metrics" and {"encoder", "pipeline"} & set(KINDS[kind].get(name).options()):
+            item.add_marker(pytest.mark.slow)
+
+
+def plugin_of(item: Any) -> tuple[str, str] | None:
+    """The plug-in that a test is about; None of a test without one, and of a kind without any."""
+    plugin = item.callspec.params.get("plugin") if hasattr(item, "callspec") else None
+    return plugin if isinstance(plugin, tuple) else None
 
 
 def make_spec(kind: str, name: str, folder: Path) -> str:
@@ -344,7 +366,6 @@ def recipes() -> dict[str, dict[str, Recipe]]:
 @pytest.fixture(autouse=True)
 def _offline(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library of data sets, which is slow to import, reaches for no hub and leaves nothing in the user's cache."""
-    plugin = getattr(request.node, "callspec", None) and request.node.callspec.params.get("plugin")
-    if plugin == ("datasets", "hf.v1") and importlib.util.find_spec("datasets"):
+    if plugin_of(request.node) == ("datasets", "hf.v1") and importlib.util.find_spec("datasets"):
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "hub"))
         monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)

@@ -298,11 +298,11 @@ def drop_rejected(
     counts: Counts = {}
     marked = suite
     for column in judged_by(suite.columns):
-        verdicts = dict(_own_verdicts(suite, column, model, cache, batch_size))
+        verdicts = dict(_verdicts(suite, column, model, cache, batch_size))
         if verdicts:
             check = column.split(":")[1]
             warn_too_long(check, model.name, list(verdicts.values()))
-            marked = _with_verdicts(marked, f"check:{check}", verdicts)
+            marked = _marked(marked, f"check:{check}", verdicts)
             counts[check] = {"judged": len(verdicts), "accepted": sum(one.keep is True for one in verdicts.values())}
     return kept(marked.lazy()).collect() if counts else suite, counts
 
@@ -333,7 +333,7 @@ def judged_by(names: Iterable[str]) -> list[str]:
     return [name for name in names if re.fullmatch("check:[^:]+:by", name)]
 
 
-def _own_verdicts(
+def _verdicts(
     suite: pl.DataFrame, column: str, model: Answerer, cache: Cache, batch_size: int
 ) -> Iterator[tuple[str, Verdict]]:
     """Verdicts by id on the variants that are left to the model; one table may hold several rules of a check."""
@@ -348,7 +348,7 @@ def _own_verdicts(
         yield from zip(names, verdicts, strict=True)
 
 
-def _with_verdicts(suite: pl.DataFrame, column: str, verdicts: Mapping[str, Verdict]) -> pl.DataFrame:
+def _marked(suite: pl.DataFrame, column: str, verdicts: Mapping[str, Verdict]) -> pl.DataFrame:
     judged = pl.DataFrame(
         {
             "id": pl.Series(list(verdicts), dtype=pl.String),
