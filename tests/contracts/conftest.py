@@ -189,16 +189,14 @@ def any_pipeline(folder: Path) -> str:
 REQUIRED = {"testset": testset, "encoder": tiny_bert, "pipeline": any_pipeline}
 
 
-def required(plugin: Plugin) -> set[str]:
-    """The options that have no default."""
-    return {name for name, default in plugin.options().items() if default is ...}
-
-
 def metric(plugin: Plugin) -> Recipe:
     """A metric by its name, with what its options need: most need nothing but answers."""
+    required = [name for name, default in plugin.options().items() if default is ...]
 
     def make(folder: Path) -> str:
-        given = [f"{name}={json.dumps(REQUIRED[name](folder))}" for name in sorted(required(plugin))]
+        if not set(required) <= set(REQUIRED):
+            return plugin.example_spec(folder)
+        given = [f"{name}={json.dumps(REQUIRED[name](folder))}" for name in required]
         return f"{plugin.full_name}({', '.join(given)})" if given else plugin.full_name
 
     return make
@@ -259,7 +257,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "hf.v1": lambda folder: f"hf:{tiny_models.save_writer(folder / 'tiny', 't5')}(device=cpu)",
     },
     "encoders": {"hf.v1": tiny_bert},
-    "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"] if required(plugin) <= set(REQUIRED)},
+    "metrics": {plugin.full_name: metric(plugin) for plugin in KINDS["metrics"] if not plugin.example},
 }
 
 
@@ -270,6 +268,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         kinds = [own] if own else list(KINDS)
         names = [(kind, plugin.full_name) for kind in kinds if kind in KINDS for plugin in KINDS[kind]]
         metafunc.parametrize("plugin", names, ids=[name if own else f"{kind}-{name}" for kind, name in names])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Metrics that load an encoder or a parser are slow; their own tests keep a thinner version in the fast run."""
+    for item in items:
+        kind, name = plugin_of(item) or ("", "")
+        if kind == "metrics" and {"encoder", "pipeline"} & set(KINDS[kind].get(name).options()):
+            item.add_marker(pytest.mark.slow)
+
+
+def plugin_of(item: Any) -> tuple[str, str] | None:
+    """The plug-in that a test is about; None of a test without one, and of a kind without any."""
+    plugin = item.callspec.params.get("plugin") if hasattr(item, "callspec") else None
+    return plugin if isinstance(plugin, tuple) else None
 
 
 def make_spec(kind: str, name: str, folder: Path) -> str:
@@ -325,7 +338,6 @@ def recipes() -> dict[str, dict[str, Recipe]]:
 @pytest.fixture(autouse=True)
 def _offline(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library of data sets, which is slow to import, reaches for no hub and leaves nothing in the user's cache."""
-    plugin = getattr(request.node, "callspec", None) and request.node.callspec.params.get("plugin")
-    if plugin == ("datasets", "hf.v1") and importlib.util.find_spec("datasets"):
+    if plugin_of(request.node) == ("datasets", "hf.v1") and importlib.util.find_spec("datasets"):
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "hub"))
         monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)

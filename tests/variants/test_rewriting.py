@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.variants.rewriting import begins, comparable, repeats_itself, tidied
+from otherwords.variants.rewriting import comparable, extract_sentence, repeats_itself, starts_prompt
 
 SOURCE = "A dog runs in the park."
 PROMPT = f"Rephrase the following sentence while preserving its original meaning: {SOURCE}"
@@ -46,7 +46,7 @@ WANTED = "In the park, a dog runs."
     ],
 )
 def test_the_sentence_is_found(written):
-    assert tidied(written, SOURCE, PROMPT, fields=("premise", "hypothesis")) == (WANTED, "")
+    assert extract_sentence(written, SOURCE, PROMPT, fields=("premise", "hypothesis")) == (WANTED, "")
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_the_sentence_is_found(written):
     ],
 )
 def test_what_only_looks_like_an_announcement_is_left_whole(sound):
-    assert tidied(sound, SOURCE, PROMPT, fields=("premise", "hypothesis")) == (sound, "")
+    assert extract_sentence(sound, SOURCE, PROMPT, fields=("premise", "hypothesis")) == (sound, "")
 
 
 def test_what_the_source_begins_with_may_stay():
-    assert tidied("Answer: it does.", "Answer: yes.", "Reword: Answer: yes.") == ("Answer: it does.", "")
-    assert tidied("1. A dog", "1. Dog", "Reword: 1. Dog") == ("1. A dog", "")
-    assert tidied("He spoke:", "He said:", "Reword: He said:") == ("He spoke:", "")
-    assert tidied("Sure, it rains.", "Sure, there is rain.", "x")[1] == ""
+    assert extract_sentence("Answer: it does.", "Answer: yes.", "Reword: Answer: yes.") == ("Answer: it does.", "")
+    assert extract_sentence("1. A dog", "1. Dog", "Reword: 1. Dog") == ("1. A dog", "")
+    assert extract_sentence("He spoke:", "He said:", "Reword: He said:") == ("He spoke:", "")
+    assert extract_sentence("Sure, it rains.", "Sure, there is rain.", "x")[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -106,16 +106,19 @@ def test_what_the_source_begins_with_may_stay():
     ],
 )
 def test_what_is_none_is_told(written, reason):
-    assert tidied(written, SOURCE, PROMPT)[1] == reason
+    assert extract_sentence(written, SOURCE, PROMPT)[1] == reason
 
 
 def test_what_the_source_has_may_stay():
-    assert tidied("He said: no, no, no!", "No, no, no, he said: no!", "x: {text}") == ("He said: no, no, no!", "")
-    assert tidied('"No" was what he said.', 'He said "no".', "x") == ('"No" was what he said.', "")
-    assert tidied('"No," he said, "no."', "He said no.", "x") == ('"No," he said, "no."', "")
-    assert tidied("He (a man) said no (twice)", "x", "y") == ("He (a man) said no (twice)", "")
-    assert tidied('He said "no"', "He said no.", "y") == ('He said "no"', "")
-    assert tidied("The sentence was long.", "It was a long sentence: the sentence was long!", "x")[1] == ""
+    assert extract_sentence("He said: no, no, no!", "No, no, no, he said: no!", "x: {text}") == (
+        "He said: no, no, no!",
+        "",
+    )
+    assert extract_sentence('"No" was what he said.', 'He said "no".', "x") == ('"No" was what he said.', "")
+    assert extract_sentence('"No," he said, "no."', "He said no.", "x") == ('"No," he said, "no."', "")
+    assert extract_sentence("He (a man) said no (twice)", "x", "y") == ("He (a man) said no (twice)", "")
+    assert extract_sentence('He said "no"', "He said no.", "y") == ('He said "no"', "")
+    assert extract_sentence("The sentence was long.", "It was a long sentence: the sentence was long!", "x")[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -124,21 +127,24 @@ def test_what_the_source_has_may_stay():
 )
 def test_what_else_the_prompt_shows_is_no_rewording(written):
     prompt = f"It rains all day.\n{PROMPT}"
-    assert tidied(written, SOURCE, prompt)[1] == "gives the prompt back"
-    assert tidied(written, SOURCE, prompt.replace("\n", " So: "), shown=["It rains all day."])[1] == (
+    assert extract_sentence(written, SOURCE, prompt)[1] == "gives the prompt back"
+    assert extract_sentence(written, SOURCE, prompt.replace("\n", " So: "), shown=["It rains all day."])[1] == (
         "gives the prompt back"
     )
-    assert tidied(written, SOURCE, PROMPT)[1] == ""
+    assert extract_sentence(written, SOURCE, PROMPT)[1] == ""
 
 
 def test_a_source_that_holds_the_context_may_be_reworded():
     shown, source = "It rains all day.", "He says it rains all day."
     prompt = f"{shown}\nReword: {source}"
-    assert tidied("He claims it rains all day.", source, prompt, [shown]) == ("He claims it rains all day.", "")
+    assert extract_sentence("He claims it rains all day.", source, prompt, [shown]) == (
+        "He claims it rains all day.",
+        "",
+    )
 
 
 def test_a_sentence_that_goes_on_where_the_prompt_ends_is_not_cut():
-    assert tidied("Reword it now: A dog runs and barks.", "A dog runs", "Reword it now: A dog runs") == (
+    assert extract_sentence("Reword it now: A dog runs and barks.", "A dog runs", "Reword it now: A dog runs") == (
         "Reword it now: A dog runs and barks.",
         "gives the prompt back",
     )
@@ -147,18 +153,18 @@ def test_a_sentence_that_goes_on_where_the_prompt_ends_is_not_cut():
 @given(st.lists(st.sampled_from(["a", "Dog", "no\n"]), min_size=1, max_size=6), st.integers(1, 30))
 def test_every_beginning_of_a_prompt_is_one(words, length):
     prompt = " ".join(words)
-    assert begins(prompt[:length].upper(), prompt)
-    assert not begins(f"{prompt[:length]} cat", prompt)
-    assert not begins(" \n", prompt)
+    assert starts_prompt(prompt[:length].upper(), prompt)
+    assert not starts_prompt(f"{prompt[:length]} cat", prompt)
+    assert not starts_prompt(" \n", prompt)
 
 
 def test_a_translation_that_begins_with_its_source_is_not_cut():
-    assert tidied("A dog runs and barks.", "A dog runs", "A dog runs") == ("A dog runs and barks.", "")
+    assert extract_sentence("A dog runs and barks.", "A dog runs", "A dog runs") == ("A dog runs and barks.", "")
 
 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=30), st.text(max_size=30))
 def test_nothing_crashes_and_a_sentence_has_one_line(written, source, prompt):
-    text, reason = tidied(written, source, prompt)
+    text, reason = extract_sentence(written, source, prompt)
     if not reason:
         assert text.strip() == text != ""
         assert len(text.splitlines()) == 1

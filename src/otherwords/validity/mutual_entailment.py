@@ -294,7 +294,7 @@ def with_own_verdicts(
     reasons: dict[str, list[str]] = {}
     for column in columns:
         check = column.split(":")[1]
-        verdicts = dict(_own_verdicts(suite, column, model, cache, batch_size))
+        verdicts = dict(_verdicts(suite, column, model, cache, batch_size))
         if verdicts:
             warn_too_long(check, model.name, list(verdicts.values()))
             marked = _with_verdicts(marked, f"check:{check}", verdicts)
@@ -338,7 +338,7 @@ def judged_by(names: Iterable[str]) -> list[str]:
     return [name for name in names if re.fullmatch("check:[^:]+:by", name)]
 
 
-def _own_verdicts(
+def _verdicts(
     suite: pl.DataFrame, column: str, model: Answerer, cache: Cache, batch_size: int
 ) -> Iterator[tuple[str, Verdict]]:
     """Verdicts by id on the variants that are left to the model; one table may hold several rules of a check."""
@@ -353,7 +353,7 @@ def _own_verdicts(
         yield from zip(names, verdicts, strict=True)
 
 
-def _with_verdicts(suite: pl.DataFrame, column: str, verdicts: Mapping[str, Verdict]) -> pl.DataFrame:
+def _marked(suite: pl.DataFrame, column: str, verdicts: Mapping[str, Verdict]) -> pl.DataFrame:
     judged = pl.DataFrame(
         {
             "id": pl.Series(list(verdicts), dtype=pl.String),

@@ -12,7 +12,7 @@ from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
 from .generating import Generator
-from .rewriting import RewriteJob, Sieve, choose_check, make_variants, plan_jobs, repeats_itself
+from .rewriting import DraftFilter, RewriteJob, choose_check, make_variants, plan_jobs, repeats_itself
 
 _WHERE = "back-translation.v1"
 
@@ -47,7 +47,7 @@ def back_translation(
         raise BadInput(f"found {k}", where=_WHERE, field="k", fix="give 1 or more")
     chosen = choose_decoding(decoding, k, _WHERE, beams, diversity, temperature, top_k, top_p)
     returning = choose_decoding("beams", 1, _WHERE)
-    sieve, out, home = Sieve(k, choose_check(accept, _WHERE), cut), load(there), load(back)
+    drafts_filter, out, home = DraftFilter(k, choose_check(accept, _WHERE), cut), load(there), load(back)
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant | Note]:
         plan = plan_jobs(problems, seeds, field, [""], _WHERE)
@@ -55,11 +55,11 @@ def back_translation(
         for job in jobs:
             job.prompt = return_prefix
         pivots = _pivots(out, jobs, prefix, chosen, cut)
-        sieve.take(jobs, _returned(home, jobs, pivots, returning))
+        drafts_filter.take(jobs, _returned(home, jobs, pivots, returning))
         for problem, together, own in plan:
             yield from make_variants(problem, together, own, [""])
 
-    signatures = [out.signature, home.signature, *([sieve.accept.signature] if sieve.accept else [])]
+    signatures = [out.signature, home.signature, *([drafts_filter.accept.signature] if drafts_filter.accept else [])]
     return Generator(vary, identity="+".join(signatures))
 
 

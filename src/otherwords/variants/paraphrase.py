@@ -13,7 +13,7 @@ from ..problem import Note, Problem, Variant
 from ..registry import generators
 from ..storage.files import seed_for
 from .generating import Generator
-from .rewriting import RewriteJob, Sieve, choose_check, make_variants, plan_jobs
+from .rewriting import DraftFilter, RewriteJob, choose_check, make_variants, plan_jobs
 
 _WHERE = "paraphrase.v1"
 #: How refinements are drawn in the code that preceded Arakelyan et al. (2024).
@@ -71,33 +71,35 @@ def paraphrase(
     chosen = choose_decoding(decoding, draw or k, _WHERE, beams, diversity, temperature, top_k, top_p)
     before = prefixes(sweep, _WHERE) or {"": ""}
     asked = choose_prompt(prompt, context, any(map(is_controlled, before)), _WHERE)
-    sieve, writer = Sieve(k, choose_check(accept, _WHERE), cut), load(model)
+    drafts_filter, writer = DraftFilter(k, choose_check(accept, _WHERE), cut), load(model)
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant | Note]:
         plan = plan_jobs(problems, seeds, field, list(before), _WHERE)
         jobs = [job for _, _, own in plan for job in own.values()]
         for job in jobs:
             job.prompt = asked.fill(job.problem, job.field, before[job.setting])
-        _write(writer, jobs, [job.seed for job in jobs], chosen, sieve)
-        _refine(writer, jobs, need or k, tries, sieve)
+        _write(writer, jobs, [job.seed for job in jobs], chosen, drafts_filter)
+        _refine(writer, jobs, need or k, tries, drafts_filter)
         for problem, together, own in plan:
             yield from make_variants(problem, together, own, list(before))
 
-    signatures = [writer.signature, *([sieve.accept.signature] if sieve.accept else [])]
+    signatures = [writer.signature, *([drafts_filter.accept.signature] if drafts_filter.accept else [])]
     return Generator(vary, identity="+".join(signatures))
 
 
-def _write(writer: Writer, jobs: list[RewriteJob], seeds: list[int], decoding: Decoding, sieve: Sieve) -> None:
+def _write(
+    writer: Writer, jobs: list[RewriteJob], seeds: list[int], decoding: Decoding, drafts_filter: DraftFilter
+) -> None:
     written = writer.write([job.prompt for job in jobs], seeds, decoding)
     for job, drafts in zip(jobs, written, strict=True):
         if not drafts:
             job.left_out["nothing was written"] += 1
         if all(draft.fault == TOO_LONG for draft in drafts) and (drafts or not decoding.seeded):
             job.hopeless = True
-    sieve.take(jobs, [[(draft, "") for draft in drafts] for drafts in written])
+    drafts_filter.take(jobs, [[(draft, "") for draft in drafts] for drafts in written])
 
 
-def _refine(writer: Writer, jobs: list[RewriteJob], need: int, tries: int, sieve: Sieve) -> None:
+def _refine(writer: Writer, jobs: list[RewriteJob], need: int, tries: int, drafts_filter: DraftFilter) -> None:
     """Draw as many more as a job lacks, as often as its tries allow; each try has a seed of its own."""
     decoding = choose_decoding("sample", 1, _WHERE, **_REFINED)  # type: ignore[arg-type]
     spent = dict.fromkeys(range(len(jobs)), 0)
@@ -109,7 +111,13 @@ def _refine(writer: Writer, jobs: list[RewriteJob], need: int, tries: int, sieve
             return
         for n, _ in asked:
             spent[n] += 1
-        _write(writer, [jobs[n] for n, _ in asked], [seed_for(jobs[n].seed, one) for n, one in asked], decoding, sieve)
+        _write(
+            writer,
+            [jobs[n] for n, _ in asked],
+            [seed_for(jobs[n].seed, one) for n, one in asked],
+            decoding,
+            drafts_filter,
+        )
 
 
 def _refuse_wrong(k: int, draw: int, tries: int, need: int) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from dataclasses import field as new
 from itertools import cycle, islice
 
 from ..errors import BadInput
@@ -53,9 +53,9 @@ class RewriteJob:
     setting: str
     prompt: str  # a pivot is appended to it
     seed: int
-    passed: list[tuple[str, str]] = new(default_factory=list)  # the text, and the pivot it came by
-    seen: set[str] = new(default_factory=set)
-    left_out: Counter[str] = new(default_factory=Counter)
+    passed: list[tuple[str, str]] = dataclasses.field(default_factory=list)  # the text, and the pivot it came by
+    seen: set[str] = dataclasses.field(default_factory=set)
+    left_out: Counter[str] = dataclasses.field(default_factory=Counter)
     hopeless: bool = False  # asking again would change nothing
 
     @property
@@ -71,7 +71,7 @@ class RewriteJob:
 
 
 @dataclass(frozen=True)
-class Sieve:
+class DraftFilter:
     """Lets at most `most` drafts of a job pass: clean, distinct, complete unless `cut`, and accepted by a check."""
 
     most: int
@@ -106,11 +106,15 @@ class Sieve:
         """The sentence of a draft, or what is wrong with it; of a draft that was cut off, the last line is left out."""
         prompt = job.prompt + pivot
         shown = [text for name, text in job.problem.text.items() if name != job.field and text and text in prompt]
-        if draft.fault == CUT_OFF and begins(draft.text, prompt) and comparable(prompt) != comparable(job.source):
+        if (
+            draft.fault == CUT_OFF
+            and starts_prompt(draft.text, prompt)
+            and comparable(prompt) != comparable(job.source)
+        ):
             return "", "gives the prompt back"
         whole = self.cut or draft.fault != CUT_OFF
         written = draft.text if whole else draft.text.rpartition("\n")[0]
-        text, reason = tidied(written, job.source, prompt, [*shown, pivot], job.problem.task.fields)
+        text, reason = extract_sentence(written, job.source, prompt, [*shown, pivot], job.problem.task.fields)
         return text, draft.fault if draft.fault == TOO_LONG or (reason == "empty" and not whole) else reason
 
     def _accepted(self, clean: Sequence[tuple[RewriteJob, str, str]]) -> list[bool]:
@@ -209,7 +213,7 @@ def _named_groups(task: Task, chosen: str, where: str) -> list[tuple[str, ...]]:
 # From a draft to a sentence: without prompt, lead-in and quotes, or with the reason why it cannot be used
 
 
-def tidied(
+def extract_sentence(
     text: str, source: str, prompt: str, shown: Sequence[str] = (), fields: Sequence[str] = ()
 ) -> tuple[str, str]:
     """The sentence in what a model wrote for `source` when asked with `prompt`, and why it cannot be used, if so.
@@ -217,9 +221,10 @@ def tidied(
     `shown` are other texts in the prompt; one of them given back is no rewording. `fields` are names that a model may
     put before its answer, as in "Hypothesis: ...". Of several lines, the first counts that is more than a lead-in.
 
-    >>> tidied('Here is a rephrased version:\\n\\n"A dog is running."', "A dog runs.", "Rephrase: A dog runs.")
+    >>> prompt = "Rephrase: A dog runs."
+    >>> extract_sentence('Here is a rephrased version:\\n\\n"A dog is running."', "A dog runs.", prompt)
     ('A dog is running.', '')
-    >>> tidied("a dog runs", "A dog runs.", "Rephrase: A dog runs.")[1], tidied(" ", "A dog.", "Rephrase: A dog.")[1]
+    >>> extract_sentence("a dog runs", "A dog runs.", prompt)[1], extract_sentence(" ", "A dog runs.", prompt)[1]
     ('says what the original says', 'empty')
     """
     written = _THOUGHT.sub("", text).strip()
@@ -232,10 +237,11 @@ def tidied(
     return sentence, _reason(sentence, source, prompt, shown)
 
 
-def begins(text: str, prompt: str) -> bool:
+def starts_prompt(text: str, prompt: str) -> bool:
     """Whether a text that was cut off is the beginning of the prompt.
 
-    >>> begins("it rains.\\nRephrase", "It rains.\\nRephrase this: It is wet."), begins("It is", "It rains.")
+    >>> prompt = "It rains.\\nRephrase this: It is wet."
+    >>> starts_prompt("it rains.\\nRephrase", prompt), starts_prompt("It is", prompt)
     (True, False)
     """
     return bool(comparable(text)) and comparable(prompt).startswith(comparable(text))
