@@ -101,3 +101,14 @@ def test_things_receive_nothing(receiver):
 def test_other_verbs_have_one_construction(verb):
     past = inflected(verb, "VBD")
     assert applied(to_double_object, by_hand(ONE.format(past, verb, "game", "to", "boy"))) == []
+
+
+@pytest.mark.parametrize(
+    ("rest", "fits"),
+    [("in:IN:prep:1 parks:NNS:pobj:{}", True), ("today:NN:npadvmod:1", False), ("that:IN:ccomp:1", False)],
+)
+def test_what_may_follow_two_objects(rest, fits):
+    two = TWO.format("gave", "give", "cake").removesuffix(" .:.:punct:1")
+    one = ONE.format("gave", "give", "cake", "to", "boy").removesuffix(" .:.:punct:1")
+    assert bool(applied(to_prepositional, by_hand(f"{two} {rest.format(6)}"))) is fits
+    assert bool(applied(to_double_object, by_hand(f"{one} {rest.format(7)}"))) is fits

@@ -10,7 +10,7 @@ from parses import applied, by_hand, rewritten
 pytest.importorskip("spacy")
 
 from otherwords.grammar import phrases
-from otherwords.grammar.relative import to_clause
+from otherwords.grammar.relative import to_adjective, to_clause
 
 RELATIVE = {
     "The boy has a large red ball.": ["The boy has a red ball that is large."],
@@ -161,6 +161,22 @@ def test_moods_and_ages_need_someone():
 def test_only_plain_determiners(article):
     made = applied(to_clause, by_hand(SPEC.format(article, "red", "chair")))
     assert bool(made) == (article not in {"his", "every"})
+
+
+def test_a_clause_needs_a_free_place_behind_the_noun():
+    free = SPEC.format("a", "red", "chair").removesuffix(" .:.:punct:1")
+    assert applied(to_clause, by_hand(free)) == ["We see a chair that is red"]
+    assert applied(to_clause, by_hand(f"{free} in:IN:prep:1 parks:NNS:pobj:5")) == []  # "red in parks"
+    assert applied(to_clause, by_hand(f"{free} of:IN:prep:4 wood:NN:pobj:5")) == []
+    assert applied(to_clause, by_hand(free.replace("chair:NN:dobj:1", "chair:NN:conj:1"))) == []
+    assert clauses([("big", "building"), ("big", "house")]) == [("big", "house")]  # or a verb form
+
+
+@pytest.mark.parametrize(("adjective", "fits"), [("big", True), ("red", False), ("wooden", False), ("former", False)])
+def test_an_adjective_from_a_clause_comes_first_only_in_its_order(adjective, fits):
+    spec = "We:PRP:nsubj:1 see:VBP:ROOT:1 a:DT:det:4 blue:JJ:amod:4 car:NN:dobj:1 that:WDT:nsubj:6 is:VBZ:relcl:4:be"
+    tree = by_hand(f"{spec} {adjective}:JJ:acomp:6")
+    assert applied(to_adjective, tree) == ([f"We see a {adjective} blue car"] if fits else [])
 
 
 # Laws

@@ -171,10 +171,11 @@ def test_definite_in_both_directions(one, other):
 
 # Each list is the only reason: without it, nearly every one of its words would be rewritten.
 
-NOUNS = "We:PRP:nsubj:1 saw:VBD:ROOT:1:see {}:NN:dobj:1 and:CC:cc:2 {}:NN:conj:2 .:.:punct:1"
+SAW = "We:PRP:nsubj:1 saw:VBD:ROOT:1:see"
+NOUNS = SAW + " {}:NN:dobj:1 and:CC:cc:2 {}:NN:conj:2 .:.:punct:1"
 ADJECTIVES = "It:PRP:nsubj:1 is:VBZ:ROOT:1:be {}:JJ:acomp:1 and:CC:cc:2 {}:JJ:conj:2 .:.:punct:1"
 VERBS = "They:PRP:nsubj:2 are:VBP:aux:2:be {}:VBG:ROOT:2 and:CC:cc:2 {}:VBG:conj:2 .:.:punct:2"
-DETERMINED = "We:PRP:nsubj:1 saw:VBD:ROOT:1:see the:DT:det:3 dog:NN:dobj:1 and:CC:cc:3 the:DT:det:{} {}.:.:punct:1"
+DETERMINED = SAW + " the:DT:det:3 dog:NN:dobj:1 and:CC:cc:3 the:DT:det:{} {}.:.:punct:1"
 
 
 def swapped(spec: str, *words: str) -> list[str]:
@@ -210,7 +211,7 @@ def test_nouns_that_may_be_adjectives_stay(monkeypatch):
 
 
 def test_explained_nouns_stay(monkeypatch):
-    spec = "We:PRP:nsubj:1 saw:VBD:ROOT:1:see {}:NNS:dobj:1 ,:,:punct:2 dogs:NNS:conj:2 and:CC:cc:4 cats:NNS:conj:4"
+    spec = SAW + " {}:NNS:dobj:1 ,:,:punct:2 dogs:NNS:conj:2 and:CC:cc:4 cats:NNS:conj:4"
     words = sorted(swaps._EXPLAINED - swaps._MAYBE_ADJECTIVES)
     assert [word for word in words if swapped(spec, word)] == []
     assert swapped(spec, "birds") == ["We saw cats, dogs and birds"]
@@ -243,17 +244,39 @@ def test_movements_are_swapped_only_without_a_place(verb):
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ("We:PRP:nsubj:1 saw:VBD:ROOT:1 dogs:NNS:dobj:1 ,:,:punct:2 cats:NNS:conj:2 and:CC:cc:2 birds:NNS:conj:2", []),
-        ("We:PRP:nsubj:1 saw:VBD:ROOT:1 dogs:NNS:dobj:1 and:CC:cc:2 cats:NNS:conj:2 of:IN:prep:2 Rome:NNP:pobj:5", []),
+        (f"{SAW} dogs:NNS:dobj:1 ,:,:punct:2 cats:NNS:conj:2 and:CC:cc:2 birds:NNS:conj:2", []),
+        (f"{SAW} dogs:NNS:dobj:1 and:CC:cc:2 cats:NNS:conj:2 of:IN:prep:2 Rome:NNP:pobj:5", []),
         ("Owners:NNS:nsubj:5 of:IN:prep:0 dogs:NNS:pobj:1 and:CC:cc:2 cats:NNS:conj:2 sang:VBD:ROOT:5",
          ["Owners of cats and dogs sang"]),
-        ("We:PRP:nsubj:1 saw:VBD:ROOT:1 dogs:NNS:dobj:1 and:CC:cc:2 cats:NNS:conj:2 sang:VBD:conj:1", []),
+        (f"{SAW} dogs:NNS:dobj:1 and:CC:cc:2 cats:NNS:conj:2 sang:VBD:conj:1", []),
+        ("We:PRP:nsubj:1 plan:VBP:ccomp:6 trips:NNS:nsubj:6 and:CC:cc:2 guides:NNS:conj:2 can:MD:aux:6 go:VB:ROOT:6",
+         []),
+        ("Now:RB:dep:1 plan:NN:ROOT:1 trips:NNS:nsubj:6 and:CC:cc:2 guides:NNS:conj:2 can:MD:aux:6 go:VB:ROOT:6",
+         ["Now plan guides and trips can go"]),
+        (f"{SAW} a:DT:det:3 dog:NN:dobj:1 and:CC:cc:3 the:DT:det:7 dog:NN:compound:7 bed:NN:conj:3", []),
+        (f"{SAW} a:DT:det:3 dog:NN:dobj:1 and:CC:cc:3 the:DT:det:7 cat:NN:compound:7 bed:NN:conj:3",
+         ["We saw the cat bed and a dog"]),
         ("He:PRP:nsubj:2 is:VBZ:aux:2 talking:VBG:ROOT:2 to:IN:prep:2 us:PRP:pobj:3 and:CC:cc:2 eating:VBG:conj:2", []),
     ],
-    ids=["two chains", "shared modifier", "inside a subject", "second clause", "pronouns"],
+    ids=[
+        *["two chains", "shared modifier", "inside a subject", "second clause", "after a verb", "not after a verb"],
+        *["refers back", "does not refer back", "pronouns"],
+    ],
 )  # fmt: skip
 def test_conjuncts_in_their_sentence(spec, expected):
     assert swapped(spec) == expected
+
+
+@pytest.mark.parametrize(("count", "is_swapped"), [(2, True), (3, True), (4, True), (5, False)])
+def test_long_lists_keep_their_order(count, is_swapped):
+    """The first conjunct is at 2; a comma or "and" comes before each of the others."""
+    places = [2 * n + 2 for n in range(count)]
+    nouns = ["dogs", "cats", "birds", "cows", "pigs"][:count]
+    joined = [f"{nouns[0]}:NNS:dobj:1"]
+    for before, noun in zip(places, nouns[1:], strict=False):
+        joined += ["and:CC:cc" if noun == nouns[-1] else ",:,:punct", f"{noun}:NNS:conj"]
+        joined[-2:] = [f"{one}:{before}" for one in joined[-2:]]
+    assert bool(swapped(f"{SAW} {' '.join(joined)}")) is is_swapped
 
 
 def test_a_subject_with_or_agrees_with_the_nearest():

@@ -253,6 +253,24 @@ def test_a_modal_needs_two_definite_phrases(modal):
     ]
 
 
+def test_sentences_with_marks_stay(monkeypatch):
+    spec = "The:DT:det:1 man:NN:nsubj:2 chased:VBD:ROOT:2:chase the:DT:det:5 {}:,:punct:5 dog:NN:dobj:2"
+    trees = [by_hand(spec.format(mark)) for mark in sorted(voice._MARKS - {":"})]  # the colon separates fields here
+    assert [tree.text for tree in trees if applied(to_passive, tree)] == []
+    monkeypatch.setattr(voice, "_MARKS", set())
+    assert all(applied(to_passive, tree) for tree in trees)
+
+
+def test_the_agent_does_not_follow_two_receivers():
+    """ "To Tom and Mary by the man" would be read as one list."""
+    spec = (
+        ACTIVE.format(verb="threw", lemma="throw", noun="ball").removesuffix(" .:.:punct:2")
+        + " to:IN:prep:2 Tom:NNP:pobj:5"
+    )
+    assert applied(to_passive, by_hand(spec)) == ["The ball was thrown to Tom by the man"]
+    assert applied(to_passive, by_hand(f"{spec} and:CC:cc:6 Mary:NNP:conj:6")) == []
+
+
 def test_the_agent_does_not_follow_too_many_words():
     place = " ".join(f"in:IN:prep:2 parks:NNS:pobj:{at}:park" for at in range(5, 15, 2))
     spec = ACTIVE.format(verb="chased", lemma="chase", noun="dog").removesuffix(" .:.:punct:2")

@@ -133,8 +133,9 @@ def tiny() -> str:
     return TINY.format(entries="".join(entries), synsets="".join(synsets))
 
 
-@pytest.fixture
-def french(tmp_path):
+@pytest.fixture(scope="module")
+def french(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("wordnet")
     wn = pytest.importorskip("wn")
     before = wn.config.database_path.parent
     wn.config.data_directory = tmp_path / "wn"
