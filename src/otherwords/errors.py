@@ -1,14 +1,14 @@
 """What can go wrong, as a tree: every error says what is wrong, where, and what would work.
 
-    OtherwordsError
-    ├── BadInput         input that cannot be used: `where`, `field`, `message`, `fix`
-    │   └── Unmeasurable a metric needs what the answers do not have
-    ├── UnknownName      a name that does not exist; the message lists those that do
-    ├── MissingExtra     an optional dependency is not installed
-    ├── WrongAnswer      a model broke its contract
-    ├── LabelOrder       a model's labels seem permuted (exit code 1)
-    ├── GateFailed       a score misses a required value (exit code 1)
-    └── Busy             another process is using the folder
+OtherwordsError
+├── BadInput         input that cannot be used: `where`, `field`, `message`, `fix`
+│   └── Unmeasurable a metric needs what the answers do not have
+├── UnknownName      a name that does not exist; the message lists those that do
+├── MissingExtra     an optional dependency is not installed
+├── WrongAnswer      a model broke its contract
+├── LabelOrder       a model's labels seem permuted (exit code 1)
+├── GateFailed       a score misses a required value (exit code 1)
+└── Busy             another process is using the folder
 """
 
 from __future__ import annotations
