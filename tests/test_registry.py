@@ -36,6 +36,12 @@ def things() -> Registry:
     return registry
 
 
+def test_plug_ins_are_listed_by_name_and_version(things):
+    for name in ("zebra.v1", "echo.v10", "echo.v2", "ant.v3"):
+        things(name)(lambda: None)
+    assert [plugin.full_name for plugin in things] == ["ant.v3", "echo.v1", "echo.v2", "echo.v10", "zebra.v1"]
+
+
 def test_defaults_are_bound_and_signed(things):
     bound = things.make("echo")
     assert bound.signature == "echo.v1(word=hm, count=1, share=0.5, loud=false, file=, more=null)"
