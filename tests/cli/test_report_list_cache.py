@@ -71,7 +71,7 @@ def test_list_takes_a_kind_with_a_hyphen_and_names_all_kinds(cli):
 def test_list_of_what_does_not_exist(cli):
     assert cli("list", "model", rc=2).stderr == (
         "error: no kind 'model'; there are: datasets, generators, checks, masked_lms, writers, encoders, "
-        "models, metrics\n"
+        "models, metrics, papers\n"
     )
 
 

@@ -301,6 +301,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "embedding_jsd.v1": with_model("embedding_jsd(encoder={})", tiny_bert),
         "syntactic_distance.v1": spacy_parsed,
     },
+    "papers": {f"{name}.v1": plain(name) for name in ("ie-test", "merge", "paranlu", "parte")},
 }
 
 

@@ -150,7 +150,7 @@ def test_statistics_of_856_runs_are_the_authors(side_by_side: pl.DataFrame) -> N
     earlier = (pl.col("model") == BASELINE) & (pl.col("dataset") == "snli")
     runs = side_by_side.filter(~earlier)
     assert (runs.height, runs.filter(pl.col("batch") <= 5).height) == (856, 855)
-    ours = [ie_test(ie_runs.sample(run), "released", replicates=1) for run in runs.iter_rows(named=True)]
+    ours = [ie_test(ie_runs.as_matched(run), "released", replicates=1) for run in runs.iter_rows(named=True)]
     for column, values in {
         "observable_paired_t_stats": [one.t for one in ours],
         "test_accuracy": [one.accuracy_before for one in ours],
@@ -174,7 +174,7 @@ def test_the_baseline_on_snli_is_of_another_run(side_by_side: pl.DataFrame, foun
 def test_recorded_p_values_lie_around_the_exact_ones(found: ie_runs.Survey, data: Path) -> None:
     both = ie_runs.published_runs(found.runs, data).join(ie_runs.recorded(data), on=RUN, validate="1:1", suffix="_r")
     middling = both.filter(pl.col("paired_t_p_value").is_between(0.2, 0.9))
-    exact = np.array([ie_test(ie_runs.sample(run), "exact").p for run in middling.iter_rows(named=True)])
+    exact = np.array([ie_test(ie_runs.as_matched(run), "exact").p for run in middling.iter_rows(named=True)])
     off = middling["paired_t_p_value"].to_numpy() - exact
     z = off / (2 * np.sqrt(exact / 2 * (1 - exact / 2) / 1000))
     assert len(z) > 300

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import console, say
+from .display import console, print_line
 
 
 def audit(
@@ -39,13 +39,13 @@ def audit(
     With every model's answers and whatever came along with the problems, such as annotators' labels: of the 31 seeds
     that no model of the MERGE paper got right, only 29 % had the right label.
     """
-    from ..metrics.across import audit as find
+    from ..metrics.across import audit as list_problems
     from .tables import frame_table
 
-    found = find(answers, which, task=task, out=out or None)
+    listed = list_problems(answers, which, task=task, out=out or None)
     if json and out != "-":  # which has the same as JSON lines
-        typer.echo(json_library.dumps(found.to_dicts(), indent=2, ensure_ascii=False))
+        typer.echo(json_library.dumps(listed.to_dicts(), indent=2, ensure_ascii=False))
     elif not quiet and out != "-":
-        if found.height:
-            console().print(frame_table(found))
-        say(f"{found.height:,} problems: {which}")
+        if listed.height:
+            console().print(frame_table(listed))
+        print_line(f"{listed.height:,} problems: {which}")

@@ -25,7 +25,7 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
 
     path = Path(cache or default_path())
     rows: list[dict[str, Any]] = []
-    if _there(path, bool(cache)):
+    if _exists(path, bool(cache)):
         with Cache(path) as store:
             rows = store.info()
     size = path.stat().st_size if path.is_file() else 0
@@ -66,14 +66,14 @@ def prune(
     if everything == bool(model or older_than is not None):
         raise BadInput("say what to delete", fix="use --model and/or --older-than, or --all")
     path, deleted = Path(cache or default_path()), 0
-    if _there(path, bool(cache)):
+    if _exists(path, bool(cache)):
         with Cache(path) as store:
             deleted = store.prune(model=model, older_than_days=older_than)
     typer.echo(f"{deleted:,} answers deleted")
 
 
-def _there(path: Path, chosen: bool) -> bool:
-    """Whether there is a cache to open: none is made by looking, and one that was named must be there."""
+def _exists(path: Path, chosen: bool) -> bool:
+    """Whether there is a cache to open: looking creates none, and one that was named must exist."""
     from ..errors import BadInput
 
     if chosen and not path.is_file():

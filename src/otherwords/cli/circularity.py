@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, console, say
+from .display import bars, console, print_line
 
 
 def circularity(
@@ -62,16 +62,16 @@ def circularity(
     from .tables import circularity_tables
 
     with bars(quiet or json):
-        found = measure(
+        result = measure(
             suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, label_map=opt.label_map(label_map),
             canary=not no_canary, cache=None if no_cache else cache, batch_size=batch_size, seed=seed,
             replicates=replicates, confidence=confidence, interval=interval, out=out or None,
         )  # fmt: skip
-    if not quiet and (told := str(found.earlier)):
-        say(told)
+    if not quiet and str(result.earlier):
+        print_line(str(result.earlier))
     if json and out != "-":  # which has the answers as JSON lines
-        typer.echo(json_library.dumps(asdict(found), indent=2, ensure_ascii=False))
+        typer.echo(json_library.dumps(asdict(result), indent=2, ensure_ascii=False))
     elif not quiet and out != "-":
         screen = console()
-        for table in circularity_tables(found, confidence):
+        for table in circularity_tables(result, confidence):
             screen.print(table)

@@ -73,10 +73,10 @@ def compare(
         raise BadInput("--matched belongs to --between COLUMN")
     with bars(quiet or json):
         if between:
-            found = compare_groups(answers, between, using, matched=matched, **settings)
+            differences = compare_groups(answers, between, using, matched=matched, **settings)
         else:
-            found = compare_models(answers, other or None, using, models=model, by=by, **settings)
+            differences = compare_models(answers, other or None, using, models=model, by=by, **settings)
     if json and out != "-":  # which has the same as JSON lines
-        typer.echo(json_library.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        typer.echo(json_library.dumps([asdict(one) for one in differences], indent=2, ensure_ascii=False))
     elif not quiet and out != "-":
-        console().print(difference_table(found, confidence))
+        console().print(difference_table(differences, confidence))

@@ -15,14 +15,15 @@ def list_plugins(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", help="datasets, generators, checks, masked_lms, writers, encoders, models or metrics."
+            metavar="KIND",
+            help="datasets, generators, checks, masked_lms, writers, encoders, models, metrics or papers.",
         ),
     ] = "",
     json: opt.Json = False,
 ) -> None:
     """Show what models, metrics and so on there are.
 
-    Every data set, generator, check, masked-LM, writer, encoder, model and metric, with its options.
+    Every data set, generator, check, masked-LM, writer, encoder, model, metric and paper, with its options.
     """
     from rich.table import Table
     from rich.text import Text

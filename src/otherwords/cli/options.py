@@ -107,15 +107,15 @@ def pairs(options: Iterable[str], flag: str) -> dict[str, str]:
     >>> pairs(["0=entailment", "1=neutral"], "--label")
     {'0': 'entailment', '1': 'neutral'}
     """
-    found: dict[str, str] = {}
+    read: dict[str, str] = {}
     for option in options:
         name, mark, value = option.partition("=")
         if not mark or not name or not value:
             raise BadInput(f"cannot read {flag} {option}", fix=f"write {flag} NAME=VALUE")
-        if name in found:
+        if name in read:
             raise BadInput(f"{flag} {name} is given twice")
-        found[name.strip()] = value.strip()
-    return found
+        read[name.strip()] = value.strip()
+    return read
 
 
 def given(**options: str) -> dict[str, str]:

@@ -45,14 +45,14 @@ def profile(
     filter removed, and how far the masked-LMs agree.
     """
     from ..profiling.profile import profile as describe
-    from .tables import profile_tables, suggestion_tables
+    from .tables import profile_tables
 
     columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
     with bars(quiet or json):
-        found = describe(suite, task, kept=kept, columns=columns, labels=labels, skip_bad=skip_bad, out=out or None)
+        result = describe(suite, task, kept=kept, columns=columns, labels=labels, skip_bad=skip_bad, out=out or None)
     if json and out != "-":  # which has the substitutions as JSON lines
-        typer.echo(json_library.dumps(asdict(found.shortened(top)), indent=2, ensure_ascii=False))
+        typer.echo(json_library.dumps(asdict(result.shortened(top)), indent=2, ensure_ascii=False))
     elif not quiet and out != "-":
         screen = console()
-        for table in (*profile_tables(found, top, words), *suggestion_tables(found)):
+        for table in profile_tables(result, top, words):
             screen.print(table)

@@ -9,7 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, print_funnel, print_left_out, print_self_judged, print_unvaried, say, sentence
+from .display import (
+    bars,
+    console,
+    print_funnel,
+    print_left_out,
+    print_line,
+    print_self_judged,
+    print_unvaried,
+    sentence,
+)
 
 
 def run(
@@ -94,7 +103,7 @@ def run(
     with bars(quiet):
         result = run_study(settled, out=out or None)
     if not quiet:
-        say(sentence({**result.manifest["intake"], **result.manifest["counts"]}))
+        print_line(sentence({**result.manifest["intake"], **result.manifest["counts"]}))
         print_unvaried(result.manifest.get("unvaried", {}))
         print_left_out(result.manifest.get("left_out", {}))
         print_funnel(funnel(*scans((result.folder / "buckets").glob("*.parquet"))))

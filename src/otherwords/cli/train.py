@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, say
+from .display import bars, print_line
 
 app = typer.Typer(help="Fine-tune an encoder: for the labels of NLI, or for masked words.", no_args_is_help=True)
 
@@ -132,7 +132,7 @@ def masked_lm(
 
 
 def _train(objective: str, recipe: str, out: str, prepare: bool, json: bool, quiet: bool, **given: Any) -> None:
-    """What was given by name comes on top of the recipe."""
+    """Options override the recipe."""
     from ..errors import BadInput
     from ..training.making import train
 
@@ -142,19 +142,21 @@ def _train(objective: str, recipe: str, out: str, prepare: bool, json: bool, qui
     given |= {"valid": _share(given["valid"]), "columns": columns, "labels": labels}
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     with bars(quiet):
-        made = train(recipe or {}, objective, out=out, prepare_only=prepare, **chosen)
+        trained = train(recipe or {}, objective, out=out, prepare_only=prepare, **chosen)
     if json:
-        typer.echo(json_library.dumps({"folder": str(made.folder), **made.counts, "best": made.figures}, indent=2))
+        typer.echo(
+            json_library.dumps({"folder": str(trained.folder), **trained.counts, "best": trained.figures}, indent=2)
+        )
     elif not quiet:
-        for line in told(made.counts):
-            say(line)
-        typer.echo(_result(made.figures, out, made.before))
+        for line in describe_counts(trained.counts):
+            print_line(line)
+        typer.echo(_result(trained.figures, out, trained.before))
 
 
-def told(counts: dict[str, Any]) -> list[str]:
-    """What is trained on and what was left out, in lines.
+def describe_counts(counts: dict[str, Any]) -> list[str]:
+    """How many examples there are, and what was left out, in lines.
 
-    >>> told({"train": 1200, "recombined": 0, "valid": 40, "left_out": {"empty text": 2}})
+    >>> describe_counts({"train": 1200, "recombined": 0, "valid": 40, "left_out": {"empty text": 2}})
     ['1,200 examples to train on, 40 to validate on', 'left out 2: empty text']
     """
     parts = f"{counts['train']:,} examples to train on", f"{counts['valid']:,} to validate on"
