@@ -13,7 +13,7 @@ from refusals import refuses
 from rich.text import Text
 
 import otherwords as ow
-from otherwords.cli.circularity import circularity_tables
+from otherwords.cli.tables import circularity_tables
 from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.judging.findings import Earlier
 from otherwords.judging.rates import kappa
