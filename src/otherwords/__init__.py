@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from .training.making import train
 
 _HOME = {
-    "compare_groups": "scoring.compare",
-    "compare": "scoring.compare",
-    "Difference": "scoring.compare",
     "load": "datasets.source",
     "OtherwordsError": "errors",
     "export": "exporting.export",
@@ -40,13 +37,14 @@ _HOME = {
     "Metric": "metrics.metric",
     "Cache": "models.cache",
     "Model": "models.model",
+    "reproduce": "papers.reproduction",
     **dict.fromkeys(("answer", "check", "score", "vary"), "pipeline"),
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
-    "reproduce": "papers.reproduction",
     "Profile": "profiling.profile",
     "profile": "profiling.profile",
     "run": "running.runner",
     "Study": "running.study",
+    **dict.fromkeys(("Difference", "compare", "compare_groups"), "scoring.compare"),
     "train": "training.making",
 }
 

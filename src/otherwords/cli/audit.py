@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import console, print_line
+from .display import console, print_json, print_line
 
 
 def audit(
@@ -44,7 +43,7 @@ def audit(
 
     listed = list_problems(answers, which, task=task, out=out or None)
     if json and out != "-":  # which has the same as JSON lines
-        typer.echo(json_library.dumps(listed.to_dicts(), indent=2, ensure_ascii=False))
+        print_json(listed.to_dicts())
     elif not quiet and out != "-":
         if listed.height:
             console().print(frame_table(listed))

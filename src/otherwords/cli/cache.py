@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_library
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import console
+from .display import console, print_json
 
 app = typer.Typer(help="Look at the stored answers, or delete some.", no_args_is_help=True)
 
@@ -30,7 +29,7 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
             rows = store.info()
     size = path.stat().st_size if path.is_file() else 0
     if json:
-        typer.echo(json_library.dumps({"path": str(path), "bytes": size, "models": rows}, indent=2))
+        print_json({"path": str(path), "bytes": size, "models": rows})
         return
     screen = console()
     screen.print(

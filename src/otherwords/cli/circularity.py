@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import bars, console, print_line
+from .display import bars, console, print_json, print_line
 
 
 def circularity(
@@ -70,7 +68,7 @@ def circularity(
     if not quiet and str(result.earlier):
         print_line(str(result.earlier))
     if json and out != "-":  # which has the answers as JSON lines
-        typer.echo(json_library.dumps(asdict(result), indent=2, ensure_ascii=False))
+        print_json(result)
     elif not quiet and out != "-":
         screen = console()
         for table in circularity_tables(result, confidence):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from . import options as opt
-from .display import bars, console
+from .display import bars, console, print_json
 
 
 def compare(
@@ -77,6 +75,6 @@ def compare(
         else:
             differences = compare_models(answers, other or None, using, models=model, by=by, **settings)
     if json and out != "-":  # which has the same as JSON lines
-        typer.echo(json_library.dumps([asdict(one) for one in differences], indent=2, ensure_ascii=False))
+        print_json(differences)
     elif not quiet and out != "-":
         console().print(difference_table(differences, confidence))

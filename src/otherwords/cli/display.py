@@ -1,11 +1,14 @@
-"""What people see on standard error: progress bars, and a summary of each stage."""
+"""What commands print: progress bars and the summary of each stage on standard error, JSON on standard output."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -36,33 +39,23 @@ def bars(quiet: bool) -> Iterator[None]:
         with reporting_to(Listener()):
             yield
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        SpinnerColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
 
     layout = (
-        SpinnerColumn(finished_text="[green]✓"),
-        TextColumn("{task.description:<9}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        progress.SpinnerColumn(finished_text="[green]✓"),
+        progress.TextColumn("{task.description:<9}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
         Rate(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    shown = Progress(*layout, console=console(stderr=True))
+    shown = progress.Progress(*layout, console=console(stderr=True))
 
     class Bars(Listener):
         task: Any = None
@@ -92,14 +85,23 @@ def print_summary(done: Summary, out: str) -> None:
     """Print what a stage did."""
     place = "standard output" if out == "-" else out
     print_line(f"{sentence(done.counts)}; {done.rows:,} row{'' if done.rows == 1 else 's'} written to {place}")
-    print_unvaried(done.unvaried)
-    print_left_out(done.left_out)
-    print_self_judged(done.self_judged)
+    _print_unvaried(done.unvaried)
+    _print_left_out(done.left_out)
+    _print_self_judged(done.self_judged)
     if done.rejected:
         print_line(f"rejected rows and the reasons are in {done.rejected}")
 
 
-def print_unvaried(counts: Mapping[str, int]) -> None:
+def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
+    """Print what a run did."""
+    print_line(sentence({**manifest["intake"], **manifest["counts"]}))
+    _print_unvaried(manifest.get("unvaried", {}))
+    _print_left_out(manifest.get("left_out", {}))
+    print_funnel(funnel)
+    _print_self_judged(manifest.get("self_judged", {}))
+
+
+def _print_unvaried(counts: Mapping[str, int]) -> None:
     """Print which of several generators made nothing of some problems; for one alone, the summary has said so."""
     from ..report.accounts import short_names
 
@@ -109,7 +111,7 @@ def print_unvaried(counts: Mapping[str, int]) -> None:
             print_line(f"{names[signature]} made nothing of {count:,} problem{'' if count == 1 else 's'}")
 
 
-def print_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
+def _print_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
     """Print what generators left out, the commonest reasons first."""
     from ..report.accounts import given_up
 
@@ -117,7 +119,7 @@ def print_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
         print_line(f"{one.generator} left out: {'; '.join(f'{reason} ({count:,})' for reason, count in one.reasons)}")
 
 
-def print_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:
+def _print_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:
     """Print how many variants each model accepted of those that it had to judge itself."""
     for model, checks in counts.items():
         for check, one in checks.items():
@@ -131,6 +133,11 @@ def print_funnel(funnel: Funnel | None) -> None:
 
     if funnel and funnel.made:
         console(stderr=True).print(funnel_table(funnel))
+
+
+def print_json(value: Any) -> None:
+    """Print a value on standard output for programs; dataclasses are objects."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=asdict))
 
 
 def print_line(text: str) -> None:

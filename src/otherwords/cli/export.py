@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import bars, console, print_line
+from .display import bars, console, print_json, print_line
 
 
 def export(
@@ -71,7 +70,7 @@ def export(
     with bars(quiet or json):
         exported = write(path, out, weights=weights, on=on, limit=limit, revision=revision, **data)  # type: ignore[arg-type]
     if json:
-        typer.echo(json_library.dumps({"path": exported.path, **record(exported)}, indent=2, ensure_ascii=False))
+        print_json({"path": exported.path, **record(exported)})
     elif not quiet:
         console().print(export_table(exported))
         used = (

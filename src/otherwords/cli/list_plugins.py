@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import console
+from .display import console, print_json
 
 
 def list_plugins(
@@ -46,7 +45,7 @@ def list_plugins(
         for plugin in registry
     ]
     if json:
-        typer.echo(json_library.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     table = Table(header_style="bold")
     for name in rows[0]:

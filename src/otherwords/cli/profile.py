@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import bars, console
+from .display import bars, console, print_json
 
 
 def profile(
@@ -51,7 +49,7 @@ def profile(
     with bars(quiet or json):
         result = describe(suite, task, kept=kept, columns=columns, labels=labels, skip_bad=skip_bad, out=out or None)
     if json and out != "-":  # which has the substitutions as JSON lines
-        typer.echo(json_library.dumps(asdict(result.shortened(top)), indent=2, ensure_ascii=False))
+        print_json(result.shortened(top))
     elif not quiet and out != "-":
         screen = console()
         for table in profile_tables(result, top, words):

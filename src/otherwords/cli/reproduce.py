@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_library
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import console, print_line
+from .display import console, print_json, print_line
 
 
 def reproduce(
@@ -37,7 +36,7 @@ def reproduce(
     if json:
         keys = ("table", "row", "column", "published", "obtained")
         rows = [{key: getattr(cell, key) for key in keys} for cell in cells]
-        typer.echo(json_library.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
     elif not quiet:
         for name in dict.fromkeys(cell.table for cell in cells):
             console().print(cell_table(name, [cell for cell in cells if cell.table == name]))

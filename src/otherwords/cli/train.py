@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
 from typing import Annotated, Any
 
 import typer
 
 from . import options as opt
-from .display import bars, print_line
+from .display import bars, print_json, print_line
 
 app = typer.Typer(help="Fine-tune an encoder: for the labels of NLI, or for masked words.", no_args_is_help=True)
 
@@ -144,9 +143,7 @@ def _train(objective: str, recipe: str, out: str, prepare: bool, json: bool, qui
     with bars(quiet):
         trained = train(recipe or {}, objective, out=out, prepare_only=prepare, **chosen)
     if json:
-        typer.echo(
-            json_library.dumps({"folder": str(trained.folder), **trained.counts, "best": trained.figures}, indent=2)
-        )
+        print_json({"folder": str(trained.folder), **trained.counts, "best": trained.figures})
     elif not quiet:
         for line in describe_counts(trained.counts):
             print_line(line)
