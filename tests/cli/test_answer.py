@@ -38,7 +38,7 @@ def test_a_suite(cli, problems, place, lines):
     ]
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_every_format_gives_the_same_scores(cli, problems, place, ending):
     cli("vary", problems, "-w", "contractions", "--suite", "-o", "suite.jsonl", "-q")
     cli("answer", "suite.jsonl", "-m", "scripted", "--no-canary", "-q", "-o", f"answers.{ending}")
@@ -149,17 +149,10 @@ def _model(place, body):
 
 @pytest.mark.parametrize(
     ("body", "said"),
-    [
-        ("return ['neutral']", "returned 1 answers for 3 problems; one per problem would work"),
-        ("return [[float('nan'), 0.5, 0.5]] * len(batch)", "gave [nan, 0.5, 0.5] for {'premise': "),
-        ("return [[0.5, 0.5, 0.5]] * len(batch)", "that sum to one"),
-        ("return [[0.5, 0.5]] * len(batch)", "use a column for each of entailment, neutral, contradiction"),
-        ("return ['perhaps'] * len(batch)", "answers 'perhaps'"),
-        ("return None", "returned nothing; return labels or rows of probabilities"),
-        ("raise KeyError('boom')", "raised KeyError: 'boom' on a batch of 3 problems"),
-    ],
+    [("return ['perhaps'] * len(batch)", "'perhaps'"), ("raise KeyError('boom')", "KeyError: 'boom'")],
 )
 def test_a_model_that_answers_wrongly(cli, problems, place, leftovers, body, said):
+    """What else can be wrong with answers is for the tests of models."""
     model = _model(place, body)
     for command in (
         ("answer", problems, "-m", model, "-o", "out.jsonl"),
@@ -168,7 +161,7 @@ def test_a_model_that_answers_wrongly(cli, problems, place, leftovers, body, sai
         error = cli(*command, "--no-canary", "-q", rc=2).stderr
         assert error.startswith("error: ")
         assert error.count("\n") == 1
-        assert said.replace("3 problems", "8 problems" if command[0] == "run" else "3 problems") in error
+        assert said in error
     assert not (place / "out.jsonl").exists()
     assert not (place / "run" / "scores.json").exists()
     assert leftovers() == []

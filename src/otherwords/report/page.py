@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,7 @@ def render(
     )
 
 
+@cache  # compiling takes longer than rendering
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True,
