@@ -97,12 +97,13 @@ def test_a_cache_that_is_not_there_is_not_made_by_looking(cli, place):
     assert not (place / "mistyped.sqlite").exists()
 
 
-def test_cache_prune(cli, run):
+def test_cache_prune(cli, run, monkeypatch):
     cli("answer", "problems.jsonl", "-m", "scripted(seed=4)", "--no-canary", "-o", "x.jsonl", "-q")
     assert cli("cache", "prune", "--model", "nothing like it").stdout == "0 answers deleted\n"
     assert cli("cache", "prune", "--older-than", "1").stdout == "0 answers deleted\n"
     assert cli("cache", "prune", "--model", "seed=4").stdout == "3 answers deleted\n"
-    time.sleep(1.1)  # times are kept in whole seconds
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 2)  # times are kept in whole seconds
     assert cli("cache", "prune", "--older-than", "0").stdout == "8 answers deleted\n"
     cli("answer", "problems.jsonl", "-m", "scripted", "--no-canary", "-o", "x.jsonl", "-q")
     assert cli("cache", "prune", "--all").stdout == "3 answers deleted\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from otherwords.papers.reproduction import reproduce, summary
+from otherwords.papers.reproduction import summary
 from otherwords.registry import papers
 
 ROOT = Path(__file__).parents[2]
@@ -30,9 +30,9 @@ def test_every_paper_is_on_the_page() -> None:
         assert printed == sum(parts)
 
 
-@pytest.mark.parametrize("paper", TITLES)
-def test_the_table_has_the_counts_of_the_closing_line(paper: str) -> None:
+@pytest.mark.parametrize("paper", ["paranlu", pytest.param("ie-test", marks=pytest.mark.slow), "parte"])
+def test_the_table_has_the_counts_of_the_closing_line(paper: str, reproduced) -> None:
     if not (DATA / paper.replace("-", "_")).is_dir():
         pytest.skip(f"needs ../shared/data/{paper.replace('-', '_')}")
-    said = re.sub(r"\(.*?\)", "", summary(reproduce(paper, DATA)))
+    said = re.sub(r"\(.*?\)", "", summary(reproduced(paper, DATA)))
     assert counts_on_the_page(TITLES[paper]) == [int(number) for number in re.findall(r"\d+", said)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import inspect
 import sys
 import warnings
@@ -60,12 +61,9 @@ class LazyCommands(Mapping[str, Any]):
 
     def __init__(self, definitions: Mapping[str, Definition]):
         self._definitions = definitions
-        self._built: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._built:
-            self._built[name] = _build(name, self._definitions[name])
-        return self._built[name]
+        return _build(name, self._definitions[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._definitions)
@@ -85,6 +83,7 @@ def _help(definition: Definition) -> str:
     return str(definition.info.help) if isinstance(definition, typer.Typer) else inspect.getdoc(definition) or ""
 
 
+@functools.cache
 def _build(name: str, definition: Definition) -> Any:
     """As typer builds it in an application of several commands."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
