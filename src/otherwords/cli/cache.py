@@ -63,7 +63,7 @@ def prune(
     from ..models.cache import Cache, default_path
 
     if everything == bool(model or older_than is not None):
-        raise BadInput("say what to delete", fix="use --model and/or --older-than, or --all")
+        raise BadInput("no answers selected", fix="use --model and/or --older-than, or --all")
     path, deleted = Path(cache or default_path()), 0
     if _exists(path, bool(cache)):
         with Cache(path) as store:
@@ -76,5 +76,5 @@ def _exists(path: Path, chosen: bool) -> bool:
     from ..errors import BadInput
 
     if chosen and not path.is_file():
-        raise BadInput("there is no such file", where=str(path), fix="leave --cache out for the shared one")
+        raise BadInput("no such file", where=str(path), fix="leave --cache out for the shared one")
     return path.is_file()

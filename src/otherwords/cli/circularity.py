@@ -50,7 +50,7 @@ def circularity(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Show what fooling rates owe to their judge: the model itself, or another one.
+    """Show how fooling rates depend on their judge: the model itself, or another one.
 
     A variant counts only where a judge finds that it and its original entail each other. Rates under each judge, on the
     same problems; how many variants of each source a judge accepts; how often two judges disagree.

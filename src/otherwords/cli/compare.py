@@ -52,8 +52,9 @@ def compare(
 ) -> None:
     """Compare two models, or groups: paired differences with intervals and p-values.
 
-    Only what both models answered counts; what is left out is said. p-values come from swapping whole clusters between
-    the two, and are adjusted for all differences in the table (Holm; Bonferroni and Benjamini-Hochberg in the JSON).
+    Only what both models answered counts; what is left out is reported. p-values come from swapping whole clusters
+    between the two, and are adjusted for all differences in the table (Holm; also Bonferroni and Benjamini-Hochberg in
+    the JSON).
     """
     from ..errors import BadInput
     from ..scoring.compare import compare as compare_models

@@ -21,7 +21,7 @@ def export(
             "-o",
             "--out",
             metavar="FOLDER",
-            help="Where to write; an earlier export is replaced, what lies beside it stays.",
+            help="Where to write; an earlier export is replaced, other files stay.",
         ),
     ],
     weights: Annotated[

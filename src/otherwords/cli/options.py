@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, and how to read their values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep answers for this
 BatchSize = Annotated[
     int,
     typer.Option(
-        "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: as the model likes."
+        "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: the model's default."
     ),
 ]
 Metrics = Annotated[

@@ -40,7 +40,9 @@ def run(
     no_canary: opt.NoCanary = False,
     batch_size: Annotated[
         int | None,
-        typer.Option("--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: as it likes."),
+        typer.Option(
+            "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: the model's default."
+        ),
     ] = None,
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,

@@ -44,7 +44,7 @@ def score(
     """Measure: metrics with intervals.
 
     From any table with `bucket, variant, gold, pred`, the original with an empty variant; columns `model`, `cluster`
-    and `p:<label>` are used where they are there.
+    and `p:<label>` are used where present.
     """
     from ..pipeline import score as measure
     from ..scoring.gates import enforce, refuse_unknown

@@ -13,7 +13,7 @@ app = typer.Typer(help="Fine-tune an encoder: for the labels of NLI, or for mask
 
 _Recipe = Annotated[str, typer.Argument(metavar="RECIPE.toml", help="A recipe; options below come on top of it.")]
 _Out = Annotated[
-    str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; the same again goes on.")
+    str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; repeat the command to continue.")
 ]
 _Data = Annotated[
     list[str], typer.Option("--data", metavar="FILE", help="A file or data set to train on; may be repeated.")
@@ -36,7 +36,8 @@ _Rate = Annotated[
 ]
 _Batch = Annotated[int | None, typer.Option("--batch", metavar="N", help="Examples an update sees.")]
 _Portions = Annotated[
-    int | None, typer.Option("--accumulate", metavar="N", help="Portions of a batch, where it does not fit at once.")
+    int | None,
+    typer.Option("--accumulate", metavar="N", help="Parts of a batch, where it does not fit in memory at once."),
 ]
 _Length = Annotated[int | None, typer.Option("--max-length", metavar="N", help="Tokens after which texts are cut.")]
 _Patience = Annotated[
@@ -84,7 +85,7 @@ def nli(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Train a model to say the label of a pair of texts.
+    """Train a model to predict the label of a pair of texts.
 
     From a recipe, from options, or from both. The folder then loads as hf:FOLDER.
     """
@@ -136,7 +137,7 @@ def _train(objective: str, recipe: str, out: str, prepare: bool, json: bool, qui
     from ..training.making import train
 
     if not out:
-        raise BadInput("no folder named", fix="say where the model goes with -o FOLDER")
+        raise BadInput("no folder named", fix="name one with -o FOLDER")
     columns, labels = opt.pairs(given.pop("field"), "--field"), opt.pairs(given.pop("label"), "--label")
     given |= {"valid": _share(given["valid"]), "columns": columns, "labels": labels}
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
