@@ -57,7 +57,7 @@ def test_several_models_under_names_of_their_own(cli, problems, lines):
 
 def test_two_models_of_one_name_are_refused(cli, problems):
     error = cli("answer", problems, "-m", "m=scripted", "-m", "m=scripted(seed=3)", "--no-canary", "-q", rc=2).stderr
-    assert "two models have the same name" in error
+    assert "same name" in error
 
 
 def test_identical_texts_are_asked_once_and_never_again(cli, write_jsonl, place, tmp_path):
@@ -109,7 +109,8 @@ def test_the_canary_refuses_permuted_labels_and_names_the_order_that_fits(cli, p
 @pytest.mark.filterwarnings("default")
 def test_a_weak_model_gets_a_warning_only(cli, problems):
     result = cli("answer", problems, "-m", "scripted(otherwise=neutral)", "-o", "out.jsonl", "-q")
-    assert result.stderr == "warning: scripted(otherwise=neutral) is weak: 4 of 12 trivial questions right\n"
+    assert result.stderr.startswith("warning: scripted(otherwise=neutral) ")
+    assert "4 of 12" in result.stderr
 
 
 @pytest.mark.parametrize(
