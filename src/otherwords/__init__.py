@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from .variants.generating import Generator
 
 _HOME = {
-    "compare_groups": "scoring.compare",
-    "compare": "scoring.compare",
-    "Difference": "scoring.compare",
     "Dataset": "datasets.records",
     "load": "datasets.source",
     "measure": "scoring.measure",
@@ -46,13 +43,14 @@ _HOME = {
     "Metric": "metrics.metric",
     "Cache": "models.cache",
     "Model": "models.model",
+    "reproduce": "papers.reproduction",
     **dict.fromkeys(("answer", "check", "score", "vary"), "pipeline"),
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
-    "reproduce": "papers.reproduction",
     "Profile": "profiling.profile",
     "profile": "profiling.profile",
     "run": "running.runner",
     "Study": "running.study",
+    **dict.fromkeys(("Difference", "compare", "compare_groups"), "scoring.compare"),
     "train": "training.making",
     "Check": "validity.checking",
     "Generator": "variants.generating",

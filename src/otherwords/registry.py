@@ -356,7 +356,8 @@ writers = Registry("writers", "otherwords.language_models")
 encoders = Registry("encoders", "otherwords.language_models")
 models = Registry("models", "otherwords.models")
 metrics = Registry("metrics", "otherwords.metrics")
+papers = Registry("papers", "otherwords.papers")
 KINDS = {
     registry.kind: registry
-    for registry in (datasets, generators, checks, masked_lms, writers, encoders, models, metrics)
+    for registry in (datasets, generators, checks, masked_lms, writers, encoders, models, metrics, papers)
 }

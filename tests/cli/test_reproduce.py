@@ -44,4 +44,15 @@ def test_missing_data_are_named(cli, place, paper):
 
 
 def test_an_unknown_paper(cli, place):
-    assert "there are: paranlu, ie-test, parte" in cli("reproduce", "merge", "--data", ".", rc=2).stderr
+    error = cli("reproduce", "nonesuch", "--data", ".", rc=2).stderr
+    assert "there are: ie-test.v1, merge.v1, paranlu.v1, parte.v1" in error
+
+
+def test_the_help_lists_the_papers(cli):
+    assert "Papers: ie-test, merge, paranlu, parte." in cli("reproduce", "--help").stdout
+
+
+def test_merge_says_what_was_not_released_and_what_to_run(cli, place):
+    error = cli("reproduce", "merge", "--data", ".", rc=2).stderr
+    assert "were not released" in error
+    assert "otherwords run --data FILE --with masked-lm" in error

@@ -232,8 +232,8 @@ def test_a_wrong_study_leaves_nothing_behind(cli, problems, place, leftovers, te
 def test_not_a_study(cli, problems, place):
     assert cli("run", "absent.toml", rc=2).stderr.startswith("error: absent.toml: there is no such study; name a TOML")
     assert "to run on data, name it with --data" in cli("run", problems, rc=2).stderr
-    assert cli("run", rc=2).stderr == "error: no data named; give --data, or a study file\n"
-    assert cli("run", "--data", problems, rc=2).stderr == "error: no models named; give --model, or a study file\n"
+    assert "--data" in cli("run", rc=2).stderr
+    assert "--model" in cli("run", "--data", problems, rc=2).stderr
     (place / "binary.toml").write_bytes(b"\xff\xfe\x00")
     assert "cannot be read as a study" in cli("run", "binary.toml", rc=2).stderr
 

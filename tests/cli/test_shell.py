@@ -32,6 +32,7 @@ def test_stages_as_a_pipe(shell, cli, problems, place, leftovers):
     assert leftovers() == []
 
 
+@pytest.mark.slow
 def test_an_error_at_the_head_of_a_pipe_gives_the_rest_nothing(shell, problems, place):
     done = shell("otherwords vary absent.jsonl -w contractions --suite -q | otherwords answer - -m scripted -q")
     assert done.returncode == 2
@@ -40,38 +41,38 @@ def test_an_error_at_the_head_of_a_pipe_gives_the_rest_nothing(shell, problems, 
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_goes_away(shell, write_jsonl, place, leftovers):
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vary many.jsonl -w contractions -q",
+        pytest.param("list", marks=pytest.mark.slow),
+        pytest.param("list --json", marks=pytest.mark.slow),
+    ],
+)
+def test_a_reader_that_goes_away(shell, write_jsonl, place, leftovers, command):
     good = {"premise": "It isn't so.", "hypothesis": "It is.", "label": "neutral"}
     write_jsonl(place / "many.jsonl", [{"id": str(i), **good} for i in range(3000)])
-    for command in ("vary many.jsonl -w contractions -q", "list", "list --json"):
-        done = shell(f"otherwords {command} | head -1")
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
-        assert len(done.stdout.splitlines()) == 1
+    done = shell(f"otherwords {command} | head -1")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1
     assert leftovers() == []
 
 
 def test_no_room_for_the_output(shell, problems):
     done = shell("otherwords vary problems.jsonl -w contractions -q > /dev/full")
     assert done.returncode == 2
-    assert done.stderr == (
-        "error: standard output: No space left on device; "
-        "make room, then run the same command again: what was finished is kept\n"
-    )
+    assert done.stderr.startswith("error: standard output: No space left on device; free some space")
+    assert done.stderr.count("\n") == 1
 
 
-def test_no_colours_where_none_are_wanted(shell, problems):
-    for env in ({"NO_COLOR": "1"}, {}):
-        done = shell("otherwords list models; otherwords vary absent.jsonl -w identity", **env)
-        assert "\x1b" not in done.stdout + done.stderr
-
-
-def test_wide_tables_are_not_cut_in_a_pipe(shell, problems):
-    done = shell("otherwords list metrics | cat", COLUMNS="40")
+def test_tables_in_a_pipe_are_neither_coloured_nor_cut(shell, problems):
+    done = shell("otherwords list metrics | cat; otherwords vary absent.jsonl -w identity", COLUMNS="40")
     assert "accuracy_original.v1" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_a_stopped_command_leaves_no_temporary_files(problems, place, leftovers, number):
     command = ["answer", "problems.jsonl", "-m", "scripted(delay=30, log=log)", "--no-canary", "--no-cache"]
     process = subprocess.Popen(
@@ -88,6 +89,7 @@ def test_a_stopped_command_leaves_no_temporary_files(problems, place, leftovers,
     _, error = process.communicate(timeout=20)
     assert process.returncode == 128 + number
     if number == signal.SIGINT:
-        assert error == "error: interrupted; what was done is kept, and nothing is half-written: run again to go on\n"
+        assert error.startswith("error: interrupted; ")
+        assert error.count("\n") == 1
     assert not (place / "out.jsonl").exists()
     assert leftovers() == []

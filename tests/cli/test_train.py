@@ -101,17 +101,17 @@ def test_prepared_only(cli, place, recipe, problems):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nli", "r.toml"), "no folder named; say where the model goes with -o FOLDER"),
-        (("nli", "-o", "m", "--start", "x"), "no data named; give --data, or a recipe"),
-        (("nli", "-o", "m", "--data", "everyday"), "start: is missing; name a Hugging Face model or a folder"),
-        (("nli", "absent.toml", "-o", "m"), "absent.toml: there is no such recipe"),
+        (("nli", "r.toml"), "-o FOLDER"),
+        (("nli", "-o", "m", "--start", "x"), "--data"),
+        (("nli", "-o", "m", "--data", "everyday"), "start: "),
+        (("nli", "absent.toml", "-o", "m"), "absent.toml: "),
         (("nli", "r.toml", "-o", "m", "--data", "absent.jsonl"), "absent.jsonl"),
-        (("nli", "r.toml", "-o", "m", "--valid", "2"), "valid: found 2; give a share below 1"),
-        (("nli", "r.toml", "-o", "m", "--epochs", "0"), "epochs: found 0; give 1 or more"),
-        (("nli", "r.toml", "-o", "m", "--recombine", "10"), "recombine: found 10 without teachers"),
+        (("nli", "r.toml", "-o", "m", "--valid", "2"), "valid: found 2"),
+        (("nli", "r.toml", "-o", "m", "--epochs", "0"), "epochs: found 0"),
+        (("nli", "r.toml", "-o", "m", "--recombine", "10"), "recombine: found 10"),
         (("nli", "r.toml", "-o", "m", "--precision", "fp8"), "precision: found 'fp8'"),
-        (("nli", "r.toml", "-o", "m", "--field", "x"), "cannot read --field x"),
-        (("masked-lm", "r.toml", "-o", "m", "--valid-field", "hypothesis"), "valid_fields: has nothing to choose from"),
+        (("nli", "r.toml", "-o", "m", "--field", "x"), "--field x"),
+        (("masked-lm", "r.toml", "-o", "m", "--valid-field", "hypothesis"), "valid_fields: "),
     ],
 )
 def test_wrong_input_is_told_before_any_work(cli, place, recipe, arguments, said):

@@ -46,7 +46,7 @@ def test_several_files_are_read_as_one(cli, write_jsonl, place, lines):
     assert [row["of"] for row in lines(cli("vary", one, two, "-w", "contractions", "-q").stdout)] == ["1", "2"]
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "ndjson", "csv", "tsv", "parquet"])
+@pytest.mark.parametrize("ending", ["ndjson", "csv", "parquet"])  # tsv: below
 def test_every_format_out_and_in_again_holds_the_same_texts(cli, problems, lines, place, ending):
     cli("vary", problems, "-w", "contractions", "--suite", "-o", f"new folder/su (ü).{ending}", "-q")
     again = lines(cli("vary", f"new folder/su (ü).{ending}", "-w", "identity", "-q").stdout)

@@ -291,15 +291,6 @@ def make_spec(kind: str, name: str, folder: Path) -> str:
     return recipe(folder) if recipe else KINDS[kind].get(name).example_spec(folder)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Metrics that load an encoder or a parser are slow; their own tests keep a thinner version in the fast run."""
-    for item in items:
-        kind, name = (getattr(item, "callspec", None) and item.callspec.params.get("plugin")) or ("", "")
-        if kind == "metrics" and {"encoder", "pipeline"} & set(KINDS[kind].get(name).options()):
-            item.add_marker(pytest.mark.slow)
-
-
 @pytest.fixture(scope="session")
 def _specs() -> dict[tuple[str, str], str]:
     return {}

@@ -7,7 +7,8 @@ from importlib.resources import files
 
 import pytest
 
-from otherwords.papers.reproduction import PAPERS, Cell, against_published
+from otherwords.papers.reproduction import Cell, against_published
+from otherwords.registry import papers
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_what_is_not_printed_has_nothing_to_agree_with() -> None:
     assert Cell("2", "BoW", "RTE", None, 54.0, 2, "printed truncated").agrees is None
 
 
-@pytest.mark.parametrize("paper", PAPERS.values())
+@pytest.mark.parametrize("paper", [plugin.name.replace("-", "_") for plugin in papers])
 def test_every_line_of_printed_values_has_five_fields(paper: str) -> None:
     """An unquoted comma would cut a reason short, and no reader of CSV complains."""
     text = (files("otherwords.papers") / f"{paper}.csv").read_text(encoding="utf-8")

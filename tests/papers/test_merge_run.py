@@ -15,6 +15,7 @@ from otherwords.errors import BadInput
 from otherwords.papers.merge import filter_rates
 from otherwords.problem import Note
 from otherwords.storage import tables
+from otherwords.storage.run_folder import RunFolder
 from otherwords.variants.generating import notes_table, read_notes
 from otherwords.variants.masked_lm.counts import KEPT
 
@@ -86,8 +87,33 @@ def test_a_suite_without_such_notes_has_none(folder):
 
 
 def test_the_answers_can_be_grouped_by_what_a_variant_is(folder):
-    answers = pl.concat(
-        [pl.read_parquet(part) for part in (folder / "answers").rglob("*.parquet")], how="diagonal_relaxed"
-    )
-    scores = ow.score(answers, ["flip_rate"], by=["origin"])
+    scores = ow.score(RunFolder(folder).read("answers"), ["flip_rate"], by=["origin"])
     assert {one.group for one in scores} >= {"origin=a", "origin=a+b"}
+
+
+def test_the_papers_tables_come_from_the_run(folder):
+    """Two seeds with cat and cow, of which b has cat alone."""
+    cells = {(one.table, one.row, one.column): one for one in ow.reproduce("merge", folder)}
+    found = {key: one.obtained for key, one in cells.items()}
+    assert found["2", "noun", "seeds"] == 2
+    assert found["2", "noun", "variants per seed"] == 2
+    assert found["2", "all", "% neutral"] == 100
+    assert cells["2", "noun", "seeds"].published == 1808
+    answers = RunFolder(folder).read("answers").drop_nulls("variant")
+    assert found["3", "scripted", "accuracy, variants"] == 100 * (answers["gold"] == answers["pred"]).mean()
+    assert found["6", "b, noun", "no likelier than the word itself, premise"] == 50
+    assert (found["Figure 9", "a", "a"], found["Figure 9", "a", "b"]) == (1.0, 1.0)
+    assert all(one.obtained is not None for one in cells.values())
+
+
+def test_a_run_without_masked_lm_has_no_such_tables(folder, tmp_path):
+    study = {
+        "data": [str(folder.parent / "three.jsonl")],
+        "vary": ["identity"],
+        "models": ["scripted"],
+        "canary": False,
+        "cache": None,
+    }
+    ow.run(study, out=tmp_path / "run")
+    with refuses(BadInput, where=str(tmp_path / "run")):
+        ow.reproduce("merge", tmp_path / "run")

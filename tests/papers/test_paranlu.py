@@ -18,10 +18,10 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 
 @pytest.fixture(scope="module")
-def cells() -> dict[tuple[str, str, str], Cell]:
+def cells(reproduced) -> dict[tuple[str, str, str], Cell]:
     if not (DATA / "paranlu").exists():
         pytest.skip("needs shared/data/paranlu")
-    return {(cell.table, cell.row, cell.column): cell for cell in reproduce(DATA)}
+    return {(cell.table, cell.row, cell.column): cell for cell in reproduced("paranlu", DATA)}
 
 
 def agreement(cells: dict[tuple[str, str, str], Cell], table: str) -> Counter[bool | None]:

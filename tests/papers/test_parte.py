@@ -16,10 +16,10 @@ DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
 
 @pytest.fixture(scope="module")
-def cells() -> dict[tuple[str, str, str], Cell]:
+def cells(reproduced) -> dict[tuple[str, str, str], Cell]:
     if not (DATA / "parte").exists():
         pytest.skip("needs shared/data/parte")
-    return {(cell.table, cell.row, cell.column): cell for cell in reproduce(DATA)}
+    return {(cell.table, cell.row, cell.column): cell for cell in reproduced("parte", DATA)}
 
 
 def truncated(cell: Cell) -> float:

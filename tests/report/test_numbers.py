@@ -76,11 +76,11 @@ def test_groups_make_tables(make_score: Make) -> None:
     assert head.rows[0].scores == (scores[0],)
 
 
-def test_a_metric_with_two_signatures_is_told_apart(make_score: Make) -> None:
+def test_a_metric_with_two_signatures_is_ambiguous(make_score: Make) -> None:
     one = make_score("jsd")
     two = Score("jsd", "jsd.v2()", "weak", None, 0.5, None, None, 1, 1)
     [head] = tables([one, two, make_score()])
-    assert [column.told_apart for column in head.columns] == [True, True, False]
+    assert [column.ambiguous for column in head.columns] == [True, True, False]
 
 
 def test_a_long_table_is_cut(make_score: Make) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import options as opt
-from .display import bars, tell
+from .display import bars, print_summary
 
 
 def answer(
@@ -42,4 +42,4 @@ def answer(
             batch_size=batch_size,
         )
     if not quiet:
-        tell(done, out)
+        print_summary(done, out)

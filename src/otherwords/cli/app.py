@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import inspect
 import sys
 import warnings
@@ -32,52 +33,9 @@ from . import (
     vary,
 )
 
-# MERGED from cli.late: Commands that are made when they are called: `--help`, which lists them all, needs none of their options.
-
-#: A function that is a command, or an application whose commands are commands of a command.
-Source = Callable[..., Any] | typer.Typer
-
-
-class LateCommands(Mapping[str, Any]):
-    """Commands by name; each is made, with all its options, when it is first asked for."""
-
-    def __init__(self, sources: Mapping[str, Source]):
-        self._sources = sources
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = _command(name, self._sources[name])
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sources)
-
-    def __len__(self) -> int:
-        return len(self._sources)
-
-    def outlines(self) -> list[TyperCommand]:
-        """Every command with its name and its help, and no options."""
-        return [TyperCommand(name, help=_help(source), rich_markup_mode=None) for name, source in self._sources.items()]
-
-
-def _help(source: Source) -> str:
-    return str(source.info.help) if isinstance(source, typer.Typer) else inspect.getdoc(source) or ""
-
-
-def _command(name: str, source: Source) -> Any:
-    """As typer makes it in an application of several commands."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    if isinstance(source, typer.Typer):
-        app.add_typer(source, name=name)
-        return typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
-    app.command(name)(source)
-    return typer.main.get_command(app)
-
-
-# MERGED from cli.app: The application: its commands, and how errors and warnings reach the user.
-
-COMMANDS: dict[str, Source] = {
+#: A function that is a command, or an application whose commands are subcommands.
+Definition = Callable[..., Any] | typer.Typer
+COMMANDS: dict[str, Definition] = {
     "run": run.run,
     "vary": vary.vary,
     "check": check.check,
@@ -94,19 +52,59 @@ COMMANDS: dict[str, Source] = {
     "train": train.app,
     "cache": cache.app,
 }
+#: What the help of a command ends with, where it has to be looked up.
+EPILOGS: dict[str, Callable[[], str]] = {"reproduce": reproduce.list_papers}
+
+
+class LazyCommands(Mapping[str, Any]):
+    """Commands by name; each is built, with all its options, at first use: `--help` lists them all and needs none."""
+
+    def __init__(self, definitions: Mapping[str, Definition]):
+        self._definitions = definitions
+
+    def __getitem__(self, name: str) -> Any:
+        return _build(name, self._definitions[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._definitions)
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+    def outlines(self) -> list[TyperCommand]:
+        """Every command with its name and its help, and no options."""
+        return [
+            TyperCommand(name, help=_help(definition), rich_markup_mode=None)
+            for name, definition in self._definitions.items()
+        ]
+
+
+def _help(definition: Definition) -> str:
+    return str(definition.info.help) if isinstance(definition, typer.Typer) else inspect.getdoc(definition) or ""
+
+
+@functools.cache
+def _build(name: str, definition: Definition) -> Any:
+    """As typer builds it in an application of several commands."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    if isinstance(definition, typer.Typer):
+        app.add_typer(definition, name=name)
+        return typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    app.command(name, epilog=EPILOGS[name]() if name in EPILOGS else None)(definition)
+    return typer.main.get_command(app)
 
 
 class Commands(TyperGroup):
-    """Turns what the library refuses into one line on standard error and an exit code; nothing else is caught."""
+    """Turns errors of the library into one line on standard error and an exit code; nothing else is caught."""
 
     def __init__(self, **attributes: Any):
         super().__init__(**attributes)
-        self._late = LateCommands(COMMANDS)
-        self.commands = self._late  # type: ignore[assignment]  # which nobody adds to
+        self._lazy = LazyCommands(COMMANDS)
+        self.commands = self._lazy  # type: ignore[assignment]  # nobody adds to it
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands, without making them."""
-        outlines = self._late.outlines()
+        """List the commands, without building them."""
+        outlines = self._lazy.outlines()
         limit = formatter.width - 6 - max(len(one.name or "") for one in outlines)
         with formatter.section("Commands"):
             formatter.write_dl([(one.name or "", one.get_short_help_str(limit)) for one in outlines])
@@ -118,21 +116,21 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except OtherwordsError as error:
-                _complain(str(error))
+                _print_error(str(error))
                 raise typer.Exit(error.exit_code) from error
             except BrokenPipeError:
-                sys.stdout = None  # the reader went away: nothing more to say
+                sys.stdout = None  # the reader went away: print nothing more
                 raise typer.Exit(0) from None
             except OSError as error:
-                _complain(_disk_trouble(error))
+                _print_error(_describe_disk_error(error))
                 raise typer.Exit(2) from error
             except Exception as error:
                 if type(error).__module__ != "sqlite3":  # not imported here, because `otherwords --help` needs none
                     raise
-                _complain(f"the answer cache cannot be used: {error}; name another with --cache, or delete it")
+                _print_error(f"the answer cache cannot be used: {error}; name another with --cache, or delete it")
                 raise typer.Exit(2) from error
             except KeyboardInterrupt:
-                _complain("interrupted; what was done is kept, and nothing is half-written: run again to go on")
+                _print_error("interrupted; finished work is kept: run the same command again to continue")
                 raise typer.Exit(130) from None
 
 
@@ -163,15 +161,15 @@ def _root(
     pass
 
 
-def _disk_trouble(error: OSError) -> str:
-    """A full disk is the user's to mend; what was finished by then is kept, so that the same command goes on."""
+def _describe_disk_error(error: OSError) -> str:
+    """A full disk is for the user to fix; what was finished is kept, so that the same command continues."""
     place = f"{error.filename}: " if error.filename else ""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "disk" in str(error.strerror)  # as SQLite says
-    fix = "make room, then run the same command again: what was finished is kept" if full else ""
+    fix = "free some space, then run the same command again: finished work is kept" if full else ""
     return "; ".join(part for part in (f"{place}{error.strerror or error}", fix) if part)
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     typer.secho(f"error: {message}", fg="red", err=True)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import console, say
+from .display import console, print_json, print_line
 
 
 def audit(
@@ -34,18 +33,18 @@ def audit(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """List the problems that all models trip over, for somebody to look at.
+    """List the problems that all models get wrong, for inspection.
 
-    With every model's answers and whatever came along with the problems, such as annotators' labels: of the 31 seeds
+    With every model's answers and all further columns of the problems, such as annotators' labels: of the 31 seeds
     that no model of the MERGE paper got right, only 29 % had the right label.
     """
-    from ..metrics.across import audit as find
+    from ..metrics.across import audit as list_problems
     from .tables import frame_table
 
-    found = find(answers, which, task=task, out=out or None)
+    listed = list_problems(answers, which, task=task, out=out or None)
     if json and out != "-":  # which has the same as JSON lines
-        typer.echo(json_library.dumps(found.to_dicts(), indent=2, ensure_ascii=False))
+        print_json(listed.to_dicts())
     elif not quiet and out != "-":
-        if found.height:
-            console().print(frame_table(found))
-        say(f"{found.height:,} problems: {which}")
+        if listed.height:
+            console().print(frame_table(listed))
+        print_line(f"{listed.height:,} problems: {which}")

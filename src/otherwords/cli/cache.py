@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_library
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import console
+from .display import console, print_json
 
 app = typer.Typer(help="Look at the stored answers, or delete some.", no_args_is_help=True)
 
@@ -25,12 +24,12 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
 
     path = Path(cache or default_path())
     rows: list[dict[str, Any]] = []
-    if _there(path, bool(cache)):
+    if _exists(path, bool(cache)):
         with Cache(path) as store:
             rows = store.info()
     size = path.stat().st_size if path.is_file() else 0
     if json:
-        typer.echo(json_library.dumps({"path": str(path), "bytes": size, "models": rows}, indent=2))
+        print_json({"path": str(path), "bytes": size, "models": rows})
         return
     screen = console()
     screen.print(
@@ -64,18 +63,18 @@ def prune(
     from ..models.cache import Cache, default_path
 
     if everything == bool(model or older_than is not None):
-        raise BadInput("say what to delete", fix="use --model and/or --older-than, or --all")
+        raise BadInput("no answers selected", fix="use --model and/or --older-than, or --all")
     path, deleted = Path(cache or default_path()), 0
-    if _there(path, bool(cache)):
+    if _exists(path, bool(cache)):
         with Cache(path) as store:
             deleted = store.prune(model=model, older_than_days=older_than)
     typer.echo(f"{deleted:,} answers deleted")
 
 
-def _there(path: Path, chosen: bool) -> bool:
-    """Whether there is a cache to open: none is made by looking, and one that was named must be there."""
+def _exists(path: Path, chosen: bool) -> bool:
+    """Whether there is a cache to open: looking creates none, and one that was named must exist."""
     from ..errors import BadInput
 
     if chosen and not path.is_file():
-        raise BadInput("there is no such file", where=str(path), fix="leave --cache out for the shared one")
+        raise BadInput("no such file", where=str(path), fix="leave --cache out for the shared one")
     return path.is_file()

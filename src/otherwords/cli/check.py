@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, print_funnel, tell
+from .display import bars, print_funnel, print_summary
 
 
 def check(
@@ -28,7 +28,7 @@ def check(
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Judge variants: keep or drop, and why.
+    """Check variants: keep or drop, and why.
 
     Writes the suite with a `check:<name>` verdict, its reason and score beside every variant. Needs the originals too:
     name both files, or use `vary --suite`. Dropped variants stay in the table, marked; what each check dropped, and
@@ -41,5 +41,5 @@ def check(
         source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
         done = check_files(source, out, checks)
     if not quiet:
-        tell(done, out)
+        print_summary(done, out)
         print_funnel(done.funnel)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import bars, console, say
+from .display import bars, console, print_json, print_line
 
 
 def circularity(
@@ -52,7 +50,7 @@ def circularity(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Show what fooling rates owe to their judge: the model itself, or another one.
+    """Show how fooling rates depend on their judge: the model itself, or another one.
 
     A variant counts only where a judge finds that it and its original entail each other. Rates under each judge, on the
     same problems; how many variants of each source a judge accepts; how often two judges disagree.
@@ -62,16 +60,16 @@ def circularity(
     from .tables import circularity_tables
 
     with bars(quiet or json):
-        found = measure(
+        result = measure(
             suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, label_map=opt.label_map(label_map),
             canary=not no_canary, cache=None if no_cache else cache, batch_size=batch_size, seed=seed,
             replicates=replicates, confidence=confidence, interval=interval, out=out or None,
         )  # fmt: skip
-    if not quiet and (told := str(found.earlier)):
-        say(told)
+    if not quiet and str(result.earlier):
+        print_line(str(result.earlier))
     if json and out != "-":  # which has the answers as JSON lines
-        typer.echo(json_library.dumps(asdict(found), indent=2, ensure_ascii=False))
+        print_json(result)
     elif not quiet and out != "-":
         screen = console()
-        for table in circularity_tables(found, confidence):
+        for table in circularity_tables(result, confidence):
             screen.print(table)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from . import options as opt
-from .display import bars, console
+from .display import bars, console, print_json
 
 
 def compare(
@@ -54,8 +52,9 @@ def compare(
 ) -> None:
     """Compare two models, or groups: paired differences with intervals and p-values.
 
-    Only what both models answered counts; what is left out is said. p-values come from swapping whole clusters between
-    the two, and are adjusted for all differences in the table (Holm; Bonferroni and Benjamini-Hochberg in the JSON).
+    Only what both models answered counts; what is left out is reported. p-values come from swapping whole clusters
+    between the two, and are adjusted for all differences in the table (Holm; also Bonferroni and Benjamini-Hochberg in
+    the JSON).
     """
     from ..errors import BadInput
     from ..scoring.compare import compare as compare_models
@@ -73,10 +72,10 @@ def compare(
         raise BadInput("--matched belongs to --between COLUMN")
     with bars(quiet or json):
         if between:
-            found = compare_groups(answers, between, using, matched=matched, **settings)
+            differences = compare_groups(answers, between, using, matched=matched, **settings)
         else:
-            found = compare_models(answers, other or None, using, models=model, by=by, **settings)
+            differences = compare_models(answers, other or None, using, models=model, by=by, **settings)
     if json and out != "-":  # which has the same as JSON lines
-        typer.echo(json_library.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        print_json(differences)
     elif not quiet and out != "-":
-        console().print(difference_table(found, confidence))
+        console().print(difference_table(differences, confidence))

@@ -1,11 +1,14 @@
-"""What people see on standard error: progress bars, and what a stage did."""
+"""What commands print: progress bars and the summary of each stage on standard error, JSON on standard output."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -22,8 +25,8 @@ class _Console(Console):
 
 def console(stderr: bool = False) -> Console:
     """A console; wide enough not to cut columns where the output is a file or a pipe."""
-    made = _Console(stderr=stderr)
-    return made if made.is_terminal else _Console(stderr=stderr, width=max(made.width, 120))
+    screen = _Console(stderr=stderr)
+    return screen if screen.is_terminal else _Console(stderr=stderr, width=max(screen.width, 120))
 
 
 @contextmanager
@@ -36,33 +39,23 @@ def bars(quiet: bool) -> Iterator[None]:
         with reporting_to(Listener()):
             yield
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        SpinnerColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
 
     layout = (
-        SpinnerColumn(finished_text="[green]✓"),
-        TextColumn("{task.description:<9}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        progress.SpinnerColumn(finished_text="[green]✓"),
+        progress.TextColumn("{task.description:<9}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
         Rate(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    shown = Progress(*layout, console=console(stderr=True))
+    shown = progress.Progress(*layout, console=console(stderr=True))
 
     class Bars(Listener):
         task: Any = None
@@ -88,52 +81,66 @@ def bars(quiet: bool) -> Iterator[None]:
             shown.stop()
 
 
-def tell(done: Summary, out: str) -> None:
-    """Say on standard error what a stage did."""
+def print_summary(done: Summary, out: str) -> None:
+    """Print what a stage did."""
     place = "standard output" if out == "-" else out
-    say(f"{sentence(done.counts)}; {done.rows:,} row{'' if done.rows == 1 else 's'} written to {place}")
-    print_unvaried(done.unvaried)
-    print_left_out(done.left_out)
-    print_self_judged(done.self_judged)
+    print_line(f"{sentence(done.counts)}; {done.rows:,} row{'' if done.rows == 1 else 's'} written to {place}")
+    _print_unvaried(done.unvaried)
+    _print_left_out(done.left_out)
+    _print_self_judged(done.self_judged)
     if done.rejected:
-        say(f"rejected rows and the reasons are in {done.rejected}")
+        print_line(f"rejected rows and the reasons are in {done.rejected}")
 
 
-def print_unvaried(counts: Mapping[str, int]) -> None:
-    """Say which of several generators made nothing of some problems; of one alone the sentence before has told."""
+def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
+    """Print what a run did."""
+    print_line(sentence({**manifest["intake"], **manifest["counts"]}))
+    _print_unvaried(manifest.get("unvaried", {}))
+    _print_left_out(manifest.get("left_out", {}))
+    print_funnel(funnel)
+    _print_self_judged(manifest.get("self_judged", {}))
+
+
+def _print_unvaried(counts: Mapping[str, int]) -> None:
+    """Print which of several generators made nothing of some problems; for one alone, the summary has said so."""
     from ..report.accounts import short_names
 
     names = short_names(list(counts))
     for signature, count in counts.items():
         if count and len(counts) > 1:
-            say(f"{names[signature]} made nothing of {count:,} problem{'' if count == 1 else 's'}")
+            print_line(f"{names[signature]} made nothing of {count:,} problem{'' if count == 1 else 's'}")
 
 
-def print_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Say what generators made and gave up, the commonest reasons first."""
+def _print_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Print what generators left out, the commonest reasons first."""
     from ..report.accounts import given_up
 
     for one in given_up({"left_out": counts}):
-        say(f"{one.generator} left out: {'; '.join(f'{reason} ({count:,})' for reason, count in one.reasons)}")
+        print_line(f"{one.generator} left out: {'; '.join(f'{reason} ({count:,})' for reason, count in one.reasons)}")
 
 
-def print_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:
-    """Say how many variants each model accepted of those that it was to judge itself."""
+def _print_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) -> None:
+    """Print how many variants each model accepted of those that it had to judge itself."""
     for model, checks in counts.items():
         for check, one in checks.items():
             share = one["accepted"] / one["judged"]
-            say(f"{check}: {model} accepts {one['accepted']:,} of {one['judged']:,} variants ({share:.1%})")
+            print_line(f"{check}: {model} accepts {one['accepted']:,} of {one['judged']:,} variants ({share:.1%})")
 
 
 def print_funnel(funnel: Funnel | None) -> None:
-    """Show on standard error what each check dropped; nothing where nothing was checked, or made."""
+    """Print what each check dropped; nothing where nothing was checked, or made."""
     from .tables import funnel_table
 
     if funnel and funnel.made:
         console(stderr=True).print(funnel_table(funnel))
 
 
-def say(text: str) -> None:
+def print_json(value: Any) -> None:
+    """Print a value on standard output for programs; dataclasses are objects."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=asdict))
+
+
+def print_line(text: str) -> None:
     """Print a line on standard error, as it is."""
     console(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)
 

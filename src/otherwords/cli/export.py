@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import bars, console, say
+from .display import bars, console, print_json, print_line
 
 
 def export(
@@ -22,7 +21,7 @@ def export(
             "-o",
             "--out",
             metavar="FOLDER",
-            help="Where to write; an earlier export is replaced, what lies beside it stays.",
+            help="Where to write; an earlier export is replaced, other files stay.",
         ),
     ],
     weights: Annotated[
@@ -65,15 +64,18 @@ def export(
     from ..exporting.export import record
     from .tables import export_table
 
-    columns, labels, meant = opt.pairs(field, "--field"), opt.pairs(label, "--label"), opt.label_map(label_map)
-    data = {"task": task, "columns": columns, "labels": labels, "skip_bad": skip_bad, "label_map": meant}
+    columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
+    names = opt.label_map(label_map)
+    data = {"task": task, "columns": columns, "labels": labels, "skip_bad": skip_bad, "label_map": names}
     with bars(quiet or json):
-        made = write(path, out, weights=weights, on=on, limit=limit, revision=revision, **data)  # type: ignore[arg-type]
+        exported = write(path, out, weights=weights, on=on, limit=limit, revision=revision, **data)  # type: ignore[arg-type]
     if json:
-        typer.echo(json_library.dumps({"path": made.path, **record(made)}, indent=2, ensure_ascii=False))
+        print_json({"path": exported.path, **record(exported)})
     elif not quiet:
-        console().print(export_table(made))
+        console().print(export_table(exported))
         used = (
-            f"-m onnx:{made.path} --label-map {'=...,'.join(made.labels)}=..." if made.nameless else f"onnx:{made.path}"
+            f"-m onnx:{exported.path} --label-map {'=...,'.join(exported.labels)}=..."
+            if exported.nameless
+            else f"onnx:{exported.path}"
         )
-        say(f"{made.size / 1e6:,.1f} MB of {made.weights} written to {made.path}: ask it as {used}")
+        print_line(f"{exported.size / 1e6:,.1f} MB of {exported.weights} written to {exported.path}: ask it as {used}")

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json as json_library
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import console
+from .display import console, print_json
 
 
 def list_plugins(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", help="datasets, generators, checks, masked_lms, writers, encoders, models or metrics."
+            metavar="KIND",
+            help="datasets, generators, checks, masked_lms, writers, encoders, models, metrics or papers.",
         ),
     ] = "",
     json: opt.Json = False,
 ) -> None:
     """Show what models, metrics and so on there are.
 
-    Every data set, generator, check, masked-LM, writer, encoder, model and metric, with its options.
+    Every data set, generator, check, masked-LM, writer, encoder, model, metric and paper, with its options.
     """
     from rich.table import Table
     from rich.text import Text
@@ -45,7 +45,7 @@ def list_plugins(
         for plugin in registry
     ]
     if json:
-        typer.echo(json_library.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     table = Table(header_style="bold")
     for name in rows[0]:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share, and how to read their values."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep answers for this
 BatchSize = Annotated[
     int,
     typer.Option(
-        "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: as the model likes."
+        "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: the model's default."
     ),
 ]
 Metrics = Annotated[
@@ -108,15 +108,15 @@ def pairs(options: Iterable[str], flag: str) -> dict[str, str]:
     >>> pairs(["0=entailment", "1=neutral"], "--label")
     {'0': 'entailment', '1': 'neutral'}
     """
-    found: dict[str, str] = {}
+    read: dict[str, str] = {}
     for option in options:
         name, mark, value = option.partition("=")
         if not mark or not name or not value:
             raise BadInput(f"cannot read {flag} {option}", fix=f"write {flag} NAME=VALUE")
-        if name in found:
+        if name in read:
             raise BadInput(f"{flag} {name} is given twice")
-        found[name.strip()] = value.strip()
-    return found
+        read[name.strip()] = value.strip()
+    return read
 
 
 def given(**options: str) -> dict[str, str]:

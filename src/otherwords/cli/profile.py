@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import bars, console
+from .display import bars, console, print_json
 
 
 def profile(
@@ -45,14 +43,14 @@ def profile(
     filter removed, and how far the masked-LMs agree.
     """
     from ..profiling.profile import profile as describe
-    from .tables import profile_tables, suggestion_tables
+    from .tables import profile_tables
 
     columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
     with bars(quiet or json):
-        found = describe(suite, task, kept=kept, columns=columns, labels=labels, skip_bad=skip_bad, out=out or None)
+        result = describe(suite, task, kept=kept, columns=columns, labels=labels, skip_bad=skip_bad, out=out or None)
     if json and out != "-":  # which has the substitutions as JSON lines
-        typer.echo(json_library.dumps(asdict(found.shortened(top)), indent=2, ensure_ascii=False))
+        print_json(result.shortened(top))
     elif not quiet and out != "-":
         screen = console()
-        for table in (*profile_tables(found, top, words), *suggestion_tables(found)):
+        for table in profile_tables(result, top, words):
             screen.print(table)

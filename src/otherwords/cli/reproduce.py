@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json as json_library
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import console, say
+from .display import console, print_json, print_line
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="paranlu, ie-test or parte.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper (otherwords list papers).")],
     data: Annotated[
-        Path, typer.Option("--data", metavar="FOLDER", help="Where paranlu/, ie_test/ and parte/ with the data are.")
+        Path,
+        typer.Option(
+            "--data", metavar="FOLDER", help="Where paranlu/, ie_test/ and parte/ with the data are; for merge, a run."
+        ),
     ],
     table: Annotated[
         list[str], typer.Option("--table", metavar="TABLE", help="Show this table only, as in 4 or 'Figure 5'.")
@@ -27,15 +29,22 @@ def reproduce(
 
     Shows what is printed, what their data give today, the difference, and the reason where it is known.
     """
-    from ..papers.reproduction import chosen, reproduce, summary
+    from ..papers.reproduction import of_tables, reproduce, summary
     from .tables import cell_table
 
-    cells = chosen(reproduce(paper, data), table)
+    cells = of_tables(reproduce(paper, data), table)
     if json:
         keys = ("table", "row", "column", "published", "obtained")
         rows = [{key: getattr(cell, key) for key in keys} for cell in cells]
-        typer.echo(json_library.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
     elif not quiet:
         for name in dict.fromkeys(cell.table for cell in cells):
             console().print(cell_table(name, [cell for cell in cells if cell.table == name]))
-        say(summary(cells))
+        print_line(summary(cells))
+
+
+def list_papers() -> str:
+    """The end of the help: the papers there are. Only this command's help loads them."""
+    from ..registry import papers
+
+    return f"Papers: {', '.join(plugin.name for plugin in papers)}."

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_library
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from . import options as opt
-from .display import bars, console, print_funnel, print_left_out, print_self_judged, print_unvaried, say, sentence
+from .display import bars, console, print_json, print_run
 
 
 def run(
@@ -42,7 +40,9 @@ def run(
     no_canary: opt.NoCanary = False,
     batch_size: Annotated[
         int | None,
-        typer.Option("--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: as it likes."),
+        typer.Option(
+            "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: the model's default."
+        ),
     ] = None,
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,
@@ -94,15 +94,10 @@ def run(
     with bars(quiet):
         result = run_study(settled, out=out or None)
     if not quiet:
-        say(sentence({**result.manifest["intake"], **result.manifest["counts"]}))
-        print_unvaried(result.manifest.get("unvaried", {}))
-        print_left_out(result.manifest.get("left_out", {}))
-        print_funnel(funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
-        print_self_judged(result.manifest.get("self_judged", {}))
+        print_run(result.manifest, funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
     if json:
-        typer.echo(json_library.dumps([asdict(one) for one in result.scores], indent=2, ensure_ascii=False))
+        print_json(result.scores)
     elif not quiet:
-        screen = console()
-        screen.print(score_table(result.scores, settled.confidence))
+        console().print(score_table(result.scores, settled.confidence))
         typer.echo(result.report)
     enforce(require, result.scores)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_library
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from . import options as opt
-from .display import console
+from .display import console, print_json
 
 
 def score(
@@ -46,7 +44,7 @@ def score(
     """Measure: metrics with intervals.
 
     From any table with `bucket, variant, gold, pred`, the original with an empty variant; columns `model`, `cluster`
-    and `p:<label>` are used where they are there.
+    and `p:<label>` are used where present.
     """
     from ..pipeline import score as measure
     from ..scoring.gates import enforce, refuse_unknown
@@ -68,7 +66,7 @@ def score(
         out=out or None,
     )
     if json and out != "-":  # which has the same as JSON lines
-        typer.echo(json_library.dumps([asdict(one) for one in scores], indent=2, ensure_ascii=False))
+        print_json(scores)
     elif not quiet and out != "-":
         console().print(score_table(scores, confidence))
     enforce(require, scores)

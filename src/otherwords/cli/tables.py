@@ -1,8 +1,8 @@
-"""Tables on standard output: scores, differences between models, and papers' cells beside what was obtained."""
+"""Tables on standard output: scores, differences, papers' cells, checks, exports, profiles, circularity reports."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -21,28 +21,51 @@ if TYPE_CHECKING:
 
 #: Letters of the longest bar.
 _WIDTH = 30
+Lead = tuple[str, ...]
+
+
+def _table(
+    names: Iterable[str], numbers: Iterable[str] = (), title: str = "", caption: str = "", *, wrap: bool = False
+) -> Table:
+    """A table with columns of text, then of numbers, which do not break unless they may `wrap`."""
+    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold")
+    table.caption, table.caption_justify = caption or None, "left"
+    for name in names:
+        table.add_column(Text(name), overflow="fold")
+    for name in numbers:
+        table.add_column(Text(name), justify="right", no_wrap=not wrap)
+    return table
+
+
+def _add_sections(table: Table, rows: Iterable[tuple[Lead, Sequence[str | Text]]]) -> Table:
+    """Add rows; the leading cells are shown once, at the head of their section."""
+    last: Lead | None = None
+    for lead, cells in rows:
+        if lead != last:
+            table.add_section()
+        table.add_row(*map(Text, lead if lead != last else [""] * len(lead)), *cells)
+        last = lead
+    return table
+
+
+# Scores and differences
 
 
 def score_table(scores: Sequence[Score], confidence: float) -> Table:
     """Scores in per cent with their intervals, a row each."""
-    table = Table(title=None, header_style="bold", row_styles=["", ""])
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for name in ("value", f"{confidence:.0%} interval", "buckets", "answers"):
-        table.add_column(name, justify="right", no_wrap=True)
-    last: tuple[str, str | None] | None = None
-    for one in scores:
-        cells = {"model": "", "group": "", "metric": one.metric}
-        if last != (one.model, one.group):  # a name is said once, at the head of its section
-            cells |= {"model": one.model, "group": one.group or "all"}
-            table.add_section()
-        last = (one.model, one.group)
-        interval = "–" if one.low is None or one.high is None else f"{shown(one.low, one)} – {shown(one.high, one)}"
-        value = "–" if one.value is None else f"{shown(one.value, one)}{' %' if one.unit == 'share' else '  '}"
-        table.add_row(*(Text(cells[name]) for name in names), value, interval, f"{one.n_units:,}", f"{one.n_answers:,}")
-    return table
+    table = _table(names, ("value", f"{confidence:.0%} interval", "buckets", "answers"))
+    return _add_sections(
+        table,
+        (
+            (
+                (*([one.model] if several else []), *([one.group or "all"] if grouped else [])),
+                (Text(one.metric), _value(one, "  "), _ends(one), f"{one.n_units:,}", f"{one.n_answers:,}"),
+            )
+            for one in scores
+        ),
+    )
 
 
 def shown(number: float, score: Score | Difference, sign: str = "") -> str:
@@ -52,41 +75,45 @@ def shown(number: float, score: Score | Difference, sign: str = "") -> str:
     return f"{round(number, 3) + 0.0:{sign}.3f}"
 
 
-def difference_table(found: Sequence[Difference], confidence: float) -> Table:
+def _value(score: Score, otherwise: str = "") -> str:
+    """The value with its unit; what is no share ends in `otherwise`, to stay in line."""
+    if score.value is None:
+        return "–"
+    return f"{shown(score.value, score)}{' %' if score.unit == 'share' else otherwise}"
+
+
+def _ends(score: Score | Difference, sign: str = "") -> str:
+    if score.low is None or score.high is None:
+        return "–"
+    return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
+
+
+def difference_table(differences: Sequence[Difference], confidence: float) -> Table:
     """Both values, their difference with its interval, and p-values: a row per metric."""
-    table = Table(title=None, header_style="bold", caption=_caption(found), caption_justify="left")
-    first, second = found[0].model, found[0].other
-    several = any((one.model, one.other) != (first, second) for one in found)
-    grouped = any(one.group for one in found)
-    over_models = any(one.p_t is not None for one in found)
-    for name in [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]:
-        table.add_column(name, overflow="fold")
-    names = ("first", "second") if several else (first, second)
+    first, second = differences[0].model, differences[0].other
+    several = any((one.model, one.other) != (first, second) for one in differences)
+    grouped = any(one.group for one in differences)
+    over_models = any(one.p_t is not None for one in differences)
+    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
+    values = ("first", "second") if several else (first, second)
     tests = ["p", "p (Holm)", *(["p (t)"] if over_models else [])]
-    for name in (*names, "difference", f"{confidence:.0%} interval", *tests, "buckets"):
-        table.add_column(Text(name), justify="right", no_wrap=True)
-    last: tuple[str, str, str | None] | None = None
-    for one in found:
-        here = (one.model, one.other, one.group)
+    numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, "buckets")
+
+    def row(one: Difference) -> tuple[Lead, list[str | Text]]:
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([one.group or "all"] if grouped else [])]
-        if last != here:
-            table.add_section()
-        values = [_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+")]
-        unsure = one.low is None or one.high is None
-        interval = "–" if unsure else f"{shown(one.low, one, '+')} – {shown(one.high, one, '+')}"  # type: ignore[arg-type]
+        values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
         p = [p_value(one.p_swap), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
-        heads = lead if last != here else [""] * len(lead)
-        table.add_row(*map(Text, [*heads, one.metric]), *values, interval, *p, f"{one.n_units:,}")
-        last = here
-    return table
+        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]
+
+    return _add_sections(_table(names, numbers, caption=_caption(differences)), map(row, differences))
 
 
-def _caption(found: Sequence[Difference]) -> str:
-    said = "shares in per cent, their differences in points"
-    if others := [one.metric.partition(":")[0] for one in found if one.unit != "share"]:
-        said += f"; {', '.join(dict.fromkeys(others))} as they are"
-    tests = sum(one.p_swap is not None for one in found)
-    return f"{said}; p: clusters swapped between the two, adjusted for {tests} tests"
+def _caption(differences: Sequence[Difference]) -> str:
+    units = "shares in per cent, their differences in points"
+    if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
+        units += f"; {', '.join(dict.fromkeys(others))} as they are"
+    tests = sum(one.p_swap is not None for one in differences)
+    return f"{units}; p: clusters swapped between the two, adjusted for {tests} tests"
 
 
 def _or_dash(number: float | None, one: Difference, sign: str = "") -> str:
@@ -106,21 +133,19 @@ def p_value(p: float | None) -> str:
 
 def frame_table(frame: Any) -> Table:
     """Any table, as it is."""
-    table = Table(header_style="bold")
-    for name in frame.columns:
-        table.add_column(Text(name), overflow="fold")
+    table = _table(frame.columns)
     for row in frame.rows():
         table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
     return table
 
 
+# Papers, checks, exports
+
+
 def cell_table(name: str, cells: Sequence[Cell]) -> Table:
     """What a paper prints in a table, what was obtained, the difference and its reason."""
-    table = Table(title=f"Table {name}" if name[:1].isdigit() else name, title_justify="left", header_style="bold")
-    for column in ("row", "column"):
-        table.add_column(column, overflow="fold")
-    for column in ("published", "obtained", "difference"):
-        table.add_column(column, justify="right", no_wrap=True)
+    title = f"Table {name}" if name[:1].isdigit() else name
+    table = _table(("row", "column"), ("published", "obtained", "difference"), title)
     table.add_column("reason", overflow="fold")
     last = ""
     for cell in cells:
@@ -138,10 +163,7 @@ def cell_table(name: str, cells: Sequence[Cell]) -> Table:
 
 def funnel_table(funnel: Funnel) -> Table:
     """From the variants that were made to those that were kept: what each check dropped, by itself alone, and why."""
-    table = Table(header_style="bold")
-    table.add_column("variants", overflow="fold")
-    for name in ("dropped", "by it alone"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _table(["variants"], ("dropped", "by it alone"))
     table.add_column("commonest reasons", overflow="fold")
     table.add_row(f"{funnel.made:,} made", "", "", "", end_section=True)
     for one in funnel.checks:
@@ -152,27 +174,27 @@ def funnel_table(funnel: Funnel) -> Table:
 
 
 def _reasons(one: Drops) -> str:
-    told = [f"{times:,} × {reason}" for reason, times in one.reasons]
-    told += [f"{one.others:,} × others"] if one.others else []
-    told += [f"{one.left:,} left to the model"] if one.left else []
-    told += [f"nothing said of {one.unjudged:,}"] if one.unjudged else []
-    return "\n".join(told)
+    lines = [f"{times:,} × {reason}" for reason, times in one.reasons]
+    lines += [f"{one.others:,} × others"] if one.others else []
+    lines += [f"{one.left:,} left to the model"] if one.left else []
+    lines += [f"nothing said of {one.unjudged:,}"] if one.unjudged else []
+    return "\n".join(lines)
 
 
-def export_table(made: Export) -> Table:
+def export_table(export: Export) -> Table:
     """Differences, changed answers and accuracy, a row each."""
-    found, words = made.comparison, made.architecture.endswith("ForMaskedLM")
-    rows = f"{found.rows:,} {'masked words' if words else 'pairs'}"
-    table = Table(title=Text(f"{made.source} on {rows}"), title_justify="left", header_style="bold")
-    table.add_column("exported beside original", overflow="fold")
-    table.add_column("", justify="right", no_wrap=True)
+    comparison, words = export.comparison, export.architecture.endswith("ForMaskedLM")
+    rows = f"{comparison.rows:,} {'masked words' if words else 'pairs'}"
+    table = _table(["exported beside original"], [""], f"{export.source} on {rows}")
     of = "log-probability of the masked word" if words else "probability"
-    table.add_row(f"other {'best words' if words else 'labels'}", _share(found.differing, found.rows))
-    table.add_row(f"changed in {found.shuffles} other orders", _share(found.order_changes, found.reordered))
-    table.add_row(f"largest difference of {of}", f"{found.max_difference:.2g}")
-    table.add_row("mean difference", f"{found.mean_difference:.2g}")
-    for name, right in (("original", found.original_right), ("exported", found.right)):
-        table.add_row(f"accuracy, {name}", "–" if right is None else _share(right, found.rows))
+    table.add_row(f"other {'best words' if words else 'labels'}", _share(comparison.differing, comparison.rows))
+    table.add_row(
+        f"changed in {comparison.shuffles} other orders", _share(comparison.order_changes, comparison.reordered)
+    )
+    table.add_row(f"largest difference of {of}", f"{comparison.max_difference:.2g}")
+    table.add_row("mean difference", f"{comparison.mean_difference:.2g}")
+    for name, right in (("original", comparison.original_right), ("exported", comparison.right)):
+        table.add_row(f"accuracy, {name}", "–" if right is None else _share(right, comparison.rows))
     return table
 
 
@@ -185,39 +207,36 @@ def _share(count: int, rows: int) -> str:
     return f"{count:,} ({100 * count / rows:.2f} %)"
 
 
-def profile_tables(found: Profile, top: int, all_words: bool) -> Iterator[Table]:
-    """All tables of a profile: of the whole, and where there are several generators of each."""
-    yield _summary(found)
-    several = len(found.generators) > 1
-    for part in (found.whole, *found.generators) if several else (found.whole,):
+# Profiles
+
+
+def profile_tables(profile: Profile, top: int, all_words: bool) -> Iterator[Table]:
+    """All tables of a profile: of the whole, of each generator where there are several, of masked-LMs' suggestions."""
+    yield _summary(profile)
+    several = len(profile.generators) > 1
+    for part in (profile.whole, *profile.generators) if several else (profile.whole,):
         if not part.changed:
             continue  # the first table says so
-        title = f"{_short(part, found)}: " if several else ""
+        title = f"{_short(part, profile)}: " if several else ""
         yield _substitutions(part, title, top)
         yield _lengths(part, title)
         if table := _artifacts(part, title, all_words):
             yield table
+    for one in profile.suggestions:
+        title = f"{one.how}: " if len(profile.suggestions) > 1 else ""
+        yield _filters(one, title)
+        if one.overlap:
+            yield _overlap(one, title)
 
 
-def _short(part: Part, found: Profile) -> str:
+def _short(part: Part, profile: Profile) -> str:
     """A generator without its options, unless another one differs in these alone."""
-    name = part.how.partition("(")[0]
-    return part.how if sum(one.how.startswith(f"{name}(") for one in found.generators) > 1 else name
+    return short_names([one.how for one in profile.generators]).get(part.how, part.how)
 
 
-def _table(title: str, *names: str, numbers: tuple[str, ...] = ()) -> Table:
-    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _summary(found: Profile) -> Table:
-    numbers = ("problems", "variants", "problems changed", "words changed per variant")
-    table = _table("", "generator", numbers=numbers)
-    parts = (found.whole, *found.generators) if len(found.generators) > 1 else found.generators
+def _summary(profile: Profile) -> Table:
+    table = _table(["generator"], ("problems", "variants", "problems changed", "words changed per variant"))
+    parts = (profile.whole, *profile.generators) if len(profile.generators) > 1 else profile.generators
     for part in parts:
         mean = "–" if part.words_changed is None else f"{part.words_changed:.2f}"
         share = f"{part.changed:,} ({part.share_changed:.1%})"
@@ -226,20 +245,20 @@ def _summary(found: Profile) -> Table:
 
 
 def _substitutions(part: Part, title: str, top: int) -> Table:
-    shown = part.substitutions[:top]
+    most = part.substitutions[:top]
     total = sum(one.count for one in part.substitutions)
-    title += f"the {len(shown)} most frequent of {total:,} substitutions ({len(part.substitutions):,} different)"
-    table = _table(title, "before", "after", numbers=("times", "share"))
+    title += f"the {len(most)} most frequent of {total:,} substitutions ({len(part.substitutions):,} different)"
+    table = _table(("before", "after"), ("times", "share"), title)
     table.add_column("", no_wrap=True)
-    for one in shown:
-        bar = "█" * max(1, round(_WIDTH * one.count / shown[0].count))
+    for one in most:
+        bar = "█" * max(1, round(_WIDTH * one.count / most[0].count))
         words = (Text(side) if side else Text("–", style="dim") for side in (one.before, one.after))
         table.add_row(*words, f"{one.count:,}", f"{one.share:.1%}", bar)
     return table
 
 
 def _lengths(part: Part, title: str) -> Table:
-    table = _table(f"{title}mean length in words", "label", numbers=("problems", "before", "after", "increase"))
+    table = _table(["label"], ("problems", "before", "after", "increase"), f"{title}mean length in words")
     for one in part.lengths:
         increase = "–" if one.increase is None else f"{one.increase:+.1%}"
         table.add_row(Text(one.label), f"{one.problems:,}", f"{one.before:.2f}", f"{one.after:.2f}", increase)
@@ -248,145 +267,113 @@ def _lengths(part: Part, title: str) -> Table:
 
 def _artifacts(part: Part, title: str, all_words: bool) -> Table | None:
     """Words whose frequency changed, in per cent of the label's problems; None where there is none."""
-    shown = [one for one in part.artifacts if all_words or one.before != one.after]
-    if not shown:
+    words = [one for one in part.artifacts if all_words or one.before != one.after]
+    if not words:
         return None
     title += "problems that contain a word known to betray their label"
-    table = _table(title, "label", "word", "known from", numbers=("before", "after"))
-    for one in shown:
+    table = _table(("label", "word", "known from"), ("before", "after"), title)
+    for one in words:
         table.add_row(Text(one.label), one.word, one.corpus.upper(), f"{one.before:.1%}", f"{one.after:.1%}")
     return table
 
 
-def suggestion_tables(found: Profile) -> Iterator[Table]:
-    """Two tables for each generator with masked-LMs; the second where one suggestion or more was kept."""
-    for one in found.suggestions:
-        title = f"{one.how}: " if len(found.suggestions) > 1 else ""
-        yield _filters(one, title)
-        if one.overlap:
-            yield _overlap(one, title)
-
-
 def _filters(one: Suggestions, title: str) -> Table:
-    names = list(dict.fromkeys(rate.filter for rate in one.filters))
-    told = f"{title}per cent of the suggestions that reached a filter, and were removed by it"
-    table = Table(title=Text(told), title_justify="left", header_style="bold")
-    for name in ("masked-LM", "class", "field"):
-        table.add_column(name, overflow="fold")
-    for name in names:
-        table.add_column(name, justify="right")
+    filters = list(dict.fromkeys(rate.filter for rate in one.filters))
+    title += "per cent of the suggestions that reached a filter, and were removed by it"
+    table = _table(("masked-LM", "class", "field"), filters, title, wrap=True)
     rows: dict[tuple[str, str, str], dict[str, float]] = {}
     for rate in one.filters:
         rows.setdefault((rate.model, rate.word_class, rate.field), {})[rate.filter] = rate.percent
-    for about, percents in rows.items():
-        table.add_row(*map(Text, about), *(f"{percents[name]:.1f}" if name in percents else "–" for name in names))
+    for lead, percents in rows.items():
+        table.add_row(*map(Text, lead), *(f"{percents[name]:.1f}" if name in percents else "–" for name in filters))
     return table
 
 
 def _overlap(one: Suggestions, title: str) -> Table:
-    told = f"{title}suggestions per problem that two masked-LMs share, or one has alone"
-    table = Table(title=Text(told), title_justify="left", header_style="bold")
     models = list(dict.fromkeys(cell.model for cell in one.overlap))
-    for name in ("masked-LM", *models):
-        table.add_column(Text(name), justify="left" if name == "masked-LM" else "right")
+    title += "suggestions per problem that two masked-LMs share, or one has alone"
+    table = _table(["masked-LM"], models, title, wrap=True)
     means = {(cell.model, cell.other): cell.mean for cell in one.overlap}
     for model in models:
         table.add_row(Text(model), *(f"{means[model, other]:.1f}" for other in models))
     return table
 
 
-def circularity_tables(found: Circularity, confidence: float) -> Iterator[Table]:
-    """All tables of a report; of judges beside each other only where there are several."""
-    yield _rates(found, confidence)
-    yield _acceptance(found, confidence)
-    if found.disagreements:
-        yield _disagreements(found)
+# Circularity reports
 
 
-def _circularity_table(title: str, names: list[str], numbers: list[str], caption: str = "") -> Table:
-    table = Table(title=Text(title), title_justify="left", header_style="bold", caption=caption or None)
-    table.caption_justify = "left"
-    for name in names:
-        table.add_column(name, overflow="fold", min_width=12)
-    for name in numbers:
-        table.add_column(name.replace("_neutral", "\n_neutral"), justify="right", no_wrap=True)
+def circularity_tables(report: Circularity, confidence: float) -> Iterator[Table]:
+    """All tables of a report; of pairs of judges only where there are several."""
+    yield _rates(report, confidence)
+    yield _acceptance(report, confidence)
+    if report.disagreements:
+        yield _disagreements(report)
+
+
+def _circularity_table(title: str, names: Sequence[str], numbers: Sequence[str], caption: str = "") -> Table:
+    """Long names of metrics are broken, so that the names of judges are not."""
+    table = _table(names, [name.replace("_neutral", "\n_neutral") for name in numbers], title, caption)
+    for column in table.columns[: len(names)]:
+        column.min_width = 12
     return table
 
 
-def _rates(found: Circularity, confidence: float) -> Table:
-    rows = _together(found)
-    lead = _leading(rows)
+def _rates(report: Circularity, confidence: float) -> Table:
+    rows = _by_model(report)
+    several, grouped = len({row.model for row in rows}) > 1, any(row.group for row in rows)
     metrics = list(dict.fromkeys(score.metric for row in rows for score in row.scores))
     caption = "without: problems answered correctly that the judge left no variant, of all answered correctly"
     title = f"rates on the variants that a judge accepts, {confidence:.0%} intervals"
-    table = _circularity_table(title, [*lead, "judge"], ["accepted", *metrics, "without"], caption)
+    names = [*(["model"] if several else []), *(["group"] if grouped else []), "judge"]
+    table = _circularity_table(title, names, ["accepted", *metrics, "without"], caption)
     short = short_names(list(dict.fromkeys(row.group for row in rows if row.group)))
-    last: tuple[str, ...] = ()
-    for row in rows:
-        here = tuple({"model": row.model, "group": short[row.group] if row.group else "all"}[name] for name in lead)
-        if here != last:
-            table.add_section()
-        heads = here if here != last else ("",) * len(here)
-        scores = [_with_interval(row.score(name), "\n") for name in metrics]
+
+    def cells(row: Judged) -> tuple[Lead, list[str | Text]]:
+        group = short[row.group] if row.group else "all"
+        scores = [_with_interval(row.score(name)) for name in metrics]
         counts = [f"{row.accepted:,} of {row.variants:,}", f"{row.without:,} of {row.right:,}"]
-        table.add_row(*map(Text, (*heads, row.judge)), counts[0], *scores, counts[1])
-        last = here
-    return table
+        lead = (*([row.model] if several else []), *([group] if grouped else []))
+        return lead, [Text(row.judge), counts[0], *scores, counts[1]]
+
+    return _add_sections(table, map(cells, rows))
 
 
-def _together(found: Circularity) -> list[Judged]:
+def _by_model(report: Circularity) -> list[Judged]:
     """All rows of a model and group together: without a judge, under each, and what all models accept."""
-    places = {(row.model, row.group): place for place, row in reversed(list(enumerate(found.judged)))}
-    return sorted((*found.judged, *found.shared), key=lambda row: places[row.model, row.group])
+    places = {(row.model, row.group): place for place, row in reversed(list(enumerate(report.judged)))}
+    return sorted((*report.judged, *report.shared), key=lambda row: places[row.model, row.group])
 
 
-def _leading(rows: list[Judged]) -> list[str]:
-    several = len({row.model for row in rows}) > 1
-    return [*(["model"] if several else []), *(["group"] if any(row.group for row in rows) else [])]
-
-
-def _acceptance(found: Circularity, confidence: float) -> Table:
+def _acceptance(report: Circularity, confidence: float) -> Table:
     numbers = ["variants", "accepted", "share", f"{confidence:.0%} interval"]
     table = _circularity_table("mutual entailment by source", ["judge", "source"], numbers)
-    last, short = "", short_names(list(dict.fromkeys(row.source for row in found.acceptance)))
-    for row in found.acceptance:
-        judge = f"{row.judge}: {row.model}" if row.model else row.judge
-        if judge != last:
-            table.add_section()
-        counts = (f"{row.variants:,}", f"{row.accepted:,}")
-        table.add_row(
-            Text(judge if judge != last else ""), Text(short[row.source]), *counts, _value(row.rate), _ends(row.rate)
-        )
-        last = judge
-    return table
+    short = short_names(list(dict.fromkeys(row.source for row in report.acceptance)))
+    return _add_sections(
+        table,
+        (
+            (
+                (f"{row.judge}: {row.model}" if row.model else row.judge,),
+                (Text(short[row.source]), f"{row.variants:,}", f"{row.accepted:,}", _value(row.rate), _ends(row.rate)),
+            )
+            for row in report.acceptance
+        ),
+    )
 
 
-def _disagreements(found: Circularity) -> Table:
-    several = len({row.model for row in found.disagreements}) > 1
+def _disagreements(report: Circularity) -> Table:
+    several = len({row.model for row in report.disagreements}) > 1
     names = [*(["model"] if several else []), "first judge", "second judge"]
     numbers = ["both", "first\nonly", "second\nonly", "neither", "disagree", "kappa", "r_r where\nboth accept"]
     table = _circularity_table("judges beside each other", names, numbers)
-    for row in found.disagreements:
+    for row in report.disagreements:
         lead = [*([row.model] if several else []), row.judge, row.other]
-        counts = (f"{one:,}" for one in (row.both, row.only_judge, row.only_other, row.neither))
+        counts = (f"{count:,}" for count in (row.both, row.only_judge, row.only_other, row.neither))
         kappa = "–" if row.kappa is None else f"{round(row.kappa, 3) + 0.0:.3f}"
-        table.add_row(*map(Text, lead), *counts, f"{row.share:.1%}", kappa, _with_interval(row.r_r, "\n"))
+        table.add_row(*map(Text, lead), *counts, f"{row.share:.1%}", kappa, _with_interval(row.r_r))
     return table
 
 
-def _with_interval(score: Score | None, between: str = " ") -> str:
+def _with_interval(score: Score | None) -> str:
     if score is None or score.value is None:
         return "–"
-    return _value(score) if _ends(score) == "–" else f"{_value(score)}{between}[{_ends(score)}]"
-
-
-def _value(score: Score) -> str:
-    if score.value is None:
-        return "–"
-    return f"{shown(score.value, score)}{' %' if score.unit == 'share' else ''}"
-
-
-def _ends(score: Score) -> str:
-    if score.low is None or score.high is None:
-        return "–"
-    return f"{shown(score.low, score)} – {shown(score.high, score)}"
+    return _value(score) if _ends(score) == "–" else f"{_value(score)}\n[{_ends(score)}]"

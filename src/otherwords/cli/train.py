@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json as json_library
 from typing import Annotated, Any
 
 import typer
 
 from . import options as opt
-from .display import bars, say
+from .display import bars, print_json, print_line
 
 app = typer.Typer(help="Fine-tune an encoder: for the labels of NLI, or for masked words.", no_args_is_help=True)
 
 _Recipe = Annotated[str, typer.Argument(metavar="RECIPE.toml", help="A recipe; options below come on top of it.")]
 _Out = Annotated[
-    str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; the same again goes on.")
+    str, typer.Option("-o", "--out", metavar="FOLDER", help="Where the model goes; repeat the command to continue.")
 ]
 _Data = Annotated[
     list[str], typer.Option("--data", metavar="FILE", help="A file or data set to train on; may be repeated.")
@@ -37,7 +36,8 @@ _Rate = Annotated[
 ]
 _Batch = Annotated[int | None, typer.Option("--batch", metavar="N", help="Examples an update sees.")]
 _Portions = Annotated[
-    int | None, typer.Option("--accumulate", metavar="N", help="Portions of a batch, where it does not fit at once.")
+    int | None,
+    typer.Option("--accumulate", metavar="N", help="Parts of a batch, where it does not fit in memory at once."),
 ]
 _Length = Annotated[int | None, typer.Option("--max-length", metavar="N", help="Tokens after which texts are cut.")]
 _Patience = Annotated[
@@ -85,7 +85,7 @@ def nli(
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Train a model to say the label of a pair of texts.
+    """Train a model to predict the label of a pair of texts.
 
     From a recipe, from options, or from both. The folder then loads as hf:FOLDER.
     """
@@ -132,29 +132,29 @@ def masked_lm(
 
 
 def _train(objective: str, recipe: str, out: str, prepare: bool, json: bool, quiet: bool, **given: Any) -> None:
-    """What was given by name comes on top of the recipe."""
+    """Options override the recipe."""
     from ..errors import BadInput
     from ..training.making import train
 
     if not out:
-        raise BadInput("no folder named", fix="say where the model goes with -o FOLDER")
+        raise BadInput("no folder named", fix="name one with -o FOLDER")
     columns, labels = opt.pairs(given.pop("field"), "--field"), opt.pairs(given.pop("label"), "--label")
     given |= {"valid": _share(given["valid"]), "columns": columns, "labels": labels}
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     with bars(quiet):
-        made = train(recipe or {}, objective, out=out, prepare_only=prepare, **chosen)
+        trained = train(recipe or {}, objective, out=out, prepare_only=prepare, **chosen)
     if json:
-        typer.echo(json_library.dumps({"folder": str(made.folder), **made.counts, "best": made.figures}, indent=2))
+        print_json({"folder": str(trained.folder), **trained.counts, "best": trained.figures})
     elif not quiet:
-        for line in told(made.counts):
-            say(line)
-        typer.echo(_result(made.figures, out, made.before))
+        for line in describe_counts(trained.counts):
+            print_line(line)
+        typer.echo(_result(trained.figures, out, trained.before))
 
 
-def told(counts: dict[str, Any]) -> list[str]:
-    """What is trained on and what was left out, in lines.
+def describe_counts(counts: dict[str, Any]) -> list[str]:
+    """How many examples there are, and what was left out, in lines.
 
-    >>> told({"train": 1200, "recombined": 0, "valid": 40, "left_out": {"empty text": 2}})
+    >>> describe_counts({"train": 1200, "recombined": 0, "valid": 40, "left_out": {"empty text": 2}})
     ['1,200 examples to train on, 40 to validate on', 'left out 2: empty text']
     """
     parts = f"{counts['train']:,} examples to train on", f"{counts['valid']:,} to validate on"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import bars, tell
+from .display import bars, print_summary
 
 
 def vary(
@@ -52,4 +52,4 @@ def vary(
             source, out, specs, seed=seed, suite=suite, unvaried=unvaried, notes=notes, save_table=save_table
         )
     if not quiet:
-        tell(done, out)
+        print_summary(done, out)

@@ -1,7 +1,7 @@
-"""The circularity report: fooling rates under the model's own judgement of its variants, and under that of others.
+"""The circularity report: fooling rates on the variants that the model itself accepts, or that another judge accepts.
 
-Arakelyan et al. (2024) count a variant only if the model under test finds it to say the same. So each model is asked
-other variants, and those that it could have stumbled over most are perhaps not among them; here is what that changes.
+Arakelyan et al. (2024) count a variant only if the model under test finds that it means the same. Each model is then
+asked different variants, perhaps without those that would have fooled it most. The report measures what that changes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from .. import pipeline
+from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName
 from ..models.answering import load as load_model
 from ..models.answering import refuse_wrong_models, run_canary
@@ -26,7 +27,7 @@ from ..scoring.select import IntervalSettings, choose
 from ..storage import tables
 from .findings import EVERY_SELF, NOBODY, Circularity, Earlier
 from .rates import Measuring
-from .verdicts import Judging, Suite, accepted, bind_judges, read_suite
+from .verdicts import Judging, accepted, bind_judges, read_suite
 
 JUDGES = ("self", "nli-small")
 #: The paper's rates, which grow with the number of variants left, and one that does not: at a single variant.
@@ -34,7 +35,7 @@ METRICS = ("r_r", "r_s", "r_s_without_neutral", "r_r_at(k=1)")
 
 
 def circularity(
-    suite: Suite | Sequence[str | Path],
+    suite: SuiteName,
     model: str | Sequence[str],
     judges: Sequence[str] = JUDGES,
     task: str | Task | Mapping[str, Any] = "",
@@ -51,7 +52,7 @@ def circularity(
     interval: str = "percentile",
     out: str | Path | None = None,
 ) -> Circularity:
-    """Ask models a suite, and measure them on the variants that each judge finds to say the same as their originals.
+    """Ask models a suite, and measure them on the variants that each judge finds to mean the same as their originals.
 
     `suite` is a table, a run folder, or files with originals and variants; contrasts and controls are left out, and so
     is what a check dropped, other than mutual entailment, which is judged anew (`earlier` of the report counts both). A
@@ -81,19 +82,19 @@ def circularity(
         answers = [_answers(table, load_model(one, chosen, label_map), judging, canary, batch_size) for one in models]
     if out:
         tables.write(answers, out)
-    return _found(answers, bound, measuring, by, earlier)
+    return _report(answers, bound, measuring, by, earlier)
 
 
-def _found(
+def _report(
     answers: Sequence[pl.DataFrame],
     judges: Mapping[str, Bound],
     measuring: Measuring,
     by: Sequence[str],
     earlier: Earlier,
 ) -> Circularity:
-    """The report on the answers of some models, beside which every judge's verdicts stand."""
-    mine = [name for name, one in judges.items() if one.function.judge is None]
-    asked = [(name, one, one["model"][0] if name in mine else "") for name in judges for one in answers]
+    """The report on the answers of some models, with a column of verdicts for each judge."""
+    by_self = [name for name, one in judges.items() if one.function.judge is None]
+    asked = [(name, one, one["model"][0] if name in by_self else "") for name in judges for one in answers]
     once = {(name, model): (name, one, model) for name, one, model in reversed(asked)}  # others: on the first table
     return Circularity(
         {name: one.signature for name, one in judges.items()},
@@ -104,7 +105,7 @@ def _found(
             for row in measuring.acceptance(one, name, judges[name], model)
         ),
         tuple(measuring.disagreement(one, *pair) for one in answers for pair in combinations(judges, 2)),
-        tuple(row for one in _shared(answers, mine) for row in measuring.judged(one, [EVERY_SELF], by)),
+        tuple(row for one in _shared(answers, by_self) for row in measuring.judged(one, [EVERY_SELF], by)),
         earlier,
     )
 
@@ -116,7 +117,7 @@ def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> 
 
 
 def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: bool, batch_size: int) -> pl.DataFrame:
-    """A model's answers to the whole suite, with a verdict of each judge beside every variant."""
+    """A model's answers to the whole suite, with the verdict of each judge on every variant."""
     if canary:
         run_canary(model, judging.cache)
     current().start("answers", suite.height + len(judging.names))
@@ -126,10 +127,10 @@ def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: boo
     return answers.join(verdicts, on="variant", how="left", maintain_order="left")
 
 
-def _shared(answers: Sequence[pl.DataFrame], mine: Sequence[str]) -> list[pl.DataFrame]:
+def _shared(answers: Sequence[pl.DataFrame], by_self: Sequence[str]) -> list[pl.DataFrame]:
     """The answers of several models, with a column for what all of them accept for themselves."""
-    if len(answers) < 2 or not mine:
+    if len(answers) < 2 or not by_self:
         return []
-    each = pl.concat([one.select("variant", pl.col(accepted(mine[0])).alias("it")) for one in answers])
+    each = pl.concat([one.select("variant", pl.col(accepted(by_self[0])).alias("it")) for one in answers])
     every = each.drop_nulls("variant").group_by("variant").agg(pl.col("it").all().alias(accepted(EVERY_SELF)))
     return [one.join(every, on="variant", how="left", maintain_order="left") for one in answers]

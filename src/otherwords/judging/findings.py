@@ -1,4 +1,4 @@
-"""What the circularity report finds, as data: rates under each judge, rates of acceptance, judges beside each other."""
+"""The circularity report as data: rates under each judge, rates of acceptance, and where two judges differ."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..problem import Score
 
-#: What stands in the place of a judge where all variants count.
+#: Named as the judge where all variants count.
 NOBODY = "(none)"
 #: The judge of variants that every model accepts for itself.
 EVERY_SELF = "self of all"
@@ -72,7 +72,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What checks before the report said of its `variants`: how many they `dropped`, which no row of the report counts.
+    """What earlier checks said of the `variants`: how many they `dropped`, which no row of the report counts.
 
     `by` says which check dropped how many, some perhaps the same. `set_aside` has the drops of mutual entailment among
     the rest, which do not count here: they are judged anew.

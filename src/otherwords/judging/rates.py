@@ -1,4 +1,4 @@
-"""Rates under judges: a model's metrics on the variants that one accepts, how many these are, and where two differ."""
+"""Rates under judges: a model's metrics on the variants that a judge accepts, how many it accepts, where two differ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..scoring.select import IntervalSettings
 from .findings import NOBODY, Acceptance, Disagreement, Judged
 from .verdicts import accepted
 
-#: Where a variant has no generator: it came with the data.
+#: The source of a variant without a generator: it came with the data.
 GIVEN = "(given)"
 _SOURCE = "\0source"  # no column of the user's is called so
 
@@ -59,10 +59,10 @@ class Measuring:
         )
 
     def acceptance(self, answers: pl.DataFrame, judge: str, bound: Bound, model: str) -> Iterator[Acceptance]:
-        """Which share of the variants of each source a judge accepts, with an interval that minds clusters."""
+        """Which share of the variants of each source a judge accepts, with an interval over clusters."""
         name = pl.col("how").cast(pl.String).replace("", None).fill_null(GIVEN)
-        told = answers.with_columns(pl.when(~is_original()).then(name).alias(_SOURCE))
-        for source, part in split(told, _SOURCE):
+        sources = answers.with_columns(pl.when(~is_original()).then(name).alias(_SOURCE))
+        for source, part in split(sources, _SOURCE):
             verdicts = part.filter(~is_original())[accepted(judge)]
             rate = self._rate(part, judge, bound, str(source))
             yield Acceptance(judge, model, str(source), verdicts.len(), int(verdicts.sum()), rate)
@@ -101,10 +101,9 @@ def counted(using: Sequence[Bound]) -> list[Bound]:
     The paper's denominator is all problems answered correctly, with variants or without; only where there are none is
     there no rate.
     """
-    told = [(one, as_metric(one.function)) for one in using]
     return [
         replace(one, function=replace(metric, combine=_of_all)) if metric.combine is fooling.rate else one
-        for one, metric in told
+        for one, metric in ((one, as_metric(one.function)) for one in using)
     ]
 
 

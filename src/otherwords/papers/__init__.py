@@ -1,1 +1,10 @@
-"""One file per paper: its protocol, the values it printed (beside it, as a table), and where they deviate."""
+"""One file per paper: its protocol, the values it printed (a CSV file of the same name), and where they deviate.
+
+A paper is a plug-in like all others: a decorated factory that returns a function from a folder of data to cells.
+"""
+
+from __future__ import annotations
+
+from .reproduction import Cell, Reproduce, against_published, find, of_tables, reproduce, summary
+
+__all__ = ["Cell", "Reproduce", "against_published", "find", "of_tables", "reproduce", "summary"]

@@ -1,10 +1,10 @@
 """ParaNLU's tables from the authors' released predictions (Srikanth et al. 2024, TACL).
 
-What cannot be had: GPT-3's answers to the buckets were not released, only its sample of the test sets. Table 7 splits
-the buckets by a RoBERTa that saw the update alone; the release has a bag of words in its place, and that one's test
-files are copies of the full-input model's, so that its corrected values borrow another model's weights: it has a table
-"7 (bag of words)" of its own. Figures 3 and 8 plot the last two columns of Table 4; the models of Figure 6,
-RoBERTa-large in the text, are RoBERTa-base in the files.
+Not in the release: GPT-3's answers to the buckets (there is only its sample of the test sets), and the RoBERTa with
+partial input by which Table 7 splits the buckets. The release has a bag of words instead, whose test files are copies
+of the full-input model's. Its corrected values therefore use another model's weights, and have a table of their own,
+"7 (bag of words)". Figures 3 and 8 plot the last two columns of Table 4. The models of Figure 6 are RoBERTa-large in
+the text and RoBERTa-base in the files.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ..metrics import accuracy
 from ..metrics.consistency import agreement
 from ..metrics.corrected import confidence_in, corrected_mean, covered_share
 from ..metrics.metric import Array, as_metric
-from ..registry import metrics
+from ..registry import metrics, papers
 from ..words.distance import lexical_distance
-from .reproduction import Cell, Key, against_published, find
+from .reproduction import Cell, Key, Reproduce, against_published, find
 
 Obtained = Iterator[tuple[Key, float]]
 SPLITS = ("a-NLI", "d-SNLI", "d-ATOMIC", "d-SOCIAL")
@@ -41,6 +41,12 @@ FIGURE_5 = {"1M": "roberta-med-small-1M"} | {size: f"roberta-base-{size}" for si
 FIGURE_6 = {f"{share} %": f"roberta-base-ft{share / 100:g}" for share in (1, 5, 10, 50)}
 FIGURE_5["30B"] = FIGURE_6["100 %"] = "roberta-base"
 LABELS = ("0", "1")
+
+
+@papers("paranlu.v1")
+def paranlu() -> Reproduce:
+    """ParaNLU (Srikanth et al. 2024): Tables 2, 4, 6 and 7, Figures 5 and 6, from the released predictions."""
+    return reproduce
 
 
 def reproduce(data: Path) -> list[Cell]:
@@ -68,8 +74,8 @@ class Run:
 
     def percent(self, metric: str) -> float:
         """The value of a registered metric."""
-        made = as_metric(metrics.make(metric).function)
-        return 100 * float(made.combine(made.statistics(self.answers).sum(axis=0)))
+        measure = as_metric(metrics.make(metric).function)
+        return 100 * float(measure.combine(measure.statistics(self.answers).sum(axis=0)))
 
     def corrected(self, what: str, renormalise: bool = False) -> float:
         """A~ or P~_C."""
@@ -131,7 +137,7 @@ def _corrected(table: str, row: str, split: str, run: Run, renormalise: bool = F
 
 
 def _beyond(row: str, split: str, run: Run) -> Obtained:
-    """What the paper does not print beside Table 4."""
+    """What the paper does not print, for the rows of Table 4."""
     yield ("4 (distinct pairs)", row, f"{split} P_C"), run.percent("p_c_distinct")
     yield from _corrected("4 (renormalised)", row, split, run, renormalise=True)
     yield ("4 (coverage)", row, f"{split} coverage"), 100 * covered_share(run.confidence, run.test_confidence)

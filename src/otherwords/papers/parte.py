@@ -1,10 +1,9 @@
 """PaRTE's table and figures from the authors' collated predictions (Verma et al. 2023, ACL).
 
-The predictions in the file are of two classes already, so that flips between neutral and contradiction, which merging
-hides, cannot be counted from it. Each original stands in the file once per paraphrased version and is counted as often,
-as in the paper (its footnote 6). Table 2 is printed truncated, the percentages of the text are rounded. The answers to
-originals are those of the paper; of the answers to paraphrases some seem not to be: 2 to 6 changes per model more or
-fewer than printed.
+The file has predictions of two classes, so flips between neutral and contradiction cannot be counted. Each original
+occurs once per paraphrased version and is counted as often, as in the paper (its footnote 6). Table 2 is printed
+truncated, the percentages of the text are rounded. The answers to originals are those of the paper; some answers to
+paraphrases seem not to be: there are 2 to 6 changes per model more or fewer than printed.
 """
 
 from __future__ import annotations
@@ -16,11 +15,18 @@ import numpy as np
 import polars as pl
 
 from ..metrics import accuracy
+from ..registry import papers
 from ..words.distance import jaccard
-from .reproduction import Cell, Key, against_published, find
+from .reproduction import Cell, Key, Reproduce, against_published, find
 
 Obtained = Iterator[tuple[Key, float]]
 MODELS = {"BoW": "cbow", "BiLSTM": "bilstm", "BERT": "bert", "RoBERTa": "roberta", "GPT-3": "gpt"}
+
+
+@papers("parte.v1")
+def parte() -> Reproduce:
+    """PaRTE (Verma et al. 2023): Table 2, Figures 1 to 5 and the counts of section 3, from the released predictions."""
+    return reproduce
 
 
 def reproduce(data: Path) -> list[Cell]:

@@ -1,21 +1,20 @@
-"""Recompute the tables of a paper: the protocols by name, and what came of it in a sentence."""
+"""Recompute the tables of a paper: each printed value beside the one obtained today, and a summary of both."""
 
 from __future__ import annotations
 
 import csv
-import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from ..errors import BadInput, UnknownName
+from ..registry import papers
 
-# MERGED from papers.cells: A cell of a published table beside the value that the authors' own predictions give today.
-
+#: A table, a row and a column of a paper.
 Key = tuple[str, str, str]
-#: How the reason of a cell starts whose printed value is cut to its digits, not rounded.
-CUT = "printed truncated"
+#: How the reason of a cell starts whose printed value is truncated to its digits, not rounded.
+TRUNCATED = "printed truncated"
 
 
 @dataclass(frozen=True)
@@ -36,20 +35,29 @@ class Cell:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the obtained value rounds to the printed one, or is cut to it where the reason says so.
+        """Whether the obtained value rounds to the printed one, or is truncated to it where the reason says so.
 
         None where there is nothing to compare.
         """
         if self.published is None or self.obtained is None:
             return None
         above, unit = self.obtained - self.published, 10.0**-self.digits
-        if self.reason.startswith(CUT) and 0 <= above < unit - 1e-9:
+        if self.reason.startswith(TRUNCATED) and 0 <= above < unit - 1e-9:
             return True
         return abs(above) <= 0.5 * unit + 1e-9
 
 
+#: What a paper's factory returns: from a folder with its data to its cells.
+Reproduce = Callable[[Path], Iterable[Cell]]
+
+
+def reproduce(paper: str, data: str | Path) -> list[Cell]:
+    """Compare every printed value of a paper with what the data under `data` give: `otherwords list papers`."""
+    return list(papers.make(paper).function(Path(data)))
+
+
 def against_published(paper: str, obtained: Mapping[Key, float | None]) -> list[Cell]:
-    """Set what was obtained beside the values in `<paper>.csv`, in their order, then what the paper does not print."""
+    """Pair what was obtained with the values in `<paper>.csv`, in their order, then what the paper does not print."""
     text = (files(__package__) / f"{paper}.csv").read_text(encoding="utf-8")
     printed = {(row["table"], row["row"], row["column"]): row for row in csv.DictReader(text.splitlines())}
     cells = [
@@ -64,7 +72,7 @@ def _digits(printed: str) -> int:
 
 
 def find(data: Path, paper: str, *names: str) -> list[Path]:
-    """The data files of a paper, or a complaint that names the first that is missing."""
+    """The data files of a paper; the first that is missing is an error."""
     paths = [data / paper / name for name in names]
     for path in paths:
         if not path.is_file():
@@ -73,26 +81,11 @@ def find(data: Path, paper: str, *names: str) -> list[Path]:
     return paths
 
 
-# MERGED from papers.reproduction: Recompute the tables of a paper: the protocols by name, and what came of it in a sentence.
-
-#: The papers whose authors released predictions.
-PAPERS = {"paranlu": "paranlu", "ie-test": "ie_test", "parte": "parte"}
-
-
-def reproduce(paper: str, data: str | Path) -> list[Cell]:
-    """Set every printed value of a paper beside what the authors' predictions, under `data`, give."""
-    if paper not in PAPERS:
-        raise UnknownName(f"no paper {paper!r}; there are: {', '.join(PAPERS)}")
-    protocol = importlib.import_module(f".{PAPERS[paper]}", __package__)
-    cells: list[Cell] = protocol.reproduce(Path(data))
-    return cells
-
-
-def chosen(cells: Sequence[Cell], tables: Sequence[str]) -> list[Cell]:
+def of_tables(cells: Sequence[Cell], tables: Sequence[str]) -> list[Cell]:
     """The cells of some tables, or of all where none is named."""
     known = list(dict.fromkeys(cell.table for cell in cells))
-    if strangers := [name for name in tables if name not in known]:
-        raise UnknownName(f"no table {strangers[0]!r}; there are: {', '.join(known)}")
+    if unknown := [name for name in tables if name not in known]:
+        raise UnknownName(f"no table {unknown[0]!r}; there are: {', '.join(known)}")
     return [cell for cell in cells if not tables or cell.table in tables]
 
 

@@ -1,1 +1,21 @@
 """What a transformation does to a suite, as Salvatore et al. (2023) describe theirs in Appendix C."""
+
+from __future__ import annotations
+
+from .changes import ARTIFACTS, changed, changes
+from .profile import Artifact, FilterRate, Length, Overlap, Part, Profile, Substitution, Suggestions, profile
+
+__all__ = [
+    "ARTIFACTS",
+    "Artifact",
+    "FilterRate",
+    "Length",
+    "Overlap",
+    "Part",
+    "Profile",
+    "Substitution",
+    "Suggestions",
+    "changed",
+    "changes",
+    "profile",
+]

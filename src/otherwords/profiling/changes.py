@@ -1,4 +1,4 @@
-"""What a variant put for what: as its generator wrote it down, else as an alignment of the texts shows it."""
+"""Which words of an original a variant replaced: as its generator recorded it, else by aligning the texts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from ..errors import BadInput, shorten
 from ..problem import Problem, changed_fields
 from ..words.alignment import substitutions
 
-# MERGED from words.artifacts: Words that betray a label in SNLI and MultiNLI: the five strongest of each (Gururangan et al. 2018, Table 4).
-
-#: By corpus and label, the strongest first, as the paper prints them.
+#: Words that betray a label in SNLI and MultiNLI, by corpus and label: the five strongest of each, in the order of
+#: Gururangan et al. (2018), Table 4.
 ARTIFACTS: dict[str, dict[str, tuple[str, ...]]] = {
     "snli": {
         "entailment": ("outdoors", "least", "instrument", "outside", "animal"),
@@ -26,9 +25,6 @@ ARTIFACTS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-# MERGED from profiling.changes: What a variant put for what: as its generator wrote it down, else as an alignment of the texts shows it.
-
-
 def changed(variant: Problem, original: Problem) -> bool:
     """Whether a variant differs from its original in more than white space."""
     return bool(changed_fields(original, variant))
@@ -37,27 +33,27 @@ def changed(variant: Problem, original: Problem) -> bool:
 def changes(variant: Problem, original: Problem) -> list[tuple[str, str]]:
     """Pairs of words before and after, lower-cased, over all fields.
 
-    A column `changes` (a JSON list of {"field", "from", "to"}) tells them; where it is absent or empty, the texts are
-    aligned. An alignment sees "dog" become "domestic dog" as a word added, a generator knows that it replaced one.
+    They come from the column `changes` (a JSON list of {"field", "from", "to"}); where it is absent or empty, the texts
+    are aligned. An alignment sees "dog" become "domestic dog" as a word added, a generator knows that it replaced one.
     """
-    told = variant.extra.get("changes")
-    listed = [] if told == original.extra.get("changes") else _listed(told, variant.id)  # else of an earlier rewording
-    if listed:
+    recorded = variant.extra.get("changes")
+    inherited = recorded == original.extra.get("changes")  # then it is about an earlier rewording
+    if listed := [] if inherited else _listed(recorded, variant.id):
         # An article follows the word after it, and is no substitution of its own.
         return [(old, new) for old, new, kind in listed if kind != "article"]
     fields = variant.task.fields
     return [pair for name in fields for pair in substitutions(original.text[name], variant.text[name])]
 
 
-def _listed(told: Any, name: str) -> list[tuple[str, str, str]]:
-    """What a generator wrote down: words before, words after, and the part of speech if it is told."""
+def _listed(recorded: Any, name: str) -> list[tuple[str, str, str]]:
+    """What a generator recorded: words before, words after, and the part of speech if it is given."""
     try:
-        listed = json.loads(told.strip() or "null") if isinstance(told, str) else told
-        return [(_said(one["from"]), _said(one["to"]), one.get("pos", "")) for one in listed or []]
+        listed = json.loads(recorded.strip() or "null") if isinstance(recorded, str) else recorded
+        return [(_plain(one["from"]), _plain(one["to"]), one.get("pos", "")) for one in listed or []]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         fix = 'give a JSON list of {"field": ..., "from": ..., "to": ...}, or nothing'
-        raise BadInput(f"found {shorten(told)}", where=f"variant {name!r}", field="changes", fix=fix) from error
+        raise BadInput(f"found {shorten(recorded)}", where=f"variant {name!r}", field="changes", fix=fix) from error
 
 
-def _said(words: str) -> str:
+def _plain(words: str) -> str:
     return " ".join(words.lower().split())

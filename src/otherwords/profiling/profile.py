@@ -1,14 +1,13 @@
 """The profile of a transformation: how much it changes, which words, and what that does to length and artifacts.
 
-Lengths and frequencies are those of the suite as a whole, put in other words: a problem without a variant counts as it
-is, one with several by their mean.
+Lengths and frequencies are those of the whole suite after rewording: a problem without a variant counts as it is, one
+with several by their mean.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,13 +19,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from .._version import __version__
-from ..datasets.intake import Intake
-from ..datasets.records import Record
-from ..datasets.source import Source
+from ..datasets.suite import Suite, SuiteName, open_suite
 from ..errors import BadInput
 from ..frames import kept as without_dropped
-from ..frames import reworded, to_frame
-from ..problem import Bucket, Problem, Task, get_task
+from ..frames import reworded
+from ..problem import Bucket, Problem, Task
 from ..progress import current
 from ..running import stages
 from ..storage import tables
@@ -34,7 +31,78 @@ from ..storage.run_folder import RunFolder, read_part
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap
 from .changes import ARTIFACTS, changed, changes
 
-# MERGED from profiling.parts: What a profile consists of.
+_WORD = re.compile(r"[^\W_]+")
+
+
+def profile(
+    suite: SuiteName,
+    task: str | Task | Mapping[str, Any] = "",
+    *,
+    kept: bool = False,
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+    out: str | Path | None = None,
+) -> Profile:
+    """Describe what the variants of a suite do to their originals, over all and by generator (`how`).
+
+    `suite` is a table, a run folder, or one or more files or data sets with originals and variants. Left out are
+    contrasts and controls, which are no rewordings; with `kept`, also variants that a check dropped: not otherwise,
+    because a profile is of the transformation. `out` names a file for all substitutions of each generator.
+
+    >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "how": [None, "mine"], "label": ["neutral"] * 2}
+    >>> texts = {"premise": ["A man runs.", "An adult male runs."], "hypothesis": ["He is late."] * 2}
+    >>> found = profile(pl.DataFrame({**rows, **texts})).whole
+    >>> found.share_changed, found.words_changed, found.substitutions[0].before, found.lengths[0].after
+    (1.0, 1.0, 'man', 7.0)
+    """
+    tables.refuse_unwritable(out)
+    opened = open_suite(suite, task, columns, labels, skip_bad)
+    tally, left_out = Tally(opened.task), 0
+    with _read_parts(opened) as parts:
+        for part in parts:
+            left = without_dropped(part.lazy()).collect() if kept else part
+            left_out += part.height - left.height
+            for bucket in reworded(left, opened.task):
+                tally.add(bucket)
+            current().advance(part.height)
+    if not tally.variants:
+        raise BadInput("there are no variants to profile", where=opened.name, fix=_advice(left_out))
+    result = replace(tally.profile(), suggestions=_suggestions(opened.runs))
+    if out:
+        tables.write([_substitution_rows(part) for part in result.generators], out)
+    return result
+
+
+@contextmanager
+def _read_parts(suite: Suite) -> Iterator[Iterator[pl.DataFrame]]:
+    """The suite in parts of whole buckets; files are spooled to disk, so that memory stays flat."""
+    if suite.source is None:
+        yield iter([suite.table()])
+        return
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
+        folder = RunFolder(place)
+        current().start("problems")
+        counts = stages.take_in(suite.source, folder)
+        current().done()
+        current().start("profile", counts["rows"])
+        yield map(read_part, folder.parts("problems"))
+        current().done()
+
+
+def _substitution_rows(part: Part) -> pl.DataFrame:
+    rows = [{"how": part.how, **asdict(one)} for one in part.substitutions]
+    schema = {"how": pl.String, "before": pl.String, "after": pl.String, "count": pl.Int64, "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _advice(left_out: int) -> str:
+    if left_out:
+        return f"the checks dropped all {left_out}: leave kept (--kept) out to profile them"
+    return "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"
+
+
+# What a profile consists of
 
 
 @dataclass(frozen=True)
@@ -74,7 +142,7 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Part:
-    """What one generator did, or all together. `words_changed` is the mean over variants that differ at all.
+    """What one generator did, or all together. `words_changed` is the mean over variants that differ from the original.
 
     It counts words of the original that were replaced or left out, over all fields together.
     """
@@ -114,7 +182,7 @@ class Overlap:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """What a generator with masked-LMs noted of their suggestions."""
+    """What became of the suggestions of masked-LMs, by generator."""
 
     how: str
     filters: tuple[FilterRate, ...]
@@ -123,7 +191,7 @@ class Suggestions:
 
 @dataclass(frozen=True)
 class Profile:
-    """The whole suite, and each generator by itself; what became of suggestions, in a run; and what counted it."""
+    """The whole suite, each generator by itself, the suggestions of masked-LMs in a run, and the version."""
 
     task: str
     whole: Part
@@ -137,13 +205,11 @@ class Profile:
         return replace(self, whole=parts[0], generators=tuple(parts[1:]))
 
 
-# MERGED from profiling.tally: Counting what variants do to their originals, bucket by bucket: sums of whole numbers, so that no order matters.
-
-_WORD = re.compile(r"[^\W_]+")
+# Counting
 
 
 class Tally:
-    """Takes buckets in any order, and holds nothing but counts."""
+    """Counts what variants do to their originals: whole numbers only, so that the order of buckets does not matter."""
 
     def __init__(self, task: Task):
         self.task, self.variants = task, 0
@@ -180,40 +246,40 @@ class Tally:
         parts = [self._part(how, self._hows[how]) for how in sorted(self._hows)]
         return Profile(self.task.name, self._part("all", self._all), tuple(parts))
 
-    def _part(self, how: str, made: _Changes) -> Part:
-        problems, total = sum(self._problems.values()), sum(made.pairs.values())
-        pairs = sorted(made.pairs.items(), key=lambda item: (-item[1], item[0]))
+    def _part(self, how: str, counts: _Changes) -> Part:
+        problems, total = sum(self._problems.values()), sum(counts.pairs.values())
+        pairs = sorted(counts.pairs.items(), key=lambda item: (-item[1], item[0]))
         return Part(
             how=how,
             problems=problems,
-            variants=made.variants,
-            changed=made.problems,
-            share_changed=made.problems / problems,
-            words_changed=made.words / made.changed if made.changed else None,
+            variants=counts.variants,
+            changed=counts.problems,
+            share_changed=counts.problems / problems,
+            words_changed=counts.words / counts.changed if counts.changed else None,
             substitutions=tuple(Substitution(*pair, count, count / total) for pair, count in pairs),
-            lengths=tuple(self._length(label, made) for label in self.task.labels if self._problems[label]),
+            lengths=tuple(self._length(label, counts) for label in self.task.labels if self._problems[label]),
             artifacts=tuple(
-                self._artifact(corpus, label, word, made)
+                self._artifact(corpus, label, word, counts)
                 for label in self.task.labels
                 if self._problems[label]
                 for corpus, word in _artifact_words(label)
             ),
         )
 
-    def _length(self, label: str, made: _Changes) -> Length:
+    def _length(self, label: str, counts: _Changes) -> Length:
         before = Fraction(self._sizes[label], self._problems[label])
-        after = before + _mean(made.longer, label) / self._problems[label]
+        after = before + _mean(counts.added_words, label) / self._problems[label]
         increase = float(after / before - 1) if before else None
         return Length(label, self._problems[label], float(before), float(after), increase)
 
-    def _artifact(self, corpus: str, label: str, word: str, made: _Changes) -> Artifact:
+    def _artifact(self, corpus: str, label: str, word: str, counts: _Changes) -> Artifact:
         before = Fraction(self._found[label, word], self._problems[label])
-        after = before + _mean(made.oftener, (label, word)) / self._problems[label]
+        after = before + _mean(counts.added_artifacts, (label, word)) / self._problems[label]
         return Artifact(corpus, label, word, float(before), float(after))
 
 
 class _Look(NamedTuple):
-    """What is counted of one text: its words, the telling ones among them, and what became of the original's."""
+    """What is counted of one text: its words, the artifacts among them, and what became of the original's words."""
 
     size: int
     words: frozenset[str]
@@ -227,8 +293,8 @@ class _Changes:
     def __init__(self) -> None:
         self.variants = self.problems = self.changed = self.words = 0
         self.pairs: Counter[tuple[str, str]] = Counter()
-        self.longer: Counter[tuple[Any, int]] = Counter()
-        self.oftener: Counter[tuple[Any, int]] = Counter()
+        self.added_words: Counter[tuple[Any, int]] = Counter()
+        self.added_artifacts: Counter[tuple[Any, int]] = Counter()
 
     def add(self, label: str, before: _Look, looks: Sequence[_Look]) -> None:
         self.variants += len(looks)
@@ -237,9 +303,9 @@ class _Changes:
             self.changed += look.changed
             self.words += sum(len(old.split()) for old, _ in look.pairs)
             self.pairs.update(look.pairs)
-            self.longer[label, len(looks)] += look.size - before.size
+            self.added_words[label, len(looks)] += look.size - before.size
             for word in look.words ^ before.words:
-                self.oftener[(label, word), len(looks)] += 1 if word in look.words else -1
+                self.added_artifacts[(label, word), len(looks)] += 1 if word in look.words else -1
 
 
 def _mean(sums: Counter[tuple[Any, int]], key: Any) -> Fraction:
@@ -251,134 +317,17 @@ def _artifact_words(label: str) -> list[tuple[str, str]]:
     return [(corpus, word) for corpus, lists in ARTIFACTS.items() for word in lists.get(label, ())]
 
 
-# MERGED from profiling.suggestions: What became of the suggestions of masked-LMs in a run: the share that each filter removed, and who agreed.
-
-
-def suggestions(names: Sequence[str]) -> tuple[Suggestions, ...]:
-    """For each generator with masked-LMs, from the notes of the run folders that are named."""
-    folders = [RunFolder(name) for name in names if (Path(name) / "notes").is_dir()]
-    notes = [folder.read("notes") for folder in folders if folder.parts("notes")]
+def _suggestions(runs: Sequence[RunFolder]) -> tuple[Suggestions, ...]:
+    """For each generator with masked-LMs, from the notes of run folders."""
+    notes = [run.read("notes") for run in runs if run.parts("notes")]
     whole = pl.concat(notes, how="diagonal_relaxed") if notes else pl.DataFrame({"what": [], "generator": []})
-    told = whole.filter(pl.col("what").is_in(FILTERS)) if whole.height else whole
-    return tuple(_suggestions(name, whole.filter(generator=name)) for name in sorted(set(told["generator"])))
+    filters = whole.filter(pl.col("what").is_in(FILTERS)) if whole.height else whole
+    return tuple(_of_generator(name, whole.filter(generator=name)) for name in sorted(set(filters["generator"])))
 
 
-def _suggestions(generator: str, notes: pl.DataFrame) -> Suggestions:
+def _of_generator(generator: str, notes: pl.DataFrame) -> Suggestions:
     rates = tuple(FilterRate(**row) for row in filter_rates(notes).iter_rows(named=True))
     if not (notes["what"] == KEPT).any():  # no class had suggestions enough
         return Suggestions(generator, rates, ())
     rows = overlap(notes).unpivot(index="model", variable_name="other", value_name="mean").sort("model", "other")
     return Suggestions(generator, rates, tuple(Overlap(**row) for row in rows.iter_rows(named=True)))
-
-
-# MERGED from profiling.profile: The profile of a transformation: how much it changes, which words, and what that does to length and artifacts.
-
-Suite = pl.DataFrame | str | Path
-
-
-def profile(
-    suite: Suite | Sequence[str | Path],
-    task: str | Task | Mapping[str, Any] = "",
-    *,
-    kept: bool = False,
-    columns: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
-    skip_bad: bool = False,
-    out: str | Path | None = None,
-) -> Profile:
-    """Describe what the variants of a suite do to their originals, over all and by generator (`how`).
-
-    `suite` is a table, a run folder, or one or more files or data sets with originals and variants. Left out are
-    contrasts and controls, which are no rewordings; with `kept`, also variants that a check dropped: not otherwise,
-    because a profile is of the transformation. `out` names a file for all substitutions of each generator.
-
-    >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "how": [None, "mine"], "label": ["neutral"] * 2}
-    >>> texts = {"premise": ["A man runs.", "An adult male runs."], "hypothesis": ["He is late."] * 2}
-    >>> found = profile(pl.DataFrame({**rows, **texts})).whole
-    >>> found.share_changed, found.words_changed, found.substitutions[0].before, found.lengths[0].after
-    (1.0, 1.0, 'man', 7.0)
-    """
-    tables.refuse_unwritable(out)
-    with _parts(suite, task, columns or {}, labels or {}, skip_bad) as (parts, chosen):
-        tally, left_out = Tally(chosen), 0
-        for part in parts:
-            left = without_dropped(part.lazy()).collect() if kept else part
-            left_out += part.height - left.height
-            for bucket in reworded(left, chosen):
-                tally.add(bucket)
-            current().advance(part.height)
-    if not tally.variants:
-        raise BadInput("there are no variants to profile", where=_name(suite), fix=_advice(left_out))
-    found = replace(tally.profile(), suggestions=suggestions(_names(suite)))
-    if out:
-        tables.write([_substitution_rows(part) for part in found.generators], out)
-    return found
-
-
-def _substitution_rows(part: Part) -> pl.DataFrame:
-    rows = [{"how": part.how, **asdict(one)} for one in part.substitutions]
-    schema = {"how": pl.String, "before": pl.String, "after": pl.String, "count": pl.Int64, "share": pl.Float64}
-    return pl.DataFrame(rows, schema=schema)
-
-
-@contextmanager
-def _parts(
-    suite: Suite | Sequence[str | Path],
-    task: str | Task | Mapping[str, Any],
-    columns: Mapping[str, str],
-    labels: Mapping[str, str],
-    skip_bad: bool,
-) -> Iterator[tuple[Iterator[pl.DataFrame], Task]]:
-    """The suite in parts of whole buckets: checked at the door and spooled to disk, so that memory stays flat."""
-    if isinstance(suite, pl.DataFrame):
-        intake = Intake(get_task(task or "nli"), columns, labels, skip_bad)
-        yield iter([_checked(suite, intake)]), intake.task
-        return
-    named = _names(suite)
-    source = Source([_buckets(name) for name in named], task or _task_of(named), columns, labels, skip_bad)
-    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
-        folder = RunFolder(place)
-        current().start("problems")
-        noted = stages.take_in(source, folder)
-        current().done()
-        current().start("profile", noted["rows"])
-        yield map(read_part, folder.parts("problems")), source.chosen
-        current().done()
-
-
-def _checked(suite: pl.DataFrame, intake: Intake) -> pl.DataFrame:
-    """A table made by hand is held to the rules of the door, as a file is."""
-    rows = enumerate(suite.iter_rows(named=True), 1)
-    taken = list(intake.rows(Record(f"the suite, row {number}", row) for number, row in rows))
-    if rejected := intake.rejected:
-        warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=5)
-    return to_frame(taken, intake.task)
-
-
-def _buckets(name: str) -> str:
-    """A run folder stands for its buckets."""
-    inner = Path(name) / "buckets"
-    return str(inner) if inner.is_dir() else name
-
-
-def _task_of(names: Sequence[str]) -> str | dict[str, Any]:
-    """The task that a run folder's manifest tells of."""
-    told = [RunFolder(name).manifest.get("task") for name in names if (Path(name) / "buckets").is_dir()]
-    return told[0] if told and isinstance(told[0], dict) else ""
-
-
-def _names(suite: Suite | Sequence[str | Path]) -> list[str]:
-    """What the user named; a table has no name."""
-    if isinstance(suite, pl.DataFrame):
-        return []
-    return [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
-
-
-def _name(suite: Suite | Sequence[str | Path]) -> str:
-    return ", ".join(_names(suite)) or "the suite"
-
-
-def _advice(left_out: int) -> str:
-    if left_out:
-        return f"the checks dropped all {left_out}: leave kept (--kept) out to profile them"
-    return "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"

@@ -1,4 +1,4 @@
-"""Controls on both sides: answers that stayed where they must, and that changed where they must."""
+"""Sections of the page besides scores and flips: what generators gave up, what models accepted, contrasts, controls."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from ..metrics import contrast as controls
 from ..metrics.contrast import NAMES
 from ..problem import Score
 
-# MERGED from report.accounts: What happened before the answers, as the manifest tells it: what generators gave up, and what models accepted.
-
-#: Entries of the manifest that have a section of their own, and need none in the foot.
-TOLD = ("unvaried", "left_out", "self_judged")
+#: Entries of the manifest that have a section of their own, and are not repeated in the footer.
+SECTIONS = ("unvaried", "left_out", "self_judged")
+#: The heading of the column of all suites together.
+ALL_SUITES = "all suites"
+#: What a control's flips should be.
+EXPECTED = {"identity": "must be 0", "tautology": "should be 0", "scramble": "should be high"}
 
 
 class GivenUp(NamedTuple):
@@ -46,20 +48,19 @@ def given_up(manifest: Mapping[str, Any]) -> list[GivenUp]:
     unvaried, left_out = (_mapping(manifest.get(name)) for name in ("unvaried", "left_out"))
     signatures = list(dict.fromkeys([*unvaried, *left_out]))
     heads = short_names(signatures)
-    found = [GivenUp(heads[one], int(unvaried.get(one, 0)), _sorted(_mapping(left_out.get(one)))) for one in signatures]
-    return [one for one in found if one.problems or one.reasons]
+    rows = [GivenUp(heads[one], int(unvaried.get(one, 0)), _sorted(_mapping(left_out.get(one)))) for one in signatures]
+    return [row for row in rows if row.problems or row.reasons]
 
 
 def accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
-    """What each model accepted of the rewordings that it was to judge itself.
+    """What each model accepted of the rewordings that it had to judge itself.
 
     >>> accepted({"self_judged": {"m": {"mutual-entailment": {"judged": 9, "accepted": 4}}}})
     [Accepted(model='m', check='mutual-entailment', judged=9, accepted=4)]
     """
-    told = _mapping(manifest.get("self_judged"))
     return [
         Accepted(model, check, counts["judged"], counts["accepted"])
-        for model, checks in told.items()
+        for model, checks in _mapping(manifest.get("self_judged")).items()
         for check, counts in _mapping(checks).items()
     ]
 
@@ -78,12 +79,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# MERGED from report.contrasts: Controls on both sides: answers that stayed where they must, and that changed where they must.
-
-#: What stands over the column of all suites together.
-ALL_SUITES = "all suites"
-#: What is known of a control's flips beforehand.
-EXPECTED = {"identity": "must be 0", "tautology": "should be 0", "scramble": "should be high"}
+# Contrasts and controls
 
 
 @dataclass(frozen=True)
@@ -111,23 +107,23 @@ def problems(buckets: pl.DataFrame) -> pl.DataFrame:
 
 
 def balance(scores: Sequence[Score], answers: pl.DataFrame) -> Balance | None:
-    """Set invariance beside sensitivity and controls; None where no contrast and no control was scored."""
-    mine = [one for one in scores if _mark(one)]
-    if not mine:
+    """Invariance, sensitivity and controls by model; None where no contrast and no control was scored."""
+    marked = [one for one in scores if _mark(one)]
+    if not marked:
         return None
-    more = [one for one in mine if one.metric in NAMES]
+    more = [one for one in marked if one.metric in NAMES]
     suites = _suites(more, answers)
-    flips = _controls([one for one in mine if one.metric == controls.NAME], answers)
+    flips = _controls([one for one in marked if one.metric == controls.NAME], answers)
     columns = [*(("sensitivity", name) for name in suites), *((controls.NAME, group) for group in flips)]
-    cells = {(one.model, one.metric, _group(one)): one for one in mine}
-    models = dict.fromkeys(score.model for score in mine)
+    cells = {(one.model, one.metric, _group(one)): one for one in marked}
+    models = dict.fromkeys(one.model for one in marked)
     rows = [(m, _invariance(scores, m), tuple(cells.get((m, *column)) for column in columns)) for m in models]
     expected = tuple((name, EXPECTED.get(name, "")) for name in flips.values())
-    return Balance(tuple(suites.values()), expected, tuple(rows), tuple(_named(one, suites) for one in more))
+    return Balance(tuple(suites.values()), expected, tuple(rows), tuple(_with_heading(one, suites) for one in more))
 
 
-def without(scores: Sequence[Score]) -> list[Score]:
-    """The scores that the section does not show: they have tables of their own."""
+def without_contrasts(scores: Sequence[Score]) -> list[Score]:
+    """The scores that are not about contrasts or controls."""
     return [score for score in scores if not _mark(score)]
 
 
@@ -142,18 +138,18 @@ def _group(score: Score) -> str:
     return (score.group or "").partition("=")[2]
 
 
-def _suites(mine: Sequence[Score], answers: pl.DataFrame) -> dict[str, str]:
-    """What stands over each suite's column; the empty one is all together, or the only one there is."""
-    names = sorted({_group(one) for one in mine} - {""} | _names(answers, CONTRAST))
-    if not mine:
+def _suites(marked: Sequence[Score], answers: pl.DataFrame) -> dict[str, str]:
+    """The heading of each suite's column; the empty name is all together, or the only one there is."""
+    names = sorted({_group(one) for one in marked} - {""} | _names(answers, CONTRAST))
+    if not marked:
         return {}
     return {"": names[0]} if len(names) == 1 else {"": ALL_SUITES, **{name: name for name in names}}
 
 
-def _controls(mine: Sequence[Score], answers: pl.DataFrame) -> dict[str, str]:
-    """What stands over each control's column; together they mean nothing, as one must not flip and another must."""
-    names = sorted({_group(one) for one in mine} - {""} | _names(answers, CONTROL))
-    if not mine:
+def _controls(marked: Sequence[Score], answers: pl.DataFrame) -> dict[str, str]:
+    """The heading of each control's column; there is none for all, as one must not flip and another must."""
+    names = sorted({_group(one) for one in marked} - {""} | _names(answers, CONTROL))
+    if not marked:
         return {}
     return {"": names[0]} if len(names) == 1 else {name: name for name in names}
 
@@ -163,7 +159,7 @@ def _names(answers: pl.DataFrame, column: str) -> set[str]:
     return set(answers[column].filter(pl.Series(rows)).cast(pl.String).to_list()) if rows.any() else set()
 
 
-def _named(score: Score, suites: dict[str, str]) -> Score:
+def _with_heading(score: Score, suites: dict[str, str]) -> Score:
     suite = _group(score)
     return replace(score, group=f"suite={suites.get(suite, suite)}")
 

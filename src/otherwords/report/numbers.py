@@ -65,17 +65,17 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Column:
-    """A metric as one signature computes it. `told_apart` where another column has the same name."""
+    """A metric as one signature computes it. `ambiguous` where another column has the same name."""
 
     metric: str
     signature: str
     name: str
     meaning: str
-    told_apart: bool
+    ambiguous: bool
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """The scores of one model, in one group, column by column; None where a metric was not scored."""
 
     model: str
@@ -89,7 +89,7 @@ class Table:
 
     by: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     hidden: int
 
     @property
@@ -141,7 +141,7 @@ def _table(by: str, scores: Sequence[Score]) -> Table:
     keys = list(dict.fromkeys((score.metric, score.signature) for score in scores))
     cells = {(_split(s.group)[1], s.model, s.metric, s.signature): s for s in scores}
     lines = [(value, model) for value in _unique(v for v, *_ in cells) for model in _unique(m for _, m, *_ in cells)]
-    rows = [Row(model, value, tuple(cells.get((value, model, *key)) for key in keys)) for value, model in lines]
+    rows = [TableRow(model, value, tuple(cells.get((value, model, *key)) for key in keys)) for value, model in lines]
     rows = [row for row in rows if any(row.scores)]
     metrics = [metric for metric, _ in keys]
     columns = tuple(Column(m, s, *meaning(m), metrics.count(m) > 1) for m, s in keys)
@@ -150,7 +150,7 @@ def _table(by: str, scores: Sequence[Score]) -> Table:
 
 
 def meaning(metric: str) -> tuple[str, str]:
-    """Heading and definition: as written here, else what the metric says of itself; empty for one nobody knows."""
+    """Heading and definition: as written here, else the metric's own summary; empty for an unknown metric."""
     if metric in MEANINGS:
         return MEANINGS[metric]
     name = re.split("[(:]", metric)[0]
@@ -189,28 +189,28 @@ def sentence(scores: Sequence[Score], counted: Mapping[str, tuple[int, int, int]
     `counted` has flips, rewordings and problems by model, for studies that do not score the flip rate.
     """
     scored = [s for s in scores if s.metric == "flip_rate" and s.group is None]
-    said = {s.model: _Flips(s.value, s.low, s.high, s.n_answers, s.n_units) for s in scored if s.value is not None}
+    flips = {s.model: _Flips(s.value, s.low, s.high, s.n_answers, s.n_units) for s in scored if s.value is not None}
     if not scored:
-        said = {m: _Flips(changed / asked, None, None, asked, n) for m, (changed, asked, n) in counted.items()}
-    if not said:
+        flips = {m: _Flips(changed / asked, None, None, asked, n) for m, (changed, asked, n) in counted.items()}
+    if not flips:
         return "This run cannot tell: no rewording was answered."
-    shared = len(said) > 1 and len({one.asked for one in said.values()}) == 1
-    start = f"asked {next(iter(said.values())).asked}, " if shared else ""
-    of = {model: "" if shared else f" of {one.asked}" for model, one in said.items()}
-    if all(one.rate == 0 for one in said.values()):
-        parts = [f"{model} never changed its answer{of[model].replace(' of', ' on', 1)}" for model in said]
-        return f"On these problems, yes: {start}{_listed(parts)}."
-    if len(said) <= _NAMED:
-        verb = dict.fromkeys(said, "") | {next(iter(said)): "changed its answer "}
-        return f"Not always: {start}{_listed([f'{m} {verb[m]}on {said[m].share}{of[m]}' for m in said])}."
-    least, most = min(said, key=lambda m: said[m].rate), max(said, key=lambda m: said[m].rate)
+    shared = len(flips) > 1 and len({one.asked for one in flips.values()}) == 1
+    start = f"asked {next(iter(flips.values())).asked}, " if shared else ""
+    of = {model: "" if shared else f" of {one.asked}" for model, one in flips.items()}
+    if all(one.rate == 0 for one in flips.values()):
+        parts = [f"{model} never changed its answer{of[model].replace(' of', ' on', 1)}" for model in flips]
+        return f"On these problems, yes: {start}{_join(parts)}."
+    if len(flips) <= _NAMED:
+        verb = dict.fromkeys(flips, "") | {next(iter(flips)): "changed its answer "}
+        return f"Not always: {start}{_join([f'{m} {verb[m]}on {flips[m].share}{of[m]}' for m in flips])}."
+    least, most = min(flips, key=lambda m: flips[m].rate), max(flips, key=lambda m: flips[m].rate)
     return (
-        f"Not always: {start}{least} changed its answer least often of {len(said)} models, on {said[least].share}"
-        f"{of[least]}, and {most} most often, on {said[most].share}{of[most]}."
+        f"Not always: {start}{least} changed its answer least often of {len(flips)} models, on {flips[least].share}"
+        f"{of[least]}, and {most} most often, on {flips[most].share}{of[most]}."
     )
 
 
-def _listed(parts: list[str]) -> str:
+def _join(parts: list[str]) -> str:
     return ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 

@@ -1,4 +1,4 @@
-"""From a run folder to its page."""
+"""The page: from a run folder to one HTML file for sceptical readers, which loads nothing from anywhere."""
 
 from __future__ import annotations
 
@@ -17,15 +17,37 @@ from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
 from ..storage.files import write_text
 from ..storage.run_folder import RunFolder
-from ..validity import funnel as dropped
+from ..validity.funnel import funnel
 from . import accounts, flips, numbers, plot
-from . import accounts as contrasts
 
-# MERGED from report.page: The page: everything a sceptical reader needs in one HTML file that loads nothing from anywhere.
-
-#: The order of the foot; entries of the manifest that are not named here follow in their own order.
-_FOOT = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
+#: The order of the footer; entries of the manifest that are not named here follow in their own order.
+_FOOTER = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
 _KINDS = {"vary": "generators", "check": "checks"}
+
+
+def write_report(folder: RunFolder, scores: Sequence[Score], out: Path | None = None) -> Path:
+    """Render the report of a run folder."""
+    manifest = folder.manifest
+    task = Task(**manifest["task"])
+    page = render(scores, folder.read("answers"), folder.read("buckets"), task, manifest)
+    path = out or folder.path / "report.html"
+    write_text(path, page)
+    return path
+
+
+def rerender(path: str | Path, out: Path | None = None) -> Path:
+    """Render the report of a finished run again, from what its folder holds."""
+    folder = RunFolder(path)
+    if not (folder.path / "scores.json").exists():
+        raise BadInput("has no scores.json", where=str(path), fix="name the folder of a finished run: otherwords run")
+    try:
+        scores = [Score(**one) for one in json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))]
+    except (ValueError, TypeError) as error:
+        fix = "run the study again"
+        raise BadInput(f"its scores.json is damaged: {error}", where=str(path), fix=fix) from error
+    if "task" not in folder.manifest:
+        raise BadInput("has no manifest.json", where=str(path), fix="run the study again")
+    return write_report(folder, scores, out)
 
 
 def render(
@@ -43,19 +65,19 @@ def render(
     answers, _ = answered(answers)
     if not scores or answers.height == 0:
         raise BadInput("nothing to report", fix="give at least one score and one answer")
-    balance = contrasts.balance(scores, answers)
-    answers, buckets = contrasts.rewordings(answers), contrasts.problems(buckets)
-    judged = flips.judge(answers)
-    counted = flips.by_problem(judged)
+    balance = accounts.balance(scores, answers)
+    answers, buckets = accounts.rewordings(answers), accounts.problems(buckets)
+    marked = flips.mark_flips(answers)
+    counted = flips.by_problem(marked)
     together = [score for score in scores if score.model == ALL_MODELS]
     own = [score for score in scores if score.model != ALL_MODELS]
-    models = list(dict.fromkeys([*(score.model for score in own), *judged["model"].unique().sort()]))
+    models = list(dict.fromkeys([*(score.model for score in own), *marked["model"].unique().sort()]))
     bars = [bar for bar in (flips.bar(model, counted) for model in models) if bar.total]
     return _template().render(
         title=_title(manifest),
         models=models,
         sentence=numbers.sentence(scores, _counted(counted)),
-        tables=numbers.tables(contrasts.without(own)),
+        tables=numbers.tables(accounts.without_contrasts(own)),
         balance=balance,
         more=numbers.tables(balance.more)[1:] if balance else [],
         together=numbers.tables(together),
@@ -63,18 +85,18 @@ def render(
         intervals=numbers.intervals(scores),
         bars=bars,
         plot=plot.draw(bars) if bars else "",
-        cases={model: flips.worst(model, judged, counted, buckets, task) for model in models},
-        funnel=dropped.funnel(buckets),
+        cases={model: flips.worst(model, marked, counted, buckets, task) for model in models},
+        funnel=funnel(buckets),
         given_up=accounts.given_up(manifest),
         accepted=accounts.accepted(manifest),
         answered={bar.model: int(counted.filter(pl.col("model") == bar.model)["n"].sum()) for bar in bars},
         task=task,
         warnings=[_plain(warning) for warning in manifest.get("warnings") or ()],
-        foot=list(_foot(manifest, scores)),
+        footer=list(_footer(manifest, scores)),
     )
 
 
-@cache  # compiling it takes as long as a small study
+@cache  # compiling takes longer than rendering
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True,
@@ -97,12 +119,12 @@ def _counted(counted: pl.DataFrame) -> dict[str, tuple[int, int, int]]:
     return {model: (flipped, asked, problems) for model, flipped, asked, problems in sums.rows()}
 
 
-def _foot(manifest: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Give the foot's sections: a heading, and lines of a name (may be empty) and a value."""
+def _footer(manifest: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The sections of the footer: a heading, and lines of a name (may be empty) and a value."""
     signed = list(dict.fromkeys(score.signature for score in scores))
     yield "metrics", [("", signature) for signature in signed]
-    rest = [key for key in manifest if key not in (*_FOOT, *accounts.TOLD, "warnings")]
-    for key in (*_FOOT, *rest):
+    rest = [key for key in manifest if key not in (*_FOOTER, *accounts.SECTIONS, "warnings")]
+    for key in (*_FOOTER, *rest):
         value = manifest.get(key)
         if value in (None, {}, [], ""):
             continue
@@ -151,31 +173,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-# MERGED from report.rendering: From a run folder to its page.
-
-
-def rerender(path: str | Path, out: Path | None = None) -> Path:
-    """Render the report of a finished run again, from what its folder holds."""
-    folder = RunFolder(path)
-    if not (folder.path / "scores.json").exists():
-        raise BadInput("has no scores.json", where=str(path), fix="name the folder of a finished run: otherwords run")
-    try:
-        scores = [Score(**one) for one in json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))]
-    except (ValueError, TypeError) as error:
-        fix = "run the study again"
-        raise BadInput(f"its scores.json is damaged: {error}", where=str(path), fix=fix) from error
-    if "task" not in folder.manifest:
-        raise BadInput("has no manifest.json", where=str(path), fix="run the study again")
-    return write_report(folder, scores, out)
-
-
-def write_report(folder: RunFolder, scores: Sequence[Score], out: Path | None = None) -> Path:
-    """Render the report of a run folder."""
-    manifest = folder.manifest
-    task = Task(**manifest["task"])
-    page = render(scores, folder.read("answers"), folder.read("buckets"), task, manifest)
-    path = out or folder.path / "report.html"
-    write_text(path, page)
-    return path

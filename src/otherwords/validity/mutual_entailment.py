@@ -297,7 +297,7 @@ def with_own_verdicts(
         verdicts = dict(_verdicts(suite, column, model, cache, batch_size))
         if verdicts:
             warn_too_long(check, model.name, list(verdicts.values()))
-            marked = _with_verdicts(marked, f"check:{check}", verdicts)
+            marked = _marked(marked, f"check:{check}", verdicts)
         for name, one in verdicts.items():
             if not one.keep:
                 reasons.setdefault(name, []).append(f"{check}: {one.reason}")

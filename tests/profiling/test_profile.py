@@ -135,7 +135,7 @@ def test_a_table_may_have_names_and_labels_of_its_own():
 
 
 def test_bad_rows_of_a_table_are_left_out_with_a_warning():
-    with pytest.warns(UserWarning, match=r"left out 1 rows, the first: the suite, row 10: hypothesis: found an empty"):
+    with pytest.warns(UserWarning, match=r"left out 1 rows.*the suite, row 10: hypothesis"):
         found = ow.profile(frame([*SUITE, row("z", hypothesis="")]), skip_bad=True)
     assert found == ow.profile(frame(SUITE))
 
@@ -196,25 +196,24 @@ def test_substitutions_as_a_table(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "error", "said"),
+    ("rows", "options", "error", "fields"),
     [
-        ([row("a")], {}, BadInput, "the suite: there are no variants to profile; name originals and variants"),
-        (SUITE, {"task": "a-nli"}, BadInput, "the suite, row 1: obs1: no such column; there are id, of, how"),
-        (SUITE, {"task": "rte"}, BadInput, "label: found 'entailment'; rte has entailed, not-entailed"),
-        (SUITE, {"task": "nil"}, UnknownName, "no task 'nil'"),
-        (SUITE, {"out": "list.xlsx"}, BadInput, "cannot write 'list.xlsx'"),
-        ([row("a1", "a")], {}, BadInput, "no problem has the id 'a'"),
-        ([row("a"), row("a")], {}, BadInput, "the suite, row 2: id: 'a' occurs twice"),
-        ([row("a"), row("a1", "a", "x", "neutral")], {}, BadInput, "row 2: label: the variant 'a1' says 'neutral' but"),
-        ([row("a", premise=" ")], {}, BadInput, "row 1: premise: found an empty text"),
-        ([row("a", **{"check:x": "maybe"})], {}, BadInput, "check:x: found 'maybe'; a check says true"),
+        ([row("a")], {}, BadInput, {"where": "the suite"}),
+        (SUITE, {"task": "a-nli"}, BadInput, {"where": "the suite, row 1", "field": "obs1"}),
+        (SUITE, {"task": "rte"}, BadInput, {"where": "the suite, row 1", "field": "label"}),
+        (SUITE, {"task": "nil"}, UnknownName, {}),
+        (SUITE, {"out": "list.xlsx"}, BadInput, {}),
+        ([row("a1", "a")], {}, BadInput, {"where": "the suite, row 1", "field": "of"}),
+        ([row("a"), row("a")], {}, BadInput, {"where": "the suite, row 2", "field": "id"}),
+        ([row("a"), row("a1", "a", "x", "neutral")], {}, BadInput, {"where": "the suite, row 2", "field": "label"}),
+        ([row("a", premise=" ")], {}, BadInput, {"where": "the suite, row 1", "field": "premise"}),
+        ([row("a", **{"check:x": "maybe"})], {}, BadInput, {"field": "check:x"}),
     ],
 )
-def test_complaints(rows, options, error, said):
+def test_what_cannot_be_profiled(rows, options, error, fields):
     schema = {"of": pl.String, "how": pl.String}
-    with pytest.raises(error) as caught:
+    with refuses(error, **fields):
         ow.profile(pl.DataFrame(rows, schema_overrides=schema), **options)
-    assert said in str(caught.value)
 
 
 def test_an_empty_file(jsonl):

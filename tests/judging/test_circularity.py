@@ -13,7 +13,7 @@ from refusals import refuses
 from rich.text import Text
 
 import otherwords as ow
-from otherwords.cli.circularity import circularity_tables
+from otherwords.cli.tables import circularity_tables
 from otherwords.errors import BadInput, LabelOrder, UnknownName
 from otherwords.judging.findings import Earlier
 from otherwords.judging.rates import kappa
@@ -212,7 +212,7 @@ def test_one_generator_with_several_options_is_several_sources(model):
 def test_a_problem_without_a_right_answer_is_told_before_any_work(tmp_path):
     log = tmp_path / "log.jsonl"
     label = pl.when(pl.col("id") != "p2").then("label").alias("label")
-    with refuses(BadInput):
+    with refuses(BadInput, where="the suite, row 2", field="label"):
         measured(f"scripted(log={log})", ["self"], suite().with_columns(label))
     assert not log.exists()
 
@@ -236,10 +236,8 @@ def test_it_is_what_check_and_answer_give(model, other):
         assert score == measured(model, ["self", other]).under(name).score("r_r")
 
 
-@pytest.mark.parametrize("order", ["reversed", "shuffled"])
-def test_the_order_of_rows_does_not_matter(model, other, order):
-    rows = suite()
-    mixed = rows.reverse() if order == "reversed" else rows.sample(fraction=1, shuffle=True, seed=3)
+def test_the_order_of_rows_does_not_matter(model, other):
+    mixed = suite().sample(fraction=1, shuffle=True, seed=3)
     assert asdict(measured(model, ["self", other], mixed)) == asdict(measured(model, ["self", other]))
 
 
@@ -310,9 +308,7 @@ def test_a_judge_accepts_nothing_that_it_does_not_read_to_its_end():
     texts = {"a": f"{long}It rains.", "a1": f"{long}It does not rain."}
     rows = [{**row, "hypothesis": texts[row["id"]]} for row in checked_rows()[:2]]
     judges = ["far=nli-small(max_length=256)", "near=nli-small(max_length=32)"]
-    with pytest.warns(
-        UserWarning, match="mutual-entailment: 1 of 1 variants have texts longer than nli-small.max_length=32. reads"
-    ) as told:
+    with pytest.warns(UserWarning, match="1 of 1 variants have texts longer than nli-small.max_length=32") as told:
         found = measured("scripted(otherwise=entailment)", judges, pl.DataFrame(rows))
     assert len(told) == 1
     assert found.under("near").accepted == 0
