@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from otherwords.inference import kernels
 from otherwords.inference.families import Encoder, Head, Layer, Linear, Network, Norm
 from otherwords.inference.lean import LeanClassifier, Parts, plain_parts
 
@@ -73,16 +74,16 @@ def _candidates() -> dict[str, Parts]:
     """Attention by name; products and activations are torch's own."""
     plain = plain_parts()
     made = {"sdpa": plain}
+    if not GPU:
+        return made
     made["varlen"] = replace(plain, attention=_varlen)
-    try:
-        from otherwords.inference.kernels import add_norm, attend
-    except ImportError as error:
-        print(f"no triton: {error}")
+    if not kernels.AVAILABLE:
+        print("Triton is not installed: its kernels are not measured")
         return made
     made["triton"] = replace(
-        plain, attention=lambda joint, rows, heads: attend(joint, rows.offsets, rows.longest, heads)
+        plain, attention=lambda joint, rows, heads: kernels.attend(joint, rows.offsets, rows.longest, heads)
     )
-    made["triton, triton norm"] = replace(made["triton"], add_norm=add_norm)
+    made["triton, triton norm"] = replace(made["triton"], add_norm=kernels.add_norm)
     return made
 
 
@@ -140,14 +141,12 @@ def _pieces(width: int, heads: int, tokens: int) -> dict[str, int]:
         "add, norm": lambda: functional.layer_norm(x + y, (width,), weight, bias, 1e-5),
     }
     if "triton" in _candidates():
-        from otherwords.inference.kernels import _attend, add_norm
-
-        ways["add_norm"] = lambda: add_norm(x, y, weight, bias, 1e-5)
+        ways["add_norm"] = lambda: kernels.add_norm(x, y, weight, bias, 1e-5)
         for name, lengths in (("even", _lengths(26, 26, tokens)), ("mixed", _lengths(22, 31, tokens))):
             offsets, joint = _inputs(lengths)[1], _random(int(lengths.sum()), 3 * width, scale=1)
             out, size = torch.empty_like(joint[:, :width]).contiguous(), width // heads
             for warps in (1, 2, 4):
-                run, scale = _attend[((len(offsets) - 1) * heads,)], size**-0.5
+                run, scale = kernels._attend[((len(offsets) - 1) * heads,)], size**-0.5
                 settings = {"block": 32, "size": size, "num_warps": warps}
                 ways[f"attention, {name}, {warps} warps"] = partial(run, joint, offsets, out, heads, scale, **settings)
     for name, work in ways.items():
