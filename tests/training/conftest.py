@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from otherwords.training.settings import Settings
+from otherwords.training.settings import TrainingSettings
 
 NOUNS = ("dog", "cat", "bird", "man", "girl", "fish", "horse", "child")
 VERBS = ("runs", "sleeps", "eats", "sings", "jumps", "waits")
@@ -71,10 +71,10 @@ def classifier(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def settings(encoder) -> Callable[..., Settings]:
-    def make(**changes: Any) -> Settings:
+def settings(encoder) -> Callable[..., TrainingSettings]:
+    def make(**changes: Any) -> TrainingSettings:
         usual = {"epochs": 2, "batch": 16, "max_length": 16, "learning_rate": 3e-3, "device": "cpu"}
-        return Settings(**{"start": str(encoder), **usual, **changes})
+        return TrainingSettings(**{"start": str(encoder), **usual, **changes})
 
     return make
 

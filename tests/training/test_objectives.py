@@ -11,7 +11,7 @@ from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassificatio
 from transformers.utils import logging
 
 from otherwords.inference.tokens import Tokens
-from otherwords.training.finetuning import batches, slope
+from otherwords.training.finetuning import batches, rate_factor
 from otherwords.training.objectives import UNLABELLED, Examples, MaskedWords, PairLabels
 
 PAD, CLS, SEP, MASK, SPECIAL, VOCABULARY = 0, 2, 3, 4, (0, 1, 2, 3, 4), 22
@@ -123,7 +123,7 @@ def test_epochs_and_seeds_come_in_other_orders_and_batches_are_of_similar_length
 
 @given(total=st.integers(1, 500), warmup=st.floats(0, 1))
 def test_the_rate_rises_to_one_and_falls(total, warmup):
-    rates = [slope(update, total, warmup) for update in range(total)]
+    rates = [rate_factor(update, total, warmup) for update in range(total)]
     top = rates.index(max(rates))
     assert all(0 < rate <= 1 for rate in rates)
     assert rates[: top + 1] == sorted(rates[: top + 1])
