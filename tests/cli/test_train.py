@@ -111,7 +111,7 @@ def test_prepared_only(cli, place, recipe, problems):
         (("nli", "r.toml", "-o", "m", "--recombine", "10"), "recombine: found 10 without teachers"),
         (("nli", "r.toml", "-o", "m", "--precision", "fp8"), "precision: found 'fp8'"),
         (("nli", "r.toml", "-o", "m", "--field", "x"), "cannot read --field x"),
-        (("masked-lm", "r.toml", "-o", "m", "--valid-field", "hypothesis"), "valid_fields: has nothing to choose from"),
+        (("masked-lm", "r.toml", "-o", "m", "--valid-field", "hypothesis"), "valid_fields: applies only to"),
     ],
 )
 def test_wrong_input_is_told_before_any_work(cli, place, recipe, arguments, said):

@@ -102,7 +102,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise BadInput("is a folder", where=str(path), fix="a recipe is a TOML file; a training's folder goes to -o")
     if not path.is_file():
         fix = "name a TOML file, or say what to do with --start and --data"
-        raise BadInput("no such recipe", where=str(path), fix=fix)
+        raise BadInput("there is no such recipe", where=str(path), fix=fix)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:  # neither UTF-8 nor TOML
