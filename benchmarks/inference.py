@@ -125,9 +125,9 @@ def _classifier(folder: Path, pairs: list[tuple[str, str]]) -> list[dict[str, An
         print("sentence-transformers is not installed: CrossEncoder.predict is not measured")
     rows = []
     for name, (code, most) in peers.items():
-        theirs = isolated.run(code, str(folder), str(texts))
-        _refuse_difference(name, ours["p"], theirs["p"])
-        rows.append(_row(f"onnx classifier: time as a share of {name}", ours["seconds"], theirs["seconds"], most))
+        peer = isolated.run(code, str(folder), str(texts))
+        _refuse_difference(name, ours["p"], peer["p"])
+        rows.append(_row(f"onnx classifier: time as a share of {name}", ours["seconds"], peer["seconds"], most))
     bits = {"claim": "onnx classifier: answers that other orders, budgets, threads and company changed in any bit"}
     detail = f"{len(pairs):,} pairs shuffled, with 4 settings, and 64 alone"
     return [*rows, {**bits, "measured": ours["differing"], "unit": "answers", "at_most": 0, "detail": detail}]
@@ -140,20 +140,20 @@ def _masked_lm(folder: Path, masked: list[tuple[str, int, int]], slow: int) -> l
     ours = isolated.run(_FILL, str(folder), str(many), str(TOP))
     rows = []
     for size, most in ((1, 1 / 8), (32, 1 / 4)):
-        theirs = isolated.run(_FILL_MASK, str(folder), str(few), str(TOP), str(size))
-        _refuse_difference("fill-mask", [[x] for x in ours["best"][:slow]], [[x] for x in theirs["best"]])
+        peer = isolated.run(_FILL_MASK, str(folder), str(few), str(TOP), str(size))
+        _refuse_difference("fill-mask", [[x] for x in ours["best"][:slow]], [[x] for x in peer["best"]])
         claim = f"masked-LM, top {TOP}: time as a share of the fill-mask pipeline's at batch size {size}"
-        rows.append(_row(claim, ours["seconds"], theirs["seconds"], most))
+        rows.append(_row(claim, ours["seconds"], peer["seconds"], most))
     return rows
 
 
-def _row(claim: str, ours: float, theirs: float, most: float) -> dict[str, Any]:
-    detail = f"{theirs / ours:.1f} times as fast; {1 / ours:.0f} a second against {1 / theirs:.0f}"
-    return {"claim": claim, "measured": ours / theirs, "unit": "of it", "at_most": most, "detail": detail}
+def _row(claim: str, ours: float, peer: float, most: float) -> dict[str, Any]:
+    detail = f"{peer / ours:.1f} times as fast; {1 / ours:.0f} a second against {1 / peer:.0f}"
+    return {"claim": claim, "measured": ours / peer, "unit": "of it", "at_most": most, "detail": detail}
 
 
-def _refuse_difference(name: str, ours: list[list[float]], theirs: list[list[float]]) -> None:
-    worst = max(abs(a - b) for one, other in zip(ours, theirs, strict=True) for a, b in zip(one, other, strict=True))
+def _refuse_difference(name: str, ours: list[list[float]], peer: list[list[float]]) -> None:
+    worst = max(abs(a - b) for one, other in zip(ours, peer, strict=True) for a, b in zip(one, other, strict=True))
     if not worst < 1e-3:
         raise SystemExit(f"not the same work: numbers differ by {worst} from {name}")
 

@@ -39,9 +39,9 @@ given = nouns(problems, TASKS["nli"])
 list(vary(given[-3:], [1] * 3))  # what is done once is not measured
 start = time.perf_counter()
 some = [given[at:at + BATCH] for at in range(0, len(given), BATCH)]
-made = [one for batch in some for one in vary(batch, [1] * len(batch))]
+produced = [one for batch in some for one in vary(batch, [1] * len(batch))]
 seconds = time.perf_counter() - start
-variants = [one for one in made if isinstance(one, Variant)]
+variants = [one for one in produced if isinstance(one, Variant)]
 report(seconds=seconds, found=[[one.of, one.extra["replaced"], one.extra["replacement"]] for one in variants])
 """
 )

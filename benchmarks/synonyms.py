@@ -41,8 +41,8 @@ def stand_in(token):
         return token.text_with_ws
     new = found.synonym[:1].upper() + found.synonym[1:] if token.text[:1].isupper() else found.synonym
     return new + token.whitespace_
-made = ["".join(map(stand_in, doc)) for docs in pairs for doc in docs]
-report(seconds=time.perf_counter() - start, texts=made)
+texts = ["".join(map(stand_in, doc)) for docs in pairs for doc in docs]
+report(seconds=time.perf_counter() - start, texts=texts)
 """
 )
 _OURS = (
@@ -50,9 +50,9 @@ _OURS = (
     + """
 from otherwords import vary
 start = time.perf_counter()
-made = vary(problems, ["wordnet-ie"])
+variants = vary(problems, ["wordnet-ie"])
 seconds = time.perf_counter() - start
-new = {row[0]: row[1:] for row in made.select("of", "premise", "hypothesis").iter_rows()}
+new = {row[0]: row[1:] for row in variants.select("of", "premise", "hypothesis").iter_rows()}
 rows = [new.get(row[0], row[1:]) for row in problems.select("id", "premise", "hypothesis").iter_rows()]
 report(seconds=seconds, texts=[text for row in rows for text in row])
 """

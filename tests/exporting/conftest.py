@@ -1,4 +1,4 @@
-"""Tiny models of many architectures, made here from their configurations and saved as people save theirs."""
+"""Tiny models of many architectures, made from their configurations and saved with save_pretrained."""
 
 from __future__ import annotations
 

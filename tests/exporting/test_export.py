@@ -54,13 +54,13 @@ def files(folder: Path) -> list[str]:
     ("weights", "near"), [("fp32", 1e-5), pytest.param("fp16", 0.02, marks=pytest.mark.slow), ("int8", 0.4)]
 )
 def test_an_exported_classifier_answers_as_transformers_does(saved, problems, tmp_path, weights, near):
-    made = export(str(saved), tmp_path / "out", weights=weights, on=[str(problems)], limit=1)
+    result = export(str(saved), tmp_path / "out", weights=weights, on=[str(problems)], limit=1)
     assert files(tmp_path / "out") == ["config.json", "export.json", "model.onnx", "tokenizer.json"]
     texts, model = some_pairs(25, seed=8), registry.make(f"onnx:{tmp_path}/out(max_length=40)").function
     assert model.labels == LABELS
     np.testing.assert_allclose(answers(tmp_path / "out", texts), probabilities(texts), atol=near)
-    found = made.comparison
-    assert (found.rows, found.order_changes, made.graph) == (30, 0, "built")
+    found = result.comparison
+    assert (found.rows, found.order_changes, result.graph) == (30, 0, "built")
     assert 0 <= found.mean_difference <= found.max_difference <= near
     assert model.batch_invariant
 
@@ -97,9 +97,9 @@ def test_the_same_model_gives_the_same_bytes(saved, exported, problems, tmp_path
 
 
 def test_a_masked_lm_is_compared_word_by_word(saved_masked_lm, problems, tmp_path):
-    made = export(str(saved_masked_lm), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
+    result = export(str(saved_masked_lm), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
     texts = {text for pair in some_pairs(30) for text in pair}
-    found = made.comparison
+    found = result.comparison
     assert found.rows == len(texts)
     assert (found.differing, found.order_changes) == (0, 0)
     assert found.right == found.original_right
@@ -111,16 +111,16 @@ def test_a_masked_lm_is_compared_word_by_word(saved_masked_lm, problems, tmp_pat
 
 def test_an_architecture_that_is_traced_loads_alike(problems, tmp_path):
     folder = save(tiny_model("MPNet"), tmp_path / "mpnet", types=False)
-    made = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
-    assert made.graph == "traced"
-    assert made.comparison.max_difference < 1e-5
+    result = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
+    assert result.graph == "traced"
+    assert result.comparison.max_difference < 1e-5
     assert answers(tmp_path / "out", some_pairs(3), max_length=30).shape == (3, 3)
 
 
 def test_segment_numbers_are_left_out_where_the_tokenizer_makes_none(problems, tmp_path):
     folder = save(tiny_model("Bert"), tmp_path / "plain", types=False)
-    made = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
-    assert made.comparison.max_difference < 1e-5
+    result = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=0)
+    assert result.comparison.max_difference < 1e-5
 
 
 def test_too_many_changed_labels_leave_nothing(problems, tmp_path):
@@ -218,9 +218,9 @@ def edit(folder: Path, **changes: object) -> None:
 def test_labels_without_a_name_are_warned_about(tiny, problems, tmp_path):
     edit(tiny, id2label=None, label2id=None, num_labels=3)
     with pytest.warns(UserWarning, match="accuracy is not measured: .*--label-map LABEL_0="):
-        made = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1)
-    assert made.comparison.right is made.comparison.original_right is None
-    assert made.nameless
+        result = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1)
+    assert result.comparison.right is result.comparison.original_right is None
+    assert result.nameless
     names = json.loads((tmp_path / "out" / "config.json").read_text())["id2label"]
     assert names == {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}
 
@@ -228,10 +228,10 @@ def test_labels_without_a_name_are_warned_about(tiny, problems, tmp_path):
 def test_labels_without_a_name_get_it_from_the_label_map(tiny, exported, problems, tmp_path):
     edit(tiny, id2label=None, label2id=None, num_labels=3)
     meant = {f"label_{i}": name for i, name in enumerate(LABELS)}
-    made = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1, label_map=meant)
-    assert made.comparison == exported.comparison
-    assert made.labels == LABELS
-    assert not made.nameless
+    result = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1, label_map=meant)
+    assert result.comparison == exported.comparison
+    assert result.labels == LABELS
+    assert not result.nameless
     assert registry.make(f"onnx:{tmp_path}/out(max_length=40)").function.labels == LABELS
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert config["label2id"] == {name: i for i, name in enumerate(LABELS)}
@@ -240,9 +240,9 @@ def test_labels_without_a_name_get_it_from_the_label_map(tiny, exported, problem
 def test_names_of_labels_stay_whatever_they_mean_in_the_data(tiny, exported, problems, tmp_path):
     edit(tiny, id2label={"0": "no", "1": "yes", "2": "maybe"}, label2id={"no": 0, "yes": 1, "maybe": 2})
     meant = {"no": "contradiction", "yes": "entailment", "maybe": "neutral"}
-    made = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1, label_map=meant)
-    assert made.comparison == exported.comparison
-    assert made.labels == ("no", "yes", "maybe")
+    result = export(str(tiny), tmp_path / "out", on=[str(problems)], limit=1, label_map=meant)
+    assert result.comparison == exported.comparison
+    assert result.labels == ("no", "yes", "maybe")
 
 
 def test_fewer_labels_than_the_data_has(problems, tmp_path):
@@ -255,12 +255,12 @@ def test_fewer_labels_than_the_data_has(problems, tmp_path):
     data = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}
     meant = {"entailment": "entailed", "not_entailment": "not-entailed"}
     two = {"task": "rte", "labels": data, "label_map": meant}
-    made = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=1, **two)
+    result = export(str(folder), tmp_path / "out", weights="fp32", on=[str(problems)], limit=1, **two)
     tokenizer = tiny_tokenizer()
     with torch.inference_mode():
         best = [int(model(**tokenizer(a, b, return_tensors="pt")).logits.argmax()) for a, b in some_pairs(30)]
-    assert made.comparison.original_right == sum(label == (i % 3 > 0) for i, label in enumerate(best))
-    assert made.labels == ("entailment", "not_entailment")
+    assert result.comparison.original_right == sum(label == (i % 3 > 0) for i, label in enumerate(best))
+    assert result.labels == ("entailment", "not_entailment")
 
 
 @pytest.mark.parametrize(
@@ -345,8 +345,8 @@ def test_settings_that_cannot_work_are_refused(saved, problems, tmp_path, settin
 def test_rows_left_out_are_warned_about(saved, good, jsonl, tmp_path):
     data = jsonl(good, {**good, "label": "maybe"}, name="some.jsonl")
     with pytest.warns(UserWarning, match="left out 1 rows"):
-        made = export(str(saved), tmp_path / "out", on=[str(data)], limit=1, skip_bad=True)
-    assert made.comparison.rows == 1
+        result = export(str(saved), tmp_path / "out", on=[str(data)], limit=1, skip_bad=True)
+    assert result.comparison.rows == 1
 
 
 def test_without_onnx_the_extra_is_named(saved, problems, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""A tiny BERT and toy tasks that it can learn in a second: whatever a test of training needs, made here."""
+"""A tiny BERT and toy tasks that it can learn in a second: all that tests of training need."""
 
 from __future__ import annotations
 
@@ -36,9 +36,11 @@ def save_tokenizer(folder: Path, mask: bool = True) -> None:
 def save_model(folder: Path, kind: type = BertModel, seed: int = 5, **config: Any) -> Path:
     torch.manual_seed(seed)
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    made = kind(BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, initializer_range=0.1, **sizes, **config))
+    model = kind(
+        BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, initializer_range=0.1, **sizes, **config)
+    )
     logging.disable_progress_bar()
-    made.save_pretrained(folder)
+    model.save_pretrained(folder)
     logging.enable_progress_bar()
     return folder
 

@@ -158,7 +158,7 @@ def test_validation_of_a_masked_lm_may_look_at_one_field(tmp_path):
         collect_rows(Recipe(data=[data], valid=[valid], valid_fields=["update"]), "masked-lm")
 
 
-def test_bad_rows_are_refused_unless_told(tmp_path):
+def test_bad_rows_are_refused_by_default(tmp_path):
     data = problems(tmp_path / "data.jsonl", [["A", "B", "neutral"], ["C", "D", "perhaps"]])
     with refuses(BadInput):
         collect_rows(Recipe(data=[data], valid=0.0))
@@ -204,7 +204,7 @@ def distinct(count):
     return [(f"a dog{i % 37} runs here{i % 31}", f"some dog{7 * i % 37} sleeps there{i}") for i in range(count)]
 
 
-def test_shares_are_as_told():
+def test_shares_are_as_documented():
     rows = distinct(400)
     pairs = recombine(rows, 400, seed=1)
     firsts, seconds = {row[0] for row in rows}, {row[1] for row in rows}
@@ -244,10 +244,10 @@ def test_nearest_is_brute_force_cosine():
     cosine = (left @ right.T).toarray()
     found = np.concatenate(list(_nearest(left, right)))
     for i in range(60):
-        mine = found[found[:, 0] == i, 1]
-        others = np.setdiff1d(np.arange(60), mine)
-        assert len(mine) == min(40, (cosine[i] > 0).sum())
-        assert not len(others) or not len(mine) or cosine[i, mine].min() >= cosine[i, others].max() - 2e-6
+        nearest = found[found[:, 0] == i, 1]
+        others = np.setdiff1d(np.arange(60), nearest)
+        assert len(nearest) == min(40, (cosine[i] > 0).sum())
+        assert not len(others) or not len(nearest) or cosine[i, nearest].min() >= cosine[i, others].max() - 2e-6
 
 
 def test_other_seeds_make_other_pairs():

@@ -25,6 +25,7 @@ from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry
 from otherwords.training import checkpoints, finetuning
 from otherwords.training.prepared import prepare, train_prepared
+from otherwords.training.settings import TrainingSettings
 
 from .conftest import LABELS, toy_rows, toy_sentences
 
@@ -52,13 +53,23 @@ def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_a_toy_task_is_learnt_and_the_folder_loads_as_a_model(tmp_path, settings):
-    best = trained(tmp_path / "m", settings(epochs=6), toy_rows(400), toy_rows(90, seed=2))
-    lines = log(tmp_path / "m")
+@pytest.fixture(scope="module")
+def toy(encoder, tmp_path_factory):
+    """A folder with a model trained on the toy task, and its figures; tests leave it as it is."""
+    folder = tmp_path_factory.mktemp("toy")
+    usual = {"batch": 16, "max_length": 16, "learning_rate": 3e-3, "device": "cpu"}
+    torch.set_num_threads(1)
+    chosen = TrainingSettings(str(encoder), epochs=6, **usual)
+    return folder, trained(folder, chosen, toy_rows(400), toy_rows(90, seed=2))
+
+
+def test_a_toy_task_is_learnt_and_the_folder_loads_as_a_model(toy):
+    folder, best = toy
+    lines = log(folder)
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert lines[-1]["train_loss"] < lines[0]["train_loss"] / 2
     assert lines[0]["train_accuracy"] < best["valid_accuracy"] > 0.95
-    bound = registry.make(f"hf:{tmp_path / 'm'}")
+    bound = registry.make(f"hf:{folder}")
     model = Answerer("toy", bound.signature, as_model(bound.function), TASKS["nli"], {})
     rows = toy_rows(90, seed=2)
     answers = model(Batch(TASKS["nli"], {"premise": [r[0] for r in rows], "hypothesis": [r[1] for r in rows]}))
@@ -67,17 +78,16 @@ def test_a_toy_task_is_learnt_and_the_folder_loads_as_a_model(tmp_path, settings
     assert right == pytest.approx(best["valid_accuracy"])  # what hf: says is what validation counted
 
 
-def test_the_validation_figures_are_those_of_transformers(tmp_path, settings):
-    valid = toy_rows(70, seed=2)
-    best = trained(tmp_path / "m", settings(epochs=1), toy_rows(100), valid)
-    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "m").eval()
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "m")
+def test_the_validation_figures_are_those_of_transformers(toy):
+    (folder, best), valid = toy, toy_rows(90, seed=2)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
     inputs = tokenizer([row[0] for row in valid], [row[1] for row in valid], padding=True, return_tensors="pt")
     right = torch.tensor([LABELS.index(row[2]) for row in valid])
     with torch.inference_mode():
-        made = model(**inputs, labels=right)
-    assert best["valid_loss"] == pytest.approx(made.loss.item(), abs=1e-5)
-    assert best["valid_accuracy"] == pytest.approx((made.logits.argmax(1) == right).float().mean().item())
+        result = model(**inputs, labels=right)
+    assert best["valid_loss"] == pytest.approx(result.loss.item(), abs=1e-5)
+    assert best["valid_accuracy"] == pytest.approx((result.logits.argmax(1) == right).float().mean().item())
 
 
 @pytest.mark.slow
@@ -285,16 +295,15 @@ def test_a_training_that_diverges_is_refused(tmp_path, settings):
     assert not (tmp_path / "m" / "model.safetensors").exists()
 
 
-def test_weights_can_be_read_by_whoever_may_read_the_rest(tmp_path, settings):
-    trained(tmp_path / "m", settings(epochs=1), toy_rows(20))
-    assert len({path.stat().st_mode for path in (tmp_path / "m").iterdir() if path.is_file()}) == 1
+def test_weights_can_be_read_by_whoever_may_read_the_rest(toy):
+    assert len({path.stat().st_mode for path in toy[0].iterdir() if path.is_file()}) == 1
 
 
-def test_a_finished_training_is_not_repeated(tmp_path, settings):
-    first = trained(tmp_path / "m", settings(epochs=2), toy_rows(40), toy_rows(10, 2))
-    before = (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns
-    assert train_prepared(tmp_path / "m") == first
-    assert (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns == before
+def test_a_finished_training_is_not_repeated(toy):
+    folder, best = toy
+    before = (folder / "model.safetensors").stat().st_mtime_ns
+    assert train_prepared(folder) == best
+    assert (folder / "model.safetensors").stat().st_mtime_ns == before
 
 
 def test_an_interrupted_training_is_saved_and_resumed(tmp_path, settings, monkeypatch):

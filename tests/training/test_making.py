@@ -52,13 +52,13 @@ def lines(path):
 
 
 def test_two_data_sets_become_a_model(recipe, tmp_path):
-    made = train(recipe, out=tmp_path / "m")
-    assert made.counts["train"] + made.counts["valid"] == 160
-    assert 32 <= made.counts["valid"] < 45  # a fifth, and the rest of the last premise
+    result = train(recipe, out=tmp_path / "m")
+    assert result.counts["train"] + result.counts["valid"] == 160
+    assert 32 <= result.counts["valid"] < 45  # a fifth, and the rest of the last premise
     rows = {side: lines(tmp_path / "m" / "data" / f"{side}.jsonl") for side in ("train", "valid")}
     assert sorted(rows["train"] + rows["valid"]) == sorted(toy_rows(80) + toy_rows(80, seed=2))
     assert not {row[0] for row in rows["train"]} & {row[0] for row in rows["valid"]}
-    assert made.figures == lines(tmp_path / "m" / "log.jsonl")[-1] or made.figures["epoch"] == 1
+    assert result.figures == lines(tmp_path / "m" / "log.jsonl")[-1] or result.figures["epoch"] == 1
     teacher = Answerer("m", "m", hf(str(tmp_path / "m"), device="cpu"), TASKS["nli"])
     batch = Batch(TASKS["nli"], {"premise": ["a dog runs"], "hypothesis": ["no dog runs"]})
     assert teacher(batch).p.shape == (1, 3)
@@ -122,11 +122,11 @@ def test_changed_data_under_the_same_name_is_refused(recipe, tmp_path):
 
 def test_a_folder_with_something_else_is_left_alone(recipe, tmp_path, encoder):
     """Above all the start: its weights would pass for a finished training's."""
-    mine = Path(shutil.copytree(encoder, tmp_path / "mine"))
-    before = sorted(path.name for path in mine.iterdir())
-    with refuses(BadInput, where=str(mine)):
-        train({**recipe, "start": str(mine)}, out=mine)
-    assert sorted(path.name for path in mine.iterdir()) == before
+    occupied = Path(shutil.copytree(encoder, tmp_path / "occupied"))
+    before = sorted(path.name for path in occupied.iterdir())
+    with refuses(BadInput, where=str(occupied)):
+        train({**recipe, "start": str(occupied)}, out=occupied)
+    assert sorted(path.name for path in occupied.iterdir()) == before
     (tmp_path / "file").write_text("")
     with refuses(BadInput, where=str(tmp_path / "file")):
         train(recipe, out=tmp_path / "file")
@@ -161,10 +161,10 @@ def test_settings_changed_by_hand_are_noticed(recipe, tmp_path):
 def test_what_is_left_out_is_kept(recipe, tmp_path):
     odd = problems(tmp_path / "odd.jsonl", [["a dog runs", "a dog runs", "-"], ["", "a", "neutral"], *toy_rows(5, 7)])
     test = problems(tmp_path / "test.jsonl", toy_rows(1))
-    made = train({**recipe, "data": [*recipe["data"], odd], "without": [test]}, out=tmp_path / "m", prepare_only=True)
-    counts = made.counts["left_out"]
+    result = train({**recipe, "data": [*recipe["data"], odd], "without": [test]}, out=tmp_path / "m", prepare_only=True)
+    counts = result.counts["left_out"]
     assert (counts["empty text"], counts["no majority label"]) == (1, 1)
-    assert counts["shares a text with `without`"] == 167 - 2 - made.counts["train"] - made.counts["valid"] > 0
+    assert counts["shares a text with `without`"] == 167 - 2 - result.counts["train"] - result.counts["valid"] > 0
     kept = lines(tmp_path / "m" / "data" / "left-out.jsonl")
     assert len(kept) == sum(counts.values()) - 1  # of rows without a majority label, only the number is known
     seen = {text.casefold() for text in toy_rows(1)[0][:2]}
@@ -219,11 +219,11 @@ def test_a_student_follows_its_teachers_where_there_are_no_labels(recipe, tmp_pa
     teacher = train(taught, out=tmp_path / "teacher")
     assert teacher.figures["valid_accuracy"] > 0.9
     chosen = {**recipe, "teachers": [str(tmp_path / "teacher")], "recombine": 300, "epochs": 8, "valid": 0.0}
-    made = train(chosen, out=tmp_path / "student")
-    assert made.counts["recombined"] == 300
+    result = train(chosen, out=tmp_path / "student")
+    assert result.counts["recombined"] == 300
     assert sum(row[2] is None for row in lines(tmp_path / "student" / "data" / "train.jsonl")) == 300
     kept = np.load(tmp_path / "student" / "data" / "taught.npy")
-    assert kept.shape == (made.counts["train"] + 300, 3)
+    assert kept.shape == (result.counts["train"] + 300, 3)
     assert kept.sum(axis=1) == pytest.approx(1, abs=1e-5)
     new = toy_rows(60, seed=11)
     batch = Batch(TASKS["nli"], {"premise": [r[0] for r in new], "hypothesis": [r[1] for r in new]})
@@ -349,9 +349,9 @@ def test_a_better_figure_stands_higher():
 
 def test_device_and_portions_may_change_on_the_way(recipe, tmp_path):
     train({**recipe, "accumulate": 1}, out=tmp_path / "m", prepare_only=True)
-    made = train({**recipe, "accumulate": 2, "device": "auto"}, out=tmp_path / "m")
+    result = train({**recipe, "accumulate": 2, "device": "auto"}, out=tmp_path / "m")
     assert prepared_settings(tmp_path / "m").accumulate == 2
-    assert made.figures
+    assert result.figures
 
 
 def test_a_refused_training_leaves_nothing(recipe, tmp_path, encoder):

@@ -69,12 +69,12 @@ def test_the_loss_of_masked_words_is_that_of_transformers(encoder):
     model = loaded(AutoModelForMaskedLM, encoder)
     objective = masked_words([[5, 6, 7], [8], [9, 10, 11, 12, 13], []], share=0.5)
     inputs = objective.batch(np.arange(4), np.random.default_rng(1))
-    theirs = model(**tensors(inputs))
+    expected = model(**tensors(inputs))
     loss, right, count = objective.loss(model, tensors(inputs))
     assert count == objective.weight(inputs) > 3
-    assert loss.item() / count == pytest.approx(theirs.loss.item(), rel=1e-5)
+    assert loss.item() / count == pytest.approx(expected.loss.item(), rel=1e-5)
     labels = torch.from_numpy(inputs["labels"])
-    assert right == ((theirs.logits.argmax(-1) == labels) & (labels != -100)).sum()
+    assert right == ((expected.logits.argmax(-1) == labels) & (labels != -100)).sum()
 
 
 @settings(max_examples=25, deadline=None)

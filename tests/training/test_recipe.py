@@ -1,4 +1,4 @@
-"""Recipes: what they say, what comes on top, and everything that can be wrong in one, told before any work."""
+"""Recipes: what they contain, what overrides them, and every mistake in one, found before any work."""
 
 from __future__ import annotations
 
