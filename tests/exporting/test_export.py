@@ -12,6 +12,7 @@ import pytest
 import torch
 from refusals import refuses
 
+from otherwords import exporting
 from otherwords.errors import BadInput, GateFailed, MissingExtra
 from otherwords.exporting.comparing import ask_all
 from otherwords.exporting.export import export, whole_folder
@@ -353,3 +354,7 @@ def test_without_onnx_the_extra_is_named(saved, problems, tmp_path, monkeypatch)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with refuses(MissingExtra):
         export(str(saved), tmp_path / "out", on=[str(problems)])
+
+
+def test_the_package_has_the_names_it_lists():
+    assert all(getattr(exporting, name).__name__ == name for name in exporting.__all__)

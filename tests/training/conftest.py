@@ -45,7 +45,7 @@ def save_model(folder: Path, kind: type = BertModel, seed: int = 5, **config: An
     return folder
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _one_thread():
     """Two threads on a model this small wait for each other, and for all else that this machine does."""
     before = torch.get_num_threads()

@@ -58,7 +58,6 @@ def toy(encoder, tmp_path_factory):
     """A folder with a model trained on the toy task, and its figures; tests leave it as it is."""
     folder = tmp_path_factory.mktemp("toy")
     usual = {"batch": 16, "max_length": 16, "learning_rate": 3e-3, "device": "cpu"}
-    torch.set_num_threads(1)
     chosen = TrainingSettings(str(encoder), epochs=6, **usual)
     return folder, trained(folder, chosen, toy_rows(400), toy_rows(90, seed=2))
 

@@ -21,6 +21,7 @@ from refusals import refuses
 from safetensors.torch import load_file
 from transformers import BertForSequenceClassification
 
+from otherwords import training
 from otherwords.errors import BadInput, Busy
 from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
@@ -368,3 +369,9 @@ def test_teachers_for_other_labels_are_refused(recipe, tmp_path, encoder):
     save_tokenizer(two)
     with refuses(BadInput, where=f"teacher {two}"):
         train({**recipe, "teachers": [str(two)]}, out=tmp_path / "m")
+
+
+def test_the_package_has_the_names_it_lists():
+    assert all(getattr(training, name).__name__ == name for name in training.__all__)
+    with pytest.raises(AttributeError, match="it has Examples, Recipe"):
+        getattr(training, "trian")  # noqa: B009

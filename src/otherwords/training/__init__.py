@@ -11,43 +11,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .data import TrainingData, TrainingRow, collect_rows, recombine
     from .making import TrainingResult, train
     from .objectives import Examples
     from .prepared import prepare, train_prepared
     from .recipe import Recipe, read_recipe
     from .settings import TrainingSettings
 
-#: Imported on first use: the core must work where polars and pydantic are not installed.
-_HOME = {
-    "Examples": "objectives",
-    "Recipe": "recipe",
-    "TrainingData": "data",
-    "TrainingResult": "making",
-    "TrainingRow": "data",
-    "TrainingSettings": "settings",
-    "collect_rows": "data",
-    "prepare": "prepared",
-    "read_recipe": "recipe",
-    "recombine": "data",
-    "train": "making",
-    "train_prepared": "prepared",
-}
-
 __all__ = [
     "Examples",
     "Recipe",
-    "TrainingData",
     "TrainingResult",
-    "TrainingRow",
     "TrainingSettings",
-    "collect_rows",
     "prepare",
     "read_recipe",
-    "recombine",
     "train",
     "train_prepared",
 ]
+
+#: Imported on first use: the core must work where polars and pydantic are not installed.
+_HOME = {"Examples": "objectives", "Recipe": "recipe", "TrainingResult": "making", "TrainingSettings": "settings"}
+_HOME |= {"prepare": "prepared", "read_recipe": "recipe", "train": "making", "train_prepared": "prepared"}
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,8 @@ def train(
 def _prepare(folder: Path, recipe: Recipe, given: dict[str, Any], origin: dict[str, Any]) -> None:
     data, place = collect_rows(recipe, given["objective"]), folder / DATA
     settings = _checked_settings(data, given)
-    pairs = _recombined(data, recipe)
+    sentences = [(row.texts[0], row.texts[1]) for row in data.train] if recipe.recombine else []
+    pairs = recombine(sentences, recipe.recombine, recipe.data_seed) if sentences else []
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in data.left_out)
     write_text(place / LEFT_OUT, lines.encode("utf-8", "backslashreplace").decode())
     counts: dict[str, Any] = {"train": len(data.train), "recombined": len(pairs), "valid": len(data.valid)}
@@ -101,12 +102,6 @@ def _checked_settings(data: TrainingData, given: Mapping[str, Any]) -> TrainingS
         fix = f"give data with at least two of {', '.join(task.labels)}"
         raise BadInput(f"all rows have the label {labels.pop()!r}", field="data", fix=fix)
     return TrainingSettings.of({**given, "labels": task.labels})
-
-
-def _recombined(data: TrainingData, recipe: Recipe) -> list[tuple[str, str]]:
-    if not recipe.recombine:
-        return []
-    return recombine([(row.texts[0], row.texts[1]) for row in data.train], recipe.recombine, recipe.data_seed)
 
 
 def _origin(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,6 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.firsts)
-
-    def with_teacher(self, probabilities: npt.NDArray[np.float32]) -> Examples:
-        """The same examples with the probabilities that teachers give each label."""
-        return replace(self, teacher=probabilities)
 
 
 def write_examples(path: Path, rows: Iterable[Sequence[str | None]]) -> int:

@@ -68,7 +68,7 @@ def train_prepared(folder: Path) -> dict[str, float]:
 def label_with_teachers(settings: TrainingSettings, examples: Examples, path: Path) -> Examples:
     """Add the mean of all teachers' probabilities. It is saved at `path` and read from there the next time."""
     if path.is_file():
-        return examples.with_teacher(np.load(path, allow_pickle=False))
+        return replace(examples, teacher=np.load(path, allow_pickle=False))
     total = np.zeros((len(examples), len(settings.labels)))
     for name in settings.teachers:
         total += _probabilities(name, settings, examples)
@@ -76,7 +76,7 @@ def label_with_teachers(settings: TrainingSettings, examples: Examples, path: Pa
     draft = path.with_suffix(".part.npy")
     np.save(draft, mean, allow_pickle=False)
     draft.replace(path)
-    return examples.with_teacher(mean)
+    return replace(examples, teacher=mean)
 
 
 def _probabilities(name: str, settings: TrainingSettings, examples: Examples) -> npt.NDArray[np.float64]:
