@@ -9,9 +9,13 @@ from typing import Any
 
 from . import isolated
 
+BUCKETS, REPLICATES = 20_000, 10_000
+TINY_BUCKETS, TINY_REPLICATES = 100, 50
+
 _MAKE = """
 import numpy as np, polars as pl
-def answers(seed, model, buckets=20_000, size=8):
+buckets, replicates = map(int, sys.argv[1:])
+def answers(seed, model, size=8):
     random = np.random.default_rng(seed)
     gold = np.random.default_rng(0).integers(0, 3, buckets).repeat(size + 1)
     pred = np.where(random.random(len(gold)) < 0.8, gold, random.integers(0, 3, len(gold)))
@@ -25,11 +29,11 @@ def answers(seed, model, buckets=20_000, size=8):
 _OURS = (
     _MAKE
     + """
-import time, otherwords as ow
-from otherwords.scoring.compare import compare
+import time
+from otherwords import compare
 one, other = answers(1, "one"), answers(2, "two")
 start = time.perf_counter()
-[found] = compare(one, other, ["flip_rate"])
+[found] = compare(one, other, ["flip_rate"], replicates=replicates)
 report(seconds=time.perf_counter() - start, p=found.p_swap)
 """
 )
@@ -37,25 +41,29 @@ report(seconds=time.perf_counter() - start, p=found.p_swap)
 _PEER = """
 import time, numpy as np
 from scipy import stats
+buckets, replicates = int(sys.argv[1]), max(20, int(sys.argv[2]) // 50)
 random = np.random.default_rng(0)
-one, other = random.binomial(8, 0.3, (2, 20_000))
+one, other = random.binomial(8, 0.3, (2, buckets))
+difference = lambda a, b, axis: (a.sum(axis) - b.sum(axis)) / (8 * buckets)
 start = time.perf_counter()
-stats.bootstrap((one, other), lambda a, b, axis: (a.sum(axis) - b.sum(axis)) / 160_000, paired=True, vectorized=True,
-                n_resamples=200, batch=50, method="percentile", rng=random)
-stats.permutation_test((one, other), lambda a, b, axis: (a.sum(axis) - b.sum(axis)) / 160_000, vectorized=True,
-                       permutation_type="samples", n_resamples=200, batch=50, rng=random)
-report(seconds=(time.perf_counter() - start) * 50)
+stats.bootstrap((one, other), difference, paired=True, vectorized=True,
+                n_resamples=replicates, batch=50, method="percentile", rng=random)
+stats.permutation_test((one, other), difference, vectorized=True,
+                       permutation_type="samples", n_resamples=replicates, batch=50, rng=random)
+report(seconds=(time.perf_counter() - start) * int(sys.argv[2]) / replicates)
 """
 
 
-def run() -> list[dict[str, Any]]:
-    ours, peer = isolated.run(_OURS), isolated.run(_PEER)
+def run(tiny: bool = False) -> list[dict[str, Any]]:
+    buckets, replicates = (TINY_BUCKETS, TINY_REPLICATES) if tiny else (BUCKETS, REPLICATES)
+    ours, peer = (isolated.run(code, str(buckets), str(replicates)) for code in (_OURS, _PEER))
+    detail = f"ours {ours['seconds']:.2f} s, aligning {18 * buckets:,} answers included; scipy {peer['seconds']:.1f} s"
     return [
         {
-            "claim": "two models compared by flip rate (20,000 buckets, 10,000 replicates), as a part of scipy's time",
+            "claim": f"two models compared by flip rate, {buckets:,} buckets, {replicates:,} replicates, of scipy's",
             "measured": ours["seconds"] / peer["seconds"],
             "unit": "x",
             "at_most": 0.2,
-            "detail": f"ours {ours['seconds']:.2f} s, aligning 360,000 answers included; scipy {peer['seconds']:.1f} s",
+            "detail": detail,
         }
     ]

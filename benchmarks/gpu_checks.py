@@ -59,8 +59,8 @@ def precision(folder: str, given: Given) -> dict[str, Any]:
     found = {name: huggingface.hf(folder, dtype=name) for name in ("float32", "bfloat16", "float16")}
     p = {name: model(batch(texts)).answers for name, model in found.items()}
     names = found["float32"].labels
-    told = [(names[best], row.get("label")) for best, row in zip(p["float32"].argmax(axis=1), given, strict=True)]
-    right = [mine == gold for mine, gold in told if gold in names]
+    labelled = [(names[best], row.get("label")) for best, row in zip(p["float32"].argmax(axis=1), given, strict=True)]
+    right = [label == gold for label, gold in labelled if gold in names]
     report: dict[str, Any] = {"pairs": len(texts), "accuracy_float32": float(np.mean(right)) if right else None}
     for name in ("bfloat16", "float16"):
         differ = p[name].argmax(axis=1) != p["float32"].argmax(axis=1)

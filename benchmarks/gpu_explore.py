@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from otherwords.inference import kernels
 from otherwords.inference.families import Encoder, Head, Layer, Linear, Network, Norm
 from otherwords.inference.lean import LeanClassifier, Parts, plain_parts
 
@@ -72,18 +73,18 @@ class _Log:
 def _candidates() -> dict[str, Parts]:
     """Attention by name; products and activations are torch's own."""
     plain = plain_parts()
-    made = {"sdpa": plain}
-    made["varlen"] = replace(plain, attention=_varlen)
-    try:
-        from otherwords.inference.kernels import add_norm, attend
-    except ImportError as error:
-        print(f"no triton: {error}")
-        return made
-    made["triton"] = replace(
-        plain, attention=lambda joint, rows, heads: attend(joint, rows.offsets, rows.longest, heads)
+    ways = {"sdpa": plain}
+    if not GPU:
+        return ways
+    ways["varlen"] = replace(plain, attention=_varlen)
+    if not kernels.AVAILABLE:
+        print("Triton is not installed: its kernels are not measured")
+        return ways
+    ways["triton"] = replace(
+        plain, attention=lambda joint, rows, heads: kernels.attend(joint, rows.offsets, rows.longest, heads)
     )
-    made["triton, triton norm"] = replace(made["triton"], add_norm=add_norm)
-    return made
+    ways["triton, triton norm"] = replace(ways["triton"], add_norm=kernels.add_norm)
+    return ways
 
 
 def _varlen(joint: Any, rows: Any, heads: int) -> Any:
@@ -113,7 +114,7 @@ def _forward(network: Network, parts: Parts, lengths: torch.Tensor, found: dict[
 
 def _products(width: int, tokens: int) -> dict[str, Any]:
     """Microseconds and TFLOP/s of each product of a layer, with its bias and without; odd numbers of tokens too."""
-    made: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for name, given, out in (("qkv", 1, 3), ("out", 1, 1), ("up", 1, 4), ("down", 4, 1)):
         weight, bias = _random(out * width, given * width), _random(out * width)
         for count in (tokens, tokens - 21):
@@ -127,32 +128,30 @@ def _products(width: int, tokens: int) -> dict[str, Any]:
                 ways["tanh gelu inside"] = partial(torch._addmm_activation, bias, x, weight.t(), use_gelu=True)
             for way, work in ways.items():
                 seconds, _ = _seconds(work, TIMES)
-                made[f"{name}, {count}, {way}"] = [round(seconds * 1e6), round(flops / seconds / 1e12)]
-    return made
+                measured[f"{name}, {count}, {way}"] = [round(seconds * 1e6), round(flops / seconds / 1e12)]
+    return measured
 
 
 def _pieces(width: int, heads: int, tokens: int) -> dict[str, int]:
     """Microseconds of what is no product."""
     x, y, wide = _random(tokens, width, scale=1), _random(tokens, width, scale=1), _random(tokens, 4 * width, scale=1)
-    weight, bias, made = _random(width), _random(width), {}
+    weight, bias, measured = _random(width), _random(width), {}
     ways: dict[str, Callable[[], Any]] = {
         "gelu": lambda: functional.gelu(wide),
         "add, norm": lambda: functional.layer_norm(x + y, (width,), weight, bias, 1e-5),
     }
     if "triton" in _candidates():
-        from otherwords.inference.kernels import _attend, add_norm
-
-        ways["add_norm"] = lambda: add_norm(x, y, weight, bias, 1e-5)
+        ways["add_norm"] = lambda: kernels.add_norm(x, y, weight, bias, 1e-5)
         for name, lengths in (("even", _lengths(26, 26, tokens)), ("mixed", _lengths(22, 31, tokens))):
             offsets, joint = _inputs(lengths)[1], _random(int(lengths.sum()), 3 * width, scale=1)
             out, size = torch.empty_like(joint[:, :width]).contiguous(), width // heads
             for warps in (1, 2, 4):
-                run, scale = _attend[((len(offsets) - 1) * heads,)], size**-0.5
+                run, scale = kernels._attend[((len(offsets) - 1) * heads,)], size**-0.5
                 settings = {"block": 32, "size": size, "num_warps": warps}
                 ways[f"attention, {name}, {warps} warps"] = partial(run, joint, offsets, out, heads, scale, **settings)
     for name, work in ways.items():
-        made[name] = round(_seconds(work, TIMES)[0] * 1e6)
-    return made
+        measured[name] = round(_seconds(work, TIMES)[0] * 1e6)
+    return measured
 
 
 def _profile(network: Network, parts: Parts, lengths: torch.Tensor) -> dict[str, Any]:

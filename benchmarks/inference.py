@@ -20,7 +20,10 @@ MASKS = 384
 #: The fill-mask pipeline is given fewer: at two dozen a second, as many would take minutes.
 SLOW_MASKS = 96
 TOP = 200
+#: What `--tiny` runs: pairs, masks, masks for the slow peer.
+TINY = (12, 8, 4)
 MINI = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
+TINY_SHAPE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 
 _READ = """
 import time, warnings
@@ -100,15 +103,18 @@ report(seconds=seconds, best=[math.log(one[0]["score"]) for one in found])
 )
 
 
-def run() -> list[dict[str, Any]]:
+def run(tiny: bool = False) -> list[dict[str, Any]]:
+    (count, masks, slow), shape = (TINY, TINY_SHAPE) if tiny else ((PAIRS, MASKS, SLOW_MASKS), MINI)
     with tempfile.TemporaryDirectory() as place:
-        pairs = _pairs(PAIRS)
+        pairs = _pairs(count)
         words = [word for pair in pairs for text in pair for word in text.split()]
-        return [*_classifier(Path(place) / "nli", pairs, words), *_masked_lm(Path(place) / "mlm", pairs, words)]
+        make_model(Path(place) / "nli", "BertForSequenceClassification", words, shape)
+        make_model(Path(place) / "mlm", "BertForMaskedLM", words, shape)
+        masked = [_mask(hypothesis) for _, hypothesis in pairs if hypothesis.split()][:masks]
+        return [*_classifier(Path(place) / "nli", pairs), *_masked_lm(Path(place) / "mlm", masked, slow)]
 
 
-def _classifier(folder: Path, pairs: list[tuple[str, str]], words: list[str]) -> list[dict[str, Any]]:
-    _make(folder, "BertForSequenceClassification", words)
+def _classifier(folder: Path, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
     texts = folder / "pairs.json"
     texts.write_text(json.dumps(pairs))
     ours = isolated.run(_OURS, str(folder), str(texts))
@@ -119,42 +125,40 @@ def _classifier(folder: Path, pairs: list[tuple[str, str]], words: list[str]) ->
         print("sentence-transformers is not installed: CrossEncoder.predict is not measured")
     rows = []
     for name, (code, most) in peers.items():
-        theirs = isolated.run(code, str(folder), str(texts))
-        _refuse_difference(name, ours["p"], theirs["p"])
-        rows.append(_row(f"onnx classifier: time as a share of {name}", ours["seconds"], theirs["seconds"], most))
+        peer = isolated.run(code, str(folder), str(texts))
+        _refuse_difference(name, ours["p"], peer["p"])
+        rows.append(_row(f"onnx classifier: time as a share of {name}", ours["seconds"], peer["seconds"], most))
     bits = {"claim": "onnx classifier: answers that other orders, budgets, threads and company changed in any bit"}
     detail = f"{len(pairs):,} pairs shuffled, with 4 settings, and 64 alone"
     return [*rows, {**bits, "measured": ours["differing"], "unit": "answers", "at_most": 0, "detail": detail}]
 
 
-def _masked_lm(folder: Path, pairs: list[tuple[str, str]], words: list[str]) -> list[dict[str, Any]]:
-    _make(folder, "BertForMaskedLM", words)
-    masked = [_mask(hypothesis) for _, hypothesis in pairs if hypothesis.split()][:MASKS]
+def _masked_lm(folder: Path, masked: list[tuple[str, int, int]], slow: int) -> list[dict[str, Any]]:
     many, few = folder / "many.json", folder / "few.json"
     many.write_text(json.dumps(masked))
-    few.write_text(json.dumps(masked[:SLOW_MASKS]))
+    few.write_text(json.dumps(masked[:slow]))
     ours = isolated.run(_FILL, str(folder), str(many), str(TOP))
     rows = []
     for size, most in ((1, 1 / 8), (32, 1 / 4)):
-        theirs = isolated.run(_FILL_MASK, str(folder), str(few), str(TOP), str(size))
-        _refuse_difference("fill-mask", [[x] for x in ours["best"][:SLOW_MASKS]], [[x] for x in theirs["best"]])
+        peer = isolated.run(_FILL_MASK, str(folder), str(few), str(TOP), str(size))
+        _refuse_difference("fill-mask", [[x] for x in ours["best"][:slow]], [[x] for x in peer["best"]])
         claim = f"masked-LM, top {TOP}: time as a share of the fill-mask pipeline's at batch size {size}"
-        rows.append(_row(claim, ours["seconds"], theirs["seconds"], most))
+        rows.append(_row(claim, ours["seconds"], peer["seconds"], most))
     return rows
 
 
-def _row(claim: str, ours: float, theirs: float, most: float) -> dict[str, Any]:
-    detail = f"{theirs / ours:.1f} times as fast; {1 / ours:.0f} a second against {1 / theirs:.0f}"
-    return {"claim": claim, "measured": ours / theirs, "unit": "of it", "at_most": most, "detail": detail}
+def _row(claim: str, ours: float, peer: float, most: float) -> dict[str, Any]:
+    detail = f"{peer / ours:.1f} times as fast; {1 / ours:.0f} a second against {1 / peer:.0f}"
+    return {"claim": claim, "measured": ours / peer, "unit": "of it", "at_most": most, "detail": detail}
 
 
-def _refuse_difference(name: str, ours: list[list[float]], theirs: list[list[float]]) -> None:
-    worst = max(abs(a - b) for one, other in zip(ours, theirs, strict=True) for a, b in zip(one, other, strict=True))
+def _refuse_difference(name: str, ours: list[list[float]], peer: list[list[float]]) -> None:
+    worst = max(abs(a - b) for one, other in zip(ours, peer, strict=True) for a, b in zip(one, other, strict=True))
     if not worst < 1e-3:
         raise SystemExit(f"not the same work: numbers differ by {worst} from {name}")
 
 
-def _make(folder: Path, architecture: str, words: list[str]) -> None:
+def make_model(folder: Path, architecture: str, words: list[str], shape: dict[str, int]) -> None:
     """A model of transformers with random weights, its tokenizer, and both exported."""
     import torch
     import transformers
@@ -168,7 +172,7 @@ def _make(folder: Path, architecture: str, words: list[str]) -> None:
     fast = transformers.BertTokenizerFast(tokenizer_object=tokenizer._tokenizer, mask_token="[MASK]", **names)
     torch.manual_seed(1)
     labels = dict(enumerate(("contradiction", "entailment", "neutral")))
-    config = transformers.BertConfig(vocab_size=30_522, id2label=labels, **MINI)
+    config = transformers.BertConfig(vocab_size=30_522, id2label=labels, **shape)
     transformers.utils.logging.disable_progress_bar()
     getattr(transformers, architecture)(config).save_pretrained(folder / "hf")
     fast.save_pretrained(folder / "hf")

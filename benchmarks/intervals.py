@@ -10,16 +10,18 @@ from typing import Any
 
 from . import isolated
 
+BUCKETS, REPLICATES = 100_000, 10_000
+TINY_BUCKETS, TINY_REPLICATES = 3_000, 20
+
 _OURS = """
 import time, numpy as np, polars as pl
-from otherwords.metrics import reading
+from otherwords.answers import reading
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
 from otherwords.scoring.measure import sample_of
-from otherwords.significance.bootstrap import percentile
-from otherwords.significance.bootstrap import bootstrap, few
+from otherwords.significance.bootstrap import bootstrap, few, percentile
 
-buckets, replicates = 100_000, 10_000
+buckets, replicates = map(int, sys.argv[1:])
 random = np.random.default_rng(0)
 size = random.integers(3, 11, buckets) + 1
 bucket = np.repeat(np.arange(buckets), size)
@@ -46,7 +48,7 @@ for plugin in metrics:
     metric = as_metric(bound.function)
     if metric.across:
         continue
-    sample = sample_of(metric, metric.statistics(data), data.cluster, bound.signature, parts=bool(metric.parts))
+    sample = sample_of(metric, metric.statistics(data), data.cluster, bound.signature)
     (collapsed if few(sample) else shared).append((plugin.name, sample))
 for name, sample in collapsed:
     start = time.perf_counter()
@@ -64,7 +66,7 @@ _PEER = """
 import time, numpy as np
 from scipy import stats
 random = np.random.default_rng(0)
-count = random.integers(3, 11, 100_000)
+count = random.integers(3, 11, int(sys.argv[1]))
 flips = random.binomial(count, 0.2)
 start = time.perf_counter()
 stats.bootstrap((flips, count), lambda a, b, axis: a.sum(axis) / b.sum(axis), paired=True, vectorized=True,
@@ -73,13 +75,14 @@ report(seconds=(time.perf_counter() - start) * 50)
 """
 
 
-def run() -> list[dict[str, Any]]:
-    ours, peer = isolated.run(_OURS), isolated.run(_PEER)
+def run(tiny: bool = False) -> list[dict[str, Any]]:
+    buckets, replicates = (TINY_BUCKETS, TINY_REPLICATES) if tiny else (BUCKETS, REPLICATES)
+    ours, peer = isolated.run(_OURS, str(buckets), str(replicates)), isolated.run(_PEER, str(buckets))
     slowest = max(ours["collapsed"], key=ours["collapsed"].get)
     worst, rate = ours["collapsed"][slowest], ours["collapsed"]["flip_rate"]
     return [
         {
-            "claim": "10,000-replicate interval over 100,000 buckets, slowest integer metric",
+            "claim": f"{replicates:,}-replicate interval over {buckets:,} buckets, slowest integer metric",
             "measured": worst,
             "unit": "s",
             "at_most": 2,

@@ -13,6 +13,7 @@ from typing import Any
 from . import isolated
 
 ROWS, SIZE = 10_000_000, 10
+TINY_ROWS = 1_000
 
 _MAKE = """
 import numpy as np, polars as pl
@@ -51,11 +52,10 @@ report(seconds=sorted(times)[2])
 
 _OURS = """
 import time, polars as pl
-from otherwords.metrics import reading as answers
+from otherwords.answers import reading as answers
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
-from otherwords.significance.bootstrap import Sample, bootstrap
-from otherwords.significance.bootstrap import by_cluster, collapse
+from otherwords.significance.bootstrap import Sample, bootstrap, by_cluster, collapse
 names = ("accuracy_original.v1", "accuracy_variants.v1", "p_c.v1", "flip_rate.v1")
 chosen = [as_metric(metrics.make(name).function) for name in names]
 frame = pl.read_parquet(sys.argv[1])
@@ -73,18 +73,18 @@ report(seconds=sorted(times)[1], intervals=time.perf_counter() - start, values=v
 """
 
 
-def run() -> list[dict[str, Any]]:
-    results = []
+def run(tiny: bool = False) -> list[dict[str, Any]]:
+    results, count = [], TINY_ROWS if tiny else ROWS
     with tempfile.TemporaryDirectory() as folder:
         for order in ("in buckets", "shuffled"):
             path = str(Path(folder) / "answers.parquet")
-            isolated.run(_MAKE, str(ROWS), str(SIZE), path, order)
+            isolated.run(_MAKE, str(count), str(SIZE), path, order)
             peer, ours = isolated.run(_PEER, path), isolated.run(_OURS, path)
             detail = (
                 f"group-by-sum {peer['seconds']:.2f} s; four metrics {ours['seconds']:.2f} s; "
                 f"four intervals of 10,000 replicates {ours['intervals']:.2f} s"
             )
-            claim = f"four metrics on {ROWS:,} answers ({order}), times one Polars group-by-sum"
+            claim = f"four metrics on {count:,} answers ({order}), times one Polars group-by-sum"
             results.append(_row(claim, ours["seconds"] / peer["seconds"], "x", 6, detail))
             results.append(_row(f"peak memory of that ({order})", ours["peak_mb"] / 1000, "GB", 4, "table included"))
     return results

@@ -16,14 +16,14 @@ from . import isolated
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "ie_test" / "nli_data.parquet"
 PAIRS = 3_000
 SIZES = (5_000, 50_000)
+TINY_PAIRS, TINY_SIZES = 40, (20, 60)
 
 _READ = """
 import time
-import polars as pl
-from otherwords.datasets.source import Source, load
-from otherwords.words import pipelines
+from otherwords import load
+from otherwords.words import tagging
 problems = load(sys.argv[1])
-pipelines.pipeline(pipelines.installed(), False)  # loading is not what is measured
+tagging.pipeline(tagging.installed(), False)  # loading is not what is measured
 """
 _STRAIGHTFORWARD = (
     _READ
@@ -31,7 +31,7 @@ _STRAIGHTFORWARD = (
 import spacy
 from collections import Counter
 from otherwords.words.synonyms import _choose
-nlp = spacy.load(pipelines.installed())
+nlp = spacy.load(tagging.installed())
 start = time.perf_counter()
 pairs = [[nlp(text) for text in row] for row in problems.select("premise", "hypothesis").iter_rows()]
 nouns = Counter(token.text.lower() for docs in pairs for doc in docs for token in doc if token.pos_ == "NOUN")
@@ -41,8 +41,8 @@ def stand_in(token):
         return token.text_with_ws
     new = found.synonym[:1].upper() + found.synonym[1:] if token.text[:1].isupper() else found.synonym
     return new + token.whitespace_
-made = ["".join(map(stand_in, doc)) for docs in pairs for doc in docs]
-report(seconds=time.perf_counter() - start, texts=made)
+texts = ["".join(map(stand_in, doc)) for docs in pairs for doc in docs]
+report(seconds=time.perf_counter() - start, texts=texts)
 """
 )
 _OURS = (
@@ -50,9 +50,9 @@ _OURS = (
     + """
 from otherwords import vary
 start = time.perf_counter()
-made = vary(problems, ["wordnet-ie"])
+variants = vary(problems, ["wordnet-ie"])
 seconds = time.perf_counter() - start
-new = {row[0]: row[1:] for row in made.select("of", "premise", "hypothesis").iter_rows()}
+new = {row[0]: row[1:] for row in variants.select("of", "premise", "hypothesis").iter_rows()}
 rows = [new.get(row[0], row[1:]) for row in problems.select("id", "premise", "hypothesis").iter_rows()]
 report(seconds=seconds, texts=[text for row in rows for text in row])
 """
@@ -65,27 +65,28 @@ report(variants=done.counts["variants"])
 """
 
 
-def run() -> list[dict[str, Any]]:
+def run(tiny: bool = False) -> list[dict[str, Any]]:
+    count, sizes = (TINY_PAIRS, TINY_SIZES) if tiny else (PAIRS, SIZES)
     with tempfile.TemporaryDirectory() as place:
         problems = Path(place) / "problems.jsonl"
-        _make(problems, PAIRS)
+        _make(problems, count)
         fast, slow = (isolated.run(code, str(problems)) for code in (_OURS, _STRAIGHTFORWARD))
         if fast["texts"] != slow["texts"]:
             raise SystemExit("the two forms disagree")
         peaks = {}
-        for size in SIZES:
+        for size in sizes:
             _make(problems, size)
             peaks[size] = isolated.run(_MEMORY, str(problems), f"{place}/variants.jsonl")["peak_mb"]
     times = (
-        f"{slow['seconds'] / fast['seconds']:.1f} times as fast; {PAIRS:,} pairs in {fast['seconds']:.1f} s against "
+        f"{slow['seconds'] / fast['seconds']:.1f} times as fast; {count:,} pairs in {fast['seconds']:.1f} s against "
     )
     claim = "wordnet-ie: time as a share of the straightforward form's"
-    memory = "; ".join(f"{size:,} problems: peak {peaks[size]:.0f} MB" for size in SIZES)
-    growth = peaks[SIZES[1]] - peaks[SIZES[0]]
+    memory = "; ".join(f"{size:,} problems: peak {peaks[size]:.0f} MB" for size in sizes)
+    growth = peaks[sizes[1]] - peaks[sizes[0]]
     return [
         {"claim": claim, "measured": fast["seconds"] / slow["seconds"], "unit": "of it", "at_most": 0.125,
          "detail": f"{times}{slow['seconds']:.1f} s"},
-        {"claim": f"peak memory of wordnet-ie at {SIZES[1]:,} problems above that at {SIZES[0]:,}", "measured": growth,
+        {"claim": f"peak memory of wordnet-ie at {sizes[1]:,} problems above that at {sizes[0]:,}", "measured": growth,
          "unit": "MB", "at_most": 100, "detail": memory},
     ]  # fmt: skip
 

@@ -66,7 +66,7 @@ def study(name: str, data: list[str], vary: list[str], metrics: tuple[str, ...])
     found = {
         one.metric: [one.value, one.low, one.high, one.n_units, one.n_answers] for one in done.scores if not one.group
     }
-    told = {"signature": done.manifest["signatures"].get("vary", [""]), "counts": done.manifest["counts"]}
+    study = {"signature": done.manifest["signatures"].get("vary", [""]), "counts": done.manifest["counts"]}
     varied, draws = None, []
     if vary and name != "identity":
         answers = pl.read_parquet(sorted((RUNS / name / "answers").glob("*/*.parquet")))
@@ -76,7 +76,7 @@ def study(name: str, data: list[str], vary: list[str], metrics: tuple[str, ...])
         if "subsamples" in answers.columns:
             draws = over_draws(answers, ("accuracy_variants", "pa")).to_dicts()
     print(name, done.manifest["timings"], flush=True)
-    return {**told, "varied": varied, "seconds": done.manifest["timings"], "scores": found, "draws": draws}
+    return {**study, "varied": varied, "seconds": done.manifest["timings"], "scores": found, "draws": draws}
 
 
 def _save(kept: Shown) -> None:
@@ -85,8 +85,8 @@ def _save(kept: Shown) -> None:
 
 def tables(kept: Shown) -> dict[str, str]:
     """The tables of the page, by name."""
-    made = {"rates": _rates, "draws": _draws, "curve": _curve, "contrasts": _contrasts, "time": _time}
-    return {name: make(kept) for name, make in made.items()}
+    makers = {"rates": _rates, "draws": _draws, "curve": _curve, "contrasts": _contrasts, "time": _time}
+    return {name: make(kept) for name, make in makers.items()}
 
 
 def _rates(kept: Shown) -> str:
@@ -137,8 +137,8 @@ def _time(kept: Shown) -> str:
     stages = ("variants", "answers", "scores")
     lines = _head("seconds", [*stages, "in all"])
     for name, one in kept["generators"].items():
-        told = [f"{one['seconds'][stage]:.0f}" for stage in stages]
-        lines.append(_line(name, [*told, f"{sum(one['seconds'].values()):.0f}"]))
+        seconds = [f"{one['seconds'][stage]:.0f}" for stage in stages]
+        lines.append(_line(name, [*seconds, f"{sum(one['seconds'].values()):.0f}"]))
     return "\n".join(lines)
 
 

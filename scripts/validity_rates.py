@@ -13,7 +13,7 @@ import polars as pl
 from otherwords.significance.proportions import wilson
 
 VERDICTS = Path(__file__).parents[1] / "docs" / "validity" / "verdicts.csv"
-#: What is asked of a verdict. The paper calls sound what keeps the label with at most a minor slip (its Appendix A).
+#: What a verdict must say. The paper calls sound what keeps the label with at most a minor slip (its Appendix A).
 KINDS = {
     "label preserved": pl.col("label_preserved") == "yes",
     "grammatical": pl.col("grammar") == "ok",
@@ -23,24 +23,28 @@ KINDS = {
 
 
 def rates(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Yes, of how many, share and Wilson interval per generator, judge and kind; "both": where both judges say so."""
-    told = verdicts.with_columns(*(what.alias(name) for name, what in KINDS.items()))
-    both = told.group_by("generator", "item").agg(pl.col(list(KINDS)).all()).with_columns(pl.lit("both").alias("judge"))
-    every = pl.concat([told.select(both.columns), both])
+    """Count, total, share and Wilson interval per generator, annotator and kind; "both": yes from both."""
+    assessed = verdicts.with_columns(*(what.alias(name) for name, what in KINDS.items()))
+    both = (
+        assessed.group_by("generator", "item")
+        .agg(pl.col(list(KINDS)).all())
+        .with_columns(pl.lit("both").alias("judge"))
+    )
+    every = pl.concat([assessed.select(both.columns), both])
     rows = []
-    for (generator, judge), part in sorted(every.group_by("generator", "judge")):
+    for (generator, annotator), part in sorted(every.group_by("generator", "judge")):
         for name in KINDS:
             yes, of = int(part[name].sum()), part.height
             low, high = wilson(yes, of, 0.95)
-            rows.append({"generator": generator, "judge": judge, "verdict": name, "yes": yes, "of": of,
+            rows.append({"generator": generator, "judge": annotator, "verdict": name, "yes": yes, "of": of,
                          "share": yes / of, "low": low, "high": high})  # fmt: skip
     return pl.DataFrame(rows)
 
 
 def agreement(verdicts: pl.DataFrame, name: str) -> tuple[float, float]:
-    """How often the two judges agree, and Cohen's kappa."""
+    """How often the two annotators agree, and Cohen's kappa."""
     wide = verdicts.with_columns(KINDS[name].alias(name)).pivot("judge", index="item", values=name)
-    one, other = (wide[judge] for judge in sorted(set(verdicts["judge"])))
+    one, other = (wide[annotator] for annotator in sorted(set(verdicts["judge"])))
     same = float((one == other).mean())  # type: ignore[arg-type]
     a, b = float(one.mean()), float(other.mean())  # type: ignore[arg-type]
     chance = a * b + (1 - a) * (1 - b)

@@ -1,10 +1,10 @@
-"""Draw the problems on which generators are judged, and lay their variants out for blind judgement.
+"""Draw the problems on which generators are assessed, and write their variants for blind annotation.
 
     python scripts/validity_sample.py OUT --veto FILE              the synonyms: the same 200 problems for each
     python scripts/validity_sample.py OUT --each GENERATOR ...     200 problems of which a generator makes something
 
-Writes OUT/items.jsonl (what a judge sees: no generator is named, the order is random) and OUT/key.jsonl (which item is
-whose). The texts are SNLI's and stay out of the repository; verdicts are kept under docs/validity/ by item.
+Writes OUT/items.jsonl (what an annotator sees: no generator is named, the order is random) and OUT/key.jsonl (the
+generator of each item). The texts are SNLI's and stay out of the repository; verdicts by item are in docs/validity/.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ def problems() -> tuple[pl.DataFrame, list[str]]:
 
 
 def main() -> None:
-    """Lay out one variant per drawn problem and generator, in an order that tells nothing."""
+    """Write one variant per drawn problem and generator, in random order."""
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--veto", type=Path, help="the IE paper's list for SNLI, one word a line")
     parser.add_argument("--also", nargs="*", default=["wordnet"], help="generators besides wordnet-ie")
-    parser.add_argument("--each", nargs="*", default=[], help="generators that are judged on problems of their own")
+    parser.add_argument("--each", nargs="*", default=[], help="generators that are assessed on problems of their own")
     parser.add_argument(
         "--some", type=int, default=_SOME, help="problems varied at a time; changes nothing but the time"
     )
     given = parser.parse_args()
     suite, drawn = problems()
-    made = synonyms(suite, drawn, given.veto, given.also) if given.veto else []
-    made += [first_varied(suite, name, given.some) for name in given.each]
+    parts = synonyms(suite, drawn, given.veto, given.also) if given.veto else []
+    parts += [first_varied(suite, name, given.some) for name in given.each]
     texts = {row["id"]: row for row in suite.iter_rows(named=True)}
-    items = [item(texts[row["of"]], row) for part in made for row in part.to_dicts()]
+    items = [item(texts[row["of"]], row) for part in parts for row in part.to_dicts()]
     random.Random(SEED).shuffle(items)
     given.out.mkdir(parents=True, exist_ok=True)
     write(given.out / "items.jsonl", [{k: v for k, v in one.items() if k not in ("problem", "how")} for one in items])
@@ -67,31 +67,31 @@ def main() -> None:
 def synonyms(suite: pl.DataFrame, drawn: list[str], veto: Path, also: list[str]) -> list[pl.DataFrame]:
     """Variants of the drawn problems; `wordnet-ie` sees the whole set, for its frequencies."""
     sample = suite.filter(pl.col("id").is_in(drawn))
-    made = [ow.vary(suite, [f"wordnet-ie(veto={veto})"]).filter(pl.col("of").is_in(drawn))]
-    made += [ow.vary(sample, [name], seed=SEED) for name in also]
-    return [part.unique("of", keep="first") for part in made]
+    parts = [ow.vary(suite, [f"wordnet-ie(veto={veto})"]).filter(pl.col("of").is_in(drawn))]
+    parts += [ow.vary(sample, [name], seed=SEED) for name in also]
+    return [part.unique("of", keep="first") for part in parts]
 
 
 def first_varied(suite: pl.DataFrame, generator: str, size: int) -> pl.DataFrame:
     """Of all problems in a random order, the first of which the generator makes something; one of its variants each."""
     order = random.Random(SEED_EACH).sample(sorted(suite["id"]), suite.height)
-    made: list[pl.DataFrame] = []
+    parts: list[pl.DataFrame] = []
     for start in range(0, len(order), size):
         some = order[start : start + size]
         found = ow.vary(suite.filter(pl.col("id").is_in(some)), [generator], seed=SEED_EACH)
         place = pl.col("of").replace_strict(some, range(len(some)), return_dtype=pl.Int64)
         groups = found.group_by("of").agg(pl.col("id").sort()).iter_rows()
         chosen = [random.Random(f"{SEED_EACH} {of}").choice(names) for of, names in groups]
-        made.append(found.filter(pl.col("id").is_in(chosen)).sort(place))
-        if sum(part.height for part in made) >= SIZE:
+        parts.append(found.filter(pl.col("id").is_in(chosen)).sort(place))
+        if sum(part.height for part in parts) >= SIZE:
             break
     tried = min(start + size, len(order))
-    print(f"{generator}: {sum(part.height for part in made)} of {tried} problems have a variant")
-    return pl.concat(made, how="diagonal_relaxed").head(SIZE)
+    print(f"{generator}: {sum(part.height for part in parts)} of {tried} problems have a variant")
+    return pl.concat(parts, how="diagonal_relaxed").head(SIZE)
 
 
 def item(original: dict[str, str], variant: dict[str, str]) -> dict[str, object]:
-    """What a judge sees, under a name that tells nothing but the content."""
+    """What an annotator sees, under a name that depends on the content alone."""
     shown = {name: [original[name], variant[name]] for name in ("premise", "hypothesis")}
     name = hashlib.sha256(json.dumps([shown, variant["how"].partition("(")[0]]).encode()).hexdigest()[:12]
     return {"item": name, "label": original["label"], **shown, "problem": original["id"], "how": variant["how"]}

@@ -27,9 +27,9 @@ def main(folder: Path) -> None:
     words = {(pos, offset): names for pos, offset, _, names, *_ in synsets}
     rows = []
     for pos, offset, kind, names, pointers, gloss in synsets:
-        told = [name if not (n := counts.get((name.lower(), pos, offset), 0)) else f"{name}:{n}" for name in names]
-        opposites = [f"{names[mine]}>{words[(part, to)][theirs]}" for mine, part, to, theirs in pointers]
-        rows.append("\t".join([kind, "|".join(told), "|".join(opposites), gloss]))
+        counted = [name if not (n := counts.get((name.lower(), pos, offset), 0)) else f"{name}:{n}" for name in names]
+        opposites = [f"{names[first]}>{words[(part, to)][second]}" for first, part, to, second in pointers]
+        rows.append("\t".join([kind, "|".join(counted), "|".join(opposites), gloss]))
     write("synsets", rows)
     write("index", [f"{lemma}\t{pos}\t{' '.join(str(number[pos, o]) for o in offsets)}"
                     for pos in PARTS for lemma, offsets in index(folder, pos)])  # fmt: skip

@@ -48,5 +48,5 @@ def test_rates_obey_their_laws(kept):
             assert 0 <= scores["r_s"] <= scores["r_r"] <= 1
         curve = [value for name, value in scores.items() if name.startswith("pa_curve")]
         assert curve == sorted(curve, reverse=True)
-        told = [score for score in one["scores"].values() if score[0] is not None]  # one variant makes no pairs
-        assert all(low <= value <= high for value, low, high, *_ in told)
+        known = [score for score in one["scores"].values() if score[0] is not None]  # one variant makes no pairs
+        assert all(low <= value <= high for value, low, high, *_ in known)

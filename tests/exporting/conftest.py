@@ -1,10 +1,10 @@
-"""Tiny models of many architectures, made here from their configurations and saved as people save theirs."""
+"""Tiny models of many architectures, made from their configurations and saved with save_pretrained."""
 
 from __future__ import annotations
 
+import json
 import random
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import torch
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers.utils import logging
+
+from otherwords.exporting.export import Export, export
 
 TEXT = "a dog runs in the park while it rains and no cat sleeps"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *TEXT.split()]
@@ -34,7 +36,6 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "DebertaV2": {**SIZES, **DEBERTA},
 }
 BUILT = ("Bert", "Roberta", "XLMRoberta", "Camembert", "Electra", "DistilBert")
-Make = Callable[..., Any]
 
 
 def tiny_model(name: str, kind: str = "SequenceClassification", **settings: Any) -> Any:
@@ -72,18 +73,35 @@ def some_pairs(count: int = 40, seed: int = 3) -> list[tuple[str, str]]:
     return [tuple(" ".join(rng.choices(WORDS[5:], k=rng.randrange(1, 12))) for _ in "ab") for _ in range(count)]  # type: ignore[misc]
 
 
-@pytest.fixture
-def problems(jsonl: Callable[..., Path]) -> Path:
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    """Two threads on a model this small wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def problems(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Problems of the few words that the tiny tokenizer knows."""
     labels = ("entailment", "neutral", "contradiction")
     rows = [{"premise": a, "hypothesis": b, "label": labels[i % 3]} for i, (a, b) in enumerate(some_pairs(30))]
-    return jsonl(*rows, name="problems.jsonl")
+    path = tmp_path_factory.mktemp("data") / "problems.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
 
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny BERT classifier in a folder."""
     return save(tiny_model("Bert"), tmp_path_factory.mktemp("hf") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def exported(saved: Path, problems: Path, tmp_path_factory: pytest.TempPathFactory) -> Export:
+    """The same, exported as int8."""
+    return export(str(saved), tmp_path_factory.mktemp("onnx") / "out", on=[str(problems)], limit=1)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from onnx import numpy_helper
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.exporting import graphs as building
+from otherwords.exporting import graphs
 from otherwords.exporting.storing import rounded, store
 from otherwords.inference import families
 
@@ -70,8 +70,8 @@ def test_a_third_axis_is_rounded_by_channel_too():
 def graph(kind: str = "MaskedLM") -> onnx.ModelProto:
     network = families.read(tiny_model("Bert", kind, hidden_size=64, intermediate_size=128))
     assert network is not None
-    made = building.masked_lm if kind == "MaskedLM" else building.classifier
-    return made(network, types=True)  # type: ignore[no-any-return]
+    build = graphs.masked_lm if kind == "MaskedLM" else graphs.classifier
+    return build(network, types=True)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(("weights", "kind", "share"), [("int8", np.int8, 0.32), ("fp16", np.float16, 0.55)])

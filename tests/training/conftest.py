@@ -1,4 +1,4 @@
-"""A tiny BERT and toy tasks that it can learn in a second: whatever a test of training needs, made here."""
+"""A tiny BERT and toy tasks that it can learn in a second: all that tests of training need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForSequenceClassification, BertModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from otherwords.training.settings import Settings
+from otherwords.training.settings import TrainingSettings
 
 NOUNS = ("dog", "cat", "bird", "man", "girl", "fish", "horse", "child")
 VERBS = ("runs", "sleeps", "eats", "sings", "jumps", "waits")
@@ -36,14 +36,16 @@ def save_tokenizer(folder: Path, mask: bool = True) -> None:
 def save_model(folder: Path, kind: type = BertModel, seed: int = 5, **config: Any) -> Path:
     torch.manual_seed(seed)
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    made = kind(BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, initializer_range=0.1, **sizes, **config))
+    model = kind(
+        BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, initializer_range=0.1, **sizes, **config)
+    )
     logging.disable_progress_bar()
-    made.save_pretrained(folder)
+    model.save_pretrained(folder)
     logging.enable_progress_bar()
     return folder
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _one_thread():
     """Two threads on a model this small wait for each other, and for all else that this machine does."""
     before = torch.get_num_threads()
@@ -71,10 +73,10 @@ def classifier(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def settings(encoder) -> Callable[..., Settings]:
-    def make(**changes: Any) -> Settings:
+def settings(encoder) -> Callable[..., TrainingSettings]:
+    def make(**changes: Any) -> TrainingSettings:
         usual = {"epochs": 2, "batch": 16, "max_length": 16, "learning_rate": 3e-3, "device": "cpu"}
-        return Settings(**{"start": str(encoder), **usual, **changes})
+        return TrainingSettings(**{"start": str(encoder), **usual, **changes})
 
     return make
 

@@ -1,4 +1,4 @@
-"""The loop: it learns, it goes on bit by bit where it was killed, portions change nothing, and it stops early."""
+"""The loop: it learns, it resumes to the same bits where it was killed, portions change nothing, it stops early."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from otherwords.models.model import Answerer, as_model
 from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry
 from otherwords.training import checkpoints, finetuning
-from otherwords.training.prepared import carry_out, prepare
+from otherwords.training.prepared import prepare, train_prepared
+from otherwords.training.settings import TrainingSettings
 
 from .conftest import LABELS, toy_rows, toy_sentences
 
@@ -33,7 +34,7 @@ SRC = Path(finetuning.__file__).parents[2]
 
 def trained(folder, settings, train, valid=()):
     prepare(folder, settings, train, valid)
-    return carry_out(folder)
+    return train_prepared(folder)
 
 
 def log(folder):
@@ -52,34 +53,43 @@ def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_a_toy_task_is_learnt_and_the_folder_loads_as_a_model(tmp_path, settings):
-    best = trained(tmp_path / "m", settings(epochs=6), toy_rows(400), toy_rows(90, seed=2))
-    lines = log(tmp_path / "m")
+@pytest.fixture(scope="module")
+def toy(encoder, tmp_path_factory):
+    """A folder with a model trained on the toy task, and its figures; tests leave it as it is."""
+    folder = tmp_path_factory.mktemp("toy")
+    usual = {"batch": 16, "max_length": 16, "learning_rate": 3e-3, "device": "cpu"}
+    chosen = TrainingSettings(str(encoder), epochs=6, **usual)
+    return folder, trained(folder, chosen, toy_rows(400), toy_rows(90, seed=2))
+
+
+def test_a_toy_task_is_learnt_and_the_folder_loads_as_a_model(toy):
+    folder, best = toy
+    lines = log(folder)
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert lines[-1]["train_loss"] < lines[0]["train_loss"] / 2
     assert lines[0]["train_accuracy"] < best["valid_accuracy"] > 0.95
-    bound = registry.make(f"hf:{tmp_path / 'm'}")
+    bound = registry.make(f"hf:{folder}")
     model = Answerer("toy", bound.signature, as_model(bound.function), TASKS["nli"], {})
     rows = toy_rows(90, seed=2)
     answers = model(Batch(TASKS["nli"], {"premise": [r[0] for r in rows], "hypothesis": [r[1] for r in rows]}))
-    said = [LABELS[i] for i in answers.p.argmax(axis=1)]
-    right = np.mean([one == row[2] for one, row in zip(said, rows, strict=True)])
+    labels = [LABELS[i] for i in answers.p.argmax(axis=1)]
+    right = np.mean([label == row[2] for label, row in zip(labels, rows, strict=True)])
     assert right == pytest.approx(best["valid_accuracy"])  # what hf: says is what validation counted
 
 
-def test_the_validation_figures_are_those_of_transformers(tmp_path, settings):
-    valid = toy_rows(70, seed=2)
-    best = trained(tmp_path / "m", settings(epochs=1), toy_rows(100), valid)
-    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "m").eval()
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "m")
+def test_the_validation_figures_are_those_of_transformers(toy):
+    (folder, best), valid = toy, toy_rows(90, seed=2)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
     inputs = tokenizer([row[0] for row in valid], [row[1] for row in valid], padding=True, return_tensors="pt")
     right = torch.tensor([LABELS.index(row[2]) for row in valid])
     with torch.inference_mode():
-        made = model(**inputs, labels=right)
-    assert best["valid_loss"] == pytest.approx(made.loss.item(), abs=1e-5)
-    assert best["valid_accuracy"] == pytest.approx((made.logits.argmax(1) == right).float().mean().item())
+        result = model(**inputs, labels=right)
+    assert best["valid_loss"] == pytest.approx(result.loss.item(), abs=1e-5)
+    assert best["valid_accuracy"] == pytest.approx((result.logits.argmax(1) == right).float().mean().item())
 
 
+@pytest.mark.slow
 def test_masked_words_are_learnt(tmp_path, settings):
     chosen = settings(objective="masked-lm", epochs=8, learning_rate=5e-3)
     best = trained(tmp_path / "m", chosen, toy_sentences(400), toy_sentences(60, seed=2))
@@ -94,7 +104,7 @@ def test_masked_words_are_learnt(tmp_path, settings):
     assert tokenizer.decode(guess).strip() in ("dog", "horse")  # whose verb it is: the first and the seventh noun
 
 
-@pytest.mark.parametrize("objective", ["nli", "masked-lm"])
+@pytest.mark.parametrize("objective", ["nli", pytest.param("masked-lm", marks=pytest.mark.slow)])
 def test_killed_after_any_checkpoint_it_ends_with_the_same_bits(tmp_path, settings, objective, monkeypatch):
     chosen = settings(objective=objective, epochs=2, evaluations=3)
     train, valid = (
@@ -111,9 +121,9 @@ def test_killed_after_any_checkpoint_it_ends_with_the_same_bits(tmp_path, settin
     monkeypatch.setattr(checkpoints, "save", save_and_die)
     for _ in range(6):
         with pytest.raises(KeyboardInterrupt):
-            carry_out(tmp_path / "parts")
+            train_prepared(tmp_path / "parts")
     monkeypatch.undo()
-    parts = carry_out(tmp_path / "parts")
+    parts = train_prepared(tmp_path / "parts")
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
     assert {**parts, "seconds": 0} == {**whole, "seconds": 0}
     without_time = [[{**line, "seconds": 0} for line in log(tmp_path / name)] for name in ("whole", "parts")]
@@ -136,17 +146,18 @@ def test_a_checkpoint_amid_an_epoch_keeps_the_running_figures(tmp_path, settings
 
     monkeypatch.setattr(checkpoints, "save", die_at_last)
     with pytest.raises(KeyboardInterrupt):
-        carry_out(tmp_path / "parts")
+        train_prepared(tmp_path / "parts")
     assert json.loads((tmp_path / "parts" / "checkpoint" / "progress.json").read_text())["batch"] == 3
     monkeypatch.undo()
-    carry_out(tmp_path / "parts")
+    train_prepared(tmp_path / "parts")
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
     one, other = ({**log(tmp_path / name)[0], "seconds": 0} for name in ("whole", "parts"))
     assert one == other
 
 
-def test_a_killed_process_is_gone_on_with(tmp_path, settings):
-    """SIGKILL, at no time of the training's choosing."""
+@pytest.mark.slow
+def test_a_killed_process_is_resumed(tmp_path, settings):
+    """SIGKILL, at any moment; the tests around it stop this process at chosen ones."""
     chosen = settings(epochs=12, evaluations=2)
     trained(tmp_path / "whole", chosen, toy_rows(150), toy_rows(20, 2))
     prepare(tmp_path / "parts", chosen, toy_rows(150), toy_rows(20, 2))
@@ -160,8 +171,8 @@ def test_a_killed_process_is_gone_on_with(tmp_path, settings):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert not (tmp_path / "parts" / "model.safetensors").exists()  # it was amid its work
-    carry_out(tmp_path / "parts")
+    assert not (tmp_path / "parts" / "model.safetensors").exists()  # it was not finished
+    train_prepared(tmp_path / "parts")
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
 
 
@@ -178,15 +189,15 @@ def test_a_checkpoint_survives_a_kill_between_its_renames(tmp_path, settings, mo
 
     monkeypatch.setattr(Path, "rename", die_when_two_are_there)
     with pytest.raises(KeyboardInterrupt):
-        carry_out(tmp_path / "parts")
+        train_prepared(tmp_path / "parts")
     monkeypatch.undo()
     assert not (tmp_path / "parts" / "checkpoint").exists()
-    carry_out(tmp_path / "parts")
+    train_prepared(tmp_path / "parts")
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
     assert names(tmp_path / "parts") == names(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("objective", ["nli", "masked-lm"])
+@pytest.mark.parametrize("objective", [pytest.param("nli", marks=pytest.mark.slow), "masked-lm"])
 def test_portions_change_no_more_than_the_last_digits(tmp_path, settings, objective):
     """Rows have unequal numbers of masked tokens, and 90 is no multiple of the batch: means of means would differ."""
     chosen = settings(objective=objective, epochs=1, dropout=0.0, learning_rate=1e-3)
@@ -197,13 +208,13 @@ def test_portions_change_no_more_than_the_last_digits(tmp_path, settings, object
     one, four = weights(tmp_path / "one"), weights(tmp_path / "four")
     start = load_file(Path(chosen.start) / "model.safetensors")
     moved = sum((one[f"bert.{name}"] - start[name]).square().sum() for name in start if f"bert.{name}" in one)
-    apart = sum((one[name] - four[name]).square().sum() for name in one)
-    assert apart.sqrt() < 0.01 * moved.sqrt()  # Adam makes much of what is nearly nothing
+    difference = sum((one[name] - four[name]).square().sum() for name in one)
+    assert difference.sqrt() < 0.01 * moved.sqrt()  # Adam makes much of what is nearly nothing
     first, second = log(tmp_path / "one")[0], log(tmp_path / "four")[0]
     assert first["train_loss"] == pytest.approx(second["train_loss"], rel=1e-4)
 
 
-def test_it_stops_when_nothing_gets_better(tmp_path, settings):
+def test_it_stops_when_nothing_gets_better_and_keeps_the_best_model(tmp_path, settings):
     """The labels of validation are drawn at random: there is soon nothing to gain."""
     random = np.random.default_rng(1)
     valid = [[row[0], row[1], LABELS[random.integers(3)]] for row in toy_rows(60, 2)]
@@ -211,23 +222,12 @@ def test_it_stops_when_nothing_gets_better(tmp_path, settings):
     lines = log(tmp_path / "m")
     at = lines.index(best)
     assert len(lines) == at + 1 + 3 < 40
-    assert best["valid_accuracy"] == max(line["valid_accuracy"] for line in lines)
-
-
-def test_the_best_model_is_kept_not_the_last(tmp_path, settings):
-    random = np.random.default_rng(1)
-    valid = [[row[0], row[1], LABELS[random.integers(3)]] for row in toy_rows(60, 2)]
-    best = trained(tmp_path / "m", settings(epochs=12), toy_rows(100), valid)
-    lines = log(tmp_path / "m")
-    assert best["epoch"] < 12  # else there is nothing to see
-    again = trained(tmp_path / "n", settings(epochs=12, patience=12 - int(best["epoch"])), toy_rows(100), valid)
-    assert again["valid_accuracy"] == best["valid_accuracy"]
-    assert lines[-1]["valid_accuracy"] < best["valid_accuracy"]
+    assert best["valid_accuracy"] == max(line["valid_accuracy"] for line in lines) > lines[-1]["valid_accuracy"]
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "m").eval()
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "m")
     inputs = tokenizer([row[0] for row in valid], [row[1] for row in valid], padding=True, return_tensors="pt")
-    said = model(**inputs).logits.argmax(1).tolist()
-    assert np.mean([LABELS[i] == row[2] for i, row in zip(said, valid, strict=True)]) == pytest.approx(
+    labels = model(**inputs).logits.argmax(1).tolist()
+    assert np.mean([LABELS[i] == row[2] for i, row in zip(labels, valid, strict=True)]) == pytest.approx(
         best["valid_accuracy"]
     )
 
@@ -248,19 +248,23 @@ def test_the_model_names_its_labels_in_the_order_of_the_settings(tmp_path, setti
 
 
 def test_a_head_for_other_labels_is_replaced(tmp_path, settings, classifier):
-    chosen = settings(start=str(classifier), epochs=6, labels=("no", "yes"))
+    chosen = settings(start=str(classifier), epochs=4, labels=("no", "yes"))
     trained(tmp_path / "m", chosen, [[*row[:2], "yes" if row[2] == "entailment" else "no"] for row in toy_rows(300)])
     assert log(tmp_path / "m")[-1]["train_accuracy"] > 0.9
     assert weights(tmp_path / "m")["classifier.weight"].shape[0] == 2
 
 
+@pytest.mark.slow
 def test_bf16_on_the_processor_learns_too(tmp_path, settings):
     best = trained(tmp_path / "m", settings(epochs=6, precision="bf16"), toy_rows(400), toy_rows(60, 2))
     assert best["valid_accuracy"] > 0.9
-    assert all(tensor.dtype == torch.float32 for tensor in weights(tmp_path / "m").values())
+
+
+def test_bf16_computes_otherwise_and_saves_fp32(tmp_path, settings):
     trained(tmp_path / "exact", settings(epochs=1), toy_rows(40))
     trained(tmp_path / "rough", settings(epochs=1, precision="bf16"), toy_rows(40))
     assert not same(weights(tmp_path / "exact"), weights(tmp_path / "rough"))
+    assert all(tensor.dtype == torch.float32 for tensor in weights(tmp_path / "rough").values())
 
 
 def test_dropout_is_set_under_the_names_of_the_encoder(tmp_path, settings, encoder):
@@ -270,40 +274,39 @@ def test_dropout_is_set_under_the_names_of_the_encoder(tmp_path, settings, encod
     odd = Path(shutil.copytree(encoder, tmp_path / "odd"))
     config = {k: v for k, v in json.loads((odd / "config.json").read_text()).items() if "dropout" not in k}
     (odd / "config.json").write_text(json.dumps(config))
-    with refuses(BadInput):
+    with refuses(BadInput, where=f"hf:{odd}", field="dropout"):
         trained(tmp_path / "n", settings(start=str(odd), dropout=0.3), toy_rows(20))
 
 
 def test_cut_examples_are_counted(tmp_path, settings):
     rows = [*toy_rows(20), ["a dog runs " * 6, "a cat sleeps", "neutral"]]
-    with pytest.warns(UserWarning, match="1 of 21 examples have more than 16 tokens: cut"):
+    with pytest.warns(UserWarning, match="more than 16 tokens"):
         trained(tmp_path / "m", settings(epochs=1), rows)
 
 
-def test_a_training_that_runs_away_is_refused(tmp_path, settings):
+def test_a_training_that_diverges_is_refused(tmp_path, settings):
     chosen = settings(epochs=3, learning_rate=1.0, clip=1e9, warmup=0.0, weight_decay=1.0)
     path = Path(shutil.copytree(chosen.start, tmp_path / "huge"))
     tensors = {name: tensor * 1e30 for name, tensor in load_file(path / "model.safetensors").items()}
     save_file(tensors, path / "model.safetensors", {"format": "pt"})
-    with refuses(BadInput):
+    with refuses(BadInput, field="learning_rate"):
         trained(tmp_path / "m", replace(chosen, start=str(path)), toy_rows(40), toy_rows(10, 2))
     assert not (tmp_path / "m" / "model.safetensors").exists()
 
 
-def test_weights_can_be_read_by_whoever_may_read_the_rest(tmp_path, settings):
-    trained(tmp_path / "m", settings(epochs=1), toy_rows(20))
-    assert len({path.stat().st_mode for path in (tmp_path / "m").iterdir() if path.is_file()}) == 1
+def test_weights_can_be_read_by_whoever_may_read_the_rest(toy):
+    assert len({path.stat().st_mode for path in toy[0].iterdir() if path.is_file()}) == 1
 
 
-def test_a_finished_training_is_not_begun_again(tmp_path, settings):
-    first = trained(tmp_path / "m", settings(epochs=2), toy_rows(40), toy_rows(10, 2))
-    before = (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns
-    assert carry_out(tmp_path / "m") == first
-    assert (tmp_path / "m" / "model.safetensors").stat().st_mtime_ns == before
+def test_a_finished_training_is_not_repeated(toy):
+    folder, best = toy
+    before = (folder / "model.safetensors").stat().st_mtime_ns
+    assert train_prepared(folder) == best
+    assert (folder / "model.safetensors").stat().st_mtime_ns == before
 
 
-def test_an_interrupted_training_puts_down_what_it_learnt(tmp_path, settings, monkeypatch):
-    """Ctrl-C amid a step waits for its end; then it goes on to the same bits."""
+def test_an_interrupted_training_is_saved_and_resumed(tmp_path, settings, monkeypatch):
+    """Ctrl-C during a step waits for its end; resuming leads to the same bits."""
     chosen, rows, valid = settings(epochs=2), toy_rows(60), toy_rows(20, 2)
     trained(tmp_path / "whole", chosen, rows, valid)
     step, steps = finetuning._Training._step, []
@@ -320,12 +323,12 @@ def test_an_interrupted_training_puts_down_what_it_learnt(tmp_path, settings, mo
             trained(tmp_path / "parts", chosen, rows, valid)
     assert len(steps) == 3
     assert checkpoints.exists(tmp_path / "parts")
-    carry_out(tmp_path / "parts")
+    train_prepared(tmp_path / "parts")
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
 
 
 def test_texts_longer_than_the_encoder_reads_are_cut(tmp_path, settings):
     """It has 32 positions, whatever max_length says."""
     rows = [*toy_rows(20), ["a dog runs " * 40, "a cat sleeps", "neutral"]]
-    with pytest.warns(UserWarning, match="1 of 21 examples have more than 32 tokens: cut"):
+    with pytest.warns(UserWarning, match="more than 32 tokens"):
         trained(tmp_path / "m", settings(epochs=1, max_length=1000), rows)

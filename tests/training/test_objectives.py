@@ -11,7 +11,7 @@ from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassificatio
 from transformers.utils import logging
 
 from otherwords.inference.tokens import Tokens
-from otherwords.training.finetuning import batches, slope
+from otherwords.training.finetuning import batches, rate_factor
 from otherwords.training.objectives import UNLABELLED, Examples, MaskedWords, PairLabels
 
 PAD, CLS, SEP, MASK, SPECIAL, VOCABULARY = 0, 2, 3, 4, (0, 1, 2, 3, 4), 22
@@ -69,12 +69,12 @@ def test_the_loss_of_masked_words_is_that_of_transformers(encoder):
     model = loaded(AutoModelForMaskedLM, encoder)
     objective = masked_words([[5, 6, 7], [8], [9, 10, 11, 12, 13], []], share=0.5)
     inputs = objective.batch(np.arange(4), np.random.default_rng(1))
-    theirs = model(**tensors(inputs))
+    expected = model(**tensors(inputs))
     loss, right, count = objective.loss(model, tensors(inputs))
     assert count == objective.weight(inputs) > 3
-    assert loss.item() / count == pytest.approx(theirs.loss.item(), rel=1e-5)
+    assert loss.item() / count == pytest.approx(expected.loss.item(), rel=1e-5)
     labels = torch.from_numpy(inputs["labels"])
-    assert right == ((theirs.logits.argmax(-1) == labels) & (labels != -100)).sum()
+    assert right == ((expected.logits.argmax(-1) == labels) & (labels != -100)).sum()
 
 
 @settings(max_examples=25, deadline=None)
@@ -123,7 +123,7 @@ def test_epochs_and_seeds_come_in_other_orders_and_batches_are_of_similar_length
 
 @given(total=st.integers(1, 500), warmup=st.floats(0, 1))
 def test_the_rate_rises_to_one_and_falls(total, warmup):
-    rates = [slope(update, total, warmup) for update in range(total)]
+    rates = [rate_factor(update, total, warmup) for update in range(total)]
     top = rates.index(max(rates))
     assert all(0 < rate <= 1 for rate in rates)
     assert rates[: top + 1] == sorted(rates[: top + 1])

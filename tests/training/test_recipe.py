@@ -1,4 +1,4 @@
-"""Recipes: what they say, what comes on top, and everything that can be wrong in one, told before any work."""
+"""Recipes: what they contain, what overrides them, and every mistake in one, found before any work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.training.recipe import Recipe, read_recipe
-from otherwords.training.settings import Settings
+from otherwords.training.settings import TrainingSettings
 
 ROOT = Path(__file__).parents[2]
 GOOD = {"start": "encoder", "data": ["data.jsonl"]}
@@ -28,7 +28,7 @@ def test_options_come_on_top(tmp_path):
 )
 def test_our_recipes_can_be_read(path):
     recipe, settings = read_recipe(path, "masked-lm" if "mlm" in str(path) else "nli")
-    assert Settings.of(settings)
+    assert TrainingSettings.of(settings)
     assert set(recipe.without) == {"data/snli-test.jsonl", "data/mnli-test.jsonl"}
     assert not set(recipe.without) & set(recipe.data)
 
@@ -82,14 +82,14 @@ def test_wrong_names_and_places(tmp_path):
 
 
 def test_every_setting_can_stand_in_a_recipe():
-    settings = Settings("encoder").as_dict()
+    settings = TrainingSettings("encoder").as_dict()
     given = {name: value for name, value in settings.items() if name not in ("objective", "labels")}
     recipe, found = read_recipe({**given, "data": ["x"]})
     assert recipe == Recipe(data=["x"])
-    assert Settings.of(found) == Settings("encoder")
+    assert TrainingSettings.of(found) == TrainingSettings("encoder")
 
 
 @pytest.mark.parametrize("labels", [(), ("yes",), ("yes", "yes")])
 def test_one_label_is_nothing_to_choose_from(labels):
     with refuses(BadInput):
-        Settings("encoder", labels=labels)
+        TrainingSettings("encoder", labels=labels)

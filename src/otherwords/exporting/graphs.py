@@ -1,4 +1,4 @@
-"""Graphs built by hand for the common encoders: what a state of one token does not need is not computed.
+"""ONNX graphs built by hand for the common encoders: only what one token needs is computed in the last layer.
 
 A classifier reads the first token only, a masked-LM the masked one: in the last layer, query, output and feed-forward
 are computed for that token alone. Rows are never padded, so there is no mask. Measured on MiniLM-L6 (two threads, 27
@@ -17,75 +17,20 @@ import numpy.typing as npt
 from ..errors import MissingExtra
 from ..inference.families import Encoder, Head, Layer, Linear, Network, Norm
 
-# MERGED from exporting.graph: A graph in the making: constants and operations are named here, so that building one reads like arithmetic.
-
 Array = npt.NDArray[Any]
 Given = str | Array | np.int64
-#: The operations that onnxruntime adds to the standard ones, fused and faster.
+#: The domain of onnxruntime's own operations, which are fused and faster.
 FUSED = "com.microsoft"
 #: LayerNormalization is standard since 17, Split without sizes since 18; onnxruntime 1.20 knows up to 21.
 OPSET, IR = 18, 9
-
-
-class Graph:
-    """Nodes and constants, in the order of their making. A constant given twice is stored once."""
-
-    def __init__(self) -> None:
-        self._nodes: list[Any] = []
-        self._constants: dict[tuple[Any, ...], str] = {}
-        self._tensors: list[Any] = []
-
-    def constant(self, value: Any, kind: Any = None) -> str:
-        """Store an array, unless one of the same content is there, and give its name."""
-        array = np.asarray(value, kind)
-        array = array if array.ndim == 0 else np.ascontiguousarray(array)
-        key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest())
-        if key not in self._constants:
-            self._constants[key] = f"constant_{len(self._constants)}"
-            self._tensors.append(onnx().numpy_helper.from_array(array, self._constants[key]))
-        return self._constants[key]
-
-    def __call__(self, operation: str, *inputs: Given, domain: str = "", name: str = "", **settings: Any) -> str:
-        """Add an operation with one output, and give the output's name; arrays become constants."""
-        return self.split(operation, 1, *inputs, domain=domain, names=[name] if name else (), **settings)[0]
-
-    def split(
-        self, operation: str, count: int, *inputs: Given, domain: str = "", names: Sequence[str] = (), **more: Any
-    ) -> list[str]:
-        """Add an operation with several outputs."""
-        given = [one if isinstance(one, str) else self.constant(one) for one in inputs]
-        outputs = list(names) or [f"{operation.lower()}_{len(self._nodes)}_{i}" for i in range(count)]
-        self._nodes.append(onnx().helper.make_node(operation, given, outputs, domain=domain, **more))
-        return outputs
-
-    def finish(self, inputs: Mapping[str, Sequence[Any]], outputs: Mapping[str, tuple[str, Sequence[Any]]]) -> Any:
-        """The whole as a model. All inputs are int64; an output is "FLOAT" or "INT64" and has a shape."""
-        helper, kinds = onnx().helper, onnx().TensorProto
-        graph = helper.make_graph(
-            self._nodes,
-            "otherwords",
-            [helper.make_tensor_value_info(name, kinds.INT64, shape) for name, shape in inputs.items()],
-            [helper.make_tensor_value_info(name, getattr(kinds, k), shape) for name, (k, shape) in outputs.items()],
-            self._tensors,
-        )
-        versions = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
-        return helper.make_model(graph, opset_imports=versions, ir_version=IR, producer_name="otherwords")
-
-
-def onnx() -> Any:
-    """The library that writes graphs, or word of where it comes from."""
-    try:
-        import onnx as library
-        import onnx.helper
-        import onnx.numpy_helper
-    except ImportError as error:
-        raise MissingExtra("export", "train") from error
-    return library
-
-
-# MERGED from exporting.building: Graphs built by hand for the common encoders: what a state of one token does not need is not computed.
-
 ROWS = ("batch", "length")
+#: The inputs of a masked-LM besides its tokens, and its outputs.
+ASKED = {"at": ("batch",), "own": ("batch",), "k": (1,)}
+CHOSEN = {
+    "top_ids": ("INT64", ("batch", "k_best")),
+    "top_logp": ("FLOAT", ("batch", "k_best")),
+    "own_logp": ("FLOAT", ("batch",)),
+}
 
 
 def classifier(network: Network, *, types: bool) -> Any:
@@ -98,9 +43,9 @@ def classifier(network: Network, *, types: bool) -> Any:
 
 
 def masked_lm(network: Network, *, types: bool) -> Any:
-    """A graph that also takes `at` (where the mask is), `own` (a token) and `k`: the best tokens there, and its own.
+    """A graph that also takes `at` (the position of the mask), `own` (a token) and `k`.
 
-    Outputs are `top_ids`, `top_logp` and `own_logp`, log-probabilities over the whole vocabulary.
+    Outputs are the best k tokens (`top_ids`), and log-probabilities over the whole vocabulary: `top_logp`, `own_logp`.
     """
     graph = Graph()
 
@@ -114,17 +59,64 @@ def masked_lm(network: Network, *, types: bool) -> Any:
     return graph.finish({**inputs, **ASKED}, CHOSEN)
 
 
-#: What a masked-LM is asked besides its tokens, and what it says.
-ASKED = {"at": ("batch",), "own": ("batch",), "k": (1,)}
-CHOSEN = {
-    "top_ids": ("INT64", ("batch", "k_best")),
-    "top_logp": ("FLOAT", ("batch", "k_best")),
-    "own_logp": ("FLOAT", ("batch",)),
-}
+class Graph:
+    """Nodes and constants of a graph under construction. A constant given twice is stored once."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Any] = []
+        self._constants: dict[tuple[Any, ...], str] = {}
+        self._tensors: list[Any] = []
+
+    def constant(self, value: Any, kind: Any = None) -> str:
+        """Store an array, unless one with the same content exists, and return its name."""
+        array = np.asarray(value, kind)
+        array = array if array.ndim == 0 else np.ascontiguousarray(array)
+        key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest())
+        if key not in self._constants:
+            self._constants[key] = f"constant_{len(self._constants)}"
+            self._tensors.append(onnx().numpy_helper.from_array(array, self._constants[key]))
+        return self._constants[key]
+
+    def __call__(self, operation: str, *inputs: Given, domain: str = "", name: str = "", **settings: Any) -> str:
+        """Add an operation with one output, and return the output's name; arrays become constants."""
+        return self.split(operation, 1, *inputs, domain=domain, names=[name] if name else (), **settings)[0]
+
+    def split(
+        self, operation: str, count: int, *inputs: Given, domain: str = "", names: Sequence[str] = (), **more: Any
+    ) -> list[str]:
+        """Add an operation with several outputs."""
+        given = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        outputs = list(names) or [f"{operation.lower()}_{len(self._nodes)}_{i}" for i in range(count)]
+        self._nodes.append(onnx().helper.make_node(operation, given, outputs, domain=domain, **more))
+        return outputs
+
+    def finish(self, inputs: Mapping[str, Sequence[Any]], outputs: Mapping[str, tuple[str, Sequence[Any]]]) -> Any:
+        """The graph as a model. All inputs are int64; an output is "FLOAT" or "INT64" and has a shape."""
+        helper, kinds = onnx().helper, onnx().TensorProto
+        graph = helper.make_graph(
+            self._nodes,
+            "otherwords",
+            [helper.make_tensor_value_info(name, kinds.INT64, shape) for name, shape in inputs.items()],
+            [helper.make_tensor_value_info(name, getattr(kinds, k), shape) for name, (k, shape) in outputs.items()],
+            self._tensors,
+        )
+        versions = [helper.make_opsetid("", OPSET), helper.make_opsetid(FUSED, 1)]
+        return helper.make_model(graph, opset_imports=versions, ir_version=IR, producer_name="otherwords")
+
+
+def onnx() -> Any:
+    """The onnx library, or an error that names the extra."""
+    try:
+        import onnx as library
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError as error:
+        raise MissingExtra("export", "train") from error
+    return library
 
 
 def choose(graph: Graph, logits: str) -> None:
-    """From the logits of one place to the best tokens and the log-probability of its own."""
+    """From the logits at the mask to the best tokens and the log-probability of `own`."""
     logp = graph("LogSoftmax", logits, axis=-1)
     graph.split("TopK", 2, logp, "k", names=("top_logp", "top_ids"), axis=-1)
     own = graph("GatherElements", logp, graph("Unsqueeze", "own", _ints([1])), axis=1)
@@ -158,7 +150,7 @@ def _embed(graph: Graph, encoder: Encoder, types: bool) -> str:
 
 
 def _positions(graph: Graph, pad: int | None) -> str:
-    """0, 1, 2 ...; as RoBERTa counts, behind the number of its padding token, which itself has none."""
+    """0, 1, 2 ...; RoBERTa counts from behind its padding token's number, and padding has no position."""
     if pad is None:
         length = graph("Squeeze", graph("Shape", "input_ids", start=1, end=2))
         return graph("Range", np.int64(0), length, np.int64(1))
@@ -177,7 +169,9 @@ def _rest(graph: Graph, layer: Layer, activation: str, mixed: str, x: str) -> st
 def _outputs(graph: Graph, head: Head, state: str, name: str = "") -> str:
     x = _activate(graph, _times(graph, state, head.dense), head.dense.bias, head.activation)
     x = _normalise(graph, x, head.norm) if head.norm else x
-    return graph("Gemm", x, head.out.weight, head.out.bias, name=name, transB=1)  # as the embedding it may be tied to
+    return graph(
+        "Gemm", x, head.out.weight, head.out.bias, name=name, transB=1
+    )  # transposed like the embedding it may be tied to
 
 
 def _activate(graph: Graph, x: str, bias: Any, activation: str) -> str:

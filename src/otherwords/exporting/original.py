@@ -1,4 +1,4 @@
-"""The model that is exported: a folder of transformers, told to be a classifier or a masked-LM, and what it reads."""
+"""The original of an export: a classifier or masked-LM of transformers, with its tokenizer and configuration."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput
-from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_tokenizer
+from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_fast_tokenizer
 from ..inference.limits import SHORTEST, positions
 from ..models.sequence_pairs import label_names
 from ..problem import label_key
 
 KINDS = {"ForSequenceClassification": CLASSIFIER, "ForMaskedLM": MASKED_LM}
-#: How many tokens a local model reads, unless told otherwise.
+#: How many tokens a local model reads by default.
 USUAL_LENGTH = 256
-#: What transformers calls labels that nobody named.
+#: How transformers names labels without a name.
 NAMELESS = re.compile(r"LABEL_\d+")
 
 
@@ -35,7 +35,7 @@ class Original:
 
     @property
     def is_masked_lm(self) -> bool:
-        """Whether it fills in masked words; otherwise it labels pairs."""
+        """Whether it predicts masked words; otherwise it labels pairs."""
         return self.architecture.endswith("ForMaskedLM")
 
     @cached_property
@@ -44,36 +44,33 @@ class Original:
         return label_names(self.model.config.id2label, f"{self.folder.who}: config.json")
 
     def named(self, label_map: Mapping[str, str]) -> tuple[str, ...]:
-        """Its labels; those that nobody named are called what they mean, where that is told. A masked-LM has none."""
+        """Its labels; those without a name get it from the label map. A masked-LM has none."""
         if self.is_masked_lm:
             return ()
-        meant = {label_key(mine): theirs for mine, theirs in label_map.items()}
+        meant = {label_key(label): target for label, target in label_map.items()}
         return tuple(meant.get(label_key(name), name) if NAMELESS.fullmatch(name) else name for name in self.labels)
 
     @property
     def types(self) -> bool:
-        """Whether it is given segment numbers: it knows several, and its tokenizer makes them."""
+        """Whether it takes segment numbers: it has several, and its tokenizer makes them."""
         several = int(getattr(self.model.config, "type_vocab_size", 0) or 0) > 1
         return several and "token_type_ids" in self.tokenizer.model_input_names
 
     @property
     def max_length(self) -> int:
-        """The usual length, or as many tokens as it has positions for."""
+        """The default length, or fewer tokens if it has fewer positions."""
         return min(USUAL_LENGTH, int(self.tokenizer.model_max_length), positions(self.model) or USUAL_LENGTH)
 
 
 def open_original(name: str, revision: str = "") -> Original:
-    """Load what is to be exported from a folder, or from the hub; what cannot be is refused before any work."""
+    """Load a model from a folder or from the hub; what cannot be exported is refused before any work."""
     folder = find(name, revision)
     config = _config(folder)
     architecture, auto = _kind(config, folder.who)
-    tokenizer = load_tokenizer(folder)
-    if getattr(tokenizer, "backend_tokenizer", None) is None:
-        fix = "save one made with AutoTokenizer.from_pretrained(PATH, use_fast=True)"
-        raise BadInput("has no fast tokenizer, and so no tokenizer.json", where=folder.who, fix=fix)
-    found = Original(folder, config, architecture, load(folder, auto).eval(), tokenizer)
-    _refuse_unusable(found)
-    return found
+    tokenizer = load_fast_tokenizer(folder)
+    original = Original(folder, config, architecture, load(folder, auto).eval(), tokenizer)
+    _refuse_unusable(original)
+    return original
 
 
 def _config(folder: Folder) -> dict[str, Any]:
@@ -83,7 +80,7 @@ def _config(folder: Folder) -> dict[str, Any]:
     except ValueError as error:
         raise BadInput(f"is not JSON: {error}", where=str(path), fix="save the model again") from error
     if not isinstance(config, dict):
-        raise BadInput("is not a table of settings", where=str(path), fix="save the model again")
+        raise BadInput("is not a JSON object", where=str(path), fix="save the model again")
     return config
 
 
@@ -98,22 +95,22 @@ def _kind(config: dict[str, Any], who: str) -> tuple[str, str]:
     raise BadInput(f"{found}: neither a classifier nor a masked-LM", where=who, field="architectures", fix=fix)
 
 
-def _refuse_unusable(found: Original) -> None:
-    who = found.folder.who
-    if not found.is_masked_lm:
-        _ = found.labels
-    elif found.tokenizer.mask_token_id is None:
+def _refuse_unusable(original: Original) -> None:
+    who = original.folder.who
+    if not original.is_masked_lm:
+        _ = original.labels
+    elif original.tokenizer.mask_token_id is None:
         raise BadInput("its tokenizer has no mask token", where=who, fix="save it with mask_token set")
-    if found.max_length < SHORTEST:
-        message = f"reads {found.max_length} tokens at most"
+    if original.max_length < SHORTEST:
+        message = f"reads {original.max_length} tokens at most"
         raise BadInput(message, where=who, fix=f"a pair of texts needs {SHORTEST} or more")
 
 
-def write_beside(found: Original, folder: Path, labels: tuple[str, ...]) -> None:
-    """Write the tokenizer and the configuration, with the labels of a classifier, as the model's readers want them."""
-    found.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
+def write_config(original: Original, folder: Path, labels: tuple[str, ...]) -> None:
+    """Write the tokenizer and the configuration, with the labels of a classifier."""
+    original.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
     names: dict[str, Any] = {"id2label": {str(i): name for i, name in enumerate(labels)}} if labels else {}
-    if labels and labels != found.labels:
+    if labels and labels != original.labels:
         names["label2id"] = {name: i for i, name in enumerate(labels)}
-    text = json.dumps({**found.config, **names}, indent=2, ensure_ascii=False)
+    text = json.dumps({**original.config, **names}, indent=2, ensure_ascii=False)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")

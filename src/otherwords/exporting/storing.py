@@ -1,8 +1,8 @@
-"""Weights stored small and computed with in full: int8 with scales of their own for each output, or fp16.
+"""Weights stored as int8 with scales, or as fp16, while all arithmetic stays fp32.
 
-Only weight tables are rounded, never what the model computes, so an answer cannot depend on its neighbours in a batch,
-as it does under dynamic quantisation. What makes a table float again has constant inputs: onnxruntime computes it once,
-when it loads the graph.
+Only weight tables are rounded, never activations, so an answer cannot depend on its neighbours in a batch, as it does
+under dynamic quantisation. The nodes that make a table float again have constant inputs: onnxruntime computes them
+once, when it loads the graph.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from ..errors import BadInput
 from .graphs import Array, onnx
 
 WEIGHTS = ("int8", "fp16", "fp32")
-#: Tables of fewer numbers stay as they are, as do biases and norms: there is nothing to save.
+#: Tables with fewer numbers stay as they are, like biases and norms: there is little to save.
 SMALL = 1024
-#: So many inputs of an output share a scale. One for all of them makes the error of MiniLM-L6's logits a third larger,
+#: Inputs of an output that share a scale. One for all of them makes the error of MiniLM-L6's logits a third larger,
 #: and the file smaller by a thirtieth.
 BLOCK = 64
 
 
 def store(model: Any, weights: str) -> None:
-    """Rewrite a model, in place, so that its tables are stored as told."""
+    """Change a model in place so that its tables are stored as int8 or fp16; fp32 changes nothing."""
     if weights not in WEIGHTS:
         raise BadInput(f"found {weights!r}", where="export", field="weights", fix=f"give one of {', '.join(WEIGHTS)}")
     if weights == "fp32":
@@ -33,7 +33,7 @@ def store(model: Any, weights: str) -> None:
     tables = {name: a for name, a in tables.items() if a.dtype == np.float32 and a.ndim > 1 and a.size >= SMALL}
     if not all(np.isfinite(table).all() for table in tables.values()):
         fix = "train or save the model again"
-        raise BadInput("the weights hold NaN or infinity", where="export", field="weights", fix=fix)
+        raise BadInput("the weights contain NaN or infinity", where="export", field="weights", fix=fix)
     for name, table in tables.items():
         users = [node for node in graph.node if name in node.input]
         small = _fp16(name, table) if weights == "fp16" else _int8(name, table, users)
@@ -45,7 +45,7 @@ def store(model: Any, weights: str) -> None:
 
 
 def rounded(table: Array, over: int | tuple[int, ...]) -> tuple[Array, Array]:
-    """Whole numbers from -127 to 127, and a scale for all that lie along the axes `over`, least squares off the table.
+    """Integers from -127 to 127, and least-squares scales, each shared along the axes `over`.
 
     >>> codes, scales = rounded(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32), over=1)
     >>> codes.tolist(), (codes * scales).round(2).tolist()
@@ -61,7 +61,7 @@ def rounded(table: Array, over: int | tuple[int, ...]) -> tuple[Array, Array]:
 
 def _fp16(name: str, table: Array) -> dict[str, Array]:
     if np.abs(table).max() > np.finfo(np.float16).max:
-        message = f"a weight of {np.abs(table).max():.3g} is beyond fp16"
+        message = f"a weight of {np.abs(table).max():.3g} is out of range for fp16"
         raise BadInput(message, where="export", field="weights", fix="store them as int8 or fp32")
     return {f"{name}.stored": table.astype(np.float16)}
 
@@ -81,19 +81,19 @@ def _int8(name: str, table: Array, users: list[Any]) -> dict[str, Array]:
 
 
 def _is_product(node: Any, name: str) -> bool:
-    """Whether a node multiplies by a table; its columns are then the outputs, unless it is turned."""
+    """Whether a node multiplies by a table; its columns are then the outputs, unless it is transposed."""
     return node.op_type in ("MatMul", "FusedMatMul", "Attention", "Gemm") and node.input[1] == name
 
 
 def _replace(graph: Any, name: str, small: dict[str, Array]) -> None:
     (place,) = (i for i, one in enumerate(graph.initializer) if one.name == name)
     del graph.initializer[place]
-    made = [onnx().numpy_helper.from_array(np.ascontiguousarray(array), new) for new, array in small.items()]
-    graph.initializer.extend(made)
+    tensors = [onnx().numpy_helper.from_array(np.ascontiguousarray(array), new) for new, array in small.items()]
+    graph.initializer.extend(tensors)
 
 
 def _widen(graph: Any, name: str, small: list[str], users: list[Any]) -> list[Any]:
-    """Nodes that make the whole table float at load; look-ups widen no more than the rows they take."""
+    """Nodes that make the whole table float at load; look-ups convert only the rows they take."""
     lookups = [
         node for node in users if node.op_type == "Gather" and not _setting(node, "axis") and node.input[0] == name
     ]

@@ -17,7 +17,7 @@ from ..inference.hf_folders import quietly
 from ..language_models.masked_lm_hf import logits_at
 from .graphs import ASKED, CHOSEN, OPSET, ROWS, Array, onnx
 
-#: Rows and tokens of the example that is traced; any will do, as long as they are no other size of the model.
+#: Rows and tokens of the example that is traced: any numbers that are not another size of the model.
 _EXAMPLE = (3, 11)
 
 
@@ -32,7 +32,7 @@ def classifier(model: Any, *, types: bool, who: str) -> Any:
 
 
 def masked_lm(model: Any, *, types: bool, who: str) -> Any:
-    """A graph like that of `building.masked_lm`: only the masked token's state goes through the head."""
+    """A graph like that of `graphs.masked_lm`: only the masked token's state goes through the head."""
     import torch
 
     tokens = _tokens(model, types)
@@ -74,9 +74,9 @@ def _trace(model: Any, function: Any, given: Mapping[str, Any], outputs: Mapping
     names = {"input_names": list(given), "output_names": list(outputs), "dynamic_axes": axes}
     try:
         with warnings.catch_warnings(), quietly(), torch.no_grad():
-            warnings.simplefilter("ignore")  # of deprecation, and of shapes that a trace may hold fast
+            warnings.simplefilter("ignore")  # about deprecation, and about shapes that a trace may freeze
             torch.onnx.export(Module().eval(), tuple(given.values()), file, opset_version=OPSET, dynamo=False, **names)
-    except Exception as error:  # whatever a model's own code meets while it is traced
+    except Exception as error:  # whatever the code of a model raises while it is traced
         cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
         fix = "BERT, RoBERTa, XLM-R, CamemBERT, ELECTRA and DistilBERT are built without tracing; or ask it as hf:PATH"
         raise BadInput(f"torch cannot trace {type(model).__name__}: {cause}", where=who, fix=fix) from error
@@ -84,12 +84,12 @@ def _trace(model: Any, function: Any, given: Mapping[str, Any], outputs: Mapping
 
 
 def _tied(model: Any) -> Any:
-    """Store a table once that is there upright and on its side: a head that shares the embedding is exported so."""
+    """Store a table once that is there also transposed: a head that shares the embedding is exported like that."""
     read, make = onnx().numpy_helper.to_array, onnx().helper.make_node
     tables = {one.name: read(one) for one in model.graph.initializer if len(one.dims) == 2}
-    upright = {_content(table): name for name, table in tables.items()}
+    as_stored = {_content(table): name for name, table in tables.items()}
     for name, table in tables.items():
-        other = upright.get(_content(table.T))
+        other = as_stored.get(_content(table.T))
         if other is not None and table.shape[0] < table.shape[1]:
             model.graph.initializer.remove(next(one for one in model.graph.initializer if one.name == name))
             model.graph.node.insert(0, make("Transpose", [other], [name], perm=[1, 0]))

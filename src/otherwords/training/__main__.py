@@ -1,4 +1,4 @@
-"""Carry out a prepared training where nothing but torch, transformers and numpy is installed."""
+"""Train prepared folders on a machine where only torch, transformers and numpy are installed."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from pathlib import Path
 from ..errors import OtherwordsError
 from ..progress import Progress, reporting_to
 from .history import FILE
-from .prepared import carry_out
+from .prepared import train_prepared
 
 
 class _Lines(Progress):
-    """A line for every stage: there may be no terminal."""
+    """Prints a line for every stage: there may be no terminal."""
 
     def start(self, stage: str, total: int | None = None) -> None:
         print(f"{stage}: {total}", flush=True)
 
 
 def main() -> int:
-    """`python -m otherwords.training FOLDER...`: train what `otherwords train --prepare` put there."""
+    """`python -m otherwords.training FOLDER...`: train what `otherwords train --prepare` wrote."""
     if len(sys.argv) < 2:
         print("usage: python -m otherwords.training FOLDER...", file=sys.stderr)
         return 2
     for folder in map(Path, sys.argv[1:]):
         try:
             with reporting_to(_Lines()):
-                print(folder, carry_out(folder), flush=True)
+                print(folder, train_prepared(folder), flush=True)
         except KeyboardInterrupt:
-            print("interrupted; run again to go on from the last checkpoint", file=sys.stderr)
+            print("interrupted; run again to resume from the last checkpoint", file=sys.stderr)
             return 130
         except OtherwordsError as error:
             print(error, file=sys.stderr)

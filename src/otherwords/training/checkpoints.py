@@ -1,4 +1,4 @@
-"""Checkpoints as safetensors: weights, optimiser, random numbers, and where the training was. Whole or absent."""
+"""Checkpoints as safetensors: weights, optimiser, random state and progress; written as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = "checkpoint"
 
 
 def save(folder: Path, model: Any, optimizer: Any, progress: dict[str, Any]) -> None:
-    """Replace the checkpoint of a training by the present state."""
+    """Replace the checkpoint of a training by the current state."""
     import torch
     from safetensors.torch import save_file
 
@@ -28,7 +28,7 @@ def save(folder: Path, model: Any, optimizer: Any, progress: dict[str, Any]) -> 
         save_file(_moments(model, optimizer), new / "optimizer.safetensors")
         save_file(numbers, new / "random.safetensors")
         (new / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
-    if kept.exists():  # otherwise a killed process left the old one only
+    if kept.exists():  # otherwise a killed process left only the old one
         shutil.rmtree(old, ignore_errors=True)
         kept.rename(old)
     new.rename(kept)
@@ -36,17 +36,17 @@ def save(folder: Path, model: Any, optimizer: Any, progress: dict[str, Any]) -> 
 
 
 def load(folder: Path, model: Any, optimizer: Any) -> dict[str, Any] | None:
-    """Put a training back to its checkpoint and say where that was; None where there is none."""
+    """Restore a training from its checkpoint and return its progress; None without a checkpoint."""
     import torch
     from safetensors.torch import load_file
 
     if not exists(folder):
         return None
     kept = folder / FOLDER if (folder / FOLDER).exists() else folder / f"{FOLDER}.old"  # killed between two renames
-    found = load_file(kept / "model.safetensors")
+    stored = load_file(kept / "model.safetensors")
     with torch.no_grad():
         for name, weight in _weights(model).items():
-            weight.copy_(found[name])
+            weight.copy_(stored[name])
     _restore(model, optimizer, load_file(kept / "optimizer.safetensors"))
     numbers = load_file(kept / "random.safetensors")
     torch.set_rng_state(numbers["cpu"])
@@ -57,17 +57,17 @@ def load(folder: Path, model: Any, optimizer: Any) -> dict[str, Any] | None:
 
 
 def exists(folder: Path) -> bool:
-    """Whether a training can go on."""
+    """Whether a training can be resumed."""
     return any((folder / name / "progress.json").is_file() for name in (FOLDER, f"{FOLDER}.old"))
 
 
 def is_trained(folder: Path) -> bool:
-    """Whether a training was finished: its weights come last."""
+    """Whether a training is finished: its weights are written last."""
     return (folder / "model.safetensors").is_file()
 
 
-def forget(folder: Path) -> None:
-    """Remove the checkpoint of a training that is done."""
+def remove(folder: Path) -> None:
+    """Remove the checkpoint of a finished training."""
     for name in (f"{FOLDER}.new", f"{FOLDER}.old", FOLDER):
         shutil.rmtree(folder / name, ignore_errors=True)
 
@@ -86,15 +86,11 @@ def _moments(model: Any, optimizer: Any) -> dict[str, Any]:
     }
 
 
-def _restore(model: Any, optimizer: Any, found: dict[str, Any]) -> None:
+def _restore(model: Any, optimizer: Any, stored: dict[str, Any]) -> None:
     parameters = dict(model.named_parameters())
-    for key, value in found.items():
+    for key, value in stored.items():
         name, _, part = key.rpartition(":")
         parameter = parameters[name]
-        # `step` stays where the optimiser put it: on the CPU, or beside the weights where it is fused.
-        moved = part != "step" or _fused(optimizer)
+        # `step` stays on the CPU, or on the device of the weights if the optimiser is fused.
+        moved = part != "step" or bool(optimizer.param_groups[0].get("fused"))
         optimizer.state[parameter][part] = value.to(parameter.device) if moved else value
-
-
-def _fused(optimizer: Any) -> bool:
-    return bool(optimizer.param_groups[0].get("fused"))

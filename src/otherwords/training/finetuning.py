@@ -1,6 +1,6 @@
-"""Fine-tune an encoder: the one loop behind `otherwords train`, the embedded models and the invariance test's models.
+"""Fine-tune an encoder: the loop behind `otherwords train`, the bundled models and the models of the invariance test.
 
-It imports torch, transformers and numpy alone.
+It imports only torch, transformers and numpy.
 """
 
 from __future__ import annotations
@@ -26,121 +26,32 @@ from ..progress import current
 from . import checkpoints
 from .history import History
 from .objectives import Examples, MaskedWords, PairLabels
-from .settings import Settings
-from .starting import Started, start
-
-# MERGED from training.order: Which rows come when, and how fast the model may learn then: both follow from the seed and the number alone.
-
-#: Rows of similar length share a batch: so many batches are filled from a shuffled pool sorted by length.
-_POOL = 64
-
-
-def batches(lengths: Ints, size: int, seed: int, epoch: int) -> Iterator[Ints]:
-    """All rows once, in batches of similar length, in an order of each epoch's own.
-
-    >>> rows = [batch.tolist() for batch in batches(np.array([3, 9, 3, 9, 3]), size=2, seed=1, epoch=0)]
-    >>> sorted(sum(rows, [])), sorted(map(len, rows))
-    ([0, 1, 2, 3, 4], [1, 2, 2])
-    """
-    random = np.random.default_rng([seed, epoch])
-    order = random.permutation(len(lengths))
-    pools = (order[i : i + size * _POOL] for i in range(0, len(order), size * _POOL))
-    by_length = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
-    found = [pool[i : i + size] for pool in by_length for i in range(0, len(pool), size)]
-    yield from (found[i] for i in random.permutation(len(found)))
-
-
-def slope(update: int, total: int, warmup: float) -> float:
-    """Up to one during the warm-up, then straight down to zero.
-
-    >>> [slope(update, total=10, warmup=0.2) for update in (0, 1, 2, 6)]
-    [0.5, 1.0, 1.0, 0.5]
-    """
-    rise = round(total * warmup)
-    if update < rise:
-        return (update + 1) / rise
-    return max(0.0, (total - update) / max(1, total - rise))
-
-
-# MERGED from training.updating: What an update is made of: a batch in portions that fit the device, and the optimiser.
-
-
-def portions(inputs: dict[str, Any], count: int) -> Iterator[dict[str, Any]]:
-    """Cut a batch into so many parts of nearly the same size, or one a row where there are fewer.
-
-    >>> [part["labels"].tolist() for part in portions({"labels": np.arange(5)}, 2)]
-    [[0, 1], [2, 3, 4]]
-    """
-    rows = len(inputs["labels"])
-    ends = np.linspace(0, rows, min(count, rows) + 1).round().astype(int)
-    return ({name: value[a:b] for name, value in inputs.items()} for a, b in pairwise(ends))
-
-
-def optimizer(model: Any, settings: Settings, *, fused: bool) -> Any:
-    """AdamW; biases and normalisations are not drawn towards zero."""
-    import torch
-
-    weights = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
-    others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
-    groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=fused)
-
-
-# MERGED from training.evaluating: How good a model is on the validation examples, which are put in the same way every time.
-
-_ROWS = 256
-
-
-def evaluated(model: Any, valid: PairLabels | MaskedWords, started: Started) -> dict[str, float]:
-    """The mean loss, and the share of labels or masked tokens that are right."""
-    import torch
-
-    model.eval()
-    order, sums = np.argsort(valid.tokens.lengths, kind="stable"), torch.zeros(3, dtype=torch.float64)
-    for first in range(0, len(order), _ROWS):
-        inputs = valid.batch(order[first : first + _ROWS], np.random.default_rng([0, first]))
-        with torch.inference_mode(), started.autocast():
-            loss, right, count = valid.loss(model, started.send(inputs))
-        sums += torch.stack([loss, right, count]).to("cpu", torch.float64)
-    total_loss, total_right, total = sums.tolist()
-    if not total:
-        fix = "give labelled rows, or longer texts"
-        raise BadInput("there is nothing to be right about", field="valid", fix=fix)
-    return {"valid_loss": total_loss / total, "valid_accuracy": total_right / total}
-
-
-# MERGED from training.stopping: Ctrl-C between two steps: what was learnt so far is put down first.
-
-
-@contextmanager
-def between_steps() -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C wait: whether there was one, is what the given function says. A second ends at once."""
-    if threading.current_thread() is not threading.main_thread():  # where signals cannot be caught
-        yield lambda: False
-        return
-    asked: list[int] = []
-
-    def note(number: int, frame: Any) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: bool(asked)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-# MERGED from training.finetuning: Fine-tune an encoder: the one loop behind `otherwords train`, the embedded models and the invariance test's models.
+from .settings import TrainingSettings
+from .starting import StartModel, load_start_model
 
 #: A checkpoint is written at every validation, and in between after so many seconds.
 _CHECKPOINT_SECONDS = 600
+#: Rows of similar length share a batch: so many batches are filled from a shuffled pool sorted by length.
+_POOL = 64
+#: Rows of a batch in validation.
+_ROWS = 256
+
+
+def finetune(settings: TrainingSettings, train: Examples, valid: Examples | None, folder: Path) -> dict[str, float]:
+    """Train, and write the best model to `folder`, where `hf:FOLDER` finds it; return its validation figures.
+
+    An interrupted training in the folder is resumed; a finished one is not repeated.
+    """
+    if checkpoints.is_trained(folder):
+        _sweep(folder)
+        return History(folder).best()
+    folder.mkdir(parents=True, exist_ok=True)
+    return _Training(settings, train, valid, folder).run()
 
 
 @dataclass
 class _State:
-    """Where a training is: epochs done, batches done in this one, validations; and the best of them so far."""
+    """Where a training is: epochs, batches of this epoch, updates and validations done; and the best validation."""
 
     epoch: int = 0
     batch: int = 0
@@ -160,43 +71,31 @@ class _State:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
-def finetune(settings: Settings, train: Examples, valid: Examples | None, folder: Path) -> dict[str, float]:
-    """Train, and leave the best model in `folder`, where `hf:FOLDER` finds it; return its validation figures.
-
-    What is in the folder from an earlier, interrupted call is gone on with; a finished one is not begun again.
-    """
-    if checkpoints.is_trained(folder):
-        _sweep(folder)
-        return History(folder).best()
-    folder.mkdir(parents=True, exist_ok=True)
-    return _Training(settings, train, valid, folder).run()
-
-
 class _Training:
-    def __init__(self, settings: Settings, train: Examples, valid: Examples | None, folder: Path):
+    def __init__(self, settings: TrainingSettings, train: Examples, valid: Examples | None, folder: Path):
         import torch
 
         self.settings, self.folder = settings, folder
         torch.manual_seed(settings.seed)
-        self.started = start(settings)
-        self.device = self.started.device
-        self.train = self.started.objective(train, settings)
-        self.valid = self.started.objective(valid, settings) if valid is not None and len(valid) else None
+        self.start = load_start_model(settings)
+        self.device = self.start.device
+        self.train = self.start.objective(train, settings)
+        self.valid = self.start.objective(valid, settings) if valid is not None and len(valid) else None
         if cut := int(self.train.tokens.cut.sum()):
             longest = int(self.train.tokens.lengths.max())
-            warnings.warn(f"{cut} of {len(train)} examples have more than {longest} tokens: cut", stacklevel=3)
-        self.model = self.started.model.to(self.device)
+            warnings.warn(f"{cut} of {len(train)} examples have more than {longest} tokens: truncated", stacklevel=3)
+        self.model = self.start.model.to(self.device)
         self.batches = math.ceil(len(train) / settings.batch)
-        self.optimizer = optimizer(self.model, settings, fused=self.device.startswith("cuda"))
+        self.optimizer = make_optimizer(self.model, settings, fused=self.device.startswith("cuda"))
         self.state, self.history = _State(), History(folder)
 
     def run(self) -> dict[str, float]:
-        state, found = self.state, checkpoints.load(self.folder, self.model, self.optimizer)
-        if found:
-            self.history.hear_again(found.pop("heard"), self.device)
-            vars(state).update(found)
-        self.history.cut_to(state.updates)
-        with between_steps() as interrupted:
+        state, progress = self.state, checkpoints.load(self.folder, self.model, self.optimizer)
+        if progress:
+            self.history.restore(progress.pop("heard"), self.device)
+            vars(state).update(progress)
+        self.history.truncate(state.updates)
+        with delayed_interrupt() as interrupted:
             while state.epoch < self.settings.epochs and not state.stopped:
                 self._epoch(interrupted)
                 current().done()
@@ -222,7 +121,7 @@ class _Training:
                 raise KeyboardInterrupt
 
     def _step(self, rows: Ints) -> None:
-        """One update. The losses of all portions are added up before they are divided: portions may be unequal."""
+        """One update. The losses of all portions are summed before they are divided: portions may be unequal."""
         import torch
 
         state, settings = self.state, self.settings
@@ -230,12 +129,13 @@ class _Training:
         weight = self.train.weight(inputs)
         self.model.train()
         for portion in portions(inputs, settings.accumulate):
-            with self.started.autocast():
-                loss, right, count = self.train.loss(self.model, self.started.send(portion))
+            with self.start.autocast():
+                loss, right, count = self.train.loss(self.model, self.start.send(portion))
             (loss / max(1, weight)).backward()
-            self.history.hear(loss, self.train.weight(portion), right, count)
+            self.history.add(loss, self.train.weight(portion), right, count)
+        factor = rate_factor(state.updates, settings.epochs * self.batches, settings.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = settings.learning_rate * slope(state.updates, settings.epochs * self.batches, settings.warmup)
+            group["lr"] = settings.learning_rate * factor
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -243,18 +143,18 @@ class _Training:
 
     def _validate(self) -> None:
         state = self.state
-        figures = evaluated(self.model, self.valid, self.started) if self.valid is not None else {}
+        figures = evaluate(self.model, self.valid, self.start) if self.valid is not None else {}
         state.evaluations += 1
         state.tick()
         seen = state.epoch + state.batch / self.batches
         self.history.write(epoch=round(seen, 4), update=state.updates, seconds=round(state.seconds, 1), **figures)
         if not figures or figures["valid_accuracy"] > state.best:
             state.best, state.best_at = figures.get("valid_accuracy", 0.0), state.evaluations
-            self.started.save(self.model, self._best())
+            self.start.save(self.model, self._best())
         elif self.settings.patience and state.evaluations - state.best_at >= self.settings.patience:
             state.stopped = True
         self._checkpoint()
-        for other in self.folder.glob("best-*"):  # only now: until the checkpoint was there, it was the best
+        for other in self.folder.glob("best-*"):  # only now: the previous checkpoint refers to it
             if other != self._best():
                 shutil.rmtree(other)
 
@@ -263,19 +163,108 @@ class _Training:
 
     def _checkpoint(self) -> None:
         self.state.tick()
-        progress = {**self.state.as_dict(), "heard": self.history.heard()}
+        progress = {**self.state.as_dict(), "heard": self.history.running()}
         checkpoints.save(self.folder, self.model, self.optimizer, progress)
 
     def _finish(self) -> dict[str, float]:
-        """Move the best model to where it is looked for, the weights last: a folder that has them is done."""
+        """Move the best model to its place, the weights last: a folder that has them is finished."""
         for file in sorted(self._best().iterdir(), key=lambda file: file.suffix == ".safetensors"):
             file.replace(self.folder / file.name)
         _sweep(self.folder)
         return self.history.best()
 
 
+def evaluate(model: Any, valid: PairLabels | MaskedWords, start: StartModel) -> dict[str, float]:
+    """The mean loss, and the share of labels or masked tokens that are right; the same batches every time."""
+    import torch
+
+    model.eval()
+    order, sums = np.argsort(valid.tokens.lengths, kind="stable"), torch.zeros(3, dtype=torch.float64)
+    for first in range(0, len(order), _ROWS):
+        inputs = valid.batch(order[first : first + _ROWS], np.random.default_rng([0, first]))
+        with torch.inference_mode(), start.autocast():
+            loss, right, count = valid.loss(model, start.send(inputs))
+        sums += torch.stack([loss, right, count]).to("cpu", torch.float64)
+    total_loss, total_right, total = sums.tolist()
+    if not total:
+        missing = "labelled rows" if isinstance(valid, PairLabels) else "tokens to mask"
+        raise BadInput(f"validation data has no {missing}", field="valid", fix="give other rows to validate on")
+    return {"valid_loss": total_loss / total, "valid_accuracy": total_right / total}
+
+
+# Parts of an update: each follows from the seed and its number alone
+
+
+def batches(lengths: Ints, size: int, seed: int, epoch: int) -> Iterator[Ints]:
+    """All rows once, in batches of similar length, in another order in each epoch.
+
+    >>> rows = [batch.tolist() for batch in batches(np.array([3, 9, 3, 9, 3]), size=2, seed=1, epoch=0)]
+    >>> sorted(sum(rows, [])), sorted(map(len, rows))
+    ([0, 1, 2, 3, 4], [1, 2, 2])
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
+    pools = (order[i : i + size * _POOL] for i in range(0, len(order), size * _POOL))
+    by_length = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
+    plan = [pool[i : i + size] for pool in by_length for i in range(0, len(pool), size)]
+    yield from (plan[i] for i in random.permutation(len(plan)))
+
+
+def rate_factor(update: int, total: int, warmup: float) -> float:
+    """The share of the learning rate that an update uses: up to one during the warm-up, then linearly to zero.
+
+    >>> [rate_factor(update, total=10, warmup=0.2) for update in (0, 1, 2, 6)]
+    [0.5, 1.0, 1.0, 0.5]
+    """
+    rise = round(total * warmup)
+    if update < rise:
+        return (update + 1) / rise
+    return max(0.0, (total - update) / max(1, total - rise))
+
+
+def portions(inputs: dict[str, Any], count: int) -> Iterator[dict[str, Any]]:
+    """Split a batch into `count` parts of nearly equal size, or one per row where there are fewer.
+
+    >>> [part["labels"].tolist() for part in portions({"labels": np.arange(5)}, 2)]
+    [[0, 1], [2, 3, 4]]
+    """
+    rows = len(inputs["labels"])
+    ends = np.linspace(0, rows, min(count, rows) + 1).round().astype(int)
+    return ({name: value[a:b] for name, value in inputs.items()} for a, b in pairwise(ends))
+
+
+def make_optimizer(model: Any, settings: TrainingSettings, *, fused: bool) -> Any:
+    """AdamW, without weight decay of biases and normalisations."""
+    import torch
+
+    weights = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
+    others = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
+    groups = [{"params": weights, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=fused)
+
+
+@contextmanager
+def delayed_interrupt() -> Iterator[Callable[[], bool]]:
+    """Delay the first Ctrl-C: the given function says whether there was one. A second one interrupts at once."""
+    if threading.current_thread() is not threading.main_thread():  # where signals cannot be caught
+        yield lambda: False
+        return
+    signals: list[int] = []
+
+    def note(number: int, frame: Any) -> None:
+        if signals:
+            raise KeyboardInterrupt
+        signals.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(signals)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _sweep(folder: Path) -> None:
-    """Remove what only a training that goes on needs."""
+    """Remove what only an unfinished training needs."""
     for left in folder.glob("best-*"):
         shutil.rmtree(left)
-    checkpoints.forget(folder)
+    checkpoints.remove(folder)

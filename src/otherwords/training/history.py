@@ -1,4 +1,4 @@
-"""The log of a training: a line of JSON per validation, and a picture of all of them."""
+"""The log of a training: one JSON line per validation, and a picture of the loss and accuracy curves."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from typing import Any
 from ..errors import BadInput
 from ..storage.files import write_text
 
-# MERGED from training.curves: The log of a training as a picture: loss and accuracy over the epochs, in training and in validation.
-
-#: A panel's width and height inside its axes, and the room for what is written around it.
+FILE, PLOT = "log.jsonl", "log.svg"
+#: A panel's width and height inside its axes, and the margins around it.
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP, _BELOW = 300, 200, 58, 52, 84, 48
 _PANELS = (("Loss", "loss"), ("Accuracy", "accuracy"))
-#: What is drawn of each, its colour, and its dashes: told apart without colour, too.
+#: The curves of a panel, their colours and dashes: readable without colour, too.
 _KINDS = (("train", "training", "#7a7a7a", "5 3"), ("valid", "validation", "#0b62a4", ""))
 _STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:13px}.quiet{fill:#555}"
@@ -27,8 +26,76 @@ _STYLE = (
 Points = list[tuple[float, float]]
 
 
+class History:
+    """The figures of a training, written to its folder as they are measured."""
+
+    def __init__(self, folder: Path):
+        self.path = folder / FILE
+        self._sums: Any = None  # of loss, right answers and answers since the last line
+        self._weight = 0
+
+    def add(self, loss: Any, weight: int, right: Any, count: Any) -> None:
+        """Add a portion to the running sums, on its device: reading them each time would stall it."""
+        import torch
+
+        sums = torch.stack([loss.detach(), right, count]).to(torch.float64)
+        self._sums = sums if self._sums is None else self._sums + sums
+        self._weight += weight
+
+    def running(self) -> list[float]:
+        """The running sums, for a checkpoint."""
+        return [] if self._sums is None else [*self._sums.tolist(), self._weight]
+
+    def restore(self, running: list[float], device: str) -> None:
+        """Continue with the running sums of a checkpoint."""
+        import torch
+
+        if running:
+            self._sums, self._weight = torch.tensor(running[:3], dtype=torch.float64, device=device), int(running[3])
+
+    def write(self, **figures: float) -> None:
+        """Write a line: the given figures, and the training loss and accuracy since the last line."""
+        if running := self.running():
+            loss, right, count, weight = running
+            figures["train_loss"] = loss / weight
+            if count:  # rows that only teachers label have no accuracy
+                figures["train_accuracy"] = right / count
+            self._sums, self._weight = None, 0
+        _refuse_non_finite(figures)
+        with self.path.open("a", encoding="utf-8") as log:
+            log.write(json.dumps(figures) + "\n")
+        write_text(self.path.with_name(PLOT), draw(self.lines()))
+
+    def lines(self) -> list[dict[str, float]]:
+        """All lines written so far."""
+        if not self.path.is_file():
+            return []
+        whole = self.path.read_text(encoding="utf-8").rpartition("\n")[0]  # a killed process may leave half a line
+        return [json.loads(line) for line in whole.splitlines()]
+
+    def truncate(self, update: int) -> None:
+        """Remove the lines after a checkpoint: these updates are repeated."""
+        kept = [line for line in self.lines() if line["update"] <= update]
+        self.path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+
+    def best(self) -> dict[str, float]:
+        """The line of the model that is kept: the first best on validation, or the last without validation."""
+        lines = self.lines()
+        return max(lines, key=lambda line: line.get("valid_accuracy", line["update"])) if lines else {}
+
+
+def _refuse_non_finite(figures: dict[str, float]) -> None:
+    for name, value in figures.items():
+        if not math.isfinite(value):
+            fix = "lower learning_rate, or set precision to fp32; then train again in another folder"
+            raise BadInput(f"training diverged: {name} is {value}", field="learning_rate", fix=fix)
+
+
+# The picture
+
+
 def draw(lines: Sequence[dict[str, float]]) -> str:
-    """Draw the lines of a log; its description says the last of them in words."""
+    """Draw the lines of a log; the description of the picture says the last of them in words."""
     width, height = _LEFT + 2 * _WIDTH + _GAP + 24, _TOP + _HEIGHT + _BELOW
     panels = "".join(_panel(lines, i, title, figure) for i, (title, figure) in enumerate(_PANELS))
     return (
@@ -46,13 +113,13 @@ def describe(lines: Sequence[dict[str, float]]) -> str:
     'After epoch 2: training loss 0.5, validation accuracy 0.75.'
     """
     last = lines[-1]
-    told = [
+    figures = [
         f"{kind} {figure} {last[f'{short}_{figure}']:.4g}"
         for _, figure in _PANELS
         for short, kind, _, _ in _KINDS
         if f"{short}_{figure}" in last
     ]
-    return f"After epoch {last['epoch']:g}: {', '.join(told)}."
+    return f"After epoch {last['epoch']:g}: {', '.join(figures)}."
 
 
 def _legend() -> str:
@@ -108,80 +175,10 @@ def _ticks(values: Sequence[float]) -> list[float]:
     [0.5, 0.6, 0.7, 0.8, 0.9]
     """
     low, high = min(values), max(values)
-    if low == high:  # a single point stands in the middle
+    if low == high:  # a single point is drawn in the middle
         low, high = low - (abs(low) / 10 or 1.0), high + (abs(high) / 10 or 1.0)
     spread = high - low
     step = 10 ** math.floor(math.log10(spread))
     step = next(step * part for part in (0.2, 0.5, 1.0, 2.0) if spread / (step * part) <= 5)
     first, last = math.floor(low / step), math.ceil(high / step)
     return [round(i * step, 10) for i in range(first, last + 1)]
-
-
-# MERGED from training.history: The log of a training: a line of JSON per validation, and a picture of all of them.
-
-FILE, PLOT = "log.jsonl", "log.svg"
-
-
-class History:
-    """What was measured, kept in the training's folder as it is measured."""
-
-    def __init__(self, folder: Path):
-        self.path = folder / FILE
-        self._heard: Any = None
-        self._weight = 0
-
-    def hear(self, loss: Any, weight: int, right: Any, count: Any) -> None:
-        """Add a portion to the running figures, on its device: reading them each time would halt it."""
-        import torch
-
-        told = torch.stack([loss.detach(), right, count]).to(torch.float64)
-        self._heard = told if self._heard is None else self._heard + told
-        self._weight += weight
-
-    def heard(self) -> list[float]:
-        """The running figures, for a checkpoint."""
-        return [] if self._heard is None else [*self._heard.tolist(), self._weight]
-
-    def hear_again(self, told: list[float], device: str) -> None:
-        """Go on with the running figures of a checkpoint."""
-        import torch
-
-        if told:
-            self._heard, self._weight = torch.tensor(told[:3], dtype=torch.float64, device=device), int(told[3])
-
-    def write(self, **figures: float) -> None:
-        """Put down a line: the given figures, and the training loss and accuracy since the last."""
-        if told := self.heard():
-            loss, right, count, weight = told
-            figures["train_loss"] = loss / weight
-            if count:  # of rows that a teacher alone speaks of, nobody knows what is right
-                figures["train_accuracy"] = right / count
-            self._heard, self._weight = None, 0
-        _refuse_nonsense(figures)
-        with self.path.open("a", encoding="utf-8") as log:
-            log.write(json.dumps(figures) + "\n")
-        write_text(self.path.with_name(PLOT), draw(self.lines()))
-
-    def lines(self) -> list[dict[str, float]]:
-        """All that was put down."""
-        if not self.path.is_file():
-            return []
-        whole = self.path.read_text(encoding="utf-8").rpartition("\n")[0]  # a killed process may leave half a line
-        return [json.loads(line) for line in whole.splitlines()]
-
-    def cut_to(self, update: int) -> None:
-        """Forget lines of after a checkpoint: what they tell of is done again."""
-        kept = [line for line in self.lines() if line["update"] <= update]
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-
-    def best(self) -> dict[str, float]:
-        """The line of the model that was kept: the first best on validation, else the last."""
-        lines = self.lines()
-        return max(lines, key=lambda line: line.get("valid_accuracy", line["update"])) if lines else {}
-
-
-def _refuse_nonsense(figures: dict[str, float]) -> None:
-    for name, value in figures.items():
-        if not math.isfinite(value):
-            fix = "lower learning_rate, or set precision to fp32; then begin again in another folder"
-            raise BadInput(f"the model learns no more: {name} is {value}", field="learning_rate", fix=fix)

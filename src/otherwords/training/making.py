@@ -1,4 +1,4 @@
-"""`otherwords train`: from a recipe to a prepared folder, and from there to a model; or on from where it was."""
+"""`otherwords train`: from a recipe to a prepared folder, and from there to a model; or resume an earlier training."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ..datasets.source import Source
 from ..errors import BadInput, OtherwordsError
 from ..storage.files import write_json, write_text
 from .checkpoints import exists, is_trained
-from .data import Gathered, gather, recombine
-from .prepared import DATA, carry_out, change, is_prepared, prepare, prepared_settings
+from .data import TrainingData, TrainingRow, collect_rows, recombine
+from .prepared import DATA, change_settings, is_prepared, prepare, prepared_settings, train_prepared
 from .recipe import Recipe, read_recipe
-from .settings import Settings
-from .starting import refuse_bare
+from .settings import TrainingSettings
+from .starting import require_torch
 
-#: Beside the examples: what they were made of, how many there are, and what was left out.
+#: Files beside the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
-#: Settings of where and in which portions; a training may go on with others.
+#: A training may be resumed with other values of these: they do not change what is learnt.
 _WHERE = ("device", "accumulate")
 
 
 @dataclass(frozen=True)
-class Made:
-    """A training's folder, its counts, the model's validation figures, and whether it was there `before`."""
+class TrainingResult:
+    """The folder, the counts of rows, the validation figures of the model, and whether it was trained `before`."""
 
     folder: Path
     counts: dict[str, Any]
@@ -42,107 +42,103 @@ def train(
     out: str | Path,
     prepare_only: bool = False,
     **overrides: Any,
-) -> Made:
-    """Train what a recipe describes, and leave the model in `out`, where `hf:OUT` finds it.
+) -> TrainingResult:
+    """Train what a recipe describes, and write the model to `out`, where `hf:OUT` finds it.
 
-    A folder where the same training was begun is gone on with; one with another training is refused. With
-    `prepare_only`, `python -m otherwords.training OUT` trains later, where no more than torch and transformers is.
+    A folder with the same, unfinished training is resumed; one with another training is an error. With `prepare_only`,
+    `python -m otherwords.training OUT` trains later, where only torch, transformers and numpy are needed.
     """
     read, given = read_recipe(recipe, objective, **overrides)
     folder, origin = Path(out), _origin(read, given)
     fresh = not is_prepared(folder)
     if not fresh:
         _refuse_other(folder, origin)
-        settings = Settings.of(given)
-        change(folder, **{name: getattr(settings, name) for name in _WHERE})
+        settings = TrainingSettings.of(given)
+        change_settings(folder, **{name: getattr(settings, name) for name in _WHERE})
     else:
         _refuse_occupied(folder)
         if not prepare_only:
-            _refuse_absent(given)
+            _refuse_unloadable(given)
         _prepare(folder, read, given, origin)
     counts = json.loads((folder / DATA / COUNTS).read_text(encoding="utf-8"))
     before = is_trained(folder)
     try:
-        return Made(folder, counts, None if prepare_only else carry_out(folder), before)
+        return TrainingResult(folder, counts, None if prepare_only else train_prepared(folder), before)
     except OtherwordsError:
-        if fresh and not (exists(folder) or is_trained(folder)):  # refused: what was prepared for it is in the way
+        if fresh and not (exists(folder) or is_trained(folder)):  # refused: what was prepared would be in the way
             shutil.rmtree(folder)
         raise
 
 
 def _prepare(folder: Path, recipe: Recipe, given: dict[str, Any], origin: dict[str, Any]) -> None:
-    found = gather(recipe, given["objective"])
-    settings = _settled(found, given)
-    further = _recombined(found, recipe)
-    data = folder / DATA
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found.left_out)
-    write_text(data / LEFT_OUT, lines.encode("utf-8", "backslashreplace").decode())
-    counts = {"train": len(found.train), "recombined": len(further), "valid": len(found.valid)}
-    labels = {label: sum(row.label == label for row in found.train) for label in found.task.labels}
-    told = {"labels": labels} if settings.objective == "nli" else {}
-    write_json(data / COUNTS, {**counts, **told, "left_out": dict(sorted((+found.reasons).items()))})
-    write_json(data / ORIGIN, origin)
-    train = [_line(row) for row in found.train] + [[*pair, None] for pair in further]
-    prepare(folder, settings, train, [_line(row) for row in found.valid])
+    data, place = collect_rows(recipe, given["objective"]), folder / DATA
+    settings = _checked_settings(data, given)
+    sentences = [(row.texts[0], row.texts[1]) for row in data.train] if recipe.recombine else []
+    pairs = recombine(sentences, recipe.recombine, recipe.data_seed) if sentences else []
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in data.left_out)
+    write_text(place / LEFT_OUT, lines.encode("utf-8", "backslashreplace").decode())
+    counts: dict[str, Any] = {"train": len(data.train), "recombined": len(pairs), "valid": len(data.valid)}
+    if settings.objective == "nli":
+        counts["labels"] = {label: sum(row.label == label for row in data.train) for label in data.task.labels}
+    write_json(place / COUNTS, {**counts, "left_out": dict(sorted((+data.reasons).items()))})
+    write_json(place / ORIGIN, origin)
+    train = [_line(row) for row in data.train] + [[*pair, None] for pair in pairs]
+    prepare(folder, settings, train, [_line(row) for row in data.valid])
 
 
-def _line(row: Any) -> list[str | None]:
+def _line(row: TrainingRow) -> list[str | None]:
     return [*row.texts, row.label] if len(row.texts) > 1 else [*row.texts]
 
 
-def _settled(found: Gathered, given: Mapping[str, Any]) -> Settings:
-    """The settings, now that the data told the labels, and data and settings fit."""
+def _checked_settings(data: TrainingData, given: Mapping[str, Any]) -> TrainingSettings:
+    """The settings with the labels of the task; data that cannot be trained on is an error."""
     if given["objective"] != "nli":
-        return Settings.of(given)
-    task, labels = found.task, {row.label for row in found.train}
+        return TrainingSettings.of(given)
+    task, labels = data.task, {row.label for row in data.train}
     if len(task.fields) != 2:
         fix = "train on pairs: nli, rte, or a task file with two fields"
-        raise BadInput(f"{task.name} has {len(task.fields)} texts a problem", field="task", fix=fix)
+        raise BadInput(f"{task.name} has {len(task.fields)} texts per problem", field="task", fix=fix)
     if len(labels) < 2:
         fix = f"give data with at least two of {', '.join(task.labels)}"
-        raise BadInput(f"all rows say {labels.pop()!r}", field="data", fix=fix)
-    return Settings.of({**given, "labels": task.labels})
-
-
-def _recombined(found: Gathered, recipe: Recipe) -> list[tuple[str, str]]:
-    if not recipe.recombine:
-        return []
-    return recombine([(row.texts[0], row.texts[1]) for row in found.train], recipe.recombine, recipe.data_seed)
+        raise BadInput(f"all rows have the label {labels.pop()!r}", field="data", fix=fix)
+    return TrainingSettings.of({**given, "labels": task.labels})
 
 
 def _origin(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All that decides what is trained: the recipe, the settings, and the data by content."""
+    """Everything that decides the result: the recipe, the settings, and the content of the data."""
     named = {"data": recipe.data, "without": recipe.without, "valid": recipe.valid}
     content = {
         f"the content of {part}": Source(names, recipe.task, recipe.columns, recipe.labels).signature[0]
         for part, names in named.items()
         if isinstance(names, list) and names
     }
-    settings = Settings.of(given).as_dict()
+    settings = TrainingSettings.of(given).as_dict()
     for name in ("labels", *_WHERE):
         del settings[name]
-    told: dict[str, Any] = json.loads(json.dumps({**recipe.model_dump(), **settings, **content}))
-    return told
+    origin: dict[str, Any] = json.loads(json.dumps({**recipe.model_dump(), **settings, **content}))
+    return origin
 
 
 def _refuse_other(folder: Path, origin: dict[str, Any]) -> None:
     path = folder / DATA / ORIGIN
     there = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    settings = prepared_settings(folder).as_dict()  # the labels there are the task's, in a recipe what the data's mean
+    settings = prepared_settings(folder).as_dict()  # its labels are the task's; a recipe's labels are a map
     there |= {name: value for name, value in settings.items() if name in origin and name != "labels"}
     differing = [name for name in origin if there.get(name) != origin[name]]
     if differing:
-        told = "; ".join(f"{name} is {_shown(there.get(name))} there, {_shown(origin[name])} now" for name in differing)
-        raise BadInput(f"holds another training: {told}", where=str(folder), fix="name another folder, or delete it")
+        changes = (f"{name} is {_shown(there.get(name))} there, {_shown(origin[name])} now" for name in differing)
+        raise BadInput(
+            f"holds another training: {'; '.join(changes)}", where=str(folder), fix="name another folder, or delete it"
+        )
 
 
 def _refuse_occupied(folder: Path) -> None:
-    """A folder with a model of other making, perhaps the start itself, would pass for a finished training."""
+    """Refuse a folder with another model, perhaps the start itself: it would look like a finished training."""
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", where=str(folder), fix="choose another place with -o")
     if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if path.name != DATA)):
         fix = "choose a new folder with -o"
-        raise BadInput(f"holds {', '.join(others[:3])}, which is no training", where=str(folder), fix=fix)
+        raise BadInput(f"is not a training: it holds {', '.join(others[:3])}", where=str(folder), fix=fix)
 
 
 def _shown(value: Any) -> str:
@@ -150,12 +146,12 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
 
 
-def _refuse_absent(given: Mapping[str, Any]) -> None:
-    """What cannot be loaded is told before minutes of preparing."""
+def _refuse_unloadable(given: Mapping[str, Any]) -> None:
+    """Find the models and the device before minutes of preparing data."""
     from ..inference.hf_folders import find
     from ..inference.torch_device import choose_device
 
-    refuse_bare()
+    require_torch()
     for name in (given["start"], *given.get("teachers", ())):
         find(name)
     choose_device(given.get("device", "auto"), given["start"])

@@ -1,10 +1,10 @@
-"""What a model is trained for: the label of a pair of texts, or the words that were masked in a text."""
+"""Training examples, and the two things a model is trained for: the label of a pair of texts, or masked words."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,46 +14,28 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..inference.tokens import Ints, Tokens, pad_rows
 
-# MERGED from training.examples: What is trained on: texts or pairs of texts, each with a label, a teacher's probabilities, or both.
-
-#: The label of a row that has none: only a teacher says what it is.
+#: The label number of a row without a label: only teachers label it.
 UNLABELLED = -1
+#: Of the tokens to predict: replaced by the mask, replaced by a random token, and the rest unchanged (Devlin et al.).
+MASKED, SWAPPED = 0.8, 0.1
+_IGNORED = -100
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Texts, their second texts (none for a masked-LM), label numbers, and a teacher's probabilities where it spoke."""
+    """Texts, their second texts (none for a masked-LM), label numbers, and the teachers' probabilities."""
 
     firsts: Sequence[str]
     seconds: Sequence[str] | None = None
     labels: npt.NDArray[np.int64] | None = None
-    taught: npt.NDArray[np.float32] | None = None
+    teacher: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.firsts)
 
-    def with_teacher(self, probabilities: npt.NDArray[np.float32]) -> Examples:
-        """The same, with what a teacher says of each."""
-        return replace(self, taught=probabilities)
 
-
-def read(path: Path, labels: Sequence[str]) -> Examples:
-    """Read what `write` wrote."""
-    with path.open(encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    if not rows:
-        raise BadInput("holds no examples", where=str(path))
-    if len(rows[0]) == 1:
-        return Examples([row[0] for row in rows])
-    number = {label: i for i, label in enumerate(labels)} | {None: UNLABELLED}
-    if strangers := {str(row[2]) for row in rows if row[2] not in number}:
-        raise BadInput(f"has the labels {', '.join(sorted(strangers))}", where=str(path), fix=f"name all in {labels}")
-    codes = np.array([number[row[2]] for row in rows], np.int64)
-    return Examples([row[0] for row in rows], [row[1] for row in rows], codes)
-
-
-def write(path: Path, rows: Iterable[Sequence[str | None]]) -> int:
-    """Write rows `[text]` or `[first, second, label or null]` as JSON lines; say how many."""
+def write_examples(path: Path, rows: Iterable[Sequence[str | None]]) -> int:
+    """Write rows `[text]` or `[first, second, label or null]` as JSON lines; return how many."""
     count = 0
     with path.open("w", encoding="utf-8") as out:
         for row in rows:
@@ -62,53 +44,61 @@ def write(path: Path, rows: Iterable[Sequence[str | None]]) -> int:
     return count
 
 
-# MERGED from training.objectives: What a model is trained for: the label of a pair of texts, or the words that were masked in a text.
-
-#: Of the tokens to be guessed: shown as the mask, shown as some other token, and the rest as they are (Devlin et al.).
-MASKED, SWAPPED = 0.8, 0.1
-_IGNORED = -100
+def read_examples(path: Path, labels: Sequence[str]) -> Examples:
+    """Read what `write_examples` wrote."""
+    with path.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    if not rows:
+        raise BadInput("has no examples", where=str(path))
+    if len(rows[0]) == 1:
+        return Examples([row[0] for row in rows])
+    number = {label: i for i, label in enumerate(labels)} | {None: UNLABELLED}
+    if unknown := {str(row[2]) for row in rows if row[2] not in number}:
+        raise BadInput(f"has the labels {', '.join(sorted(unknown))}", where=str(path), fix=f"name all in {labels}")
+    codes = np.array([number[row[2]] for row in rows], np.int64)
+    return Examples([row[0] for row in rows], [row[1] for row in rows], codes)
 
 
 @dataclass(frozen=True)
 class PairLabels:
-    """Say the label of a pair; with a teacher, say it with the teacher's probabilities."""
+    """Predict the label of a pair; with teachers, their probabilities make up `teacher_share` of the loss."""
 
     tokens: Tokens
     examples: Examples
     pad: int
-    taught: float = 1.0
+    teacher_share: float = 1.0
 
     def batch(self, rows: Ints, random: np.random.Generator) -> dict[str, Any]:
-        """The inputs of some rows, and what is right for them."""
+        """The inputs of some rows, and their targets."""
         inputs = _inputs(self.tokens, rows, self.pad)
         assert self.examples.labels is not None
         inputs["labels"] = self.examples.labels[rows]
-        if self.examples.taught is not None:
-            inputs["taught"] = self.examples.taught[rows]
+        if self.examples.teacher is not None:
+            inputs["teacher"] = self.examples.teacher[rows]
         return inputs
 
     def weight(self, inputs: dict[str, Any]) -> int:
-        """How many losses a batch adds up: one a row that has a label or a teacher."""
-        return len(inputs["labels"]) if "taught" in inputs else int((inputs["labels"] != UNLABELLED).sum())
+        """How many losses a batch adds up: one per row that has a label or a teacher."""
+        return len(inputs["labels"]) if "teacher" in inputs else int((inputs["labels"] != UNLABELLED).sum())
 
     def loss(self, model: Any, inputs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        """The losses of all rows added up, how many labels are right, and how many there were."""
+        """The summed losses of all rows, the number of right labels, and the number of labels."""
         import torch
 
-        labels, taught = inputs.pop("labels"), inputs.pop("taught", None)
+        labels, teacher = inputs.pop("labels"), inputs.pop("teacher", None)
         logits = model(**inputs).logits.float()
         known = labels != UNLABELLED
-        hard = torch.nn.functional.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="none")
-        if taught is not None:
-            soft = torch.nn.functional.cross_entropy(logits, taught, reduction="none")
-            share = torch.where(known, self.taught, 1.0)  # a row without a label has the teacher's word alone
-            hard = share * soft + (1 - share) * hard
-        return hard.sum(), ((logits.argmax(dim=1) == labels) & known).sum(), known.sum()
+        loss = torch.nn.functional.cross_entropy(logits, labels, ignore_index=UNLABELLED, reduction="none")
+        if teacher is not None:
+            soft = torch.nn.functional.cross_entropy(logits, teacher, reduction="none")
+            share = torch.where(known, self.teacher_share, 1.0)  # a row without a label has only the teachers
+            loss = share * soft + (1 - share) * loss
+        return loss.sum(), ((logits.argmax(dim=1) == labels) & known).sum(), known.sum()
 
 
 @dataclass(frozen=True)
 class MaskedWords:
-    """Guess masked tokens; other ones are masked in every epoch, the same ones in every validation."""
+    """Predict masked tokens: new ones are drawn in every epoch, the same ones in every validation."""
 
     tokens: Tokens
     pad: int
@@ -118,7 +108,7 @@ class MaskedWords:
     share: float = 0.15
 
     def batch(self, rows: Ints, random: np.random.Generator) -> dict[str, Any]:
-        """The inputs of some rows with tokens masked, and which these were."""
+        """The inputs of some rows with tokens masked, and which tokens these were."""
         inputs = _inputs(self.tokens, rows, self.pad)
         ids = inputs["input_ids"]
         eligible = (inputs["attention_mask"] == 1) & ~np.isin(ids, self.special)
@@ -134,11 +124,11 @@ class MaskedWords:
         return inputs
 
     def weight(self, inputs: dict[str, Any]) -> int:
-        """How many losses a batch adds up: one a token to be guessed."""
+        """How many losses a batch adds up: one per token to predict."""
         return int((inputs["labels"] != _IGNORED).sum())
 
     def loss(self, model: Any, inputs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        """The losses of all masked tokens added up, how many are guessed right, and how many there were."""
+        """The summed losses of all masked tokens, the number of right predictions, and the number of masked tokens."""
         import torch
 
         labels = inputs.pop("labels")

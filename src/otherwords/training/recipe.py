@@ -1,4 +1,4 @@
-"""A recipe: what to train, from which data, as a TOML file or from options. All of `Settings` may stand in it."""
+"""A recipe: what to train, from which data, as a TOML file or from options, with any of `TrainingSettings`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import BadInput
 from ..problem import get_task
-from .settings import Settings
+from .settings import TrainingSettings
 
-#: What a recipe does not say itself: the command names the objective, the task the labels.
+#: Not part of a recipe: the command decides the objective, the task the labels.
 _IMPLIED = ("objective", "labels")
-#: What would work, by the kind of field.
+#: How to write a field, by its type.
 _FORMS = {
     "list": 'write a list: ["..."]',
     "float | list": 'write a share, 0.05, or a list of data sets: ["..."]',
@@ -25,11 +25,11 @@ _FORMS = {
 
 
 class Recipe(BaseModel):
-    """What a training is made of. No row that shares a text with a data set of `without` is trained on.
+    """The data of a training. No row that shares a text with a data set of `without` is trained on.
 
     `valid` is a share of the data, split by premise, or data sets. `recombine` is how many further pairs are made of
-    the training sentences for `teachers` to label. `data_seed` decides these draws, apart from `seed`, so that models
-    of several seeds learn from, and are validated on, the same rows.
+    the training sentences for `teachers` to label. `data_seed` decides these draws, independently of `seed`, so that
+    models of several seeds are trained and validated on the same rows.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -49,7 +49,7 @@ class Recipe(BaseModel):
 def read_recipe(
     source: str | Path | Mapping[str, Any], objective: str = "nli", **overrides: Any
 ) -> tuple[Recipe, dict[str, Any]]:
-    """Read a recipe from a TOML file or a mapping; what is given by name comes on top. Also gives the settings in it.
+    """Read a recipe from a TOML file or a mapping; keyword arguments override it. Also returns its settings.
 
     >>> recipe, settings = read_recipe({"start": "encoder", "data": ["everyday"], "epochs": 2}, seed=3)
     >>> recipe.data, settings
@@ -59,38 +59,40 @@ def read_recipe(
     values = {**given, **overrides}
     own = [name for name in Recipe.model_fields if name in values]
     settings = {name: value for name, value in values.items() if name not in own}
-    _refuse_strangers(settings, where)
+    _refuse_unknown(settings, where)
     try:
         recipe = Recipe(**{name: values[name] for name in own})
     except ValidationError as error:
-        raise _translated(error, where) from error
+        raise _bad_input(error, where) from error
     settings["objective"] = objective
-    Settings.of(settings, where)  # a wrong value is told before any data is read
-    _refuse_nonsense(recipe, settings, where)
+    TrainingSettings.of(settings, where)  # a wrong value is an error before any data is read
+    _refuse_conflicts(recipe, settings, where)
     return recipe, settings
 
 
-def _refuse_strangers(settings: Mapping[str, Any], where: str) -> None:
-    known = [field.name for field in fields(Settings) if field.name not in _IMPLIED]
-    if strangers := sorted(set(settings) - set(known)):
+def _refuse_unknown(settings: Mapping[str, Any], where: str) -> None:
+    known = [field.name for field in fields(TrainingSettings) if field.name not in _IMPLIED]
+    if unknown := sorted(set(settings) - set(known)):
         names = ", ".join([*Recipe.model_fields, *known])
-        raise BadInput("no such setting", where=where, field=strangers[0], fix=f"there are {names}")
+        raise BadInput("no such setting", where=where, field=unknown[0], fix=f"there are {names}")
 
 
-def _refuse_nonsense(recipe: Recipe, settings: Mapping[str, Any], where: str) -> None:
+def _refuse_conflicts(recipe: Recipe, settings: Mapping[str, Any], where: str) -> None:
     if recipe.recombine and not settings.get("teachers"):
-        fix = "name teachers, which say what the labels of recombined pairs are"
+        fix = "name teachers, which label the recombined pairs"
         raise BadInput(f"found {recipe.recombine} without teachers", where=where, field="recombine", fix=fix)
     if isinstance(recipe.valid, float) and not 0 <= recipe.valid < 1:
         fix = "give a share below 1 (0: no validation), or data sets"
         raise BadInput(f"found {recipe.valid:g}", where=where, field="valid", fix=fix)
     if recipe.valid_fields and (settings["objective"] == "nli" or not isinstance(recipe.valid, list)):
-        fix = "it chooses among the texts of validation data sets of a masked-LM"
-        raise BadInput("has nothing to choose from", where=where, field="valid_fields", fix=fix)
+        fix = "leave it out, or name data sets in valid"
+        raise BadInput(
+            "applies only to validation data sets of a masked-LM", where=where, field="valid_fields", fix=fix
+        )
     if "-" in (*recipe.data, *recipe.without, *(recipe.valid if isinstance(recipe.valid, list) else ())):
-        raise BadInput("standard input cannot be read again", where=where, field="data", fix="name a file")
+        raise BadInput("standard input cannot be read twice", where=where, field="data", fix="name a file")
     if settings.get("teachers") and settings["objective"] != "nli":
-        raise BadInput("a masked-LM has none", where=where, field="teachers", fix="leave them out")
+        raise BadInput("a masked-LM is trained without teachers", where=where, field="teachers", fix="leave them out")
     if recipe.task:
         get_task(recipe.task)
 
@@ -108,7 +110,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise BadInput(f"cannot be read as a recipe: {error}", where=str(path), fix=fix) from error
 
 
-def _translated(error: ValidationError, where: str) -> BadInput:
+def _bad_input(error: ValidationError, where: str) -> BadInput:
     first = error.errors()[0]
     field = str(first["loc"][0])
     if first["type"] in ("missing", "too_short") and field == "data":

@@ -1,4 +1,4 @@
-"""The settings of a training, checked when they are made."""
+"""The settings of a training, validated on construction."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PRECISIONS = ("auto", "bf16", "fp32")
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """How a model is trained. Defaults suit a small encoder on some ten thousand pairs.
 
-    `start` is a Hugging Face name or a folder. An update sees `batch` examples, in `accumulate` portions where they do
-    not fit at once. Validation comes `evaluations` times an epoch; after `patience` of them without a better
-    `valid_accuracy` training ends (0: never). With teachers, the loss is `taught` parts of their probabilities and the
-    rest the label of the data, where a row has one.
+    `start` is a Hugging Face name or a folder. An update uses `batch` examples, in `accumulate` portions where they do
+    not fit at once. There are `evaluations` validations per epoch; training ends after `patience` of them without a
+    better `valid_accuracy` (0: never). With teachers, the share `taught` of the loss comes from their probabilities and
+    the rest from the label of the data, where a row has one.
     """
 
     start: str
@@ -63,16 +63,16 @@ class Settings:
         self._between("weight_decay", 0, 1)
         self._between("clip", 1e-6)
         if self.batch % self.accumulate:
-            raise BadInput(f"{self.batch} is no multiple of accumulate = {self.accumulate}", field="batch")
+            raise BadInput(f"{self.batch} is not a multiple of accumulate = {self.accumulate}", field="batch")
         if len(set(self.labels)) < 2 and self.objective == "nli":
             raise BadInput(f"found {list(self.labels)}", field="labels", fix="name at least two")
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], where: str = "") -> Settings:
-        """Read settings from a mapping (a recipe's); a name that does not exist is refused with those that do."""
+    def of(cls, given: Mapping[str, Any], where: str = "") -> TrainingSettings:
+        """Read settings from a mapping (a recipe's); an error about an unknown name lists those that exist."""
         known = {field.name: field for field in fields(cls)}
-        if strangers := sorted(set(given) - set(known)):
-            raise BadInput(f"no setting {', '.join(strangers)}", where=where, fix=f"there are {', '.join(known)}")
+        if unknown := sorted(set(given) - set(known)):
+            raise BadInput(f"no setting {', '.join(unknown)}", where=where, fix=f"there are {', '.join(known)}")
         if "start" not in given:
             raise BadInput("is missing", where=where, field="start", fix="name a Hugging Face model or a folder")
         for name, value in given.items():
@@ -83,7 +83,7 @@ class Settings:
             raise BadInput(error.message, where=where, field=error.field, fix=error.fix) from None
 
     def as_dict(self) -> dict[str, Any]:
-        """All settings, defaults too, as plain values."""
+        """All settings, with defaults, as plain values."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     def _choose(self, name: str, allowed: tuple[str, ...]) -> None:

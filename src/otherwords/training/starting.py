@@ -1,4 +1,4 @@
-"""From settings to a model, its tokenizer and its device, ready to be trained."""
+"""The model that a training starts from: its weights, tokenizer and device."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput, MissingExtra
-from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load_start, load_tokenizer, quietly
+from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load_fast_tokenizer, load_start, quietly
 from ..inference.limits import positions
 from ..inference.tokens import pair_encoder, text_encoder
 from ..inference.torch_device import choose_device
 from ..storage.files import disk_errors
 from .objectives import Examples, MaskedWords, PairLabels
-from .settings import Settings
+from .settings import TrainingSettings
 
-#: What encoders call the share of values that training drops out.
+#: The names of the dropout rate in the configurations of encoders.
 _DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
 
 
 @dataclass(frozen=True)
-class Started:
-    """A model and all that is needed to train and to save it."""
+class StartModel:
+    """A model with its tokenizer, its device and its precision."""
 
     model: Any
     tokenizer: Any
     device: str
     autocast: Callable[[], Any]
 
-    def objective(self, examples: Examples, settings: Settings) -> PairLabels | MaskedWords:
-        """Put examples as what the model is trained for."""
+    def objective(self, examples: Examples, settings: TrainingSettings) -> PairLabels | MaskedWords:
+        """Tokenize examples for the objective of the training."""
         from tokenizers import Tokenizer
 
         own = Tokenizer.from_str(self.tokenizer.backend_tokenizer.to_str())  # a length limit set here is not saved
@@ -51,7 +51,7 @@ class Started:
         return MaskedWords(tokens, pad, self.tokenizer.mask_token_id, special, words, settings.masked)
 
     def send(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Put the inputs of a batch where the model is."""
+        """Copy the inputs of a batch to the device of the model."""
         import torch
 
         here = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in inputs.items()}
@@ -60,28 +60,25 @@ class Started:
         return {name: value.pin_memory().to(self.device, non_blocking=True) for name, value in here.items()}  # gpu only
 
     def save(self, model: Any, folder: Path) -> None:
-        """Save model and tokenizer as transformers does."""
+        """Save model and tokenizer with `save_pretrained`."""
         with quietly(), disk_errors(folder):
             model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
-        for weights in folder.glob("*.safetensors"):  # which safetensors lets nobody else read
+        for weights in folder.glob("*.safetensors"):  # safetensors makes them readable by their owner only
             weights.chmod((folder / "config.json").stat().st_mode)
 
 
-def refuse_bare() -> None:
-    """Raise where there is nothing to train with."""
+def require_torch() -> None:
+    """Raise an error that names the extra where torch or transformers is missing."""
     if any(find_spec(name) is None for name in ("torch", "transformers")):
         raise MissingExtra("training", "train")
 
 
-def start(settings: Settings) -> Started:
-    """Load the start of a training: an encoder, with a new head where it has none for the purpose."""
-    refuse_bare()
+def load_start_model(settings: TrainingSettings) -> StartModel:
+    """Load the encoder that a training starts from, with a new head where it has none for the objective."""
+    require_torch()
     folder = find(settings.start)
-    tokenizer = load_tokenizer(folder)
-    if getattr(tokenizer, "backend_tokenizer", None) is None:
-        fix = "start from a model whose tokenizer.json the `tokenizers` library can read"
-        raise BadInput("has no fast tokenizer", where=folder.who, fix=fix)
+    tokenizer = load_fast_tokenizer(folder)
     if settings.objective == "masked-lm" and tokenizer.mask_token_id is None:
         raise BadInput("its tokenizer has no mask token", where=folder.who, fix="start from a masked-LM's encoder")
     device, autocast = _device(settings, folder.who)
@@ -92,11 +89,11 @@ def start(settings: Settings) -> Started:
         names = dict(enumerate(settings.labels))
         labels = {"num_labels": len(names), "id2label": names, "label2id": {v: k for k, v in names.items()}}
         model, _ = load_start(folder, CLASSIFIER, **labels, **dropout)
-    return Started(model, tokenizer, device, autocast)
+    return StartModel(model, tokenizer, device, autocast)
 
 
-def _device(settings: Settings, who: str) -> tuple[str, Callable[[], Any]]:
-    """Where to compute, and how precisely: by itself bf16 on a GPU, where it costs nothing, and fp32 elsewhere."""
+def _device(settings: TrainingSettings, who: str) -> tuple[str, Callable[[], Any]]:
+    """The device and the precision: by default bf16 on a GPU, where it costs nothing, and fp32 elsewhere."""
     import torch
 
     place = choose_device(settings.device, who)
@@ -104,13 +101,13 @@ def _device(settings: Settings, who: str) -> tuple[str, Callable[[], Any]]:
     return str(place), lambda: nullcontext() if exact else torch.autocast(place.type, dtype=torch.bfloat16)
 
 
-def _dropout(settings: Settings, folder: Folder) -> dict[str, float]:
-    """The share that is dropped out, under the names that this encoder has for it."""
+def _dropout(settings: TrainingSettings, folder: Folder) -> dict[str, float]:
+    """The dropout rate under the names that this encoder has for it."""
     if settings.dropout < 0:
         return {}
     config = json.loads((folder.path / "config.json").read_text(encoding="utf-8"))
     names = [name for name in _DROPOUTS if name in config]
     if not names:
-        fix = f"leave it out (known are {', '.join(_DROPOUTS)})"
-        raise BadInput("names no dropout in config.json", where=folder.who, field="dropout", fix=fix)
+        fix = f"leave it out (known names are {', '.join(_DROPOUTS)})"
+        raise BadInput("has no dropout in config.json", where=folder.who, field="dropout", fix=fix)
     return dict.fromkeys(names, settings.dropout)

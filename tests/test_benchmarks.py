@@ -1,0 +1,110 @@
+"""Every benchmark is listed, names only what exists, and runs at a tiny size."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "benchmarks").glob("*.py"))
+#: Scripts with a command line of their own, and what benchmarks share.
+SCRIPTS = {"gpu", "gpu_explore"}
+SHARED = {"__init__", "__main__", "isolated", "gpu_busy", "gpu_checks", "gpu_models"}
+
+
+@pytest.fixture(scope="module")
+def names() -> tuple[str, ...]:
+    """The benchmarks that `python -m benchmarks` knows."""
+    tree = ast.parse((ROOT / "benchmarks" / "__main__.py").read_text(encoding="utf-8"))
+    [value] = [node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "NAMES"]
+    return ast.literal_eval(value)
+
+
+def sources(file: Path) -> Iterator[ast.AST]:
+    """The code of a file, and the code in its texts, which it runs in other processes."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    yield tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\nimport " in node.value:
+            yield ast.parse(node.value)
+
+
+def imported(file: Path) -> Iterator[tuple[str, str]]:
+    """Every module of the package that a file imports from, and the name that it imports."""
+    for tree in sources(file):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "otherwords":
+                yield from ((node.module, alias.name) for alias in node.names)
+
+
+def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment}
+    return subprocess.run([sys.executable, "-m", *command], cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+def test_every_benchmark_is_listed(names):
+    assert {file.stem for file in MODULES} == {*names, *SCRIPTS, *SHARED}
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: file.stem)
+def test_what_a_benchmark_imports_exists(file):
+    for module, name in imported(file):
+        home = importlib.import_module(module)
+        assert hasattr(home, name) or importlib.util.find_spec(f"{module}.{name}"), f"{module} has no {name}"
+
+
+def test_the_import_test_sees_code_in_texts():
+    assert ("otherwords.scoring.measure", "sample_of") in set(imported(ROOT / "benchmarks" / "intervals.py"))
+
+
+def test_unknown_benchmarks_are_refused():
+    done = run("benchmarks", "speed", "--tiny")
+    assert done.returncode == 2
+    assert "no benchmark speed; there are metrics, intervals" in done.stderr
+
+
+def test_the_smallest_benchmark_runs():
+    """The thin version of the next test."""
+    done = run("benchmarks", "startup", "--tiny")
+    assert done.returncode == 0, done.stderr
+    assert "otherwords --help, times importing typer and rich" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [file.stem for file in MODULES if file.stem not in SCRIPTS | SHARED])
+def test_a_benchmark_runs_at_a_tiny_size(name, names):
+    assert name in names
+    results = ROOT / "benchmarks" / "results" / f"{name}.json"
+    before = results.read_bytes()
+    done = run("benchmarks", name, "--tiny", OMP_NUM_THREADS="1")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) >= 2
+    assert results.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_the_gpu_benchmarks_run_at_a_tiny_size_anywhere(tmp_path):
+    """They go on after an experiment that fails, and write it down."""
+    pairs = [
+        {"premise": f"A man walks {n} dogs.", "hypothesis": "A man is out.", "label": "neutral"} for n in range(64)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)))
+    files = ("--pairs", str(tmp_path / "pairs.jsonl"), "--out", str(tmp_path / "out.json"))
+    done = run("benchmarks.gpu", "--small", "--count", "64", "--peer", "8", *files)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "out.json").read_text())["results"]
+    assert {name: value for name, value in results.items() if "failed" in value} == {}
+    assert "end to end: lean" in results
+    done = run("benchmarks.gpu_explore", "--small", "--seconds", "300")
+    assert done.returncode == 0, done.stderr
+    assert "sdpa, mixed" in done.stdout
+    assert "failed" not in done.stdout
