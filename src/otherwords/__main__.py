@@ -1,7 +1,5 @@
 """`python -m otherwords`, where the command itself is not on the path."""
 
-from __future__ import annotations
-
 from .cli import main
 
 if __name__ == "__main__":

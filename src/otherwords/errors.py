@@ -11,8 +11,6 @@ OtherwordsError
 └── Busy             another process is using the folder
 """
 
-from __future__ import annotations
-
 
 class OtherwordsError(Exception):
     """The root of all errors that the package raises itself. The command line exits with `exit_code`."""

@@ -1,7 +1,5 @@
 """Between tables and nouns: rows to frames, frames to Problems and Buckets and back, answers to their texts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

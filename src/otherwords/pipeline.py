@@ -3,8 +3,6 @@
 Every stage takes a table and gives one. The driver in `running` calls the same functions shard by shard.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """How the stages report their progress: silently by default; the command line shows bars instead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

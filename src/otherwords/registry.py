@@ -4,8 +4,6 @@ A plug-in is a decorated factory that takes options and returns a function. Buil
 others through entry points of the group `otherwords.<kind>`; either way a plug-in is one file, registered nowhere else.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Groups of an answers table: one model's answers, and variants by the value of a column, with their originals."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,23 +1,18 @@
 """Reading an answers table: its columns are checked once and coded, so that every metric can rely on them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, shorten
 from ..frames import REJECTED
 from ..problem import TOLERANCE
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
-from .table import WHOLE_TABLE, Answers, Location, codes, has_duplicates, label_codes, label_texts
+from .table import WHOLE_TABLE, Answers, Array, Location, codes, has_duplicates, label_codes, label_texts
 
-Array = npt.NDArray[Any]
 _ORIGINAL = "\0original"  # no column of the user's is called so
 
 

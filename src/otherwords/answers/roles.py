@@ -4,8 +4,6 @@ A row of an answers table is a contrast where its column `contrast` names a suit
 variant is a control where its column `control` names one; its original is an ordinary problem.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal

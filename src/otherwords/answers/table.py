@@ -3,8 +3,6 @@
 Ten million answers are an ordinary size, so names become numbers once, exactly and fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

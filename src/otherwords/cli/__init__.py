@@ -1,7 +1,5 @@
 """The command line: one file per command; a command parses, then makes one library call."""
 
-from __future__ import annotations
-
 import signal
 import sys
 

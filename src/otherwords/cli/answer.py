@@ -1,7 +1,5 @@
 """otherwords answer"""
 
-from __future__ import annotations
-
 from . import options as opt
 from .display import bars, print_summary
 

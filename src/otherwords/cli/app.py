@@ -1,7 +1,5 @@
 """The application: its commands, and how errors and warnings reach the user."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """otherwords audit"""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

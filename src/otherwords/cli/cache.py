@@ -1,7 +1,5 @@
 """otherwords cache"""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any

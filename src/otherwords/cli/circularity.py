@@ -1,7 +1,5 @@
 """otherwords circularity"""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

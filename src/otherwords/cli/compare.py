@@ -1,7 +1,5 @@
 """otherwords compare"""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

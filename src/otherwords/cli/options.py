@@ -1,7 +1,5 @@
 """Options that several commands share, and how to read their values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Annotated
 

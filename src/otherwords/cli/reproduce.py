@@ -1,7 +1,5 @@
 """otherwords reproduce"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """otherwords train"""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

@@ -1,7 +1,5 @@
 """otherwords vary"""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Abductive NLI: which of two hypotheses explains what happened between two observations (Bhagavatula et al. 2020)?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

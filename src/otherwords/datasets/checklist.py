@@ -3,8 +3,6 @@
 CheckList saves suites with dill, a kind of pickle, which runs code when it is loaded: here a suite is read from JSON.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Defeasible NLI: does an update strengthen or weaken the hypothesis (Rudinger et al. 2020)?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

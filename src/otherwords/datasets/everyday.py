@@ -1,7 +1,5 @@
 """The bundled problems about everyday situations: a first run needs no download."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Data sets of the Hugging Face hub, or local ones in its formats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ MoNLI (Geiger et al. 2020) makes one noun of an SNLI sentence more general or mo
 MED (Yanaka et al. 2019) was written by crowd workers and collected from linguistics papers.
 """
 
-from __future__ import annotations
-
 import csv
 import warnings
 from collections.abc import Iterable, Iterator, Sequence

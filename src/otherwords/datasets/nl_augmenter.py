@@ -3,8 +3,6 @@
 The tool does not write perturbed data sets (its evaluation prints figures); `test.json` is its only file with pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

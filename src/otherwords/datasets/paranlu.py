@@ -1,7 +1,5 @@
 """ParaNLU: abductive and defeasible problems with paraphrases of their targets (Srikanth et al. 2024)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

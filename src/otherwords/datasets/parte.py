@@ -1,7 +1,5 @@
 """PaRTE: RTE test problems whose premise, hypothesis or both were paraphrased by a T5 (Verma et al. 2023)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Raw records with their place in the file, so that every error can name it, and readers for the common formats."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Rewordings recorded by other tools: texts before and after; without ids, the original's text is the link."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

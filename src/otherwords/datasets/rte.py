@@ -1,7 +1,5 @@
 """Recognising Textual Entailment: the PASCAL challenges RTE1 to RTE3, in their XML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from xml.parsers import expat

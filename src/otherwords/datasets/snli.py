@@ -3,8 +3,6 @@
 Abductive NLI, which is called aNLI as well, is in alpha_nli.py.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path

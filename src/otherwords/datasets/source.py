@@ -1,7 +1,5 @@
 """Sources: from what the user names (a file, `-`, `snli:FILE`, `everyday`) to one checked stream of rows."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

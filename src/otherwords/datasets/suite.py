@@ -1,7 +1,5 @@
 """A suite of originals and variants, however the user names it: a table, a run folder, or files and data sets."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Plain tables: each row is a problem (or, if it has `of`, a variant), columns named as in the task."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """TextAttack's log of an attack (`--log-to-csv`): every text before and after, with changed words marked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compare an exported model with its original, in torch and fp32: labels of pairs, or masked tokens of texts."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Callable, Mapping, Sequence

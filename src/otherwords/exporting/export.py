@@ -1,7 +1,5 @@
 """Export a trained model as one small ONNX file that needs no torch, and compare it with the original first."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -5,8 +5,6 @@ are computed for that token alone. Rows are never padded, so there is no mask. M
 tokens), a sixth faster than an exported graph; onnxruntime's fused SkipLayerNormalization costs more than its parts.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any

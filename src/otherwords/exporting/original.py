@@ -1,7 +1,5 @@
 """The original of an export: a classifier or masked-LM of transformers, with its tokenizer and configuration."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ under dynamic quantisation. The nodes that make a table float again have constan
 once, when it loads the graph.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The tracing exporter is deprecated, but part of every torch from 2.6 on, and nee
 wrong, such as a length taken for a constant, the comparison with the original shows.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import warnings

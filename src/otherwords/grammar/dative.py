@@ -1,7 +1,5 @@
 """Verbs with two objects: "gives the dog a bone" and "gives a bone to the dog", "buys him a car" and "for him"."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..words.lexicon import lexicon

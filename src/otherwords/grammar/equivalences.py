@@ -4,8 +4,6 @@ Each sentence is parsed alone and rewritten; the new sentence is parsed again, a
 original back. A rewriting that fails this was probably based on a wrong parse.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 Each distinct text is parsed once per process.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence

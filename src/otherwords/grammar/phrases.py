@@ -3,8 +3,6 @@
 The word lists are short on purpose: a word that is not listed leaves its sentence unchanged.
 """
 
-from __future__ import annotations
-
 from ..words.lexicon import lexicon
 from .parsing import ParseTree
 

@@ -1,7 +1,5 @@
 """Adjectives and relative clauses: "a large red ball", "a red ball that is large", "a large ball that is red"."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

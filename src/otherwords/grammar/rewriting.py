@@ -1,7 +1,5 @@
 """A rewriting: a stretch of text, its replacement, and the name of the rule; with capitals as the new order needs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Phrases that change places: conjuncts ("a man and a woman"), and the two sides of "X is the Y"."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

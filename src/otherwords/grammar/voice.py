@@ -1,30 +1,12 @@
 """Active and passive: "a cat chases the dog" and "the dog is chased by a cat" mean the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ..words.inflection import forms_of, inflected
 from ..words.lexicon import lexicon
+from . import phrases
 from .dative import TWO_OBJECTS
 from .parsing import ParseTree
-from .phrases import (
-    BE_FORMS,
-    OBJECT_CASE,
-    SUBJECT_CASE,
-    has_pronoun,
-    has_scope,
-    has_third_person,
-    is_adverbial,
-    is_bare,
-    is_definite,
-    is_noun_phrase,
-    is_plural,
-    is_pronoun,
-    is_someone,
-    rank,
-    trailing_modifiers,
-)
 from .rewriting import Rewriting, join_reordered, may_be_mistagged, rewrite_span
 
 # Word lists
@@ -150,47 +132,53 @@ def to_active(tree: ParseTree, *, by_someone: bool = False) -> Iterator[Rewritin
 
 
 def _passive(tree: ParseTree, verb: int, subject: int, thing: int, rest: list[int]) -> Rewriting | None:
-    plural = is_plural(tree, thing)
+    plural = phrases.is_plural(tree, thing)
     group = None if plural is None else _passive_group(tree, verb, plural)
-    if group is None or _has_open_tense(tree, verb, is_plural(tree, subject) is not False):
+    if group is None or _has_open_tense(tree, verb, phrases.is_plural(tree, subject) is not False):
         return None
     if not _may_exchange(tree, verb, subject, thing, rest) or not _has_passive(tree, verb, subject, thing):
         return None
     first, last = tree.subtree(subject)[0], tree.subtree([thing, *rest][-1])[-1]
-    pieces = [(_in_case(tree, thing, SUBJECT_CASE), tree.subtree(thing)[0]), (group, None)]
+    pieces = [(_in_case(tree, thing, phrases.SUBJECT_CASE), tree.subtree(thing)[0]), (group, None)]
     pieces += [(tree.phrase(one), tree.subtree(one)[0]) for one in rest]
-    pieces += [("by", None), (_in_case(tree, subject, OBJECT_CASE), first)]
+    pieces += [("by", None), (_in_case(tree, subject, phrases.OBJECT_CASE), first)]
     return rewrite_span(tree, "passive", first, last, join_reordered(tree, pieces))
 
 
 def _active(tree: ParseTree, verb: int, thing: int, agent: int, rest: list[int], by_someone: bool) -> Rewriting | None:
     doers = tree.children(agent)
-    plural = is_plural(tree, doers[0]) if len(doers) == 1 else None
+    plural = phrases.is_plural(tree, doers[0]) if len(doers) == 1 else None
     group = None if plural is None else _active_group(tree, verb, plural)
     if group is None or not (
-        by_someone or (_is_agent(tree, verb, doers[0]) and not trailing_modifiers(tree, doers[0]))
+        by_someone or (_is_agent(tree, verb, doers[0]) and not phrases.trailing_modifiers(tree, doers[0]))
     ):
         return None
     if not _may_exchange(tree, verb, doers[0], thing, rest) or not _has_passive(tree, verb, doers[0], thing):
         return None
     first, last = tree.subtree(thing)[0], max(tree.subtree(one)[-1] for one in [agent, *rest])
-    pieces = [(_in_case(tree, doers[0], SUBJECT_CASE), tree.subtree(doers[0])[0]), (group, None)]
-    pieces += [(_in_case(tree, thing, OBJECT_CASE), first)]
+    pieces = [(_in_case(tree, doers[0], phrases.SUBJECT_CASE), tree.subtree(doers[0])[0]), (group, None)]
+    pieces += [(_in_case(tree, thing, phrases.OBJECT_CASE), first)]
     pieces += [(tree.phrase(one), tree.subtree(one)[0]) for one in rest]
     return rewrite_span(tree, "active", first, last, join_reordered(tree, pieces))
 
 
 def _may_exchange(tree: ParseTree, verb: int, subject: int, thing: int, rest: list[int]) -> bool:
     """Whether neither scope nor reference depends on which of the two phrases comes first."""
-    if not (is_noun_phrase(tree, subject) and is_noun_phrase(tree, thing)) or has_scope(tree, verb):
+    if not (phrases.is_noun_phrase(tree, subject) and phrases.is_noun_phrase(tree, thing)) or phrases.has_scope(
+        tree, verb
+    ):
         return False
-    refers = (not is_pronoun(tree, thing) and has_pronoun(tree, thing)) or any(has_pronoun(tree, one) for one in rest)
-    refers |= has_third_person(tree, subject)  # "Mary was loved by her husband"
-    refers |= any(tree.children(one, "conj") and has_pronoun(tree, one) for one in (subject, thing))  # "he and Mary"
+    refers = (not phrases.is_pronoun(tree, thing) and phrases.has_pronoun(tree, thing)) or any(
+        phrases.has_pronoun(tree, one) for one in rest
+    )
+    refers |= phrases.has_third_person(tree, subject)  # "Mary was loved by her husband"
+    refers |= any(
+        tree.children(one, "conj") and phrases.has_pronoun(tree, one) for one in (subject, thing)
+    )  # "he and Mary"
     counted = all(
         tree.children(one, "nummod") for one in (subject, thing)
     )  # two men and three boxes: who carries how many?
-    loose = trailing_modifiers(tree, thing)
+    loose = phrases.trailing_modifiers(tree, thing)
     loose += [
         one for at in (subject, thing) for one in tree.subtree(at) if tree[one].dep == "cc" and tree[one].head != at
     ]
@@ -206,14 +194,14 @@ def _can_end_with_agent(tree: ParseTree, verb: int, rest: list[int]) -> bool:
     receiver = TWO_OBJECTS.get(_base_form(tree, verb) or "")
     first = rest[0] if rest and tree[rest[0]].text.lower() == receiver else None
     joined = first is not None and any(tree[one].dep == "cc" for one in tree.subtree(first))
-    plain = all(one == first or is_adverbial(tree, one) for one in rest)
+    plain = all(one == first or phrases.is_adverbial(tree, one) for one in rest)
     return plain and not joined and sum(len(tree.subtree(one)) for one in rest) <= _MAX_BETWEEN
 
 
 def _is_agent(tree: ParseTree, verb: int, doer: int) -> bool:
     """Whether a phrase after "by" names the agent, and not a place, as in "is seated by a lake"."""
     named = tree[doer].named and NO_AGENTS.isdisjoint(tree.words(doer))
-    return is_someone(tree, doer) or named or tree[verb].lemma in _ACTING_THINGS
+    return phrases.is_someone(tree, doer) or named or tree[verb].lemma in _ACTING_THINGS
 
 
 def _has_passive(tree: ParseTree, verb: int, subject: int, thing: int) -> bool:
@@ -221,23 +209,25 @@ def _has_passive(tree: ParseTree, verb: int, subject: int, thing: int) -> bool:
     lemma, noun = _base_form(tree, verb) or "", tree[thing].lemma.lower()
     if lemma in _NO_PASSIVE or noun in _MEASURES or noun in _IDIOMS.get(lemma, ()):
         return False
-    if noun not in _PASSIVE_WITH.get(lemma, (noun,)) or rank(noun) is not None:
+    if noun not in _PASSIVE_WITH.get(lemma, (noun,)) or phrases.rank(noun) is not None:
         return False  # "paints the wall green"
-    if _may_be_two_objects(tree, lemma, thing) or (lemma == "make" and not is_someone(tree, subject)):
+    if _may_be_two_objects(tree, lemma, thing) or (lemma == "make" and not phrases.is_someone(tree, subject)):
         return False  # "a toy makes a good gift"
     helpers = [tree[one].text.lower() for one in tree.children(verb, "aux")]
-    if helpers in (["have"], ["has"], ["had"]) and is_bare(tree, thing):
+    if helpers in (["have"], ["has"], ["had"]) and phrases.is_bare(tree, thing):
         return False  # "the house had broken windows"
-    definite = all(is_definite(tree, one) or is_pronoun(tree, one) for one in (subject, thing))
+    definite = all(phrases.is_definite(tree, one) or phrases.is_pronoun(tree, one) for one in (subject, thing))
     if not _MODALS.isdisjoint(helpers) and not definite:
         return False  # "a man can lift a car" is not about one certain car
-    return not (tree[verb].tag in {"VBZ", "VBP"} and is_bare(tree, thing))  # "soccer is played by men" is a habit
+    return not (
+        tree[verb].tag in {"VBZ", "VBP"} and phrases.is_bare(tree, thing)
+    )  # "soccer is played by men" is a habit
 
 
 def _may_be_two_objects(tree: ParseTree, lemma: str, thing: int) -> bool:
     """Whether an object may be two objects: "teaches the kid baseball", "holds the lady hostage", "hit Tom square"."""
     inside = tree.children(thing, "compound")
-    whose = any(tree[one].named or is_someone(tree, one) for one in inside) and not tree[thing].named
+    whose = any(tree[one].named or phrases.is_someone(tree, one) for one in inside) and not tree[thing].named
     return bool(inside) and (lemma in TWO_OBJECTS or lemma in _TWO_WITHOUT_PREPOSITION or whose)
 
 
@@ -250,7 +240,7 @@ def _has_marks(tree: ParseTree, verb: int) -> bool:
 def _in_case(tree: ParseTree, at: int, case: dict[str, str]) -> str:
     """The text of a phrase; a pronoun in the given case."""
     text = tree.phrase(at)
-    return case.get(text.lower(), text) if is_pronoun(tree, at) else text
+    return case.get(text.lower(), text) if phrases.is_pronoun(tree, at) else text
 
 
 # The verb and its auxiliaries
@@ -268,11 +258,11 @@ def _passive_group(tree: ParseTree, verb: int, plural: bool) -> str | None:
     auxiliaries = [tree[one].text.lower() for one in tree.children(verb, "aux")]
     match [*auxiliaries, tree[verb].tag]:
         case ["VBZ" | "VBP"]:
-            helpers = [BE_FORMS["present", plural]]
+            helpers = [phrases.BE_FORMS["present", plural]]
         case ["VBD"]:
-            helpers = [BE_FORMS["past", plural]]
+            helpers = [phrases.BE_FORMS["past", plural]]
         case [("is" | "are" | "was" | "were") as be, "VBG"]:
-            helpers = [BE_FORMS[_TENSES[be], plural], "being"]
+            helpers = [phrases.BE_FORMS[_TENSES[be], plural], "being"]
         case [("has" | "have") as have, "VBN" | "VBD"]:
             helpers = [_HAVE[have, plural], "been"]
         case ["had", "VBN" | "VBD"]:
@@ -298,7 +288,7 @@ def _active_group(tree: ParseTree, verb: int, plural: bool) -> str | None:
         case [("is" | "are" | "was" | "were") as be]:
             parts = [("VBD" if _TENSES[be] == "past" else "VBP" if plural else "VBZ")]
         case [("is" | "are" | "was" | "were") as be, "being"]:
-            parts = [BE_FORMS[_TENSES[be], plural], "VBG"]
+            parts = [phrases.BE_FORMS[_TENSES[be], plural], "VBG"]
         case [("has" | "have") as have, "been"]:
             parts = [_HAVE[have, plural], "VBN"]
         case ["had", "been"]:

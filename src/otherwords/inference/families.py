@@ -3,8 +3,6 @@
 They differ in the names of their weights, in how positions are counted and in their heads, not in their arithmetic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any

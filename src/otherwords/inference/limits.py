@@ -1,7 +1,5 @@
 """How long a row may be, which tokens it may have, and how it may be padded: checked before a batch is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """One scheduler for all local models: tokenise ahead, batch by length and token budget, keep the device busy."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The circularity report: who judges whether a variant means the same as its original, and how that changes rates."""
 
-from __future__ import annotations
-
 from .circularity import JUDGES, METRICS, circularity
 from .findings import Acceptance, Circularity, Disagreement, Earlier, Judged
 from .rates import kappa

@@ -4,8 +4,6 @@ Arakelyan et al. (2024) count a variant only if the model under test finds that 
 asked different variants, perhaps without those that would have fooled it most. The report measures what that changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path

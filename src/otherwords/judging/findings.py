@@ -1,7 +1,5 @@
 """The circularity report as data: rates under each judge, rates of acceptance, and where two judges differ."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ..problem import Score

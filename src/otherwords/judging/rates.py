@@ -1,7 +1,5 @@
 """Rates under judges: a model's metrics on the variants that a judge accepts, how many it accepts, where two differ."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +8,9 @@ import polars as pl
 
 from ..answers.groups import groups, is_original, split
 from ..answers.reading import read
-from ..answers.table import Location
+from ..answers.table import Array, Location
 from ..metrics import fooling
-from ..metrics.metric import Array, as_metric, divide
+from ..metrics.metric import as_metric, divide
 from ..problem import Score
 from ..registry import Bound, metrics
 from ..scoring.measure import measure_answers

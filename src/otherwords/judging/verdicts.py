@@ -1,7 +1,5 @@
 """The verdicts of several judges on one suite: the model under test and others, each a column of its answers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The public fake: a writer that writes what a script says, for examples, tests and dry runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,15 +1,13 @@
 """Accuracy on the originals and on their variants, of a constant answer, and of a majority vote over wordings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..registry import metrics
-from .metric import Array, Metric, divide, paired
+from .metric import Metric, divide, paired
 
 
 def accuracy(gold: npt.ArrayLike, pred: npt.ArrayLike) -> float:

@@ -5,8 +5,6 @@ seeds that no model of MERGE got right, only 29 % have the right label; so befor
 the models, its labels should be checked.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,14 +15,14 @@ import polars as pl
 
 from ..answers.alignment import TableOrPath, align, load
 from ..answers.roles import CONTRAST, CONTROL
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..errors import BadInput, UnknownName
 from ..frames import with_texts
 from ..problem import Task, get_task
 from ..registry import metrics
 from ..storage import tables
 from ..storage.run_folder import RunFolder
-from .metric import Array, Metric, divide
+from .metric import Metric, divide
 
 #: The lists there are, by name.
 LISTS = ("never-right", "hard-cases", "hard-always")

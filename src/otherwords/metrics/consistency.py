@@ -6,17 +6,15 @@ each bucket weighs the same, or with weights=answers each answer; never a mixtur
 correctness, not of the errors.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..errors import BadInput
 from ..registry import metrics
-from .metric import Array, Metric, divide
+from .metric import Metric, divide
 
 WEIGHTS = ("buckets", "answers")
 

@@ -3,8 +3,6 @@
 Neither is counted with rewordings, which must not change the answer.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -13,9 +11,9 @@ import polars as pl
 
 from ..answers.groups import is_original
 from ..answers.roles import CONTROL, is_control
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..registry import metrics
-from .metric import Array, Metric, divide
+from .metric import Metric, divide
 
 #: The metrics of contrasts, in the order of reports.
 NAMES = ("sensitivity", "contrast_accuracy", "contrast_consistency")

@@ -6,8 +6,6 @@ other models it is post-stratification. Deciles that hold test items but no buck
 the value; `renormalise` leaves them out instead, and `coverage` says how much of the test set is left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,13 +17,13 @@ import numpy.typing as npt
 import polars as pl
 
 from ..answers.reading import bad_probabilities, cluster_names
-from ..answers.table import Answers, Location, as_written, codes, label_codes, probabilities
+from ..answers.table import Answers, Array, Location, as_written, codes, label_codes, probabilities
 from ..errors import BadInput, Unmeasurable
 from ..problem import TOLERANCE
 from ..registry import metrics
 from ..storage import tables
 from .consistency import agreement
-from .metric import Array, Metric, Outside, divide, paired
+from .metric import Metric, Outside, divide, paired
 
 #: [0, 0.1) ... [0.9, 1]; i/10 is the double that "0.3" in a file is read as, 3 * 0.1 is not.
 EDGES = np.arange(1, 10) / 10

@@ -3,8 +3,6 @@
 A flip rate should be read with these: rewordings that change more flip more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -13,8 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable, shorten
+from ..frames import with_texts
 from ..grammar.parsing import parser
 from ..grammar.tree_distance import dependency_tree, syntactic_distance
 from ..language_models.encoder import SentenceEncoder, load
@@ -22,12 +21,11 @@ from ..problem import RESERVED, TASKS
 from ..registry import metrics
 from ..storage import tables
 from ..words.distance import jaccard, lexical_distance, refuse_fuzzy, token_overlap
-from .metric import Array, Metric, divide
+from .metric import Metric, divide
 from .shift import divergence, flipped_and_kept, unit_of
 
 #: The fields of the built-in tasks, in the order in which their values are added up.
 _KNOWN = ("premise", "hypothesis", "update", "obs1", "obs2", "hyp1", "hyp2")
-_IN_SUITE = "\0in suite"  # no column of the user's is called so
 Compare = Callable[[str, str], float]
 #: The text of the original, and that of the variant.
 Pair = tuple[str, str]
@@ -205,9 +203,9 @@ def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None)
     if not wanted or (missing := [name for name in wanted if name not in table.columns]):
         raise _no_texts(answers, missing[0] if wanted else ", ".join(answers.fields or _KNOWN))
     others = [] if named or answers.fields else _other_texts(table, wanted)
-    table = (table if suite is None else _by_name(answers, suite, [*wanted, *others])).select(
-        pl.col([*wanted, *others]).cast(pl.String)
-    )
+    if suite is not None:
+        table = with_texts(answers.frame, suite, [*wanted, *others], answers.model)
+    table = table.select(pl.col([*wanted, *others]).cast(pl.String))
     for name in others:
         if (_differ(_pairs(answers, table[name])) & answers.is_variant).any():
             fix = f"name the task, or the text columns: fields={','.join((*wanted, name))}"
@@ -229,26 +227,6 @@ def _other_texts(table: pl.DataFrame, known: tuple[str, ...]) -> list[str]:
 def _no_texts(answers: Answers, field: str) -> Unmeasurable:
     fix = "write fields= with names of text columns, or suite= with a table of id and texts (a run's buckets folder)"
     return Unmeasurable("there are no texts", where=answers.model, field=field, fix=fix)
-
-
-def _by_name(answers: Answers, suite: pl.DataFrame, wanted: list[str]) -> pl.DataFrame:
-    """The rows of the suite in the order of the answers."""
-    if "id" not in suite.columns or suite["id"].is_duplicated().any():
-        fix = "a suite has one row per problem and variant, each with an id of its own"
-        raise Unmeasurable("the suite has no ids to go by", where=answers.model, field="id", fix=fix)
-    names = answers.frame.select(
-        pl.when(pl.Series(answers.is_variant))
-        .then(pl.col("variant").cast(pl.String))
-        .otherwise(pl.col("bucket").cast(pl.String))
-        .alias("id")
-    )
-    marked = suite.select(pl.col("id").cast(pl.String), *wanted, pl.lit(True).alias(_IN_SUITE))
-    rows = names.join(marked, on="id", how="left", maintain_order="left")
-    if rows[_IN_SUITE].null_count():
-        lacking = rows.filter(pl.col(_IN_SUITE).is_null())["id"][0]
-        fix = "give the suite that was answered: its ids are the answers' variants and, of originals, buckets"
-        raise Unmeasurable(f"the suite has no text of {lacking!r}", where=answers.model, field="id", fix=fix)
-    return rows
 
 
 def _pairs(answers: Answers, text: pl.Series) -> pl.DataFrame:

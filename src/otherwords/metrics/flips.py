@@ -6,8 +6,6 @@ three labels, then merges. Adding up the merged labels' probabilities first may 
 both are here. Flips between merged labels vanish; they are counted too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any
@@ -15,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.table import Answers, as_written, cut
+from ..answers.table import Answers, Array, as_written, cut
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
-from .metric import Array, Metric, divide
+from .metric import Metric, divide
 
 #: More bins than this could not be named distinctly, nor filled by any suite we know of.
 MOST_BINS = 100

@@ -5,8 +5,6 @@ which f fool is fooled within k of them, drawn at random, with probability 1 - C
 all draws, without drawing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from math import comb
@@ -17,10 +15,10 @@ import numpy.typing as npt
 import polars as pl
 
 from ..answers.reading import read
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
-from .metric import Array, Metric, divide
+from .metric import Metric, divide
 
 NLI = frozenset({"entailment", "neutral", "contradiction"})
 Statistics = Callable[[Answers], Array]

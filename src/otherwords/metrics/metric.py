@@ -1,7 +1,5 @@
 """A metric is statistics per unit plus a way to combine their sums; every interval and test follows from that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,10 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..errors import BadInput
 
-Array = npt.NDArray[Any]
 Uses = Literal["originals", "variants", "both", "contrasts", "controls"]
 
 

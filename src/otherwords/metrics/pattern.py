@@ -4,8 +4,6 @@ With it: how far it drops below the accuracy on the seeds, and at which threshol
 the average over random subsamples of variants, as MERGE computes it.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import accumulate
@@ -14,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..errors import BadInput
 from ..registry import metrics
-from .metric import Array, Metric, divide, paired
+from .metric import Metric, divide, paired
 
 #: Thresholds are tried in hundredths, as Table 3 prints them; a step of PA between two of them is not looked at.
 GRID = tuple(Fraction(one, 100) for one in range(1, 101))

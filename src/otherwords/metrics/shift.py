@@ -5,18 +5,16 @@ three unordered classes depends on the order of the labels; here it is that of o
 the original was given. Flipped variants differ by construction, so neither number comes with a p-value.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.table import Answers, cut
+from ..answers.table import Answers, Array, cut
 from ..errors import BadInput
 from ..registry import metrics
-from .metric import Array, Metric, divide
+from .metric import Metric, divide
 
 #: The divisor that turns nats into the unit asked for.
 UNITS = {"2": math.log(2), "e": 1.0}

@@ -1,7 +1,5 @@
 """Asking a model: each distinct text once, through the answer cache, in batches of similar length."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 

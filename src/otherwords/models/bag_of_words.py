@@ -5,8 +5,6 @@ numpy, so that the light core has a model that can be trained. Probabilities are
 last bits, in which processors differ.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The canary: a dozen trivial questions, asked of every model first, reveal labels in the wrong order."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Sequence-pair classifiers of the Hugging Face ecosystem, by hub name or local folder, with torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

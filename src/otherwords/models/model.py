@@ -1,7 +1,5 @@
 """A model as the answer stage sees it: its labels are translated to the task's, its answers checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

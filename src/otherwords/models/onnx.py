@@ -1,7 +1,5 @@
 """Sequence-pair classifiers as ONNX files, on the CPU, without torch; `nli-small` comes with the package."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,18 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..inference import onnx_files
 from ..inference.limits import configured_positions, limit, refuse_sizes
-from ..inference.onnx_files import (
-    TOKENS,
-    content,
-    embedded,
-    find_graph,
-    identity,
-    is_full,
-    load_graph,
-    read_config,
-    read_tokenizer,
-)
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import pair_encoder
 from ..registry import models
@@ -33,25 +21,25 @@ PROBLEMS = 1024
 
 
 @models("onnx.v1", unsigned=("threads", "tokens"))
-def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> Model:
+def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx_files.TOKENS) -> Model:
     """Ask a sequence-pair classifier stored as model.onnx, tokenizer.json and config.json, on the CPU.
 
     `path` is the folder that holds them, or an .onnx file with the other two next to it. Pairs of more than
     `max_length` tokens are cut, or of more than the model has positions for. `threads` of 0 uses all cores; a batch
     holds up to `tokens` tokens.
     """
-    file = find_graph(path)
+    file = onnx_files.find_graph(path)
     where = str(file)
     refuse_sizes(f"onnx:{path}", max_length, tokens=tokens)
-    config = read_config(file)
+    config = onnx_files.read_config(file)
     if any(str(name).endswith("ForMaskedLM") for name in config.get("architectures") or ()):
         message = "is a masked-LM: it proposes words, it does not answer problems"
         raise BadInput(message, where=f"onnx:{path}", fix="name a classifier")
     labels = label_names(config.get("id2label"), str(file.parent / "config.json"))
     room = configured_positions(config)
     length = limit(where, max_length, room)
-    tokenizer = read_tokenizer(file)
-    graph = load_graph(file, threads)
+    tokenizer = onnx_files.read_tokenizer(file)
+    graph = onnx_files.load_graph(file, threads)
     output = _output(graph.session, labels, where)
     scheduler = Scheduler(
         encode=pair_encoder(tokenizer, length, types=graph.types),
@@ -60,11 +48,17 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = TOKE
         budget=tokens,
         exact=True,  # no padding, so that no answer depends on the lengths of other rows
         in_flight=graph.in_flight,
-        is_full=is_full,
+        is_full=onnx_files.is_full,
     )
 
     sizes = {"batch_size": PROBLEMS, "max_length": length, "positions": room}
-    return Model(partial(reply, scheduler, labels, where), labels, identity(path, file), graph.batch_invariant, **sizes)
+    return Model(
+        partial(reply, scheduler, labels, where),
+        labels,
+        onnx_files.identity(path, file),
+        graph.batch_invariant,
+        **sizes,
+    )
 
 
 def _output(session: Any, labels: tuple[str, ...], where: str) -> str:
@@ -77,11 +71,11 @@ def _output(session: Any, labels: tuple[str, ...], where: str) -> str:
 
 
 @models("nli-small.v1", unsigned=("threads", "tokens"))
-def nli_small(max_length: int = 256, threads: int = 0, tokens: int = TOKENS) -> Model:
+def nli_small(max_length: int = 256, threads: int = 0, tokens: int = onnx_files.TOKENS) -> Model:
     """Ask the small NLI classifier that comes with otherwords, on the CPU.
 
     Pairs of more than `max_length` tokens are cut. `threads` of 0 uses all cores; a batch holds up to `tokens` tokens.
     Its card in assets/nli-small says what it was trained on and how good it is.
     """
-    folder = embedded("nli-small")
-    return replace(onnx(folder, max_length, threads, tokens), identity=content(folder / "model.onnx"))
+    folder = onnx_files.embedded("nli-small")
+    return replace(onnx(folder, max_length, threads, tokens), identity=onnx_files.content(folder / "model.onnx"))

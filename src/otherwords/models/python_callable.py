@@ -1,7 +1,5 @@
 """Any Python function as a model: `python:module:function` or `python:path/to/file.py:function`."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """The public fake: a model that answers what a script says, for examples, tests and dry runs."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

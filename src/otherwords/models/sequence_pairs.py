@@ -1,7 +1,5 @@
 """What sequence-pair classifiers share: texts of a problem, label names, probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 A paper is a plug-in like all others: a decorated factory that returns a function from a folder of data to cells.
 """
 
-from __future__ import annotations
-
 from .reproduction import Cell, Reproduce, against_published, find, of_tables, reproduce, summary
 
 __all__ = ["Cell", "Reproduce", "against_published", "find", "of_tables", "reproduce", "summary"]

@@ -4,8 +4,6 @@ Values have the paper's units: shares in per cent, p-values, t and signal-to-noi
 deviations are over five runs, with ddof 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..answers.table import Array
 from ..errors import BadInput
 from ..registry import papers
-from ..significance.ie_test import Array, Matched, compare, decide, ie_test, matched, unsound_drop
+from ..significance.ie_test import Matched, compare, decide, ie_test, matched, unsound_drop
 from ..significance.proportions import tost, wald, wilson
 from .reproduction import Cell, Key, Reproduce, against_published, find
 

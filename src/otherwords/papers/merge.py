@@ -7,8 +7,6 @@ The paper does not describe how Table 2 gets the average of all classes together
 class; here it is over all variants of a seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

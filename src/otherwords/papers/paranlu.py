@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 
 from ..answers import reading
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..metrics import accuracy
 from ..metrics.consistency import agreement
 from ..metrics.corrected import confidence_in, corrected_mean, covered_share
-from ..metrics.metric import Array, as_metric
+from ..metrics.metric import as_metric
 from ..registry import metrics, papers
 from ..words.distance import lexical_distance
 from .reproduction import Cell, Key, Reproduce, against_published, find

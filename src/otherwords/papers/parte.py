@@ -6,8 +6,6 @@ truncated, the percentages of the text are rounded. The answers to originals are
 paraphrases seem not to be: there are 2 to 6 changes per model more or fewer than printed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recompute the tables of a paper: each printed value beside the one obtained today, and a summary of both."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

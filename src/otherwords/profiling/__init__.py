@@ -1,7 +1,5 @@
 """What a transformation does to a suite, as Salvatore et al. (2023) describe theirs in Appendix C."""
 
-from __future__ import annotations
-
 from .changes import ARTIFACTS, changed, changes
 from .profile import Artifact, FilterRate, Length, Overlap, Part, Profile, Substitution, Suggestions, profile
 

@@ -1,7 +1,5 @@
 """Which words of an original a variant replaced: as its generator recorded it, else by aligning the texts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sections of the page besides scores and flips: what generators gave up, what models accepted, contrasts, controls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

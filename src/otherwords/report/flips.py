@@ -1,7 +1,5 @@
 """Which answers changed with the wording: counts for the plot, and the problems that flipped most."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence

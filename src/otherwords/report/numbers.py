@@ -1,7 +1,5 @@
 """From scores to what is printed: tables of percentages with their intervals, and the answer in one sentence."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

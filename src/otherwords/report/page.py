@@ -1,7 +1,5 @@
 """The page: from a run folder to one HTML file for sceptical readers, which loads nothing from anywhere."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache

@@ -4,8 +4,6 @@ Drawn as inline SVG by hand, which needs no plotting library. Widths are percent
 narrow screen; colours are CSS variables of the page, so the plot follows its light and dark palettes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape

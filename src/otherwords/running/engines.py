@@ -1,7 +1,5 @@
 """Where the work is done: an engine maps a stage over its shards. In this process now; a cluster fits the interface."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 

@@ -1,7 +1,5 @@
 """The stages from file to file, for commands and shell pipes: the driver on a temporary folder."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Running a study: a driver that takes stage after stage through a run folder, and `run`, which drives all of them."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import time

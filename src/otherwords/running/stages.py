@@ -1,7 +1,5 @@
 """The stages on a run folder: a shard in, a part out. Jobs are names and numbers, so that any engine can run them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import warnings

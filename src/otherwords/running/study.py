@@ -1,7 +1,5 @@
 """A study: the whole pipeline as one description, from a TOML file or from options."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any, Literal

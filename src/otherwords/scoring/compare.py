@@ -1,23 +1,19 @@
 """Do two models, or two groups of one model's variants, differ? A difference with interval and p-value per metric."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from .._version import __version__
 from ..answers.alignment import ModelTable, TableOrPath, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups, is_original
 from ..answers.roles import ROLES, Role
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable
 from ..metrics.metric import Metric, as_metric
 from ..problem import Task, get_task
@@ -30,8 +26,6 @@ from ..significance.t_test import t_test
 from ..storage import tables
 from .measure import evidence_of
 from .select import IntervalSettings, choose, collect_measurable, metrics_by_role, number, title
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

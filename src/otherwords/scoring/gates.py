@@ -1,7 +1,5 @@
 """Gates: what a user requires of a score, as in `flip_rate<=0.1`, for use in continuous integration."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 `measure` is the door for arrays; answers tables come in through `otherwords.score`.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,7 +17,7 @@ from ..answers.alignment import align
 from ..answers.groups import groups
 from ..answers.reading import is_variant, read
 from ..answers.roles import Role
-from ..answers.table import Answers, Location
+from ..answers.table import Answers, Array, Location
 from ..errors import BadInput, Unmeasurable
 from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score
@@ -28,7 +26,6 @@ from ..significance.bootstrap import Sample, bca, bootstrap, by_cluster, collaps
 from ..significance.proportions import wilson
 from .select import IntervalSettings, collect_measurable, is_rate, number, resampled, role_of, title
 
-Array = npt.NDArray[Any]
 #: From how many models an interval is made of what is measured on models.
 FEWEST_MODELS = 5
 

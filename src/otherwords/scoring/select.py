@@ -1,7 +1,5 @@
 """What is measured, and how: which metrics, what they are called in a table, which intervals."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence

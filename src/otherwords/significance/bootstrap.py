@@ -3,8 +3,6 @@
 Percentile intervals, and BCa where the metric is smooth (Efron 1987).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,11 +3,8 @@
 Its paired t and the null distributions of that t depend on four counts alone, so nothing here resamples rows.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +12,12 @@ import polars as pl
 
 from .._version import __version__
 from ..answers.reading import read
-from ..answers.table import Answers
+from ..answers.table import Answers, Array
 from ..errors import BadInput, UnknownName
 from ..metrics.metric import paired
 from ..storage.files import seed_for
 from .multiple import adjust, level
 
-Array = npt.NDArray[Any]
 NULLS = ("paper", "released", "exact")
 TAILS = ("paper", "inclusive")
 #: n^3 has to fit into 63 bits; beyond, floats decide, which may miss a tie.

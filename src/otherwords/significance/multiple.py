@@ -1,7 +1,5 @@
 """Many tests at once: p-values adjusted for their number, after Bonferroni, Holm, and Benjamini and Hochberg."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

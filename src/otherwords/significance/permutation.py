@@ -5,21 +5,16 @@ bare difference would only test that the two are interchangeable in every respec
 for each model, such as flips of wrong answers, it rejects far too often though the rates are equal.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import BadInput
 from ..metrics.metric import Metric, Outside
 from ..storage.files import seed_for
-from .bootstrap import Sample, by_cluster, chunks, collapse, fixed_point, totals
+from .bootstrap import Array, Sample, by_cluster, chunks, collapse, fixed_point, totals
 
-Array = npt.NDArray[Any]
 #: Statistics closer than this, as a share, are ties: slopes are differences of two values, and no better than that.
 _TIE = 1e-6
 #: Variances below this share of what they are the remainder of are rounding.

@@ -4,8 +4,6 @@ The IE test's paper names McNemar and Cochran's Q as alternatives to its paired 
 answers that flip both ways cancel. Equivalence is tested the other way round, with TOST.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Student's t over a handful of scores, as papers compare groups over models (Zgreaban et al. 2025, section 5)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

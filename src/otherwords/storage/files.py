@@ -1,7 +1,5 @@
 """Files that are whole or absent: atomic writes, locks, checksums and stable hashes, and a scratch database on disk."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

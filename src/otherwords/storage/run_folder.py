@@ -3,8 +3,6 @@
 A part whose key still matches is never made again. That rule makes a run resumable, and a rerun as cheap as the change.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Tables as files: JSONL, CSV, TSV and Parquet, written atomically, frame by frame in bounded memory."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

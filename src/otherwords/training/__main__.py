@@ -1,7 +1,5 @@
 """Train prepared folders on a machine where only torch, transformers and numpy are installed."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checkpoints as safetensors: weights, optimiser, random state and progress; written as a whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rows of a recipe's data sets: collected, split for validation, kept apart from test data, and recombined."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

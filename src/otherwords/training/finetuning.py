@@ -3,8 +3,6 @@
 It imports only torch, transformers and numpy.
 """
 
-from __future__ import annotations
-
 import math
 import shutil
 import signal

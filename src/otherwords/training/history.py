@@ -1,7 +1,5 @@
 """The log of a training: one JSON line per validation, and a picture of the loss and accuracy curves."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`otherwords train`: from a recipe to a prepared folder, and from there to a model; or resume an earlier training."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Training examples, and the two things a model is trained for: the label of a pair of texts, or masked words."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

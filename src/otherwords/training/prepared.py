@@ -1,7 +1,5 @@
 """A prepared training: a folder with all it needs, which any machine with torch and transformers can train from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A recipe: what to train, from which data, as a TOML file or from options, with any of `TrainingSettings`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """The model that a training starts from: its weights, tokenizer and device."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """What a check is, what checks of texts share, and the rules for their names: a name decides a check's columns."""
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Fluency, as a masked-LM sees it: a rewording should not be much less likely, word for word, than what it rewords."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The funnel: how many variants were made and kept, and what each check dropped, and why."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Verdicts of people on variants, read from a table: yes or no, or a rating; decided by majority or unanimity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path

@@ -5,8 +5,6 @@ Word order is not compared, except that a number or quantifier must stay with th
 that word.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

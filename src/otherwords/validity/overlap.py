@@ -1,7 +1,5 @@
 """Word overlap: PaRTE keeps a paraphrase only if it shares not too many words with its source (section 3 there)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

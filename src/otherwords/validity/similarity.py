@@ -4,8 +4,6 @@ What is near may say the opposite all the same: of SNLI's hypotheses that a prem
 pairs pass the default limit. Encoders see what a text is about better than what it says of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any

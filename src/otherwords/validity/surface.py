@@ -1,7 +1,5 @@
 """Surface checks: a variant is not empty, not unchanged, not a repetition, not much longer or shorter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Paraphrases by way of another language: back-translation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """English contractions opened and closed: "isn't" and "is not" say the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any

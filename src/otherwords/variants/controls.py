@@ -3,8 +3,6 @@
 `identity` and `tautology` should change no answer; `scramble` should change many.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random

@@ -1,7 +1,5 @@
 """How often words occur in a corpus: a data set or a text file, signed by its content."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections import Counter

@@ -1,7 +1,5 @@
 """From generators to variants: what a generator is, how it is given problems in batches, and what it notes."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """Paraphrases by a language model: asked with a prompt, and again until enough of them pass a check."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

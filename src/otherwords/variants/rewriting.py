@@ -1,7 +1,5 @@
 """Sentences rewritten by a model: what to rewrite, which drafts pass, and the variants made of those that do."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections import Counter

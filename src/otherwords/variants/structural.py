@@ -4,8 +4,6 @@ The equivalences of Salvatore et al. (2023), section 2.2, and a few like them. A
 rules, applied to the parse of the new text, give the old text back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """The IE paper's transformation: every noun becomes its most frequent WordNet synonym (Salvatore et al. 2023, 4.2)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What changed between two texts, word by word: substitutions, and words replaced by their opposites."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -3,8 +3,6 @@
 "isn't" is "is not", "no one" is "nobody", "not ... anything" is "nothing", "lots of" is "many".
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How different two texts are in their words: shared words and edit distance."""
 
-from __future__ import annotations
-
 import string
 
 from ..errors import BadInput

@@ -1,7 +1,5 @@
 """Whether a text looks like English: enough to warn about French, not enough to identify a language."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 import warnings

@@ -1,7 +1,5 @@
 """Inflected forms of English words: number, tense, degree; capitals, and the indefinite article."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """Numbers in English text by their value: "2", "two" and "a couple of" are the same, "2nd" and "second" are another."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from fractions import Fraction

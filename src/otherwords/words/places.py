@@ -1,7 +1,5 @@
 """Which words of a text may be replaced: content words that are not part of an expression, with their base forms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache

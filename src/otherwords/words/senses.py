@@ -4,8 +4,6 @@ Two shares decide, both from WordNet's counts in SemCor: a word must mostly have
 synonym ("range" can mean "scope", but mostly does not).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -6,8 +6,6 @@ of equally frequent ones the last in the alphabet is chosen, of equally near one
 stem is not a synonym ("group", "grouping").
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

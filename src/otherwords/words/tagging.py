@@ -1,7 +1,5 @@
 """Part-of-speech tags from spaCy, each distinct text tagged once per process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b

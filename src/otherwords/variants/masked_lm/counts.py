@@ -1,7 +1,5 @@
 """What MERGE's filters removed: notes that count it for each problem, and the rates that the paper's tables give."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations

@@ -4,8 +4,6 @@ The story: find the shared words and ask the masked-LMs for suggestions (`sugges
 filters (`filters`), leave out word classes with too few, draw from the rest, and put each word at all its places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import exp
 from pathlib import Path
