@@ -68,8 +68,9 @@ def test_answer_tells_how_many_a_model_accepts(cli, suite, lines, place):
     told = cli("answer", "checked.jsonl", "-m", DOUBTS, *ASKED[:2], "-o", "answers.jsonl").stderr
     assert "warning: no: mutual-entailment: it accepts none of 5 variants" in told
     assert "mutual-entailment: no accepts 0 of 5 variants (0.0%)" in told
-    left = [row for row in lines(place / "answers.jsonl") if not row["control"]]  # which nobody judges
-    assert [(row["bucket"], row["variant"]) for row in left] == [("a", None), ("b", None), ("c", None)]
+    left = [row for row in lines(place / "answers.jsonl") if not row["control"]]  # which are not judged
+    assert [row["bucket"] for row in left if row["variant"] is None] == ["a", "b", "c"]
+    assert all(row["pred"] is None and row["rejected"] for row in left if row["variant"])
 
 
 def test_run_tells_it_too_and_its_folder_is_a_suite(cli, problems, place):

@@ -25,7 +25,7 @@ import numpy as np
 
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Tokens
-from otherwords.language_models.encoder import Encoder
+from otherwords.language_models.encoder import SentenceEncoder
 from otherwords.registry import encoders, masked_lms, writers
 
 
@@ -57,7 +57,7 @@ def letters(max_length: int = 256):
     def count(rows):
         return (np.stack([np.bincount(row, minlength=65) for row in rows.ids]).astype(np.float32),)
 
-    return Encoder(Scheduler(encode, lambda rows: rows, count, budget=4096, exact=True))
+    return SentenceEncoder(Scheduler(encode, lambda rows: rows, count, budget=4096, exact=True))
 '''
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
@@ -98,11 +97,11 @@ def test_two_marian_models_from_their_folders(tmp_path):
     """Through the code that loads from the hub; with a fast tokenizer, since Marian's own needs sentencepiece."""
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    path = Path(__file__).parents[1] / "writers" / "tiny.py"
-    spec = importlib.util.spec_from_file_location("tiny_for_translation", path)
-    tiny = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tiny)
-    folders = [tiny.save(tmp_path / name, "marian", seed=seed) for name, seed in (("there", 2), ("back", 22))]
+    import tiny_models
+
+    folders = [
+        tiny_models.save_writer(tmp_path / name, "marian", seed=seed) for name, seed in (("there", 2), ("back", 22))
+    ]
     there, back = (f'"hf:{folder}(device=cpu, max_new=6)"' for folder in folders)
     bound = generators.make(f"back-translation(there={there}, back={back}, k=4, decoding=sample, cut=true)")
     texts = ["a dog runs in the park", "no cat sleeps", "it rains and the dog runs"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
@@ -194,11 +193,9 @@ def test_a_job_without_hope_is_asked_once(script, tmp_path):
 def test_a_prompt_that_is_too_long_is_told_once(tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    path = Path(__file__).parents[1] / "writers" / "tiny.py"
-    spec = importlib.util.spec_from_file_location("tiny_for_paraphrases", path)
-    tiny = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tiny)
-    writer = f"hf:{tiny.save(tmp_path / 'tiny', 'gpt2')}(device=cpu, max_length=8, max_new=4)"
+    import tiny_models
+
+    writer = f"hf:{tiny_models.save_writer(tmp_path / 'tiny', 'gpt2')}(device=cpu, max_length=8, max_new=4)"
     long = Problem("p", TASKS["nli"], {"premise": "a", "hypothesis": "a dog runs " * 9}, "neutral")
     for decoding in ("diverse", "sample"):
         found, left_out = made(f'paraphrase(model="{writer}", k=3, tries=5, decoding={decoding})', long)
