@@ -245,6 +245,16 @@ def test_a_short_module_is_a_plug_in_or_an_interface():
     assert short == []
 
 
+def test_no_class_name_occurs_twice():
+    """A reader who searches for a class finds one."""
+    homes: dict[str, list[str]] = {}
+    for file in MODULES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(name_of(file))
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
+
+
 UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 #: Where this or another machine's files lie; a package must know none of them.
 PLACES = re.compile(r"(^|[\s'\"=(:])(/(home|Users|root|work|tmp|mnt|opt|usr|var|etc)/|[A-Z]:\\|~/)")
