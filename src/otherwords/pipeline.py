@@ -12,9 +12,9 @@ from typing import Literal
 import polars as pl
 
 from .answers.groups import columns_of, of_model, with_model
-from .answers.reading import answered, check_columns, is_variant, separate_rejects
+from .answers.reading import answered, check_columns, separate_rejects
 from .answers.roles import split_roles
-from .answers.table import Location
+from .answers.table import Location, is_variant
 from .errors import BadInput
 from .frames import kept, problems, reworded, to_frame, variant_rows, with_standard_columns
 from .metrics.contrast import warn_unsteady_controls
