@@ -22,8 +22,8 @@ def test_tables(cli, suite):
     shown = cli("circularity", suite, "-m", AGREES, "--judge", "self", "--judge", DOUBTS, *ASKED, "-q").stdout
     assert shown == ""
     shown = cli("circularity", suite, "-m", AGREES, "--judge", "self", "--judge", DOUBTS, *ASKED).stdout
-    for expected in ("rates on the variants that a judge accepts", "mutual entailment by source", "contractions.v1"):
-        assert expected in shown
+    for said in ("rates on the variants that a judge accepts", "mutual entailment by source", "contractions.v1"):
+        assert said in shown
     assert "judges beside each other" in shown
     assert "5 of 5" in shown  # contractions; identity is a control
     assert "0 of 5" in shown
@@ -63,11 +63,11 @@ def test_json_and_answers(cli, suite, lines, place):
 @pytest.mark.filterwarnings("default")
 def test_answer_tells_how_many_a_model_accepts(cli, suite, lines, place):
     cli("check", suite, "--with", "mutual-entailment", "-o", "checked.jsonl", "-q")
-    printed = cli("answer", "checked.jsonl", "-m", AGREES, *ASKED[:2], "-o", "answers.jsonl").stderr
-    assert "mutual-entailment: yes accepts 5 of 5 variants (100.0%)" in printed
-    printed = cli("answer", "checked.jsonl", "-m", DOUBTS, *ASKED[:2], "-o", "answers.jsonl").stderr
-    assert "warning: no: mutual-entailment: it accepts none of 5 variants" in printed
-    assert "mutual-entailment: no accepts 0 of 5 variants (0.0%)" in printed
+    told = cli("answer", "checked.jsonl", "-m", AGREES, *ASKED[:2], "-o", "answers.jsonl").stderr
+    assert "mutual-entailment: yes accepts 5 of 5 variants (100.0%)" in told
+    told = cli("answer", "checked.jsonl", "-m", DOUBTS, *ASKED[:2], "-o", "answers.jsonl").stderr
+    assert "warning: no: mutual-entailment: it accepts none of 5 variants" in told
+    assert "mutual-entailment: no accepts 0 of 5 variants (0.0%)" in told
     left = [row for row in lines(place / "answers.jsonl") if not row["control"]]  # which are not judged
     assert [row["bucket"] for row in left if row["variant"] is None] == ["a", "b", "c"]
     assert all(row["pred"] is None and row["rejected"] for row in left if row["variant"])
@@ -75,8 +75,8 @@ def test_answer_tells_how_many_a_model_accepts(cli, suite, lines, place):
 
 def test_run_tells_it_too_and_its_folder_is_a_suite(cli, problems, place):
     asked = ("run", "--data", problems, "-w", "contractions", "--check", "mutual-entailment", "-m", AGREES)
-    printed = cli(*asked, *ASKED, "-o", "there").stderr
-    assert "mutual-entailment: yes accepts 5 of 5 variants (100.0%)" in printed
+    told = cli(*asked, *ASKED, "-o", "there").stderr
+    assert "mutual-entailment: yes accepts 5 of 5 variants (100.0%)" in told
     manifest = json.loads((place / "there" / "manifest.json").read_text())
     assert manifest["self_judged"] == {"yes": {"mutual-entailment": {"judged": 5, "accepted": 5}}}
     found = json.loads(cli("circularity", "there", "-m", AGREES, "--judge", "self", *ASKED, "--json").stdout)

@@ -97,7 +97,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("arguments", "said"),
     [
         (("steady.jsonl",), "two models are compared; the answers hold steady"),
         (("absent.jsonl", "steady.jsonl"), "absent.jsonl"),
@@ -111,5 +111,5 @@ def test_a_run_folder_of_two_models(cli, problems, place):
         (("both.jsonl", "-o", "out.xlsx"), ".jsonl"),
     ],
 )
-def test_wrong_usage(cli, files, leftovers, arguments, expected):
-    assert expected in cli("compare", *arguments, rc=2).stderr.replace("\n", " ")
+def test_wrong_usage(cli, files, leftovers, arguments, said):
+    assert said in cli("compare", *arguments, rc=2).stderr.replace("\n", " ")

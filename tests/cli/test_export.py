@@ -54,11 +54,11 @@ def test_a_table_tells_how_close_it_is(cli, classifier, problems):
 
 
 def test_json_is_the_record(cli, classifier, problems):
-    printed = json.loads(cli("export", classifier, "-o", "out", "--on", problems, "--weights", "fp16", "--json").stdout)
-    assert printed.pop("path") == "out"
-    assert printed == json.loads(Path("out/export.json").read_text())
-    assert printed["comparison"]["rows"] == 3
-    assert printed["weights"] == "fp16"
+    told = json.loads(cli("export", classifier, "-o", "out", "--on", problems, "--weights", "fp16", "--json").stdout)
+    assert told.pop("path") == "out"
+    assert told == json.loads(Path("out/export.json").read_text())
+    assert told["comparison"]["rows"] == 3
+    assert told["weights"] == "fp16"
 
 
 @pytest.mark.filterwarnings("default:accuracy is not measured")
@@ -69,9 +69,9 @@ def test_a_model_whose_labels_nobody_named_says_how_it_is_asked(cli, classifier,
     assert "warning: accuracy is not measured" in done.stderr
     assert "ask it as -m onnx:out --label-map LABEL_0=...,LABEL_1=...,LABEL_2=..." in done.stderr.replace("\n", " ")
     meant = "LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"
-    printed = cli("export", classifier, "-o", "out", "--on", problems, "--label-map", meant).stderr
-    assert printed.endswith("ask it as onnx:out\n")
-    assert "warning" not in printed
+    told = cli("export", classifier, "-o", "out", "--on", problems, "--label-map", meant).stderr
+    assert told.endswith("ask it as onnx:out\n")
+    assert "warning" not in told
 
 
 def test_quiet_says_nothing(cli, classifier, problems):
@@ -87,7 +87,7 @@ def test_a_masked_lm_is_compared_on_words(cli, place, problems):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("arguments", "said"),
     [
         (("nowhere", "-o", "out"), "no folder"),
         (("nli", "-o", "problems.jsonl"), "problems.jsonl: is a file, not a folder; choose another place with -o"),
@@ -97,10 +97,10 @@ def test_a_masked_lm_is_compared_on_words(cli, place, problems):
         (("nli", "-o", "out", "--on", "absent.jsonl"), "absent.jsonl"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(cli, classifier, problems, monkeypatch, arguments, expected):
+def test_what_cannot_be_is_refused_in_one_line(cli, classifier, problems, monkeypatch, arguments, said):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     error = cli("export", *arguments, rc=2).stderr
     assert error.startswith("error: ")
-    assert expected in error
+    assert said in error
     assert error.count("\n") == 1
     assert sorted(path.name for path in Path().iterdir()) == ["nli", "problems.jsonl"]

@@ -71,7 +71,7 @@ def test_version(cli):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("arguments", "said"),
     [
         (("bogus",), "No such command 'bogus'"),
         (("vary", "x.jsonl", "--wiht", "identity"), "--wiht"),
@@ -86,9 +86,9 @@ def test_version(cli):
         (("score", "one.jsonl", "two.jsonl"), "two.jsonl"),
     ],
 )
-def test_wrong_usage_exits_with_2(cli, arguments, expected):
+def test_wrong_usage_exits_with_2(cli, arguments, said):
     error = cli(*arguments, rc=2).stderr
-    assert expected in error
+    assert said in error
     assert "Try 'otherwords" in error
     assert "Traceback" not in error
 
@@ -100,7 +100,7 @@ def test_nothing_at_all_shows_the_help(cli):
 
 
 @pytest.mark.parametrize(
-    ("option", "expected"),
+    ("option", "said"),
     [
         (("--field", "premise"), "--field premise"),
         (("--field", "=x"), "--field =x"),
@@ -118,11 +118,11 @@ def test_nothing_at_all_shows_the_help(cli):
         (("-o", "problems.jsonl/x.jsonl"), "problems.jsonl"),
     ],
 )
-def test_wrong_values_are_told_before_any_work(cli, problems, option, expected):
+def test_wrong_values_are_told_before_any_work(cli, problems, option, said):
     error = cli("vary", problems, "-w", "contractions", *option, rc=2).stderr
     assert error.startswith("error: ")
     assert error.count("\n") == 1  # no bar, no empty line: nothing was begun
-    assert expected in error
+    assert said in error
 
 
 def test_the_package_runs_as_a_module():

@@ -193,7 +193,7 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "said"),
     [
         ('modles = ["x"]\n', "study.toml: modles: no such setting; there are name, data, task"),
         ('data = "p.jsonl"\nmodels = ["scripted"]\n', "study.toml: data: found 'p.jsonl'; "),
@@ -219,10 +219,10 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
         (STUDY.replace("problems.jsonl", "snlii:x"), "no file and no data set 'snlii:x'; data sets: alpha_nli"),
     ],
 )
-def test_a_wrong_study_leaves_nothing_behind(cli, problems, place, leftovers, text, expected):
+def test_a_wrong_study_leaves_nothing_behind(cli, problems, place, leftovers, text, said):
     (place / "study.toml").write_text(text)
     error = cli("run", "study.toml", "-o", "run", rc=2).stderr
-    assert error.splitlines()[-1].startswith(f"error: {expected}") or expected in error.splitlines()[-1]
+    assert error.splitlines()[-1].startswith(f"error: {said}") or said in error.splitlines()[-1]
     assert "Traceback" not in error
     if "sed" not in text:  # a model's options are read when it is loaded, after the problems
         assert not (place / "run").exists()

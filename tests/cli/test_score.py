@@ -162,7 +162,7 @@ def _spoilt(row, **changes):
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("rows", "said"),
     [
         (_spoilt(3, pred=None), "row 3: pred: found None; use one of"),
         (_spoilt(2, gold="no"), "row 2: gold: variant '1a' has 'no', its original another label; a variant keeps"),
@@ -180,11 +180,11 @@ def _spoilt(row, **changes):
         ),
     ],
 )
-def test_a_wrong_table(cli, write_jsonl, place, rows, expected):
+def test_a_wrong_table(cli, write_jsonl, place, rows, said):
     error = cli("score", write_jsonl(place / "wrong.jsonl", rows), "--json", rc=2).stderr
     assert error.startswith("error: ")
     assert error.count("\n") == 1
-    assert expected in error
+    assert said in error
 
 
 def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place):
@@ -193,7 +193,7 @@ def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "expected"),
+    ("name", "text", "said"),
     [
         ("a.jsonl", '{"bucket": 1}\n{"bucket": 1,\n', "a.jsonl, line 2: broken JSON at column"),
         ("a.jsonl", '{"bucket": 1}\n\n[1]\n', "a.jsonl, line 3: found [1]; write one JSON object a line"),
@@ -209,10 +209,10 @@ def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place
         ("a.txt", "x", "a.txt: has an unknown format; use one of .jsonl"),
     ],
 )
-def test_a_file_that_is_no_table(cli, place, name, text, expected):
+def test_a_file_that_is_no_table(cli, place, name, text, said):
     (place / name).write_text(text, encoding="utf-8")
     error = cli("score", name, rc=2).stderr
-    assert error.startswith(f"error: {expected}")
+    assert error.startswith(f"error: {said}")
     assert error.count("\n") == 1
 
 
@@ -223,7 +223,7 @@ def test_a_broken_line_far_down_is_named(cli, place):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("arguments", "said"),
     [
         (("absent.jsonl",), "absent.jsonl: there is no such file"),
         ((".",), ".: holds no Parquet files; name a file, or the folder of a finished run"),
@@ -232,8 +232,8 @@ def test_a_broken_line_far_down_is_named(cli, place):
         (("answers.jsonl", "--task", "nil"), "no task 'nil'; there are nli"),
     ],
 )
-def test_wrong_names(cli, answers, arguments, expected):
-    assert expected.replace("bucket", "") in cli("score", *arguments, rc=2).stderr.replace("bucket", "")
+def test_wrong_names(cli, answers, arguments, said):
+    assert said.replace("bucket", "") in cli("score", *arguments, rc=2).stderr.replace("bucket", "")
 
 
 @pytest.mark.filterwarnings("default")

@@ -54,11 +54,8 @@ def entailing(judge):
 
 @pytest.fixture
 def model(jsonl):
-    preds = {
-        **{name: pred for name, (_, pred) in PROBLEMS.items()},
-        **{name: one[1] for name, one in VARIANTS.items()},
-    }
-    rows = [{"premise": "P.", "hypothesis": f"It is {name}.", "pred": pred} for name, pred in preds.items()]
+    said = {**{name: pred for name, (_, pred) in PROBLEMS.items()}, **{name: one[1] for name, one in VARIANTS.items()}}
+    rows = [{"premise": "P.", "hypothesis": f"It is {name}.", "pred": pred} for name, pred in said.items()]
     return f"mine=scripted(script={jsonl(*rows, *entailing('self'), name='model.jsonl')}, otherwise=neutral)"
 
 
@@ -248,8 +245,8 @@ def test_answers_go_to_a_file(model, other, tmp_path):
     measured([model, "yes=scripted(otherwise=entailment)"], ["self", other], out=tmp_path / "answers.parquet")
     answers = pl.read_parquet(tmp_path / "answers.parquet")
     assert answers.height == 2 * 14
-    own = answers.filter(pl.col("model") == "mine", pl.col("accepted:self"))
-    assert own["variant"].to_list() == ["p1b", "p2a", "p3b", "p5a", "p6a"]
+    mine = answers.filter(pl.col("model") == "mine", pl.col("accepted:self"))
+    assert mine["variant"].to_list() == ["p1b", "p2a", "p3b", "p5a", "p6a"]
 
 
 def test_a_run_folder_is_a_suite(model, other, tmp_path, jsonl):
@@ -297,10 +294,10 @@ def test_in_a_table_the_name_says_which_verdicts_are_a_judges():
     table = ow.check(pl.DataFrame(checked_rows()), ["surface", "mutual-entailment:nli-small"])
     found = measured("scripted(otherwise=entailment)", ["nli-small"], table)
     assert found.earlier == Earlier(3, 1, {"surface": 1}, {"mutual-entailment": 1})
-    sentence = (
+    said = (
         "1 of 3 variants were dropped by earlier checks and are in no row (surface 1); mutual-entailment dropped 1 of"
     )
-    assert str(found.earlier) == f"{sentence} the rest, which are judged anew"
+    assert str(found.earlier) == f"{said} the rest, which are judged anew"
     assert str(measured("scripted(otherwise=entailment)", ["self"]).earlier) == ""
     with refuses(BadInput):
         measured("scripted", ["self"], table.with_columns(pl.col("of").is_null().alias("check:mine")))
@@ -311,9 +308,9 @@ def test_a_judge_accepts_nothing_that_it_does_not_read_to_its_end():
     texts = {"a": f"{long}It rains.", "a1": f"{long}It does not rain."}
     rows = [{**row, "hypothesis": texts[row["id"]]} for row in checked_rows()[:2]]
     judges = ["far=nli-small(max_length=256)", "near=nli-small(max_length=32)"]
-    with pytest.warns(UserWarning, match="1 of 1 variants have texts longer than nli-small.max_length=32") as warned:
+    with pytest.warns(UserWarning, match="1 of 1 variants have texts longer than nli-small.max_length=32") as told:
         found = measured("scripted(otherwise=entailment)", judges, pl.DataFrame(rows))
-    assert len(warned) == 1
+    assert len(told) == 1
     assert found.under("near").accepted == 0
 
 

@@ -25,14 +25,9 @@ WORDS = [["cat", 0.4], ["cow", 0.3], ["dog", 0.2], ["##s", 0.1]]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("run")
-    script = {
-        "A [MASK] ran.": WORDS,
-        "The [MASK] slept.": WORDS,
-        "Some [MASK] came.": WORDS,
-        "That [MASK] left.": WORDS,
-    }
-    (place / "a.json").write_text(json.dumps(script))
-    (place / "b.json").write_text(json.dumps({text: [["cat", 0.6], *WORDS[2:]] for text in script}))
+    told = {"A [MASK] ran.": WORDS, "The [MASK] slept.": WORDS, "Some [MASK] came.": WORDS, "That [MASK] left.": WORDS}
+    (place / "a.json").write_text(json.dumps(told))
+    (place / "b.json").write_text(json.dumps({text: [["cat", 0.6], *WORDS[2:]] for text in told}))
     texts = [("A dog ran.", "The dog slept."), ("Some dog came.", "That dog left."), ("It rained.", "It was wet.")]
     rows = [{"id": f"p{i}", "premise": p, "hypothesis": h, "label": "neutral"} for i, (p, h) in enumerate(texts)]
     (place / "three.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -59,8 +54,8 @@ def test_the_command_shows_both_tables(folder):
     text = " ".join(shown.output.split())  # a title is broken where its table is narrow
     assert "per cent of the suggestions that reached a filter" in text
     assert "suggestions per problem that two masked-LMs share" in text
-    shown = json.loads(CliRunner().invoke(app, ["profile", str(folder), "--json"]).output)
-    assert {one["model"] for one in shown["suggestions"][0]["filters"]} == {"a", "b"}
+    told = json.loads(CliRunner().invoke(app, ["profile", str(folder), "--json"]).output)
+    assert {one["model"] for one in told["suggestions"][0]["filters"]} == {"a", "b"}
 
 
 def test_the_notes_of_a_run_can_be_read(folder):

@@ -115,7 +115,7 @@ def controlled(study: Any, make_score: Any) -> dict[str, Any]:
         for name, text in names.items()
     )
     answers = study.answers.filter(pl.col("variant").is_null(), pl.col("bucket") == first["id"][0])
-    contrasts = pl.concat(
+    said = pl.concat(
         answers.with_columns(variant=pl.lit(f"ctl-{name}"), pred=pl.lit("contradiction"), control=pl.lit(name))
         for name in names
     )
@@ -124,7 +124,7 @@ def controlled(study: Any, make_score: Any) -> dict[str, Any]:
     scores += [make_score("control_flips", model=m, group=f"control={c}", value=v) for (m, c), v in values.items()]
     return {
         "scores": [*study.scores, *scores],
-        "answers": pl.concat([study.answers, contrasts], how="diagonal_relaxed"),
+        "answers": pl.concat([study.answers, said], how="diagonal_relaxed"),
         "buckets": pl.concat([study.buckets, more], how="diagonal_relaxed"),
     }
 

@@ -263,9 +263,9 @@ def test_answers_of_a_model_that_never_changes_its_mind() -> None:
 def test_answers_that_are_no_matched_sample_are_refused() -> None:
     frame = answers_of([(True, False), (True, True)])
     extra = frame.filter(pl.col("variant") == "v0").with_columns(variant=pl.lit("more"))
-    with refuses(BadInput) as refused:
+    with refuses(BadInput) as told:
         matched_answers(pl.concat([frame, extra]))
-    assert refused.value.field == "variant"
+    assert told.value.field == "variant"
     with refuses(BadInput):
         matched_answers(frame.filter(pl.col("variant").is_null()))
     with refuses(BadInput):

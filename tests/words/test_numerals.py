@@ -80,15 +80,13 @@ UNITS = "zero one two three four five six seven eight nine ten eleven twelve".sp
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
 
 
-def spelled(number: int) -> str:
+def said(number: int) -> str:
     """A number below ten thousand as it is read out in England, for the numbers whose parts are in the lists."""
     if number >= 1000:
         rest = number % 1000
-        return f"{spelled(number // 1000)} thousand" + (
-            f"{' and' if rest < 100 else ''} {spelled(rest)}" if rest else ""
-        )
+        return f"{said(number // 1000)} thousand" + (f"{' and' if rest < 100 else ''} {said(rest)}" if rest else "")
     if number >= 100:
-        return f"{UNITS[number // 100]} hundred" + (f" and {spelled(number % 100)}" if number % 100 else "")
+        return f"{UNITS[number // 100]} hundred" + (f" and {said(number % 100)}" if number % 100 else "")
     if number >= 20:
         return TENS[number // 10 - 2] + (f" {UNITS[number % 10]}" if number % 10 else "")
     return UNITS[number]
@@ -96,7 +94,7 @@ def spelled(number: int) -> str:
 
 @given(st.integers(0, 9_999).filter(lambda n: not 13 <= n % 100 <= 19))
 def test_numbers_read_out_have_their_value(number):
-    assert values(spelled(number).split()) == [str(number)]
+    assert values(said(number).split()) == [str(number)]
 
 
 def test_where_a_number_stands_and_how_it_is_told():
