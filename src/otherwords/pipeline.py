@@ -222,18 +222,18 @@ def score(
             warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
         location = replace(location, rows=None)
     roles = {role: (table, place) for role, table, place in split_roles(answers, location)}
-    chosen = metrics_by_role(bound, roles, lenient, source)
+    by_role = metrics_by_role(bound, roles, lenient, source)
     if "controls" in roles and not is_variant(roles["rewordings"][0]["variant"]).any():
-        chosen["rewordings"] = keep_original_metrics(chosen["rewordings"], lenient, source)
+        by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []
         for role, (table, place) in roles.items():
             answers_of = of_model(table, place, model)
-            own += measure_groups(chosen[role], *answers_of, columns_of(table, by), labels, settings, lenient)
+            own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
         groups = list(dict.fromkeys(one.group for one in own))
-        scores += sorted(own, key=lambda one: groups.index(one.group))  # all roles of a group together
-    ordinary = chosen["rewordings"]
+        scores += sorted(own, key=lambda one: groups.index(one.group))  # all parts of a group together
+    ordinary = by_role["rewordings"]
     if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
         table = roles["rewordings"][0]
         scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)

@@ -111,8 +111,8 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
     """Warn, once for a whole table, of problems that the model truncated."""
     if cut:
         limit = model.model.max_length
-        excess = f"more than {limit:,} tokens" if limit else "more words than it reads"
-        message = f"{model.name}: {cut:,} of {count:,} problems have {excess} and were cut, the longer text first"
+        longer = f"more than {limit:,} tokens" if limit else "more words than it reads"
+        message = f"{model.name}: {cut:,} of {count:,} problems have {longer} and were cut, the longer text first"
         most = limit and limit == model.model.positions
         hint = "it has positions for no more" if most else "the option max_length changes that"
         warnings.warn(f"{message}; {hint}; the column truncated says which they are", stacklevel=3)

@@ -103,12 +103,12 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     the folder of `out`.
     """
     tables.refuse_unwritable(out)
-    rejected = Path() if out == "-" else Path(out).parent
+    folder = Path() if out == "-" else Path(out).parent
     # A command is a study of one stage; only a whole study must have models, hence no validation.
     study = Study.model_construct(**{"data": list(source.names), "check": [], "models": [], **settings})
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         driver, summary = Driver(study, source, RunFolder(place), InProcess()), Summary()
-        driver.take_in(rejected)
+        driver.take_in(folder)
         yield driver, summary
         manifest = driver.folder.manifest
     counts = {**manifest["intake"], **manifest.get("counts", {})}
@@ -116,7 +116,7 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     for name in ("unvaried", "left_out", "self_judged"):
         setattr(summary, name, manifest.get(name, {}))
     if source.intake.rejected:
-        summary.rejected = source.write_rejected(rejected)
+        summary.rejected = source.write_rejected(folder)
 
 
 def _write(folder: RunFolder, stage: str, out: str) -> int:

@@ -99,8 +99,8 @@ def answer_shard(job: ShardJob) -> int:
 
 def _has_rejected(source: Path, part: Path) -> bool:
     """Whether a part says what the model rejected itself, where it had to judge; those of earlier versions do not."""
-    suite, answers = (pl.scan_parquet(path, glob=False).collect_schema() for path in (source, part))
-    return REJECTED in answers or not judged_by(suite)
+    judges, columns = (pl.scan_parquet(path, glob=False).collect_schema() for path in (source, part))
+    return REJECTED in columns or not judged_by(judges)
 
 
 #: What makes a part of each stage; the rows of the part are returned.
@@ -294,11 +294,11 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
     lists = []
     for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
         originals = _originals(problems).select("id").collect()
-        found = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
+        varied = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
         counts.total += originals.height
-        counts.problems += originals.join(found, on="id", how="anti").height
+        counts.problems += originals.join(varied, on="id", how="anti").height
         for one in generators:
-            own = found.filter(pl.col("how") == one.signature)
+            own = varied.filter(pl.col("how") == one.signature)
             without = originals.join(own, on="id", how="anti", maintain_order="left")
             counts.by_generator[one.signature] += without.height
             lists.append(without.with_columns(pl.lit(one.signature).alias("generator")))
