@@ -31,6 +31,10 @@ ROOMS = [file.parent.name for file in MODULES if file.parent.parent == SRC and f
 INTERFACES = ("_version", "progress", "running.engines")
 
 
+#: How a module begins to register a plug-in.
+REGISTERS = re.compile(r"^@(datasets|generators|checks|masked_lms|writers|encoders|models|metrics|papers)\(", re.M)
+
+
 def name_of(file: Path, root: Path = SRC) -> str:
     parts = file.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -235,14 +239,23 @@ def test_the_package_stays_small_enough_to_read():
 
 
 def test_a_short_module_is_a_plug_in_or_an_interface():
-    registers = re.compile(r"^@(datasets|generators|checks|masked_lms|writers|encoders|models|metrics|papers)\(", re.M)
     short = []
     for file in MODULES:
         text, name = file.read_text(encoding="utf-8"), name_of(file)
         interface = file.name in ("__init__.py", "__main__.py") or name.startswith("cli.") or name in INTERFACES
-        if len(text.splitlines()) < 40 and not interface and not registers.search(text):
+        if len(text.splitlines()) < 40 and not interface and not REGISTERS.search(text):
             short.append(name)
     assert short == []
+
+
+def test_no_class_name_occurs_twice():
+    """A reader who searches for a class finds one."""
+    homes: dict[str, list[str]] = {}
+    for file in MODULES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(name_of(file))
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
 
 
 UNSAFE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
@@ -311,6 +324,24 @@ def test_the_safety_test_can_fail(line):
 @pytest.mark.parametrize("line", ["model.eval()", "f(trust_remote_code=False)", "x = 'and/or'", "x = 'a / b'"])
 def test_the_safety_test_is_not_afraid_of_shadows(line):
     assert dangers(line) == []
+
+
+def layout() -> dict[str, str]:
+    """The rows of the layout table in docs/architecture.md: a room, and what it holds."""
+    page = (SRC.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| `(\w+)/?` \| (.*) \|$", page, re.MULTILINE))
+
+
+def test_the_layout_table_is_the_flow():
+    assert list(layout()) == [name for name in FLOW if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "cli"])
+def test_the_layout_table_names_every_module_that_is_no_plug_in(room):
+    named = set(re.findall(r"`(\w+)/?`", layout()[room]))
+    files = [file for file in (SRC / room).glob("*.py") if file.name != "__init__.py" and file.name != "__main__.py"]
+    others = {file.stem for file in files if not REGISTERS.search(file.read_text(encoding="utf-8"))}
+    assert sorted(others - named) == []
 
 
 def walk() -> list[str]:

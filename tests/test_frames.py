@@ -176,6 +176,12 @@ def test_texts_by_id():
     assert with_texts(numbers, suite.with_columns(id=pl.Series([2, 3, 1])), ["premise"])["premise"][2] == "y"
 
 
+def test_texts_that_may_be_missing_are_null():
+    suite = pl.DataFrame({"id": ["a"], "premise": ["x"]})
+    answers = pl.DataFrame({"bucket": ["a", "a"], "variant": [None, "a1"]})
+    assert with_texts(answers, suite, ["premise"], missing_ok=True)["premise"].to_list() == ["x", None]
+
+
 @pytest.mark.parametrize(
     ("suite", "field"),
     [

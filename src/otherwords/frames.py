@@ -158,11 +158,13 @@ def kept(suite: pl.LazyFrame) -> pl.LazyFrame:
     return suite.filter(pl.all_horizontal(pl.lit(True), pl.col("^check:[^:]+$").fill_null(True)))
 
 
-def with_texts(answers: pl.DataFrame, suite: pl.DataFrame, fields: Sequence[str], where: str = "") -> pl.DataFrame:
-    """Set the texts of a suite (a run's `buckets/`) beside the answers to them.
+def with_texts(
+    answers: pl.DataFrame, suite: pl.DataFrame, fields: Sequence[str], where: str = "", *, missing_ok: bool = False
+) -> pl.DataFrame:
+    """Join answers to the texts of a suite (a run's `buckets/`).
 
-    An answer to a variant has its id in `variant`, one to an original in `bucket`. An id that the suite does not have,
-    or has twice, is an error; `where` names the answers in it.
+    An answer to a variant has its id in `variant`, one to an original in `bucket`. An id that the suite has twice is an
+    error; so is one that it does not have, unless `missing_ok`: its texts are then null. `where` names the answers.
 
     >>> suite = pl.DataFrame({"id": ["a", "a1"], "of": [None, "a"], "premise": ["It rains.", "It's raining."]})
     >>> answers = pl.DataFrame({"bucket": ["a", "a"], "variant": [None, "a1"], "pred": ["neutral", "neutral"]})
@@ -170,7 +172,7 @@ def with_texts(answers: pl.DataFrame, suite: pl.DataFrame, fields: Sequence[str]
     ['It rains.', "It's raining."]
     """
     if missing := [name for name in fields if name not in suite.columns]:
-        fix = f"the suite has {', '.join(suite.columns)}"
+        fix = f"the suite has {', '.join(filter(str.isprintable, suite.columns))}"
         raise Unmeasurable("there are no texts", where=where, field=missing[0], fix=fix)
     if "id" not in suite.columns or suite["id"].is_duplicated().any():
         fix = "a suite has one row per problem and variant, each with an id of its own"
@@ -180,7 +182,7 @@ def with_texts(answers: pl.DataFrame, suite: pl.DataFrame, fields: Sequence[str]
     texts = suite.select(pl.col("id").cast(pl.String).alias(key), *fields, pl.lit(True).alias(found))
     asked = answers.drop(fields, strict=False).with_columns(pl.coalesce(variant.replace("", None), bucket).alias(key))
     joined = asked.join(texts, on=key, how="left", maintain_order="left")
-    if joined[found].null_count():
+    if not missing_ok and joined[found].null_count():
         absent = joined.filter(pl.col(found).is_null())[key][0]
         fix = "give the suite that was answered: its ids are the answers' variants and, of originals, buckets"
         raise Unmeasurable(f"the suite has no text of {absent!r}", where=where, field="id", fix=fix)

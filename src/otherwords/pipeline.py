@@ -12,9 +12,9 @@ from typing import Literal
 import polars as pl
 
 from .answers.groups import columns_of, of_model, with_model
-from .answers.reading import answered, check_columns, is_variant, separate_rejects
+from .answers.reading import answered, check_columns, separate_rejects
 from .answers.roles import split_roles
-from .answers.table import Location
+from .answers.table import Location, is_variant
 from .errors import BadInput
 from .frames import kept, problems, reworded, to_frame, variant_rows, with_standard_columns
 from .metrics.contrast import warn_unsteady_controls
@@ -89,11 +89,11 @@ def _refuse_repeated_ids(variants: Sequence[Variant], taken: Mapping[str, str]) 
 
 
 def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
-    """Judge every variant with each check: `check:<name>` says whether it is kept, two more columns why.
+    """Give every variant to each check: `check:<name>` says whether it is kept, two more columns why.
 
     The name is the check's, or its own where it has one: `grammar=human:verdicts.csv(column=grammar)`.
     Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are not rewordings and are
-    not judged. Where the model under test is the judge, a fourth column says so, and `answer` carries it out.
+    not checked. Where the model under test is the judge, a fourth column says so, and `answer` carries it out.
     """
     task = get_task(task)
     suite = with_standard_columns(suite, task)
@@ -107,7 +107,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
         if len(verdicts) != len(ids):
             raise BadInput(f"{one.signature} gave {len(verdicts)} verdicts on {len(ids)} variants")
         column = f"check:{one.name}"
-        judged = pl.DataFrame(
+        columns = pl.DataFrame(
             {
                 "id": pl.Series(ids, dtype=pl.String),
                 column: pl.Series([v.keep for v in verdicts], dtype=pl.Boolean),
@@ -116,9 +116,9 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
             }
         )
         if by := as_check(one.function).by:
-            judged = judged.with_columns(pl.lit(by).alias(f"{column}:by"))
-        old = [name for name in {*judged.columns, f"{column}:by"} if name != "id" and name in suite.columns]
-        suite = suite.drop(old).join(judged, on="id", how="left", maintain_order="left")
+            columns = columns.with_columns(pl.lit(by).alias(f"{column}:by"))
+        old = [name for name in {*columns.columns, f"{column}:by"} if name != "id" and name in suite.columns]
+        suite = suite.drop(old).join(columns, on="id", how="left", maintain_order="left")
     warn_unknown_ids(named, suite.filter(pl.col("of").is_not_null())["id"].to_list())
     return suite
 
@@ -221,21 +221,21 @@ def score(
             tables.write([others], rejected)
             warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
         location = replace(location, rows=None)
-    parted = {part: (table, place) for part, table, place in split_roles(answers, location)}
-    dealt = metrics_by_role(bound, parted, lenient, source)
-    if "controls" in parted and not is_variant(parted["rewordings"][0]["variant"]).any():
-        dealt["rewordings"] = keep_original_metrics(dealt["rewordings"], lenient, source)
+    roles = {role: (table, place) for role, table, place in split_roles(answers, location)}
+    by_role = metrics_by_role(bound, roles, lenient, source)
+    if "controls" in roles and not is_variant(roles["rewordings"][0]["variant"]).any():
+        by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []
-        for part, (table, place) in parted.items():
+        for role, (table, place) in roles.items():
             answers_of = of_model(table, place, model)
-            own += measure_groups(dealt[part], *answers_of, columns_of(table, by), labels, settings, lenient)
+            own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
         groups = list(dict.fromkeys(one.group for one in own))
         scores += sorted(own, key=lambda one: groups.index(one.group))  # all parts of a group together
-    ordinary = dealt["rewordings"]
-    if "rewordings" in parted and any(as_metric(one.function).across for one in ordinary):
-        table = parted["rewordings"][0]
+    ordinary = by_role["rewordings"]
+    if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
+        table = roles["rewordings"][0]
         scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
     warn_unsteady_controls(answers)
     if all(one.value is None for one in scores):

@@ -55,6 +55,16 @@ def test_a_pipe(cli, problems):
     assert json.loads(cli("profile", "-", "--json", stdin=made).stdout)["whole"]["variants"] == 5
 
 
+@pytest.mark.filterwarnings("default")
+def test_bad_rows_are_left_out_and_listed(cli, suite, place, lines):
+    with (place / suite).open("a", encoding="utf-8") as file:
+        file.write('{"id": "z", "premise": "It rains.", "label": "neutral"}\n')
+    done = cli("profile", suite, "--skip-bad", "--json", "-o", "new/list.csv")
+    assert "warning: left out 1 rows; see new/rejected.jsonl" in done.stderr
+    assert json.loads(done.stdout)["whole"]["problems"] == 3
+    assert lines((place / "new" / "rejected.jsonl").read_text(encoding="utf-8"))[0]["reason"]
+
+
 def test_complaints(cli, problems, place):
     error = cli("profile", problems, "-q", rc=2).stderr
     assert "no variants to profile" in error

@@ -33,15 +33,29 @@ def test_the_report_somewhere_else(cli, run, place):
 
 
 def test_no_report_without_a_run(cli, run, place):
-    said = "has no scores.json; name the folder of a finished run: otherwords run\n"
-    assert cli("report", ".", rc=2).stderr == f"error: .: {said}"
-    assert cli("report", "absent", rc=2).stderr == f"error: absent: {said}"
+    message = "has no scores.json; name the folder of a finished run: otherwords run\n"
+    assert cli("report", ".", rc=2).stderr == f"error: .: {message}"
+    assert cli("report", "absent", rc=2).stderr == f"error: absent: {message}"
     assert not (place / "absent").exists()
     (run / "scores.json").write_text("{")
     assert "its scores.json is damaged" in cli("report", "run", rc=2).stderr
     (run / "scores.json").write_text("[]")
     (run / "manifest.json").unlink()
     assert "has no manifest.json; run the study again" in cli("report", "run", rc=2).stderr
+
+
+def test_scores_that_do_not_say_their_unit_are_refused(cli, run):
+    """Scores of earlier versions have no unit: a signal-to-noise ratio of 2 would be printed as 200 %."""
+    page = (run / "report.html").read_bytes()
+    later = ("unit", "interval", "confidence", "replicates", "resampled")
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    earlier = [{name: value for name, value in score.items() if name not in later} for score in scores]
+    (run / "scores.json").write_text(json.dumps(earlier), encoding="utf-8")
+    error = cli("report", "run", rc=2).stderr
+    assert f"earlier version, without {', '.join(later)}; run the study again" in error
+    assert (run / "report.html").read_bytes() == page
+    cli(*RUN)
+    assert cli("report", "run").stdout == "run/report.html\n"
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

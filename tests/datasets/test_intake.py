@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
-from otherwords.datasets.intake import Intake, Original, SeenIds
+from otherwords.datasets.intake import Intake, SeenIds, SeenOriginal
 from otherwords.datasets.records import Record
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Task
@@ -434,26 +434,26 @@ IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3)
 
 def test_seen_ids_give_originals_only():
     seen = SeenIds()
-    assert seen.add("o", Original("neutral", "c"))
+    assert seen.add("o", SeenOriginal("neutral", "c"))
     assert seen.add("v", None)
-    assert seen.original("o") == Original("neutral", "c")
+    assert seen.original("o") == SeenOriginal("neutral", "c")
     assert seen.original("v") is None
     assert seen.original("gone") is None
 
 
 def test_the_first_row_of_an_id_counts():
     seen = SeenIds()
-    seen.add("o", Original("neutral", "c"))
-    assert not seen.add("o", Original("entailment", "d"))
+    seen.add("o", SeenOriginal("neutral", "c"))
+    assert not seen.add("o", SeenOriginal("entailment", "d"))
     assert not seen.add("o", None)
-    assert seen.original("o") == Original("neutral", "c")
+    assert seen.original("o") == SeenOriginal("neutral", "c")
 
 
 @given(st.lists(st.tuples(IDS, st.booleans(), IDS)))
 def test_seen_ids_are_a_dictionary_that_keeps_the_first(rows):
     seen, expected = SeenIds(), {}
     for name, original, label in rows:
-        known = Original(label, "c") if original else None
+        known = SeenOriginal(label, "c") if original else None
         assert seen.add(name, known) is (name not in expected)
         expected.setdefault(name, known)
         assert seen.original(name) == expected[name]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from otherwords.datasets import checklist, nl_augmenter, textattack
 from otherwords.datasets.records import Record
-from otherwords.datasets.rewordings import Rewording, label_text, suite, text_key
+from otherwords.datasets.rewordings import RecordedRewording, label_text, suite, text_key
 from otherwords.errors import BadInput
 
 words = st.sampled_from(["", "A dog.", "A  hound.", "It.", "1", "0.0"])
@@ -80,7 +80,8 @@ def test_memory_does_not_hold_the_texts():
     """A thousand originals of 10,000 letters are 10 MB."""
     long = "x" * 10_000  # one word: splitting is not what is tested
     entries = (
-        Rewording("f", {"premise": f"{n} {long}"}, {"premise": f"{n} so {long}"}, {}, "neutral") for n in range(1_000)
+        RecordedRewording("f", {"premise": f"{n} {long}"}, {"premise": f"{n} so {long}"}, {}, "neutral")
+        for n in range(1_000)
     )
     tracemalloc.start()
     assert sum(1 for _ in suite(entries, "tool", Path("f"))) == 2_000
@@ -92,7 +93,7 @@ def test_memory_does_not_hold_the_texts():
 @given(st.lists(st.tuples(words, words, st.sampled_from(["e", "n"])), min_size=1, max_size=8))
 def test_every_original_comes_once_and_before_its_variants(some):
     entries = [
-        Rewording(f"f {n}", {"premise": one}, {"premise": other}, {}, label)
+        RecordedRewording(f"f {n}", {"premise": one}, {"premise": other}, {}, label)
         for n, (one, other, label) in enumerate(some)
     ]
     records = drained(lambda _: entries, Path("f"))

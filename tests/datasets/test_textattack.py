@@ -10,7 +10,7 @@ import pytest
 from refusals import refuses
 
 import otherwords as ow
-from otherwords.datasets.rewordings import Rewording
+from otherwords.datasets.rewordings import RecordedRewording
 from otherwords.datasets.textattack import fields, rewordings, unmarked
 from otherwords.errors import BadInput
 from otherwords.registry import datasets
@@ -208,5 +208,5 @@ def test_files_that_cannot_be_used(log, tmp_path):
 def test_pandas_index_is_no_column(log):
     path = log([0, *DOG], columns=["", *COLUMNS])
     (one,) = rewordings(path)
-    assert isinstance(one, Rewording)
+    assert isinstance(one, RecordedRewording)
     assert "" not in one.extra

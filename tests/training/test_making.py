@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import fcntl
 import importlib.util
 import json
 import os
@@ -26,6 +25,7 @@ from otherwords.errors import BadInput, Busy
 from otherwords.models.huggingface import hf
 from otherwords.models.model import Answerer
 from otherwords.problem import TASKS, Batch
+from otherwords.storage.files import lock_folder
 from otherwords.training import making
 from otherwords.training.history import describe, draw
 from otherwords.training.making import train
@@ -144,10 +144,8 @@ def test_data_half_written_is_written_again(recipe, tmp_path):
 
 def test_two_processes_do_not_train_the_same(recipe, tmp_path):
     train(recipe, out=tmp_path / "m", prepare_only=True)
-    with (tmp_path / "m" / "data" / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with refuses(Busy):
-            train(recipe, out=tmp_path / "m")
+    with lock_folder(tmp_path / "m", tmp_path / "m" / "data" / ".lock"), refuses(Busy):
+        train(recipe, out=tmp_path / "m")
     assert train(recipe, out=tmp_path / "m").figures
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 
 import pytest
 from refusals import refuses
@@ -10,7 +11,7 @@ from refusals import refuses
 import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Note, Problem
-from otherwords.variants.generating import COLUMNS, Generator, as_generator, notes_table, with_changes
+from otherwords.variants.generating import COLUMNS, Generator, as_generator, notes_table, prepared, with_changes
 
 
 def test_what_notes_are_about_are_columns():
@@ -36,6 +37,13 @@ def test_a_bare_function_is_a_generator_and_its_attributes_count():
     declared = ow.Generator(bare, spent=("corpus",))
     assert as_generator(declared) is declared
     assert declared([], []) == []
+
+
+def test_only_a_survey_needs_a_folder(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", "absent")
+    assert [one.signature for one in prepared(["identity"], [])] == ["identity.v1()"]
+    with pytest.raises(FileNotFoundError):
+        prepared(["wordnet-ie"], [])
 
 
 def test_columns_of_the_problem_are_kept_under_another_name():

@@ -13,10 +13,10 @@ import polars as pl
 from ..errors import BadInput
 from ..problem import TASKS
 from ..storage import tables
-from .groups import is_original, of_model, split, with_model
+from .groups import of_model, split, with_model
 from .reading import answered, check_columns, label_names, read
 from .roles import Role, split_roles
-from .table import WHOLE_TABLE, Answers, Location, label_texts
+from .table import WHOLE_TABLE, Answers, Location, is_original, label_texts
 
 #: An answers table, or the file or run folder that holds one.
 TableOrPath = pl.DataFrame | str | Path

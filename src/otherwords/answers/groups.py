@@ -8,7 +8,7 @@ import polars as pl
 
 from ..errors import BadInput, UnknownName
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
-from .table import Location, label_texts
+from .table import Location, is_original, label_texts
 
 
 def with_model(answers: pl.DataFrame, source: str, rejects_allowed: bool = False) -> pl.DataFrame:
@@ -94,8 +94,3 @@ def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
         original = pl.col("original").filter(is_original()).first().over(key)
         return marked.with_columns(pl.when(original).then(pl.lit("right")).otherwise(pl.lit("wrong")).alias("original"))
     return answers
-
-
-def is_original() -> pl.Expr:
-    """Which rows of an answers table are originals: those whose variant is null or empty."""
-    return pl.col("variant").is_null() | (pl.col("variant").cast(pl.String) == "")

@@ -11,7 +11,7 @@ from ..errors import BadInput, shorten
 from ..frames import REJECTED
 from ..problem import TOLERANCE
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
-from .table import WHOLE_TABLE, Answers, Array, Location, codes, has_duplicates, label_codes, label_texts
+from .table import WHOLE_TABLE, Answers, Array, Location, codes, has_duplicates, is_variant, label_codes, label_texts
 
 _ORIGINAL = "\0original"  # no column of the user's is called so
 
@@ -87,15 +87,6 @@ def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:
     cluster = pl.col("cluster").cast(pl.String)
     alone = "alone " + pl.col(own).cast(pl.String)
     return table.select(pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)).to_series()
-
-
-def is_variant(variant: pl.Series) -> Array:
-    """Which rows are variants, which have a name; originals have none."""
-    if variant.dtype == pl.Null:
-        return np.zeros(len(variant), dtype=bool)
-    if variant.dtype in (pl.String, pl.Categorical, pl.Enum):
-        return (variant.cast(pl.String).fill_null("") != "").to_numpy()
-    return variant.is_not_null().to_numpy()
 
 
 def _check_originals(frame: pl.DataFrame, bucket: Array, varied: Array, size: int, where: Location) -> None:

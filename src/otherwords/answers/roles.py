@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import BadInput
-from .table import Array, Location
+from .table import Array, Location, is_variant
 
 Role = Literal["rewordings", "contrasts", "controls"]
 #: The roles, in the order of reports.
@@ -66,7 +66,7 @@ def is_control(table: pl.DataFrame) -> Array:
 def has_only_controls(answers: pl.DataFrame) -> bool:
     """Whether all variants that are no contrasts are controls."""
     others = ~(is_contrast(answers) | is_control(answers))
-    return not (others & ~_originals(answers)).any()
+    return not (others & is_variant(answers["variant"])).any()
 
 
 def _is_marked(table: pl.DataFrame, column: str) -> Array:
@@ -87,7 +87,7 @@ def _originals_of(answers: pl.DataFrame, control: Array) -> Array:
     """Which rows are the originals of controls."""
     mark, key = "\0control", _key(answers)  # no column of the user's is called so
     has_control = answers.select(*key, pl.Series(mark, control)).select(pl.col(mark).any().over(key)).to_series()
-    return np.asarray(has_control) & _originals(answers)
+    return np.asarray(has_control) & ~is_variant(answers["variant"])
 
 
 def is_partly_marked(answers: pl.DataFrame) -> Array:
@@ -101,7 +101,7 @@ def is_partly_marked(answers: pl.DataFrame) -> Array:
 def is_misplaced(answers: pl.DataFrame) -> Array:
     """Which rows name a control and are none: originals, and contrasts."""
     control = is_control(answers)
-    return control & (_originals(answers) | is_contrast(answers)) if control.any() else control
+    return control & (~is_variant(answers["variant"]) | is_contrast(answers)) if control.any() else control
 
 
 def _refuse_wrong_marks(answers: pl.DataFrame, where: Location) -> None:
@@ -112,10 +112,6 @@ def _refuse_wrong_marks(answers: pl.DataFrame, where: Location) -> None:
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise BadInput(f"bucket {answers['bucket'][row]!r} {message}", where=where.row(row), field=column, fix=fix)
-
-
-def _originals(answers: pl.DataFrame) -> Array:
-    return np.asarray(answers["variant"].cast(pl.String).fill_null("") == "")
 
 
 def _key(answers: pl.DataFrame) -> list[str]:

@@ -132,6 +132,23 @@ class Answers:
         return {"originals": np.ones_like(count), "both": count + 1}.get(uses, count)
 
 
+# Originals and variants
+
+
+def is_original() -> pl.Expr:
+    """Which rows of an answers table are originals: those whose variant is null or empty."""
+    return pl.col("variant").is_null() | (pl.col("variant").cast(pl.String) == "")
+
+
+def is_variant(variant: pl.Series) -> Array:
+    """Which rows are variants, which have a name; originals have none."""
+    if variant.dtype == pl.Null:
+        return np.zeros(len(variant), dtype=bool)
+    if variant.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return (variant.cast(pl.String).fill_null("") != "").to_numpy()
+    return variant.is_not_null().to_numpy()
+
+
 # Coding names and labels
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import BadInput
 from ..registry import datasets
 from .records import Dataset
-from .rewordings import PAIR, Rewording, label_text, numbered_labels, read_json, same_label, suite
+from .rewordings import PAIR, RecordedRewording, label_text, numbered_labels, read_json, same_label, suite
 
 #: How to export a suite. CheckList's own exports lack groups (to_raw_file) or types and labels (to_dict).
 EXPORT = (
@@ -31,14 +31,14 @@ def checklist(path: Path, labels: tuple[str, ...] = ()) -> Dataset:
     return Dataset(lambda: suite(rewordings(path), "checklist", path), files=(path,), labels=translated)
 
 
-def rewordings(path: Path) -> Iterator[Rewording]:
+def rewordings(path: Path) -> Iterator[RecordedRewording]:
     """Read a suite: one rewording for every example after the first of its group."""
     for name, test in load_tests(path).items():
         kind = str(test.get("type")).upper()
         for number, group in enumerate(test["data"], 1):
             where = f"{path}, test {name!r}, case {number}"
             if kind != "INV":
-                yield Rewording(where, {}, {}, {}, reason=f"from {kind} tests")
+                yield RecordedRewording(where, {}, {}, {}, reason=f"from {kind} tests")
                 continue
             extra = {"test": name, **{key: test[key] for key in ("capability",) if test.get(key)}}
             yield from _group(where, group, _labels(where, test, number - 1), extra)
@@ -68,22 +68,22 @@ def _is_test(value: Any) -> bool:
     return isinstance(value, dict) and str(value.get("type")).upper() in _TYPES and isinstance(value.get("data"), list)
 
 
-def _group(where: str, group: Any, labels: Any, extra: dict[str, Any]) -> Iterator[Rewording]:
+def _group(where: str, group: Any, labels: Any, extra: dict[str, Any]) -> Iterator[RecordedRewording]:
     examples = [_texts(example) for example in group] if isinstance(group, list) else [{}]
     if not examples or not all(examples):
         error = "a test case is a list of examples, each [premise, hypothesis] or {premise: ..., hypothesis: ...}"
-        yield Rewording(where, {}, {}, {**extra, "case": group}, error=error)
+        yield RecordedRewording(where, {}, {}, {**extra, "case": group}, error=error)
         return
     labels = [label_text(label) for label in (labels if isinstance(labels, list) else [labels] * len(examples))]
     if len(labels) != len(examples):
         error = f"found {len(labels)} labels for {len(examples)} examples"
-        yield Rewording(where, examples[0], {}, extra, error=error)
+        yield RecordedRewording(where, examples[0], {}, extra, error=error)
     elif len(examples) == 1:
-        yield Rewording(where, examples[0], {}, extra, labels[0], reason="without a perturbation")
+        yield RecordedRewording(where, examples[0], {}, extra, labels[0], reason="without a perturbation")
     else:
         for number, (texts, label) in enumerate(zip(examples[1:], labels[1:], strict=True), 2):
             reason = "" if same_label(label, labels[0]) else "with another label"
-            yield Rewording(f"{where}, example {number}", examples[0], texts, extra, labels[0], reason=reason)
+            yield RecordedRewording(f"{where}, example {number}", examples[0], texts, extra, labels[0], reason=reason)
 
 
 def _texts(example: Any) -> dict[str, str]:

@@ -91,7 +91,7 @@ class Intake:
         else:
             self._waiting.setdefault(row["of"], []).append((record, row))
 
-    def _check_variant(self, record: Record, row: ProblemRow, original: Original) -> ProblemRow:
+    def _check_variant(self, record: Record, row: ProblemRow, original: SeenOriginal) -> ProblemRow:
         """Require the label of the original, unless both are in a contrast suite, and take over its cluster."""
         if (suite := row.get("contrast", "")) != original.contrast:
             message = f"{row['id']!r} says {suite!r} but its original {row['of']!r} {original.contrast!r}"
@@ -167,7 +167,7 @@ class Intake:
         self.rejected.append(json.loads(json.dumps(row, default=str)))
 
 
-class Original(NamedTuple):
+class SeenOriginal(NamedTuple):
     """What variants are checked against: an original's label, cluster and contrast suite, if any."""
 
     label: str
@@ -185,9 +185,9 @@ class SeenIds:
         columns = "id text primary key, label text, cluster text, contrast text"
         self._db.execute(f"create table seen ({columns}) without rowid")
         self._db.execute("begin")  # and never commit: an insert then costs microseconds
-        self._last: tuple[str, Original] = ("", Original("", ""))  # rows of a bucket are mostly adjacent
+        self._last: tuple[str, SeenOriginal] = ("", SeenOriginal("", ""))  # rows of a bucket are mostly adjacent
 
-    def add(self, name: str, original: Original | None) -> bool:
+    def add(self, name: str, original: SeenOriginal | None) -> bool:
         """Add an id, and its row's label, cluster and suite if it is an original; False if the id is known already."""
         values = original or (None, None, None)
         result = self._db.execute("insert or ignore into seen values (?, ?, ?, ?)", (name, *values))
@@ -195,13 +195,13 @@ class SeenIds:
             self._last = (name, original)
         return bool(result.rowcount)
 
-    def original(self, name: str) -> Original | None:
+    def original(self, name: str) -> SeenOriginal | None:
         """Find an original; None if the id is unknown or a variant's."""
         if self._last[0] != name:
             values = self._db.execute("select label, cluster, contrast from seen where id = ?", (name,)).fetchone()
             if values is None or values[0] is None:
                 return None
-            self._last = (name, Original(*values))
+            self._last = (name, SeenOriginal(*values))
         return self._last[1]
 
 
@@ -216,8 +216,8 @@ def _identify(value: Any, where: str) -> str:
     return identity
 
 
-def _original(row: ProblemRow) -> Original:
-    return Original(row["label"], row["cluster"], row.get("contrast", ""))
+def _original(row: ProblemRow) -> SeenOriginal:
+    return SeenOriginal(row["label"], row["cluster"], row.get("contrast", ""))
 
 
 def _mark(name: str, value: Any, where: str) -> ProblemRow:

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import BadInput, shorten
 from ..registry import datasets
 from .records import Dataset
-from .rewordings import PAIR, Rewording, label_text, numbered_labels, read_json, same_label, suite
+from .rewordings import PAIR, RecordedRewording, label_text, numbered_labels, read_json, same_label, suite
 
 #: Keys of inputs that are not texts to reword.
 _NO_TEXT = frozenset({"id", "target", "label"})
@@ -30,7 +30,7 @@ def nl_augmenter(path: Path, labels: tuple[str, ...] = ()) -> Dataset:
     return Dataset(lambda: suite(rewordings(path), "nl_augmenter", path), files=(path,), labels=translated)
 
 
-def rewordings(path: Path) -> Iterator[Rewording]:
+def rewordings(path: Path) -> Iterator[RecordedRewording]:
     """Read the test cases: one rewording for every output."""
     content = read_json(path)
     cases = content.get("test_cases") if isinstance(content, dict) else None
@@ -40,14 +40,14 @@ def rewordings(path: Path) -> Iterator[Rewording]:
         yield from _outputs(f"{path}, test case {number}", case)
 
 
-def _outputs(where: str, case: Any) -> Iterator[Rewording]:
+def _outputs(where: str, case: Any) -> Iterator[RecordedRewording]:
     inputs = case.get("inputs") if isinstance(case, dict) else None
     if not isinstance(inputs, dict) or not _texts(inputs):
-        yield Rewording(where, {}, {}, {"case": case}, error="found no texts under inputs")
+        yield RecordedRewording(where, {}, {}, {"case": case}, error="found no texts under inputs")
         return
     outputs = case.get("outputs")
     if isinstance(outputs, bool):  # a filter's output says whether it accepts the text
-        yield Rewording(where, {}, {}, {}, reason="by a filter")
+        yield RecordedRewording(where, {}, {}, {}, reason="by a filter")
         return
     if not isinstance(outputs, list):
         outputs = [outputs]
@@ -55,7 +55,7 @@ def _outputs(where: str, case: Any) -> Iterator[Rewording]:
         yield _rewording(f"{where}, output {number}", case, inputs, output)
 
 
-def _rewording(where: str, case: dict[str, Any], inputs: dict[str, Any], output: Any) -> Rewording:
+def _rewording(where: str, case: dict[str, Any], inputs: dict[str, Any], output: Any) -> RecordedRewording:
     original = _texts(inputs)
     reworded = _texts(output) if isinstance(output, dict) else {}
     extra = {"transformation": case.get("class"), "args": case.get("args")}
@@ -69,7 +69,7 @@ def _rewording(where: str, case: dict[str, Any], inputs: dict[str, Any], output:
         error = f"found {keys} where inputs have {', '.join(inputs)}"
     elif (target := label_text(output.get("target", output.get("label")))) and not same_label(target, label):
         reason = "with another target"
-    return Rewording(where, original, reworded, extra, label, of, reason, error)
+    return RecordedRewording(where, original, reworded, extra, label, of, reason, error)
 
 
 def _texts(values: dict[str, Any]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from .records import Record
 PAIR = {"sentence1": "premise", "sentence2": "hypothesis"}
 
 
-class Rewording(NamedTuple):
+class RecordedRewording(NamedTuple):
     """One original and its rewording.
 
     `original` and `reworded` hold texts by field; a tool without fields has "" for its one sentence. `reason` says why
@@ -34,7 +34,7 @@ class Rewording(NamedTuple):
     error: str = ""
 
 
-def suite(rewordings: Iterable[Rewording], how: str, path: Path) -> Iterator[Record]:
+def suite(rewordings: Iterable[RecordedRewording], how: str, path: Path) -> Iterator[Record]:
     """Yield rewordings as whole buckets: every original once, with its variants; warn of what is not a variant.
 
     The id of an original without one is a digest of its texts, and that of a variant contains a digest of the file, so
@@ -58,7 +58,7 @@ def suite(rewordings: Iterable[Rewording], how: str, path: Path) -> Iterator[Rec
             yield Record(rewording.where, {**rewording.extra, **rewording.original, **rewording.reworded, **known})
 
 
-def with_reasons(rewordings: Iterable[Rewording], path: Path) -> Iterator[Rewording]:
+def with_reasons(rewordings: Iterable[RecordedRewording], path: Path) -> Iterator[RecordedRewording]:
     """Keep in `reworded` what changed in more than white space; at the end, warn how many are not variants, and why."""
     reasons: Counter[str] = Counter()
     for rewording in rewordings:
@@ -123,7 +123,7 @@ def numbered_labels(labels: Any, where: str) -> tuple[tuple[str, str], ...]:
     return tuple((str(number), str(name)) for number, name in enumerate(labels))
 
 
-def _unusable(rewording: Rewording, label: str | None) -> str:
+def _unusable(rewording: RecordedRewording, label: str | None) -> str:
     """Why a rewording cannot be part of a data set of its own."""
     if "" in rewording.original:
         return "one sentence is not a problem: give your problems as data, and this file as --with recorded:FILE"

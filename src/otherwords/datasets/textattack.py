@@ -9,7 +9,7 @@ from ..errors import BadInput
 from ..problem import TASKS
 from ..registry import datasets
 from .records import Dataset, Record, delimited
-from .rewordings import PAIR, Rewording, label_text, numbered_labels, suite
+from .rewordings import PAIR, RecordedRewording, label_text, numbered_labels, suite
 
 #: Two inputs are joined by a token (the older `>>>>`, then `<SPLIT>`) that also stands for every line break in a text.
 _BREAK = r"(?:<SPLIT>|>>>>)"
@@ -39,7 +39,7 @@ def textattack(path: Path, labels: tuple[str, ...] = ()) -> Dataset:
     return Dataset(lambda: suite(rewordings(path), "textattack", path), files=(path,), labels=translated)
 
 
-def rewordings(path: Path) -> Iterator[Rewording]:
+def rewordings(path: Path) -> Iterator[RecordedRewording]:
     """Read a log row by row."""
     for record in delimited(path, ","):
         if missing := {"original_text", "perturbed_text"} - set(record.row) if not record.error else ():
@@ -86,7 +86,7 @@ def _refuse_ambiguous(names: list[str], bare: bool) -> None:
         raise BadInput(f"found {', '.join(names)}: no task has them in this order, and a text may hold one", fix=fix)
 
 
-def _read(record: Record) -> Rewording:
+def _read(record: Record) -> RecordedRewording:
     row: dict[str, Any] = dict(record.row)
     before, ambiguity = _pop_fields(row, "original_text")
     after, ambiguity_after = _pop_fields(row, "perturbed_text")
@@ -100,7 +100,7 @@ def _read(record: Record) -> Rewording:
         error = "original_text: found one text, not a pair as in Premise: ... and Hypothesis: ..."
     elif not error and not reason and list(after) != list(before):
         error = f"perturbed_text: found {', '.join(after) or 'no fields'}, but the original has {', '.join(before)}"
-    return Rewording(record.where, before, {} if reason else after, extra, label, reason=reason, error=error)
+    return RecordedRewording(record.where, before, {} if reason else after, extra, label, reason=reason, error=error)
 
 
 def _pop_fields(row: dict[str, Any], column: str) -> tuple[dict[str, str], str]:

@@ -20,7 +20,7 @@ from ..problem import TASKS, Batch
 from ..progress import current
 from ..storage.files import seed_for
 from .graphs import ASKED
-from .original import NAMELESS, Original
+from .original import NAMELESS, OriginalModel
 
 #: Up to REORDERED rows are asked again in several random orders, each time in pieces of another size.
 PIECES = (7, 64, 31, 200, 2)
@@ -61,7 +61,7 @@ class Comparison:
 
 
 def compare_labels(
-    original: Original, exported: Model, batch: Batch, gold: Sequence[str], label_map: Mapping[str, str]
+    original: OriginalModel, exported: Model, batch: Batch, gold: Sequence[str], label_map: Mapping[str, str]
 ) -> Comparison:
     """Ask both models the same pairs; `label_map` says what the model's labels mean in the data."""
 
@@ -87,7 +87,7 @@ def compare_labels(
     )
 
 
-def compare_words(original: Original, graph: Path, texts: Sequence[str]) -> Comparison:
+def compare_words(original: OriginalModel, graph: Path, texts: Sequence[str]) -> Comparison:
     """Mask one token of every text, chosen by its content, and ask both models for it."""
     masked, who = mask_tokens(original, texts), original.folder.who
     own = np.array([one.own for one in masked])
@@ -144,7 +144,7 @@ def _refuse_non_finite(answers: npt.NDArray[Any], stage: str, who: str) -> None:
 
 
 def _original_scheduler(
-    original: Original, encode: Callable[[Sequence[Any]], Tokens], read: Callable[[Any, PaddedRows], Any]
+    original: OriginalModel, encode: Callable[[Sequence[Any]], Tokens], read: Callable[[Any, PaddedRows], Any]
 ) -> Scheduler:
     """The original model on rows of one length at a time; `read` takes the answers out of its logits."""
     import torch
@@ -161,7 +161,7 @@ def _original_scheduler(
 # Labels of pairs
 
 
-def _ask_labels(original: Original, texts: list[tuple[str, str]]) -> Ask:
+def _ask_labels(original: OriginalModel, texts: list[tuple[str, str]]) -> Ask:
     def encode(some: Sequence[Any]) -> Tokens:
         firsts, seconds = map(list, zip(*some, strict=True))
         truncation = {"truncation": "longest_first", "max_length": original.max_length, "verbose": False}
@@ -213,7 +213,7 @@ class MaskedToken:
     own: int
 
 
-def mask_tokens(original: Original, texts: Sequence[str]) -> list[MaskedToken]:
+def mask_tokens(original: OriginalModel, texts: Sequence[str]) -> list[MaskedToken]:
     """Mask one token of each text that has any; the text alone decides which."""
     truncation = {"truncation": True, "max_length": original.max_length, "verbose": False}
     encoded = original.tokenizer(list(texts), return_special_tokens_mask=True, **truncation)
@@ -226,7 +226,7 @@ def mask_tokens(original: Original, texts: Sequence[str]) -> list[MaskedToken]:
 
 
 def _mask_one(
-    original: Original, text: str, ids: list[int], types: list[int] | None, special: list[int]
+    original: OriginalModel, text: str, ids: list[int], types: list[int] | None, special: list[int]
 ) -> MaskedToken:
     words = [i for i, is_special in enumerate(special) if not is_special]
     at = words[seed_for("masked", text) % len(words)]
@@ -245,7 +245,7 @@ def _tokens(masked: Sequence[MaskedToken]) -> Tokens:
     return Tokens.of([one.ids for one in masked], [False] * len(masked), types=types, at=at, own=own)
 
 
-def _original_words(original: Original) -> Scheduler:
+def _original_words(original: OriginalModel) -> Scheduler:
     def read(logits: Any, rows: PaddedRows) -> tuple[Any, Any]:
         every = np.arange(len(rows))
         logp = logits[every, rows.at].log_softmax(dim=-1)

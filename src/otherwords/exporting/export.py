@@ -19,7 +19,7 @@ from ..storage.files import disk_errors, write_json
 from . import graphs, tracing
 from .comparing import Comparison, compare_labels, compare_words
 from .graphs import onnx
-from .original import NAMELESS, Original, open_original, write_config
+from .original import NAMELESS, OriginalModel, open_original, write_config
 from .storing import WEIGHTS, store
 
 #: The file that marks a folder as an export.
@@ -113,7 +113,7 @@ def _refuse_settings(weights: str, limit: float | None) -> None:
         raise BadInput(f"found {limit}", where="export", field="limit", fix="give a share from 0 to 1, as in 0.01")
 
 
-def _label_names(original: Original, label_map: Mapping[str, str]) -> tuple[str, ...]:
+def _label_names(original: OriginalModel, label_map: Mapping[str, str]) -> tuple[str, ...]:
     """The labels of the exported model; a label map with other labels than the model has is an error."""
     known = {} if original.is_masked_lm else {label_key(name) for name in original.labels}
     if unknown := [name for name in label_map if label_key(name) not in known]:
@@ -123,7 +123,7 @@ def _label_names(original: Original, label_map: Mapping[str, str]) -> tuple[str,
     return original.named(label_map)
 
 
-def _write(original: Original, draft: Path, weights: str, labels: tuple[str, ...]) -> str:
+def _write(original: OriginalModel, draft: Path, weights: str, labels: tuple[str, ...]) -> str:
     """Write the graph, the tokenizer and the configuration; return how the graph was made."""
     network, which = families.read(original.model), "masked_lm" if original.is_masked_lm else "classifier"
     if network is not None:
@@ -140,7 +140,7 @@ def _write(original: Original, draft: Path, weights: str, labels: tuple[str, ...
 
 
 def _compare(
-    original: Original, draft: Path, source: Source, rows: list[dict[str, Any]], label_map: Mapping[str, str]
+    original: OriginalModel, draft: Path, source: Source, rows: list[dict[str, Any]], label_map: Mapping[str, str]
 ) -> Comparison:
     fields = source.chosen.fields
     if original.is_masked_lm:
@@ -153,7 +153,7 @@ def _compare(
     return compare_labels(original, exported, batch, [row["label"] for row in rows], label_map)
 
 
-def _enforce_limit(result: Export, original: Original) -> None:
+def _enforce_limit(result: Export, original: OriginalModel) -> None:
     """Refuse an export whose answers differ from the original's, or change with the order of the rows."""
     found = result.comparison
     what = "masked words have another best word" if original.is_masked_lm else "labels differ from the original's"
@@ -214,7 +214,8 @@ def _carry_over(out: Path, draft: Path) -> None:
 def _flush(file: Path) -> None:
     if file.is_symlink() or not file.is_file():
         return
-    with file.open("rb") as written:
+    mode = "r+b" if os.access(file, os.W_OK) else "rb"  # Windows syncs only what is open for writing
+    with file.open(mode) as written:
         os.fsync(written.fileno())
 
 

@@ -22,7 +22,7 @@ NAMELESS = re.compile(r"LABEL_\d+")
 
 
 @dataclass(frozen=True)
-class Original:
+class OriginalModel:
     """A model in single precision on the CPU, with its tokenizer and its configuration."""
 
     folder: Folder
@@ -60,26 +60,15 @@ class Original:
         return min(USUAL_LENGTH, int(self.tokenizer.model_max_length), positions(self.model) or USUAL_LENGTH)
 
 
-def open_original(name: str, revision: str = "") -> Original:
+def open_original(name: str, revision: str = "") -> OriginalModel:
     """Load a model from a folder or from the hub; what cannot be exported is refused before any work."""
     folder = find(name, revision)
-    config = _config(folder)
+    config = folder.read_config()
     architecture, auto = _kind(config, folder.who)
     tokenizer = load_fast_tokenizer(folder)
-    original = Original(folder, config, architecture, load(folder, auto).eval(), tokenizer)
+    original = OriginalModel(folder, config, architecture, load(folder, auto).eval(), tokenizer)
     _refuse_unusable(original)
     return original
-
-
-def _config(folder: Folder) -> dict[str, Any]:
-    path = folder.path / "config.json"
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BadInput(f"is not JSON: {error}", where=str(path), fix="save the model again") from error
-    if not isinstance(config, dict):
-        raise BadInput("is not a JSON object", where=str(path), fix="save the model again")
-    return config
 
 
 def _kind(config: dict[str, Any], who: str) -> tuple[str, str]:
@@ -93,7 +82,7 @@ def _kind(config: dict[str, Any], who: str) -> tuple[str, str]:
     raise BadInput(f"{found}: neither a classifier nor a masked-LM", where=who, field="architectures", fix=fix)
 
 
-def _refuse_unusable(original: Original) -> None:
+def _refuse_unusable(original: OriginalModel) -> None:
     who = original.folder.who
     if not original.is_masked_lm:
         _ = original.labels
@@ -104,7 +93,7 @@ def _refuse_unusable(original: Original) -> None:
         raise BadInput(message, where=who, fix=f"a pair of texts needs {SHORTEST} or more")
 
 
-def write_config(original: Original, folder: Path, labels: tuple[str, ...]) -> None:
+def write_config(original: OriginalModel, folder: Path, labels: tuple[str, ...]) -> None:
     """Write the tokenizer and the configuration, with the labels of a classifier."""
     original.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
     names: dict[str, Any] = {"id2label": {str(i): name for i, name in enumerate(labels)}} if labels else {}

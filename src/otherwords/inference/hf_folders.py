@@ -50,7 +50,7 @@ class Folder:
         except ValueError as error:
             raise BadInput(f"is not JSON: {error}", where=str(path), fix="save the model again") from error
         if not isinstance(config, dict):
-            raise BadInput("is not a table of settings", where=str(path), fix="save the model again")
+            raise BadInput("is not a JSON object", where=str(path), fix="save the model again")
         return config
 
 

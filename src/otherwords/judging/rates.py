@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ..answers.groups import groups, is_original, split
+from ..answers.groups import groups, split
 from ..answers.reading import read
-from ..answers.table import Array, Location
+from ..answers.table import Array, Location, is_original
 from ..metrics import fooling
 from ..metrics.metric import as_metric, divide
 from ..problem import Score

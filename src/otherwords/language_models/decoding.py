@@ -188,7 +188,7 @@ def search(
     copies = decoding.rows
     logits = stepper.first(copies).repeat_interleave(copies, dim=0)
     logits[:, list(banned)] = -torch.inf
-    state = _State.begin(logits, decoding, most)
+    state = _Beams.begin(logits, decoding, most)
     stops = torch.tensor(ends, device=logits.device)
     results: dict[int, list[Line]] = {}
     for step in range(most):
@@ -206,7 +206,7 @@ def search(
 
 
 @dataclass
-class _State:
+class _Beams:
     """Beams [prompts, groups, beams], unfinished and finished; `open` groups may still find better ones."""
 
     prompt: torch.Tensor
@@ -218,7 +218,7 @@ class _State:
     open: torch.Tensor
 
     @classmethod
-    def begin(cls, logits: torch.Tensor, decoding: Decoding, most: int) -> _State:
+    def begin(cls, logits: torch.Tensor, decoding: Decoding, most: int) -> _Beams:
         import torch
 
         shape = (len(logits) // decoding.rows, decoding.groups, decoding.beams)
@@ -230,8 +230,8 @@ class _State:
         opened = torch.ones(shape[:2], dtype=torch.bool, device=logits.device)
         return cls(number, scores, texts, finished, texts.clone(), torch.zeros_like(texts[..., 0]), opened)
 
-    def select(self, prompts: torch.Tensor) -> _State:
-        return _State(*(getattr(self, field.name)[prompts] for field in fields(self)))
+    def select(self, prompts: torch.Tensor) -> _Beams:
+        return _Beams(*(getattr(self, field.name)[prompts] for field in fields(self)))
 
     def lines(self, done: torch.Tensor, decoding: Decoding, stops: torch.Tensor) -> dict[int, list[Line]]:
         """The texts of the prompts that are done, by the prompts' numbers."""
@@ -249,7 +249,7 @@ class _State:
 
 
 def _choose(
-    state: _State, logits: torch.Tensor, decoding: Decoding, stops: torch.Tensor, step: int
+    state: _Beams, logits: torch.Tensor, decoding: Decoding, stops: torch.Tensor, step: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """One more token for every beam, and the row of its prompt that it continues: [prompts, groups, beams] each."""
     import torch
@@ -268,7 +268,7 @@ def _choose(
 
 
 def _choose_in_group(
-    state: _State, group: int, logp: torch.Tensor, stops: torch.Tensor, step: int
+    state: _Beams, group: int, logp: torch.Tensor, stops: torch.Tensor, step: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     import torch
 
@@ -292,7 +292,7 @@ def _choose_in_group(
 
 
 def _finish(
-    state: _State, group: int, best: torch.Tensor, texts: torch.Tensor, ended: torch.Tensor, length: int
+    state: _Beams, group: int, best: torch.Tensor, texts: torch.Tensor, ended: torch.Tensor, length: int
 ) -> None:
     """Keep the best finished texts, those included that end now and are among the best `beams` continuations."""
     import torch

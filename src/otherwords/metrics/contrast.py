@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..answers.groups import is_original
 from ..answers.roles import CONTROL, is_control
-from ..answers.table import Answers, Array
+from ..answers.table import Answers, Array, is_original
 from ..registry import metrics
 from .metric import Metric, divide
 

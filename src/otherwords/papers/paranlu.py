@@ -66,7 +66,7 @@ def reproduce(data: Path) -> list[Cell]:
 
 
 @dataclass(frozen=True)
-class Run:
+class SplitAnswers:
     """One model on one split: its answers to the buckets, and its confidence on the test set."""
 
     answers: Answers
@@ -89,13 +89,15 @@ class Run:
         of = self.answers
         return confidence_in(of.gold, of.labels, of.frame, of.model)[of.originals]
 
-    def among(self, buckets: Collection[str]) -> Run:
+    def among(self, buckets: Collection[str]) -> SplitAnswers:
         """The same model on some of the buckets; the test set stays whole, as in the paper."""
         frame = self.answers.frame.filter(pl.col("bucket").is_in(list(buckets)))
-        return Run(reading.read(frame, LABELS), self.test_confidence)
+        return SplitAnswers(reading.read(frame, LABELS), self.test_confidence)
 
 
-def _runs(originals: pl.DataFrame, variants: pl.DataFrame, testset: pl.DataFrame) -> dict[tuple[str, str], Run]:
+def _runs(
+    originals: pl.DataFrame, variants: pl.DataFrame, testset: pl.DataFrame
+) -> dict[tuple[str, str], SplitAnswers]:
     names = {"bucket_id": "bucket", "pos": "variant", "p0": "p:0", "p1": "p:1"}
     both = pl.concat([originals, variants.drop("paraphrase_id")], how="diagonal_relaxed")
     both = both.filter(pl.col("collection") == "main").rename(names)
@@ -104,7 +106,7 @@ def _runs(originals: pl.DataFrame, variants: pl.DataFrame, testset: pl.DataFrame
     for (split, model), frame in both.partition_by("split", "model", as_dict=True).items():
         test = tests[split, model]
         confidence = confidence_in(test["gold"].to_numpy(), LABELS, test, model)
-        runs[str(split), str(model)] = Run(reading.read(frame, LABELS), confidence)
+        runs[str(split), str(model)] = SplitAnswers(reading.read(frame, LABELS), confidence)
     return runs
 
 
@@ -117,7 +119,7 @@ def _table_2(main: pl.DataFrame) -> Obtained:
         yield ("2", split, "std"), float(sizes.std())
 
 
-def _table_4(runs: dict[tuple[str, str], Run], testset: pl.DataFrame) -> Obtained:
+def _table_4(runs: dict[tuple[str, str], SplitAnswers], testset: pl.DataFrame) -> Obtained:
     for row, model in TABLE_4.items():
         for split in SPLITS:
             test = testset.filter(pl.col("split") == split, pl.col("model") == model)
@@ -131,12 +133,12 @@ def _table_4(runs: dict[tuple[str, str], Run], testset: pl.DataFrame) -> Obtaine
                 yield from _beyond(row, split, run)
 
 
-def _corrected(table: str, row: str, split: str, run: Run, renormalise: bool = False) -> Obtained:
+def _corrected(table: str, row: str, split: str, run: SplitAnswers, renormalise: bool = False) -> Obtained:
     for what in ("A~", "P~_C"):
         yield (table, row, f"{split} {what}"), run.corrected(what, renormalise)
 
 
-def _beyond(row: str, split: str, run: Run) -> Obtained:
+def _beyond(row: str, split: str, run: SplitAnswers) -> Obtained:
     """What the paper does not print, for the rows of Table 4."""
     yield ("4 (distinct pairs)", row, f"{split} P_C"), run.percent("p_c_distinct")
     yield from _corrected("4 (renormalised)", row, split, run, renormalise=True)
@@ -155,7 +157,7 @@ def _table_6(problems: pl.DataFrame, main: pl.DataFrame) -> Obtained:
         yield ("6", f"{split} human", "lex"), 100 * float(np.mean(each))
 
 
-def _table_7(runs: dict[tuple[str, str], Run]) -> Obtained:
+def _table_7(runs: dict[tuple[str, str], SplitAnswers]) -> Obtained:
     """Buckets by whether the partial-input model is right on the original, which makes its A_O 100 or 0."""
     for split in SPLITS[1:]:
         partial, full = runs[split, "bow-partial"], runs[split, "roberta-large"]
@@ -166,7 +168,7 @@ def _table_7(runs: dict[tuple[str, str], Run]) -> Obtained:
             yield from _split_by_artifact(f"{split} {kind}", partial.among(some), full.among(some))
 
 
-def _split_by_artifact(row: str, partial: Run, full: Run) -> Obtained:
+def _split_by_artifact(row: str, partial: SplitAnswers, full: SplitAnswers) -> Obtained:
     for name, run in (("partial", partial), ("full", full)):
         yield ("7 (bag of words)", row, f"{name} A_O"), run.percent("accuracy_original")
         yield ("7 (bag of words)", row, f"{name} A_par"), run.percent("accuracy_variants")
@@ -178,7 +180,7 @@ def _split_by_artifact(row: str, partial: Run, full: Run) -> Obtained:
     yield ("7 (bag of words)", row, "P~_C"), full.corrected("P~_C")
 
 
-def _figure(table: str, models: dict[str, str], runs: dict[tuple[str, str], Run]) -> Obtained:
+def _figure(table: str, models: dict[str, str], runs: dict[tuple[str, str], SplitAnswers]) -> Obtained:
     for row, model in models.items():
         for split in SPLITS[1:]:
             yield from _corrected(table, row, split, runs[split, model])

@@ -7,7 +7,7 @@ with several by their mean.
 from __future__ import annotations
 
 import re
-import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from ..frames import kept as without_dropped
 from ..frames import reworded
 from ..problem import Bucket, Problem, Task
 from ..progress import current
-from ..running import stages
+from ..running.files import spooled
 from ..storage import tables
 from ..storage.run_folder import RunFolder, read_part
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap
@@ -48,7 +48,8 @@ def profile(
 
     `suite` is a table, a run folder, or one or more files or data sets with originals and variants. Left out are
     contrasts and controls, which are no rewordings; with `kept`, also variants that a check dropped: not otherwise,
-    because a profile is of the transformation. `out` names a file for all substitutions of each generator.
+    because a profile is of the transformation. `out` names a file for all substitutions of each generator. With
+    `skip_bad`, rows that cannot be used are written to `rejected.jsonl` beside it, or in the current folder.
 
     >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "how": [None, "mine"], "label": ["neutral"] * 2}
     >>> texts = {"premise": ["A man runs.", "An adult male runs."], "hypothesis": ["He is late."] * 2}
@@ -59,7 +60,7 @@ def profile(
     tables.refuse_unwritable(out)
     opened = open_suite(suite, task, columns, labels, skip_bad)
     tally, left_out = Tally(opened.task), 0
-    with _read_parts(opened) as parts:
+    with _read_parts(opened, str(out or "-")) as parts:
         for part in parts:
             left = without_dropped(part.lazy()).collect() if kept else part
             left_out += part.height - left.height
@@ -75,19 +76,17 @@ def profile(
 
 
 @contextmanager
-def _read_parts(suite: Suite) -> Iterator[Iterator[pl.DataFrame]]:
+def _read_parts(suite: Suite, out: str) -> Iterator[Iterator[pl.DataFrame]]:
     """The suite in parts of whole buckets; files are spooled to disk, so that memory stays flat."""
     if suite.source is None:
         yield iter([suite.table()])
         return
-    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
-        folder = RunFolder(place)
-        current().start("problems")
-        counts = stages.take_in(suite.source, folder)
+    with spooled(suite.source, out) as (driver, summary):
+        current().start("profile", driver.intake["rows"])
+        yield map(read_part, driver.folder.parts("problems"))
         current().done()
-        current().start("profile", counts["rows"])
-        yield map(read_part, folder.parts("problems"))
-        current().done()
+    if summary.rejected:
+        warnings.warn(f"left out {len(suite.intake.rejected)} rows; see {summary.rejected}", stacklevel=4)
 
 
 def _substitution_rows(part: Part) -> pl.DataFrame:

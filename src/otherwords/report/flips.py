@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from ..errors import BadInput
+from ..frames import with_texts
 from ..problem import Task
 from .numbers import percent
 from .plot import Bar
@@ -53,7 +54,7 @@ class ShownAnswer:
 
 
 @dataclass(frozen=True)
-class Rewording:
+class ShownRewording:
     """One variant as shown: its changed fields, and the answer to it."""
 
     id: str
@@ -74,7 +75,7 @@ class Case:
     answer: ShownAnswer
     flips: int
     n: int
-    rewordings: tuple[Rewording, ...]
+    rewordings: tuple[ShownRewording, ...]
 
 
 def mark_flips(answers: pl.DataFrame) -> pl.DataFrame:
@@ -124,27 +125,32 @@ def worst(model: str, marked: pl.DataFrame, counted: pl.DataFrame, buckets: pl.D
     order = [pl.col("flips") / pl.col("n"), pl.col("flips"), pl.col("bucket")]
     top = flipped.sort(order, descending=[True, True, False]).head(TOP)
     wanted = pl.col("bucket").is_in(top["bucket"].implode())
+    asked = marked.filter(pl.col("model") == model, wanted)
     rows: dict[str, dict[str | None, Any]] = {}
-    for row in marked.filter(pl.col("model") == model, wanted).iter_rows(named=True):
+    for row in asked.iter_rows(named=True):
         rows.setdefault(row["bucket"], {})[row["variant"]] = row
-    texts = _texts(buckets, top["bucket"], task)
+    texts = _texts(asked, buckets, task)
     return [_case(bucket, rows[bucket], texts, flips, n) for bucket, n, flips in top["bucket", "n", "flips"].rows()]
 
 
-def _texts(buckets: pl.DataFrame, wanted: pl.Series, task: Task) -> dict[str, dict[str, str]]:
-    """Give the texts of the wanted buckets by id, in the order of the table; `how` is kept under the empty name."""
-    if missing := [name for name in ("id", "of", *task.fields) if name not in buckets.columns]:
-        fix = f"found {', '.join(buckets.columns)}"
-        raise BadInput(f"no column {', '.join(missing)}", where="the buckets", fix=fix)
-    rows = buckets.filter(pl.coalesce("of", "id").cast(pl.String).is_in(wanted.implode()))
+def _texts(asked: pl.DataFrame, buckets: pl.DataFrame, task: Task) -> dict[str, dict[str, str]]:
+    """Give the texts of the answers by id, and the generator under `how`, in the order of the suite."""
+    place = "\0place"  # no column of the user's is called so
     how = pl.col("how").fill_null("") if "how" in buckets.columns else pl.lit("")
-    columns = [pl.col(name).fill_null("").cast(pl.String) for name in task.fields]
-    return {str(row.pop("id")): row for row in rows.select("id", *columns, how.alias("")).iter_rows(named=True)}
+    ids = pl.concat([asked["bucket"], asked["variant"].drop_nulls()])
+    suite = buckets.filter(pl.col("id").cast(pl.String).is_in(ids.implode()))
+    suite = suite.with_columns(how.alias("how")).with_row_index(place)
+    columns = ["how", *task.fields]
+    found = with_texts(asked.select("bucket", "variant"), suite, [place, *columns], "the report", missing_ok=True)
+    rows = found.filter(pl.col(place).is_not_null()).sort(place)
+    names = rows.select(pl.coalesce("variant", "bucket")).to_series()
+    texts = rows.select(pl.col(columns).cast(pl.String).fill_null(""))
+    return dict(zip(names, texts.iter_rows(named=True), strict=True))
 
 
 def _case(bucket: str, answers: dict[str | None, Any], texts: dict[str, dict[str, str]], flips: int, n: int) -> Case:
     """Show one problem: rewordings that changed the answer first, otherwise in the order of the table."""
-    original = {name: text for name, text in texts.get(bucket, {}).items() if name}
+    original = {name: text for name, text in texts.get(bucket, {}).items() if name != "how"}
     place = {name: i for i, name in enumerate(texts)}
     rows = sorted(
         (row for variant, row in answers.items() if variant is not None),
@@ -157,10 +163,10 @@ def _case(bucket: str, answers: dict[str | None, Any], texts: dict[str, dict[str
     return Case(bucket, first["gold"], shown, _answer(first), flips, n, rewordings)
 
 
-def _rewording(row: Mapping[str, Any], original: Mapping[str, str], text: Mapping[str, str] | None) -> Rewording:
+def _rewording(row: Mapping[str, Any], original: Mapping[str, str], text: Mapping[str, str] | None) -> ShownRewording:
     known = text is not None and bool(original)
     changed = {name: compare(old, text[name]) for name, old in original.items() if text and text[name] != old}
-    return Rewording(row["variant"], text[""] if text else "", changed, _answer(row), row["flip"], known)
+    return ShownRewording(row["variant"], text["how"] if text else "", changed, _answer(row), row["flip"], known)
 
 
 def _answer(row: Mapping[str, Any]) -> ShownAnswer:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -38,14 +39,24 @@ def rerender(path: str | Path, out: Path | None = None) -> Path:
     folder = RunFolder(path)
     if not (folder.path / "scores.json").exists():
         raise BadInput("has no scores.json", where=str(path), fix="name the folder of a finished run: otherwords run")
-    try:
-        scores = [Score(**one) for one in json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))]
-    except (ValueError, TypeError) as error:
-        fix = "run the study again"
-        raise BadInput(f"its scores.json is damaged: {error}", where=str(path), fix=fix) from error
+    scores = _read_scores(folder.path)
     if "task" not in folder.manifest:
         raise BadInput("has no manifest.json", where=str(path), fix="run the study again")
     return write_report(folder, scores, out)
+
+
+def _read_scores(folder: Path) -> list[Score]:
+    """The scores of a run. Those of an earlier version do not say their unit: a number would look like a share."""
+    fix = "run the study again"
+    try:
+        rows = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+        scores = [Score(**row) for row in rows]
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"its scores.json is damaged: {error}", where=str(folder), fix=fix) from error
+    if lacking := [one.name for one in fields(Score) if any(one.name not in row for row in rows)]:
+        message = f"its scores.json is of an earlier version, without {', '.join(lacking)}"
+        raise BadInput(message, where=str(folder), fix=fix)
+    return scores
 
 
 def render(

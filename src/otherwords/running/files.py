@@ -53,7 +53,7 @@ def vary_files(
     for path in (unvaried, notes):
         tables.refuse_unwritable(path)
     _refuse_same(out=out, unvaried=unvaried, notes=notes, save_table=save_table)
-    with _spooled(source, out, vary=list(using), seed=seed, shard=shard) as (driver, summary):
+    with spooled(source, out, vary=list(using), seed=seed, shard=shard) as (driver, summary):
         generators = driver.survey()
         if save_table:
             _save_table(driver.folder, Path(save_table))
@@ -68,7 +68,7 @@ def vary_files(
 
 def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = SHARD) -> Summary:
     """Write the suite with the verdict of each check beside every variant."""
-    with _spooled(source, out, check=list(using), shard=shard) as (driver, summary):
+    with spooled(source, out, check=list(using), shard=shard) as (driver, summary):
         driver.check()
         summary.funnel = funnel(*scans(driver.folder.parts("buckets")))
         summary.rows = _write(driver.folder, "buckets", out)
@@ -88,7 +88,7 @@ def answer_files(
 ) -> Summary:
     """Write one answer per row and model. Rows that a check dropped are not asked, nor what a model rejected itself."""
     settings = {"label_map": dict(label_map or {}), "canary": canary, "cache": cache, "batch_size": batch_size}
-    with _spooled(source, out, models=list(models), shard=shard, **settings) as (driver, summary):
+    with spooled(source, out, models=list(models), shard=shard, **settings) as (driver, summary):
         driver.check()
         driver.answer()
         summary.rows = _write(driver.folder, "answers", out)
@@ -96,15 +96,19 @@ def answer_files(
 
 
 @contextmanager
-def _spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver, Summary]]:
-    """Spool the checked input to disk: nothing is done, let alone written, before all of it is known to be good."""
+def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver, Summary]]:
+    """Spool the checked input to disk: nothing is done, let alone written, before all of it is known to be good.
+
+    Gives the driver on a temporary folder, and a summary that is complete after the block. Rejected rows are written to
+    the folder of `out`.
+    """
     tables.refuse_unwritable(out)
-    beside = Path() if out == "-" else Path(out).parent
+    folder = Path() if out == "-" else Path(out).parent
     # A command is a study of one stage; only a whole study must have models, hence no validation.
     study = Study.model_construct(**{"data": list(source.names), "check": [], "models": [], **settings})
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         driver, summary = Driver(study, source, RunFolder(place), InProcess()), Summary()
-        driver.take_in(beside)
+        driver.take_in(folder)
         yield driver, summary
         manifest = driver.folder.manifest
     counts = {**manifest["intake"], **manifest.get("counts", {})}
@@ -112,7 +116,7 @@ def _spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver
     for name in ("unvaried", "left_out", "self_judged"):
         setattr(summary, name, manifest.get(name, {}))
     if source.intake.rejected:
-        summary.rejected = source.write_rejected(beside)
+        summary.rejected = source.write_rejected(folder)
 
 
 def _write(folder: RunFolder, stage: str, out: str) -> int:

@@ -294,11 +294,11 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
     lists = []
     for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
         originals = _originals(problems).select("id").collect()
-        made = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
+        varied = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
         counts.total += originals.height
-        counts.problems += originals.join(made, on="id", how="anti").height
+        counts.problems += originals.join(varied, on="id", how="anti").height
         for one in generators:
-            own = made.filter(pl.col("how") == one.signature)
+            own = varied.filter(pl.col("how") == one.signature)
             without = originals.join(own, on="id", how="anti", maintain_order="left")
             counts.by_generator[one.signature] += without.height
             lists.append(without.with_columns(pl.lit(one.signature).alias("generator")))

@@ -11,9 +11,9 @@ import polars as pl
 
 from .._version import __version__
 from ..answers.alignment import ModelTable, TableOrPath, align, load, two_groups, two_models
-from ..answers.groups import columns_of, groups, is_original
+from ..answers.groups import columns_of, groups
 from ..answers.roles import ROLES, Role
-from ..answers.table import Answers, Array
+from ..answers.table import Answers, Array, is_original
 from ..errors import BadInput, Unmeasurable
 from ..metrics.metric import Metric, as_metric
 from ..problem import Task, get_task

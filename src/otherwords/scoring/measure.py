@@ -15,9 +15,9 @@ import polars as pl
 
 from ..answers.alignment import align
 from ..answers.groups import groups
-from ..answers.reading import is_variant, read
+from ..answers.reading import read
 from ..answers.roles import Role
-from ..answers.table import Answers, Array, Location
+from ..answers.table import Answers, Array, Location, is_variant
 from ..errors import BadInput, Unmeasurable
 from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score

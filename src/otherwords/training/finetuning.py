@@ -48,7 +48,7 @@ def finetune(settings: TrainingSettings, train: Examples, valid: Examples | None
 
 
 @dataclass
-class _State:
+class _TrainingState:
     """Where a training is: epochs, batches of this epoch, updates and validations done; and the best validation."""
 
     epoch: int = 0
@@ -85,7 +85,7 @@ class _Training:
         self.model = self.start.model.to(self.device)
         self.batches = math.ceil(len(train) / settings.batch)
         self.optimizer = make_optimizer(self.model, settings, fused=self.device.startswith("cuda"))
-        self.state, self.history = _State(), History(folder)
+        self.state, self.history = _TrainingState(), History(folder)
 
     def run(self) -> dict[str, float]:
         state, progress = self.state, checkpoints.load(self.folder, self.model, self.optimizer)

@@ -104,16 +104,22 @@ def with_columns(variant: Variant, columns: Mapping[str, Any]) -> Variant:
 
 def prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> list[Bound]:
     """Bind generators by name; those that must see all texts first see them now."""
-    with tempfile.TemporaryDirectory(prefix="otherwords-") as folder:
-
-        def texts() -> Iterator[str]:
-            return (text for problem in originals for text in problem.text.values() if text)
-
-        specs = [surveyed(one, texts, Path(folder)) if isinstance(one, str) else one for one in using]
-        bound = [generators.make(one) if isinstance(one, str) else one for one in specs]
+    bound = [_bind(one, originals) if isinstance(one, str) else one for one in using]
     if twice := [name for name, count in Counter(one.signature for one in bound).items() if count > 1]:
         raise BadInput(f"{twice[0]} is named twice", fix="name it once")
     return bound
+
+
+def _bind(spec: str, originals: Sequence[Problem]) -> Bound:
+    bound = generators.make(spec)
+    if as_generator(bound.function).survey is None:
+        return bound
+
+    def texts() -> Iterator[str]:
+        return (text for problem in originals for text in problem.text.values() if text)
+
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as folder:
+        return generators.make(surveyed(spec, texts, Path(folder)))
 
 
 def surveyed(spec: str, texts: Callable[[], Iterable[str]], folder: Path, *known: str) -> str:

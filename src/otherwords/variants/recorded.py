@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..datasets import checklist, nl_augmenter, textattack
 from ..datasets.records import Record
-from ..datasets.rewordings import Rewording, read_json, text_key, with_reasons
+from ..datasets.rewordings import RecordedRewording, read_json, text_key, with_reasons
 from ..datasets.source import ENDINGS, plain_records
 from ..errors import BadInput, UnknownName, shorten
 from ..problem import Problem, Task, Variant, changed_fields, label_key, normalize_spaces
@@ -26,7 +26,7 @@ EVERYDAY = Path(__file__).parents[1] / "assets" / "everyday_rewordings.jsonl"
 #: The toolkit's own layout: a table whose rows name their original in `of`.
 NATIVE = "table"
 #: Other tools' layouts, and how each is read.
-READERS: dict[str, Callable[[Path], Iterator[Rewording]]] = {
+READERS: dict[str, Callable[[Path], Iterator[RecordedRewording]]] = {
     "textattack": textattack.rewordings,
     "nl-augmenter": nl_augmenter.rewordings,
     "checklist": checklist.rewordings,

@@ -73,13 +73,13 @@ def wordnet(
     return Generator(vary, identity="+".join([tag.identity, *resources]))
 
 
-def _draws(words: list[list[Replacement]], n: int, changes: int, random: Random) -> Iterator[list[Replacement]]:
+def _draws(words: list[list[SynonymChanges]], n: int, changes: int, random: Random) -> Iterator[list[SynonymChanges]]:
     """Up to `n` distinct choices of some words and a synonym for each: other words first, then their next synonyms."""
     random.shuffle(words)
     size = min(changes, len(words)) or len(words)
     first, *others = islice(combinations(words, size), _MOST)
     random.shuffle(others)
-    drawn: list[list[Replacement]] = []
+    drawn: list[list[SynonymChanges]] = []
     for choice in _choices([first, *others]) if words else ():
         if choice not in drawn:
             drawn.append(choice)
@@ -88,13 +88,13 @@ def _draws(words: list[list[Replacement]], n: int, changes: int, random: Random)
             return
 
 
-def _choices(some: Sequence[tuple[list[Replacement], ...]]) -> Iterator[list[Replacement]]:
+def _choices(some: Sequence[tuple[list[SynonymChanges], ...]]) -> Iterator[list[SynonymChanges]]:
     """A synonym for each word of each choice of words, the best ones of all before the next best of any."""
     for total in range(1 + max(sum(len(word) - 1 for word in words) for words in some)):
         for words in some:
             ranks = islice(product(*(range(len(word)) for word in words)), _MOST)
             for chosen in (one for one in ranks if sum(one) == total):
-                by_synonym: dict[str, Replacement] = {}
+                by_synonym: dict[str, SynonymChanges] = {}
                 for word, rank in zip(words, chosen, strict=True):
                     by_synonym.setdefault(word[rank].synonym, word[rank])  # two words must not become one
                 yield list(by_synonym.values())
@@ -130,7 +130,7 @@ def _thesaurus(name: str, dominance: float) -> Thesaurus:
 # Which words can be replaced, by which synonyms, and the changes at all places of a word
 
 
-class Replacement(NamedTuple):
+class SynonymChanges(NamedTuple):
     """A synonym, and the changes that put it everywhere in the problem."""
 
     synonym: str
@@ -146,7 +146,7 @@ class Replacer(NamedTuple):
     veto: frozenset[str]
     english: bool
 
-    def __call__(self, problem: Problem, tokens: Mapping[str, Sequence[Token]]) -> list[list[Replacement]]:
+    def __call__(self, problem: Problem, tokens: Mapping[str, Sequence[Token]]) -> list[list[SynonymChanges]]:
         """The replacements of every word that has some, given the tokens of the fields that may change."""
         present = self._present(problem)
         context = present - FUNCTION_WORDS if self.by_context else frozenset()
@@ -156,7 +156,7 @@ class Replacer(NamedTuple):
             synonyms = self.thesaurus.synonyms(lemma, part, sense) if sense else ()
             # MERGE's filter: a synonym that is there already would say of one thing what was said of two.
             fresh = [one for one in synonyms if present.isdisjoint(one.lower().split(" "))]
-            replacements = [Replacement(one, self._changes(one, sense, spots)) for one in fresh if sense]
+            replacements = [SynonymChanges(one, self._changes(one, sense, spots)) for one in fresh if sense]
             by_word.append([one for one in replacements if one.changes])
         return [some for some in by_word if some]
 

@@ -165,7 +165,7 @@ def _all_trials(seeds: Sequence[Seed]) -> Iterator[Trial]:
 # Variants of the suggestions that passed
 
 
-class Replacement(NamedTuple):
+class ReplacedWord(NamedTuple):
     """A shared word, a suggestion for it in lower case, and the word that replaces it: the same, or scrambled."""
 
     original: AcceptedWord
@@ -196,15 +196,15 @@ class VariantMaker(NamedTuple):
                     seen.add(tuple(variant.text.values()))
                     yield with_columns(variant, {**self._columns(one, numbers), "classes": classes})
 
-    def _pool(self, words: Sequence[AcceptedWord], seed: int) -> list[Replacement]:
-        pool = [Replacement(one, word, word) for one in words for word in sorted(one.words)]
+    def _pool(self, words: Sequence[AcceptedWord], seed: int) -> list[ReplacedWord]:
+        pool = [ReplacedWord(one, word, word) for one in words for word in sorted(one.words)]
         if not self.scramble:
             return pool
         shuffled = (_scrambled(one, seed) for one in pool)
         distinct = {(one.original.word.shared.word, one.new): one for one in shuffled}
         return [one for one in distinct.values() if one.new != one.suggestion and not _is_there(one)]
 
-    def _columns(self, one: Replacement, numbers: Sequence[int]) -> dict[str, Any]:
+    def _columns(self, one: ReplacedWord, numbers: Sequence[int]) -> dict[str, Any]:
         shared = one.original.word.shared
         columns: dict[str, Any] = {
             "word_class": shared.word_class,
@@ -217,17 +217,17 @@ class VariantMaker(NamedTuple):
         return {**columns, **self.frequencies(one.new)}
 
 
-def _scrambled(one: Replacement, seed: int) -> Replacement:
+def _scrambled(one: ReplacedWord, seed: int) -> ReplacedWord:
     """The same new order wherever the word stands."""
     random = Random(seed_for(seed, one.original.word.shared.word, one.suggestion))
     return one._replace(new=scrambled(one.suggestion, random))
 
 
-def _is_there(one: Replacement) -> bool:
+def _is_there(one: ReplacedWord) -> bool:
     return is_present(one.new, one.original.word.present)
 
 
-def _changes(one: Replacement) -> Iterator[Change]:
+def _changes(one: ReplacedWord) -> Iterator[Change]:
     """The new word at every place, with the probabilities of both by the masked-LMs that accept it there."""
     word = one.original.word
     for name, tokens in word.shared.places.items():
