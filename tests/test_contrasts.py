@@ -116,14 +116,14 @@ def test_a_suite_alone_is_enough_to_compare(files, tmp_path):
         run(tmp_path / "none", [files["plain"]], ["any=scripted"], vary=[])
 
 
-def test_what_a_suite_leaves_out_is_told_on_resuming_too(tmp_path):
+def test_what_a_suite_leaves_out_is_reported_on_resuming_too(tmp_path):
     rows = "1\tA man runs.\tA man moves.\tentailment\n2\tA man moves.\tA man runs.\tneutral\n3\tA.\tB.\tneutral\n"
     (tmp_path / "MED.tsv").write_text("pairID\tsentence1\tsentence2\tgold_label\n" + rows)
     for _ in range(2):
         with pytest.warns(UserWarning, match="med: 1 of 3 rows have no reverse|all problems are contrasts"):
             result = run(tmp_path / "run", [f"med:{tmp_path / 'MED.tsv'}"], ["any=scripted"], metrics=["sensitivity"])
-        left_out = ["med: 1 of 3 rows have no reverse with another answer, and are left out"]
-        assert result.manifest["warnings"] == [*left_out, "all problems are contrasts, which are not reworded"]
+        left_out = ["med: left out 1 of 3 rows: no reversed pair with another label"]
+        assert result.manifest["warnings"] == [*left_out, "all problems are contrasts, and contrasts are not reworded"]
 
 
 # Comparing and listing.

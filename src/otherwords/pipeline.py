@@ -65,8 +65,8 @@ def varied(
         raise BadInput("two problems have the same id", field="id", fix="ids must be unique")
     generators = prepared(using, originals)
     if repeated := {one.signature for one in generators} & set(frame["how"].drop_nulls()):
-        fix = "give the originals alone, or other options"
-        raise BadInput("its variants are there already", where=min(repeated), fix=fix)
+        fix = "give only the originals, or change the options"
+        raise BadInput("the data already has its variants", where=min(repeated), fix=fix)
     counts = numbered(clusters)
     variants: list[Variant] = []
     notes: list[tuple[str, Note]] = []
@@ -83,7 +83,7 @@ def _refuse_repeated_ids(variants: Sequence[Variant], taken: Mapping[str, str]) 
     seen = set(taken)
     for variant in variants:
         if variant.id in seen:
-            fix = "variants need ids of their own"
+            fix = "variant ids must be unique"
             raise BadInput(f"{variant.id!r} occurs twice", where=variant.how, field="id", fix=fix)
         seen.add(variant.id)
 
@@ -105,7 +105,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
     for one in bound:
         verdicts = list(one.function(buckets))
         if len(verdicts) != len(ids):
-            raise BadInput(f"{one.signature} gave {len(verdicts)} verdicts on {len(ids)} variants")
+            raise BadInput(f"{one.signature} returned {len(verdicts)} verdicts for {len(ids)} variants")
         column = f"check:{one.name}"
         judged = pl.DataFrame(
             {
@@ -221,25 +221,25 @@ def score(
             tables.write([others], rejected)
             warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
         location = replace(location, rows=None)
-    parted = {part: (table, place) for part, table, place in split_roles(answers, location)}
-    dealt = metrics_by_role(bound, parted, lenient, source)
-    if "controls" in parted and not is_variant(parted["rewordings"][0]["variant"]).any():
-        dealt["rewordings"] = keep_original_metrics(dealt["rewordings"], lenient, source)
+    roles = {role: (table, place) for role, table, place in split_roles(answers, location)}
+    by_role = metrics_by_role(bound, roles, lenient, source)
+    if "controls" in roles and not is_variant(roles["rewordings"][0]["variant"]).any():
+        by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []
-        for part, (table, place) in parted.items():
+        for role, (table, place) in roles.items():
             answers_of = of_model(table, place, model)
-            own += measure_groups(dealt[part], *answers_of, columns_of(table, by), labels, settings, lenient)
+            own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
         groups = list(dict.fromkeys(one.group for one in own))
         scores += sorted(own, key=lambda one: groups.index(one.group))  # all parts of a group together
-    ordinary = dealt["rewordings"]
-    if "rewordings" in parted and any(as_metric(one.function).across for one in ordinary):
-        table = parted["rewordings"][0]
+    ordinary = by_role["rewordings"]
+    if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
+        table = roles["rewordings"][0]
         scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
     warn_unsteady_controls(answers)
     if all(one.value is None for one in scores):
-        fix = "give answers to originals and to their variants, as many as the metric asks for"
+        fix = "give answers to originals and enough of their variants for the metric"
         raise BadInput("nothing to measure", where=source, fix=fix)
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)

@@ -75,7 +75,7 @@ class Plugin:
         if callable(self.example):
             return self.example(folder)
         if not self.example and (missing := [name for name, value in self.options().items() if value is ...]):
-            fix = f'declare one beside the name: ("{self.full_name}", example="{self.name}({missing[0]}=...)"), or a '
+            fix = f'declare one after the name: ("{self.full_name}", example="{self.name}({missing[0]}=...)"), or a '
             fix += "function that writes a sample into the folder it is given and returns the spec"
             raise BadInput(f"needs {', '.join(missing)} and declares no example", where=self.full_name, fix=fix)
         return self.example or self.full_name
@@ -118,12 +118,12 @@ class Registry:
         """Register the decorated factory under `name`, which ends in `.v` and a number."""
         match = re.fullmatch(r"([A-Za-z][\w-]*)\.v(\d+)", name)
         if not match:
-            raise BadInput(f"a {self.kind} plug-in is named like thing.v1, not {name!r}")
+            raise BadInput(f"invalid plug-in name {name!r} ({self.kind}): use a form like thing.v1")
 
         def register(factory: Factory) -> Factory:
             known = self._plugins.get(name)
             if known and not _is_same(known.factory, factory):
-                fix = "a changed method becomes the next version"
+                fix = "give a changed method the next version number"
                 raise BadInput(f"{self.kind}: {name} is registered twice", fix=fix)
             self._plugins[name] = Plugin(match[1], int(match[2]), factory, unsigned, example)
             return factory
@@ -173,7 +173,7 @@ class Registry:
         for name, value in options.items():
             if not any(name in self._read(spec)[0].options() for spec in specs):
                 takers = [plugin.name for plugin in self if name in plugin.options()]
-                raise BadInput(f"none of {', '.join(specs)} takes {name}", fix=f"{' and '.join(takers)} would")
+                raise BadInput(f"{name} is not an option of {', '.join(specs)}", fix=f"use {' or '.join(takers)}")
             respelled = [self.respell(one, **{name: value}) if self._lacks(one, name) else one for one in respelled]
         return respelled
 
@@ -222,7 +222,7 @@ class Registry:
         if match["rest"] is not None:
             first = next(iter(plugin.options()), None)
             if first is None or first in given:
-                raise BadInput(f"{plugin.full_name} takes nothing after the colon", where=spec)
+                raise BadInput(f"{plugin.full_name} accepts no path after a colon", where=spec)
             given[first] = json.dumps(match["rest"])
         return plugin, given
 

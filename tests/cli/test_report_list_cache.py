@@ -33,9 +33,9 @@ def test_the_report_somewhere_else(cli, run, place):
 
 
 def test_no_report_without_a_run(cli, run, place):
-    said = "has no scores.json; name the folder of a finished run: otherwords run\n"
-    assert cli("report", ".", rc=2).stderr == f"error: .: {said}"
-    assert cli("report", "absent", rc=2).stderr == f"error: absent: {said}"
+    message = "has no scores.json; give the folder of a finished run: otherwords run\n"
+    assert cli("report", ".", rc=2).stderr == f"error: .: {message}"
+    assert cli("report", "absent", rc=2).stderr == f"error: absent: {message}"
     assert not (place / "absent").exists()
     (run / "scores.json").write_text("{")
     assert "its scores.json is damaged" in cli("report", "run", rc=2).stderr
@@ -111,7 +111,7 @@ def test_cache_prune(cli, run, monkeypatch):
 
 
 @pytest.mark.parametrize("arguments", [(), ("--all", "--model", "x")])
-def test_cache_prune_wants_to_be_told_what(cli, arguments):
+def test_cache_prune_needs_a_selection(cli, arguments):
     error = cli("cache", "prune", *arguments, rc=2).stderr
     assert error == "error: no answers selected; use --model and/or --older-than, or --all\n"
 

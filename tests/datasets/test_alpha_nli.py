@@ -19,7 +19,7 @@ def written(path, *rows, end="\n"):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_labels_beside_the_file(tmp_path, take, end, mark):
+def test_labels_next_to_the_file(tmp_path, take, end, mark):
     path = written(tmp_path / "dev.jsonl", row("s"), row("t"), row("s"), end=end)
     (tmp_path / "dev-labels.lst").write_bytes((mark + "1\n2\n2\n").replace("\n", end).encode())
     rows, _ = take(f"alpha_nli:{path}")

@@ -149,7 +149,7 @@ def test_groups_are_made_of_what_has_the_column():
     }
 
 
-def test_a_text_that_gets_another_answer_is_told():
+def test_a_text_that_gets_another_answer_is_reported():
     """Whether or not the flips of controls are asked for: nothing else that the model does is to be trusted, either."""
     unsteady = [(*row[:4], "c") if row[1] == "b3" else row for row in HAND]
     frame = pl.concat([table(HAND, "steady"), table(unsteady, "unsteady")])

@@ -39,7 +39,7 @@ def contrasted(study: Any, make_score: Any, make_table: Any, make_answers: Any) 
     }
 
 
-def test_invariance_stands_beside_sensitivity(study, contrasted):
+def test_invariance_is_shown_with_sensitivity(study, contrasted):
     text = section(study.html(**contrasted))
     assert "A model that always says the same has perfect invariance and no sensitivity." in text
     # The flip rate of the study by hand is 60.0 % [50.0, 72.13]; the ends of the interval change places.
@@ -115,7 +115,7 @@ def controlled(study: Any, make_score: Any) -> dict[str, Any]:
         for name, text in names.items()
     )
     answers = study.answers.filter(pl.col("variant").is_null(), pl.col("bucket") == first["id"][0])
-    said = pl.concat(
+    constant = pl.concat(
         answers.with_columns(variant=pl.lit(f"ctl-{name}"), pred=pl.lit("contradiction"), control=pl.lit(name))
         for name in names
     )
@@ -124,7 +124,7 @@ def controlled(study: Any, make_score: Any) -> dict[str, Any]:
     scores += [make_score("control_flips", model=m, group=f"control={c}", value=v) for (m, c), v in values.items()]
     return {
         "scores": [*study.scores, *scores],
-        "answers": pl.concat([study.answers, said], how="diagonal_relaxed"),
+        "answers": pl.concat([study.answers, constant], how="diagonal_relaxed"),
         "buckets": pl.concat([study.buckets, more], how="diagonal_relaxed"),
     }
 
@@ -133,7 +133,7 @@ def controls_of(page: str) -> str:
     return plain(page.split("<h2>Controls</h2>")[1].split("<details")[0])
 
 
-def test_controls_stand_beside_invariance_with_what_is_expected(study, controlled):
+def test_controls_are_shown_with_invariance_with_what_is_expected(study, controlled):
     text = controls_of(study.html(**controlled))
     head = "Model Flips identity must be 0 Flips scramble should be high weak"
     assert head in text

@@ -248,7 +248,7 @@ def test_a_word_of_several_tokens_gives_nothing_unless_it_is_asked_for(tmp_path)
     assert json.loads(variants["changes"][0])[0]["p"] == {"a": [0.3, 0.1]}
 
 
-def test_subsamples_are_drawn_of_the_same_size_and_told(tmp_path):
+def test_subsamples_are_drawn_of_the_same_size_and_reported(tmp_path):
     animals = listed(*((word, 0.15) for word in ("cat", "cow", "pig", "horse", "goat", "fox")), ("dog", 0.05))
     script = {"A [MASK] runs.": animals, "The [MASK] sleeps.": animals}
     texts = ("A dog runs.", "The dog sleeps.")

@@ -97,4 +97,4 @@ def test_generators_warn_once_in_a_study(tmp_path, spec):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             list(vary(problems, [1] * 5))
-        assert sum("seems not to be in English" in str(one.message) for one in caught) == 1
+        assert sum("seems to be in another language" in str(one.message) for one in caught) == 1

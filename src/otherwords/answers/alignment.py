@@ -65,19 +65,19 @@ def two_models(answers: TableOrPath, other: TableOrPath | None, models: Sequence
     known = [sorted(one) for one in given]
     listed = " and ".join(", ".join(names) for names in known)
     if other is None and len(known[0]) < 2:
-        raise BadInput(f"two models are compared; the answers hold {listed}", fix="give a second table")
+        raise BadInput(f"needs answers of two models; found {listed}", fix="give a second table")
     wanted = list(models)
     if not wanted:
         wanted = known[0] if other is None else [names[0] for names in known if len(names) == 1]
     sources = given * 2 if other is None else given
     if len(wanted) != 2 or any(name not in source for name, source in zip(wanted, sources, strict=True)):
-        fix = "name two of them, in their order: --model NAME --model NAME"
+        fix = "choose two: --model NAME --model NAME"
         named = f", not {' and '.join(models)}" if models else ""
-        raise BadInput(f"two models are compared; the answers hold {listed}{named}", fix=fix)
+        raise BadInput(f"needs two models; found {listed}{named}", fix=fix)
     first, second = (source[name] for name, source in zip(wanted, sources, strict=True))
     if first.name == second.name:
         if other is None:
-            raise BadInput(f"{first.name} cannot be compared with itself", fix=f"name two of {listed}")
+            raise BadInput(f"{first.name} cannot be compared with itself", fix=f"choose two of {listed}")
         return replace(first, name=f"{first.name} (1)"), replace(second, name=f"{second.name} (2)")
     return first, second
 
@@ -90,7 +90,7 @@ def two_groups(
     groups = {value: group for value, group in groups.items() if group.height}
     if len(groups) < 2:
         fix = "name a column that has at least two groups"
-        raise BadInput(f"{column} has variants in {len(groups)} group", fix=fix)
+        raise BadInput(f"{column} has only {len(groups)} group with variants", fix=fix)
     pairs = []
     for first, second in combinations(groups, 2):
         pair = [groups[first], groups[second]]
@@ -127,8 +127,8 @@ def align(
     for other in keyed[1:]:
         shared = shared.join(other.select(_BUCKET, _VARIANT), on=[_BUCKET, _VARIANT], how="semi")
     if shared.height == 0:
-        fix = "models are compared on the same buckets and variants; their names must agree"
-        raise BadInput("no variant is answered by all models", where=about or where.table, fix=fix)
+        fix = "models are compared on the same buckets and variants: their ids must match"
+        raise BadInput("no variant has answers of all models", where=about or where.table, fix=fix)
     cut = [table.join(shared, on=[_BUCKET, _VARIANT], how="semi").sort(_BUCKET, _VARIANT) for table in keyed]
     _warn_left_out(keyed, cut, about)
     for other in cut[1:]:
@@ -151,9 +151,9 @@ def _warn_left_out(tables: Sequence[pl.DataFrame], cut: Sequence[pl.DataFrame], 
         if after.height < before.height
     ]
     if lost:
-        message = f"compared on the {cut[0].height} answers that all models gave; left out: {', '.join(lost)}"
+        message = f"compared on the {cut[0].height} answers that all models have; left out: {', '.join(lost)}"
         message = f"{about}: {message}" if about else message
-        reason = "a suite that a model filtered itself is cut to the part all share"
+        reason = "a suite that a model filters itself is reduced to the variants that all models accept"
         warnings.warn(f"{message}. ({reason})", stacklevel=4)
 
 
@@ -183,5 +183,5 @@ def _with_shared_clusters(cut: Sequence[pl.DataFrame]) -> Sequence[pl.DataFrame]
         pairs = pl.DataFrame({"a": best["cluster"], "b": one["cluster"]}).filter(original).drop_nulls()
         if pairs.n_unique() != pairs["a"].n_unique() or pairs.n_unique() != pairs["b"].n_unique():
             first, other = best["model"][0], one["model"][0]
-            warnings.warn(f"{first} and {other} have different clusters; those of {first} are taken", stacklevel=4)
+            warnings.warn(f"{first} and {other} have different clusters; using those of {first}", stacklevel=4)
     return [one.with_columns(best["cluster"].alias("cluster")) for one in cut]

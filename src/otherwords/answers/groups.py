@@ -72,7 +72,7 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
     original = is_original()
     without = answers.filter(~original, pl.col(column).is_null()).height
     if without:
-        warnings.warn(f"{without} variants have no {column} and are in none of its groups", stacklevel=4)
+        warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=4)
     key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
     for value in answers[column].drop_nulls().unique().sort().to_list():
         inside = answers.filter(pl.col(column) == value)

@@ -21,9 +21,9 @@ ROLES: tuple[Role, ...] = ("rewordings", "contrasts", "controls")
 CONTRAST = "contrast"
 #: The column that names the control (identity, ...) a variant comes from; empty or absent for all others.
 CONTROL = "control"
-_NAMES = {CONTRAST: "the suite a contrast belongs to", CONTROL: "the control a variant comes from"}
-_ONE_SUITE = "name one suite on the original and on all its contrasts; rewordings have none"
-_VARIANTS = "name controls on variants of problems that are no contrasts"
+_NAMES = {CONTRAST: "the suite of a contrast", CONTROL: "the control that made the variant"}
+_ONE_SUITE = "use one suite name on the original and all its contrasts; leave rewordings empty"
+_VARIANTS = "only variants outside contrast suites can be controls"
 
 
 def split_roles(answers: pl.DataFrame, where: Location) -> Iterator[tuple[Role, pl.DataFrame, Location]]:
@@ -73,7 +73,7 @@ def _is_marked(table: pl.DataFrame, column: str) -> Array:
     if column not in table.columns or table[column].dtype == pl.Null:
         return np.zeros(table.height, dtype=bool)
     if table[column].dtype not in (pl.String, pl.Categorical, pl.Enum):
-        fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it means something else"
+        fix = f"it holds {_NAMES[column]}, and is empty on other rows; rename it if it means something else"
         raise BadInput(f"found {table[column].dtype}, not text", field=column, fix=fix)
     return np.asarray(table.select(_stripped(column).fill_null("") != "").to_series())
 

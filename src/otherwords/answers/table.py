@@ -148,7 +148,7 @@ def codes(column: pl.Series, where: Location) -> tuple[Array, int]:
     """
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
-        raise BadInput("found nothing", where=where.row(row), field=column.name, fix="every answer needs one")
+        raise BadInput("found nothing", where=where.row(row), field=column.name, fix="give a value for every answer")
     texts = column.cast(pl.String)
     heads = (texts != texts.shift(1)).fill_null(True)
     if heads.sum() * 2 < len(texts):  # rows of a bucket mostly stand together: code their first rows, and repeat
@@ -176,7 +176,7 @@ def label_codes(column: pl.Series, names: tuple[str, ...], where: Location) -> A
         numbers[(texts == name).fill_null(False).to_numpy()] = number
     if (unknown := numbers < 0).any():
         row = int(np.flatnonzero(unknown)[0])
-        fix = f"use one of {', '.join(names)}, or another --task" if names else "every answer needs one"
+        fix = f"use one of {', '.join(names)}, or another --task" if names else "give a value for every answer"
         raise BadInput(f"found {shorten(texts[row])}", where=where.row(row), field=column.name, fix=fix)
     return numbers
 
@@ -202,11 +202,11 @@ def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Arr
     """The columns `p:<label>` as they are stated, a column per label; refused where the model gave none."""
     names = [f"p:{label}" for label in labels]
     if missing := [name for name in names if name not in frame.columns]:
-        fix = f"columns {', '.join(names)} would work"
+        fix = f"add the columns {', '.join(names)}"
         raise Unmeasurable("the answers have no probabilities", where=where, field=missing[0], fix=fix)
     table = frame.select(names).cast(pl.Float64)
     if sum(table.null_count().row(0)):
-        raise Unmeasurable("the model gave no probabilities", where=where, fix="only its labels are known")
+        raise Unmeasurable("the model returned no probabilities", where=where, fix="it has only labels")
     single = [name for name in names if frame.schema[name] == pl.Float32]
     return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()
 

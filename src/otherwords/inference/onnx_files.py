@@ -113,8 +113,8 @@ def find_graph(path: Path) -> Path:
 def embedded(name: str) -> Path:
     """The folder of an embedded model, which an installation may have been stripped of."""
     if not (ASSETS / name / "model.onnx").is_file():
-        fix = "reinstall otherwords, or name a model of your own: onnx:FOLDER, hf:NAME"
-        raise BadInput("the embedded model is not in this installation", where=name, fix=fix)
+        fix = "reinstall otherwords, or give another model: onnx:FOLDER, hf:NAME"
+        raise BadInput("the bundled model is missing from this installation", where=name, fix=fix)
     return ASSETS / name
 
 

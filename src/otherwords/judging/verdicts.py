@@ -141,6 +141,6 @@ def _count_dropped(table: pl.DataFrame, names: Sequence[str]) -> dict[str, int]:
 
 def _refuse_empty(left: pl.DataFrame, earlier: Earlier) -> None:
     if not left["of"].count():
-        fix = "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"
+        fix = "give originals and variants other than controls: the output of vary --suite, two files, or a run folder"
         why = f": earlier checks dropped all {earlier.variants:,}" if earlier.dropped else ""
-        raise BadInput(f"there are no variants to judge{why}", fix=fix)
+        raise BadInput(f"no variants to judge{why}", fix=fix)

@@ -165,8 +165,8 @@ def _models(answers: TableOrPath, labels: Sequence[str]) -> list[Answers]:
     roles = [model.by_role(labels) for model in models]
     if any("rewordings" not in one for one in roles):
         name = next(model.name for model, one in zip(models, roles, strict=True) if "rewordings" not in one)
-        fix = "give its answers to problems and their rewordings, too"
-        raise BadInput(f"{name} has answers to contrasts only", where=models[0].place.table, fix=fix)
+        fix = "add its answers to problems and their rewordings"
+        raise BadInput(f"{name} has only answers to contrasts", where=models[0].place.table, fix=fix)
     return align([one["rewordings"].frame for one in roles], labels)
 
 

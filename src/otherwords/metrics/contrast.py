@@ -101,8 +101,8 @@ def warn_unsteady_controls(answers: pl.DataFrame) -> None:
     )
     counts = again.group_by("model").agg(pl.len(), (pl.col("pred") != pl.col("first")).sum().alias("other"))
     for model, asked, other in counts.filter(pl.col("other") > 0).sort("model").rows():
-        message = f"{model}: {other:,} of {asked:,} texts asked again ({SAME_TEXT}) got another answer"
-        warnings.warn(f"{message}: it is not reproducible, or its answers depend on the batch", stacklevel=3)
+        message = f"{model}: {other:,} of {asked:,} identical texts ({SAME_TEXT}) got another answer"
+        warnings.warn(f"{message}: the model is not deterministic, or its answers depend on the batch", stacklevel=3)
 
 
 def _last(rows: Array) -> Array:

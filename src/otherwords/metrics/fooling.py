@@ -149,7 +149,7 @@ def opposites(answers: Answers, opposite: str = "") -> Array:
     against = np.full(len(labels), -1)
     if len(pair) > 2 or (opposite and not set(pair) <= set(labels)):
         raise Unmeasurable(
-            f"no known opposites among the labels {', '.join(labels)}",
+            f"no known pair of opposites among the labels {', '.join(labels)}",
             where=answers.model,
             fix='name two of them: opposite="a<->b"',
         )

@@ -98,9 +98,9 @@ def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, 
     """Two columns as arrays, refused where they are empty or not equally long: NumPy would repeat the shorter one."""
     first, second = np.asarray(one), np.asarray(other)
     if first.shape != second.shape:
-        raise BadInput(f"{what} of columns of shapes {first.shape} and {second.shape}", fix="give one entry per answer")
+        raise BadInput(f"{what}: different shapes {first.shape} and {second.shape}", fix="give one entry per answer")
     if first.size == 0:
-        raise BadInput(f"{what} of no answers", fix="give at least one")
+        raise BadInput(f"{what}: no answers", fix="give at least one")
     return first, second
 
 

@@ -37,7 +37,7 @@ def rerender(path: str | Path, out: Path | None = None) -> Path:
     """Render the report of a finished run again, from what its folder holds."""
     folder = RunFolder(path)
     if not (folder.path / "scores.json").exists():
-        raise BadInput("has no scores.json", where=str(path), fix="name the folder of a finished run: otherwords run")
+        raise BadInput("has no scores.json", where=str(path), fix="give the folder of a finished run: otherwords run")
     try:
         scores = [Score(**one) for one in json.loads((folder.path / "scores.json").read_text(encoding="utf-8"))]
     except (ValueError, TypeError) as error:
@@ -62,7 +62,7 @@ def render(
     """
     answers, _ = answered(answers)
     if not scores or answers.height == 0:
-        raise BadInput("nothing to report", fix="give at least one score and one answer")
+        raise BadInput("no scores or no answers", fix="give at least one score and one answer")
     balance = accounts.balance(scores, answers)
     answers, buckets = accounts.rewordings(answers), accounts.problems(buckets)
     marked = flips.mark_flips(answers)

@@ -99,12 +99,12 @@ def answer_files(
 def _spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver, Summary]]:
     """Spool the checked input to disk: nothing is done, let alone written, before all of it is known to be good."""
     tables.refuse_unwritable(out)
-    beside = Path() if out == "-" else Path(out).parent
+    folder = Path() if out == "-" else Path(out).parent
     # A command is a study of one stage; only a whole study must have models, hence no validation.
     study = Study.model_construct(**{"data": list(source.names), "check": [], "models": [], **settings})
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         driver, summary = Driver(study, source, RunFolder(place), InProcess()), Summary()
-        driver.take_in(beside)
+        driver.take_in(folder)
         yield driver, summary
         manifest = driver.folder.manifest
     counts = {**manifest["intake"], **manifest.get("counts", {})}
@@ -112,7 +112,7 @@ def _spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver
     for name in ("unvaried", "left_out", "self_judged"):
         setattr(summary, name, manifest.get(name, {}))
     if source.intake.rejected:
-        summary.rejected = source.write_rejected(beside)
+        summary.rejected = source.write_rejected(folder)
 
 
 def _write(folder: RunFolder, stage: str, out: str) -> int:
@@ -124,13 +124,13 @@ def _refuse_same(**paths: str) -> None:
     seen: dict[Path, str] = {}
     for name, path in paths.items():
         if path and (other := seen.setdefault(Path(path).resolve(), name)) != name:
-            fix = "name a file of its own for each"
-            raise BadInput(f"is named for {other} and for {name}", where=path, fix=fix)
+            fix = "give a different file for each"
+            raise BadInput(f"is given for both {other} and {name}", where=path, fix=fix)
 
 
 def _save_table(folder: RunFolder, path: Path) -> None:
     found = sorted((folder.path / "tables").glob("*/*"))
     if len(found) != 1:
-        fix = "use it with one generator that learns from the corpus, such as wordnet-ie, without table="
-        raise BadInput(f"there are {len(found)} tables to save", where=str(path), fix=fix)
+        fix = "use exactly one generator that learns from the corpus, such as wordnet-ie, without table="
+        raise BadInput(f"found {len(found)} tables to save", where=str(path), fix=fix)
     write_text(path, found[0].read_text(encoding="utf-8"))

@@ -130,8 +130,8 @@ class Driver:
     def skip_vary(self) -> None:
         """Go on with the variants that the data holds; what an earlier study in this folder made is removed."""
         if self.intake["rows"] == self.intake["originals"]:
-            fix = "name a generator (vary = [...], --with), or data that holds variants"
-            raise BadInput("nothing to compare", fix=fix)
+            fix = "add a generator (vary = [...], --with), or use data with variants"
+            raise BadInput("no variants", fix=fix)
         with self._timed("variants"):
             for stage in ("variants", "notes", "tables"):
                 shutil.rmtree(self.folder.path / stage, ignore_errors=True)

@@ -294,11 +294,11 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
     lists = []
     for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
         originals = _originals(problems).select("id").collect()
-        made = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
+        varied = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
         counts.total += originals.height
-        counts.problems += originals.join(made, on="id", how="anti").height
+        counts.problems += originals.join(varied, on="id", how="anti").height
         for one in generators:
-            own = made.filter(pl.col("how") == one.signature)
+            own = varied.filter(pl.col("how") == one.signature)
             without = originals.join(own, on="id", how="anti", maintain_order="left")
             counts.by_generator[one.signature] += without.height
             lists.append(without.with_columns(pl.lit(one.signature).alias("generator")))
@@ -307,7 +307,7 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
     counts.left_out = left_out(totals(pl.scan_parquet(part, glob=False) for part in folder.parts("notes")))
     warn_unused_rows(generators, counts.total)
     if generators and not counts.total:
-        warnings.warn("all problems are contrasts, which are not reworded", stacklevel=2)
+        warnings.warn("all problems are contrasts, and contrasts are not reworded", stacklevel=2)
     return counts
 
 

@@ -53,7 +53,7 @@ def level(alpha: float) -> float:
 def _checked(p_values: npt.ArrayLike) -> Array:
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1 or p.size == 0:
-        raise BadInput(f"p-values of shape {p.shape}", fix="give a list of at least one")
+        raise BadInput(f"found p-values of shape {p.shape}", fix="give a list with at least one p-value")
     if not np.all((p >= 0) & (p <= 1)):  # NaN is neither
         wrong = p[~((p >= 0) & (p <= 1))][0]
         raise BadInput(f"found {wrong}", field="p_values", fix="p-values lie between 0 and 1")

@@ -28,7 +28,7 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Lock the folder for the block; a second process is refused at once with `Busy`."""
         if self.path.exists() and not self.path.is_dir():
-            raise BadInput("is a file, not a folder", where=str(self.path), fix="choose another place with -o")
+            raise BadInput("is a file, not a folder", where=str(self.path), fix="choose another folder with -o")
         fresh = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
         with lock_folder(self.path, self.path / ".lock"):

@@ -100,9 +100,9 @@ def too_long(reader: str) -> str:
 def warn_too_long(where: str, reader: str, verdicts: Sequence[Verdict]) -> None:
     """Warn, once for all these verdicts, of variants that could not be read to their end."""
     if count := sum(_LONG in verdict.reason for verdict in verdicts):
-        message = f"{count:,} of {len(verdicts):,} variants have texts longer than {reader} reads, and do not pass"
-        fix = "a larger max_length of it, where it has the option, changes that"
-        warnings.warn(f"{where}: {message}: what was cut off may say anything; {fix}", stacklevel=3)
+        message = f"{count:,} of {len(verdicts):,} variants do not pass: a text is longer than {reader} accepts"
+        fix = "raise its option max_length, if it has one"
+        warnings.warn(f"{where}: {message}, and would be truncated; {fix}", stacklevel=3)
 
 
 # For the stage that runs checks
@@ -133,7 +133,7 @@ def warn_replaced_verdicts(using: Iterable[Bound], suites: Iterable[pl.DataFrame
     for column in [f"check:{one.name}" for one in using]:
         if any(_has_verdicts(part, column) for part in parts):
             fix = "give the check another name to keep both, as in NAME=CHECK"
-            warnings.warn(f"{column}: verdicts from before are replaced; {fix}", stacklevel=3)
+            warnings.warn(f"{column}: earlier verdicts are replaced; {fix}", stacklevel=3)
 
 
 def warn_unknown_ids(using: Iterable[Bound], variants: Iterable[str | Path]) -> None:
@@ -151,10 +151,10 @@ def warn_unknown_ids(using: Iterable[Bound], variants: Iterable[str | Path]) -> 
     for (title, check), ids in zip(recorded, unknown, strict=True):
         if ids:
             first = next(name for name in check.recorded_ids if name in ids)
-            message = f"{len(ids)} of {len(check.recorded_ids)} judged variants are not in the data, as {first!r}"
+            message = f"{len(ids)} of {len(check.recorded_ids)} judged variants are not in the data, such as {first!r}"
             warnings.warn(f"{title}: {message}", stacklevel=2)
         if check.blank:
-            warnings.warn(f"{title}: {check.blank} verdicts are blank or NA, and count as missing", stacklevel=2)
+            warnings.warn(f"{title}: {check.blank} verdicts are blank or NA and count as missing", stacklevel=2)
 
 
 def _has_verdicts(part: pl.LazyFrame, column: str) -> bool:

@@ -112,7 +112,7 @@ def prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> list
         specs = [surveyed(one, texts, Path(folder)) if isinstance(one, str) else one for one in using]
         bound = [generators.make(one) if isinstance(one, str) else one for one in specs]
     if twice := [name for name, count in Counter(one.signature for one in bound).items() if count > 1]:
-        raise BadInput(f"{twice[0]} is named twice", fix="name it once")
+        raise BadInput(f"{twice[0]} is named twice", fix="give it once")
     return bound
 
 
@@ -157,7 +157,7 @@ def generate(
         seeds = [seed_for(seed, generator.signature, problem.id) for problem in some]
         for one in function(some, seeds):
             if one.of not in given:
-                raise BadInput(f"{generator.signature} made a variant of {one.of!r}, which it was not given")
+                raise BadInput(f"{generator.signature} returned a variant of {one.of!r}, which is not in its input")
             if isinstance(one, Note):
                 yield one
                 continue
@@ -174,9 +174,9 @@ def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:
         generator = as_generator(bound.function)
         for reason, count in sorted(generator.left_out.items()):
             if count:
-                warnings.warn(f"{bound.signature}: {count:,} of its rows are no variants: {reason}", stacklevel=3)
+                warnings.warn(f"{bound.signature}: {count:,} of its rows are not variants: {reason}", stacklevel=3)
         if generator.unmatched and (rows := generator.unmatched(problems)):
-            warnings.warn(f"{bound.signature}: {rows:,} of its rows reword none of these problems", stacklevel=3)
+            warnings.warn(f"{bound.signature}: {rows:,} of its rows match no problem", stacklevel=3)
 
 
 # Notes
@@ -193,7 +193,7 @@ def notes_table(notes: Iterable[tuple[str, Note]]) -> pl.DataFrame:
     for signature, note in notes:
         if taken := sorted(COLUMNS.keys() & note.about.keys()):
             fix = f"use another name: every table of notes has {', '.join(COLUMNS)}"
-            raise BadInput(f"a note is about {taken[0]}", where=signature, field="about", fix=fix)
+            raise BadInput(f"the column name {taken[0]} is reserved", where=signature, field="about", fix=fix)
     rows = [{"id": n.of, "generator": one, "what": n.what, "count": n.count, **n.about} for one, n in notes]
     about = sorted({name for row in rows for name in row} - set(COLUMNS))
     return pl.DataFrame(rows, schema={**COLUMNS, **dict.fromkeys(about, pl.String)}, orient="row")
@@ -207,8 +207,8 @@ def read_notes(path: str | Path) -> pl.DataFrame:
     inner = Path(path) / "notes"
     table = read(inner if inner.is_dir() else path)
     if lost := [name for name in COLUMNS if name not in table.columns]:
-        fix = "give what vary --notes FILE wrote, or the folder of a run"
-        raise BadInput(f"is no table of notes: it has no column {', '.join(lost)}", where=str(path), fix=fix)
+        fix = "give the output of vary --notes FILE, or a run folder"
+        raise BadInput(f"is not a table of notes: it has no column {', '.join(lost)}", where=str(path), fix=fix)
     about = [name for name in table.columns if name not in COLUMNS]
     return table.select(*(pl.col(name).cast(COLUMNS.get(name, pl.String)) for name in (*COLUMNS, *about)))
 

@@ -156,5 +156,5 @@ def _kinds(kinds: str) -> tuple[str, ...]:
     names = KINDS if kinds == "all" else tuple(dict.fromkeys(kinds.split("+")))
     if strangers := [name for name in names if name not in KINDS]:
         fix = f"use {', '.join(KINDS)}, several as in voice+dative, or all"
-        raise BadInput(f"no kind of rewriting {strangers[0]!r}", where=_WHERE, field="kinds", fix=fix)
+        raise BadInput(f"unknown kind {strangers[0]!r}", where=_WHERE, field="kinds", fix=fix)
     return names

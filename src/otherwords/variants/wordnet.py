@@ -53,8 +53,8 @@ def wordnet(
     _refuse_wrong(n, changes, senses, dominance)
     thesaurus = _thesaurus(lexicon, dominance)
     if lexicon and not pipeline and not other_wordnet(lexicon).english:
-        fix = "name the spaCy pipeline of its language, as in pipeline=fr_core_news_sm"
-        raise BadInput(f"{lexicon} is not English, and the tagger would be", where=_WHERE, field="pipeline", fix=fix)
+        fix = "give the spaCy pipeline of its language, as in pipeline=fr_core_news_sm"
+        raise BadInput(f"{lexicon} is not English, but the default tagger is", where=_WHERE, field="pipeline", fix=fix)
     replacer = Replacer(_parts(pos), thesaurus, senses == "context", read_veto(veto), not lexicon)
     tag = tagger(pipeline, names=True)
 
@@ -113,7 +113,7 @@ def _refuse_wrong(n: int, changes: int, senses: str, dominance: float) -> None:
     if n < 1:
         raise BadInput(f"found {n}", where=_WHERE, field="n", fix="give 1 or more variants per problem")
     if changes < 0:
-        fix = "give a number of words, 0 for all that can be"
+        fix = "give a number of words, 0 for all"
         raise BadInput(f"found {changes}", where=_WHERE, field="changes", fix=fix)
     if senses not in SENSES:
         raise BadInput(f"found {senses!r}", where=_WHERE, field="senses", fix=f"use {' or '.join(SENSES)}")
