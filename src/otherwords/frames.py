@@ -1,4 +1,4 @@
-"""Between tables and nouns: rows to frames, frames to Problems and Buckets and back, answers to their texts."""
+"""Conversions between tables and objects: rows, frames, Problems and Buckets; and texts joined to answers."""
 
 import json
 import re
@@ -148,7 +148,7 @@ def reworded(suite: pl.DataFrame, task: Task) -> list[Bucket]:
 
 
 def is_unmarked(columns: Iterable[str], *marks: str) -> pl.Expr:
-    """Which rows have none of these marks. A column that is missing marks nothing, nor does an empty name."""
+    """Which rows have none of these marks. A missing column or an empty name is no mark."""
     empty = [pl.col(name).cast(pl.String).fill_null("").str.strip_chars() == "" for name in marks if name in columns]
     return pl.all_horizontal(pl.lit(True), *empty)
 
@@ -159,7 +159,7 @@ def kept(suite: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def with_texts(answers: pl.DataFrame, suite: pl.DataFrame, fields: Sequence[str], where: str = "") -> pl.DataFrame:
-    """Set the texts of a suite (a run's `buckets/`) beside the answers to them.
+    """Join the texts of a suite (a run's `buckets/`) to its answers.
 
     An answer to a variant has its id in `variant`, one to an original in `bucket`. An id that the suite does not have,
     or has twice, is an error; `where` names the answers in it.

@@ -1,4 +1,4 @@
-"""The whole story: problems -> vary -> variants -> check -> buckets -> answer -> answers -> score -> scores.
+"""The four stages on tables: problems -> vary -> variants -> check -> buckets -> answer -> answers -> score -> scores.
 
 Every stage takes a table and gives one. The driver in `running` calls the same functions shard by shard.
 """
@@ -42,7 +42,7 @@ def vary(
     *,
     notes: str | Path | None = None,
 ) -> pl.DataFrame:
-    """Put the originals of a table in other words with each generator; give the variants alone.
+    """Reword the originals of a table with each generator; return the variants only.
 
     What generators left out, and why, is written to the table `notes`, if one is named.
     """
@@ -124,7 +124,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
 
 
 def bind_checks(using: Sequence[str | Bound], task: Task) -> list[Bound]:
-    """Make checks ready; refuse two that would write one column, and one that the models of the task cannot do."""
+    """Bind checks; refuse two that would write the same column, and one that does not fit the task."""
     bound = [one if isinstance(one, Bound) else checks.make(one) for one in using]
     refuse_duplicate_names(bound)
     refuse_unfit(bound, task)
@@ -247,7 +247,7 @@ def score(
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:
-    """Point metrics of texts to the buckets of a run folder, unless they name a suite themselves."""
+    """Let text metrics read the buckets of a run folder, unless they name a suite themselves."""
     buckets = folder / "buckets"
     if not buckets.is_dir():
         return list(using)

@@ -161,7 +161,7 @@ class Registry:
         return Bound(plugin, signature, function, "" if alias == spec else alias)
 
     def respell(self, spec: str, **options: object) -> str:
-        """Write a spec anew with some options set, or left out where they are None."""
+        """Rewrite a spec with some options set, or left out where they are None."""
         plugin, given = self._read(spec)
         given |= {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
         kept = {name: value for name, value in given.items() if options.get(name, "") is not None}
@@ -195,7 +195,7 @@ class Registry:
         return [plugin for plugin in self if name in (plugin.full_name, plugin.name)]
 
     def _unknown(self, name: str) -> str:
-        """The message on an unknown name: of which other kind it is, what exists, and what is spelled alike."""
+        """The message about an unknown name: another kind that has it, the existing names, and similar ones."""
         names = ", ".join(plugin.full_name for plugin in self) or "none"
         for kind, registry in KINDS.items():
             if kind != self.kind and registry._is_known(name):
@@ -252,7 +252,7 @@ def split_name(spec: str) -> tuple[str, str]:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    """The one of `names` that was perhaps meant, or nothing.
+    """The most similar of `names`, or nothing.
 
     >>> _nearest("max_lenght", ["name", "max_length"]), _nearest("x", ["name"])
     ('max_length', '')

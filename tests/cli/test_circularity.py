@@ -24,7 +24,7 @@ def test_tables(cli, suite):
     shown = cli("circularity", suite, "-m", AGREES, "--judge", "self", "--judge", DOUBTS, *ASKED).stdout
     for title in ("rates on the variants that a judge accepts", "mutual entailment by source", "contractions.v1"):
         assert title in shown
-    assert "judges beside each other" in shown
+    assert "pairs of judges" in shown
     assert "5 of 5" in shown  # contractions; identity is a control
     assert "0 of 5" in shown
     assert "…" not in shown
@@ -36,7 +36,7 @@ def test_several_models_and_groups(cli, suite):
     shown = cli("circularity", suite, *asked).stdout
     assert "topic=weather" in shown
     assert "self of all" in shown
-    assert "judges beside each other" not in shown  # there is one
+    assert "pairs of judges" not in shown  # there is one
     assert "…" not in shown
 
 
@@ -45,7 +45,7 @@ def test_what_earlier_checks_dropped_is_reported(cli, suite):
     cli("check", suite, "--with", "overlap(most=0.5)", "--with", doubted, "-o", "checked.jsonl", "-q")
     done = cli("circularity", "checked.jsonl", "-m", AGREES, "--judge", "self", *ASKED)
     assert "of 5 variants were dropped by earlier checks and are in no row (overlap " in done.stderr
-    assert "which are judged anew" in done.stderr
+    assert "which are judged again" in done.stderr
     assert cli("circularity", "checked.jsonl", "-m", AGREES, "--judge", "self", *ASKED, "-q").stderr == ""
 
 

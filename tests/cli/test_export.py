@@ -47,7 +47,7 @@ def test_a_table_shows_how_close_it_is(cli, classifier, problems):
         "accuracy, exported",
     ):
         assert name in done.stdout
-    assert "of int8 written to out: ask it as onnx:out" in done.stderr
+    assert "of int8 written to out: use it as onnx:out" in done.stderr
     assert sorted(path.name for path in Path().iterdir()) == ["nli", "out", "problems.jsonl"]
     answered = cli("answer", problems, "-m", "onnx:out", "--no-cache", "--no-canary", "-o", "-")
     assert answered.stdout.count('"pred"') == 3
@@ -67,10 +67,10 @@ def test_a_model_whose_labels_nobody_named_says_how_it_is_asked(cli, classifier,
     (classifier / "config.json").write_text(json.dumps({**config, "id2label": None, "num_labels": 3}))
     done = cli("export", classifier, "-o", "out", "--on", problems)
     assert "warning: accuracy is not measured" in done.stderr
-    assert "ask it as -m onnx:out --label-map LABEL_0=...,LABEL_1=...,LABEL_2=..." in done.stderr.replace("\n", " ")
+    assert "use it as -m onnx:out --label-map LABEL_0=...,LABEL_1=...,LABEL_2=..." in done.stderr.replace("\n", " ")
     meant = "LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"
     printed = cli("export", classifier, "-o", "out", "--on", problems, "--label-map", meant).stderr
-    assert printed.endswith("ask it as onnx:out\n")
+    assert printed.endswith("use it as onnx:out\n")
     assert "warning" not in printed
 
 

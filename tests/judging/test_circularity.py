@@ -297,7 +297,7 @@ def test_in_a_table_the_name_says_which_verdicts_are_a_judges():
     message = (
         "1 of 3 variants were dropped by earlier checks and are in no row (surface 1); mutual-entailment dropped 1 of"
     )
-    assert str(found.earlier) == f"{message} the rest, which are judged anew"
+    assert str(found.earlier) == f"{message} the rest, which are judged again"
     assert str(measured("scripted(otherwise=entailment)", ["self"]).earlier) == ""
     with refuses(BadInput):
         measured("scripted", ["self"], table.with_columns(pl.col("of").is_null().alias("check:mine")))

@@ -1,4 +1,4 @@
-"""Which answers are compared: those of two models or two groups, cut to the questions that all answered."""
+"""Align the answers of two models or two groups: only questions that all of them answered are compared."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ModelTable:
 
 
 def load(answers: TableOrPath) -> list[ModelTable]:
-    """Read an answers table, model by model; a file without a model column is called after itself."""
+    """Read an answers table, model by model; a file without a model column names its model after itself."""
     source = "the answers" if isinstance(answers, pl.DataFrame) else str(answers)
     table = answers if isinstance(answers, pl.DataFrame) else tables.read(answers)
     if "model" not in table.columns and not isinstance(answers, pl.DataFrame) and table.height:
@@ -60,7 +60,7 @@ def load(answers: TableOrPath) -> list[ModelTable]:
 
 
 def two_models(answers: TableOrPath, other: TableOrPath | None, models: Sequence[str]) -> tuple[ModelTable, ModelTable]:
-    """Find the two models to compare; where two tables name their model alike, they are numbered."""
+    """Find the two models to compare; models with the same name are numbered."""
     given = [{one.name: one for one in load(table)} for table in (answers, other) if table is not None]
     known = [sorted(one) for one in given]
     listed = " and ".join(", ".join(names) for names in known)
@@ -85,7 +85,7 @@ def two_models(answers: TableOrPath, other: TableOrPath | None, models: Sequence
 def two_groups(
     answers: pl.DataFrame, column: str, labels: Sequence[str], matched: bool
 ) -> list[tuple[str, str, list[Answers]]]:
-    """Each two groups of a column in one model's answers; matched, on the buckets that have variants in both."""
+    """All pairs of groups of a column in one model's answers; matched: on the buckets with variants in both."""
     groups = {str(value): _with_variants(group) for value, group in split(answers, column)}
     groups = {value: group for value, group in groups.items() if group.height}
     if len(groups) < 2:
@@ -116,7 +116,7 @@ def align(
     where: Location = WHOLE_TABLE,
     about: str | None = None,
 ) -> list[Answers]:
-    """Cut the tables to the answers that all models gave, in one order, and read them.
+    """Reduce the tables to the answers that all models have, in one order, and read them.
 
     Each must have been read alone before. A variant that some model did not answer is left out of all, with a warning:
     rates of models that were asked different variants cannot be compared. The right answers must be the same, and the
@@ -158,7 +158,7 @@ def _warn_left_out(tables: Sequence[pl.DataFrame], cut: Sequence[pl.DataFrame], 
 
 
 def _check_same(first: pl.DataFrame, other: pl.DataFrame) -> None:
-    """Refuse two models that were asked different questions: another right answer, or other words under one name."""
+    """Refuse two models that were asked different questions: another right answer or another text under the same id."""
     texts = [name for name in _TEXTS if name in first.columns and name in other.columns]
     for name in ("gold", *texts):
         one, two = ((label_texts(t[name]) if name == "gold" else t[name].cast(pl.String)) for t in (first, other))

@@ -83,14 +83,14 @@ def label_names(frame: pl.DataFrame, where: Location) -> tuple[str, ...]:
 
 
 def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:
-    """The cluster of each row; a row without one is a cluster of its own, named by the column `own`."""
+    """The cluster of each row; a row without one is its own cluster, named by the column `own`."""
     cluster = pl.col("cluster").cast(pl.String)
     alone = "alone " + pl.col(own).cast(pl.String)
     return table.select(pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)).to_series()
 
 
 def is_variant(variant: pl.Series) -> Array:
-    """Which rows are variants, which have a name; originals have none."""
+    """Which rows are variants: those with a name."""
     if variant.dtype == pl.Null:
         return np.zeros(len(variant), dtype=bool)
     if variant.dtype in (pl.String, pl.Categorical, pl.Enum):
@@ -149,7 +149,7 @@ def _check_probabilities(frame: pl.DataFrame, where: Location) -> None:
 
 
 def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
-    """Rows of one model whose probabilities are none; a model that has no probabilities at all is fine."""
+    """Rows of one model with invalid probabilities; a model without any probabilities is fine."""
     p = frame.select(pl.col("^p:.*$").cast(pl.Float64, strict=False))
     if not p.width or all(frame[name].null_count() == frame.height for name in p.columns):
         return pl.repeat(False, frame.height, eager=True)

@@ -1,4 +1,4 @@
-"""The roles of variants: rewordings, contrasts and controls, of which each metric sees one kind.
+"""The roles of variants: rewordings, contrasts and controls. Each metric uses one role.
 
 A row of an answers table is a contrast where its column `contrast` names a suite; so is the original it belongs to. A
 variant is a control where its column `control` names one; its original is an ordinary problem.
@@ -64,7 +64,7 @@ def is_control(table: pl.DataFrame) -> Array:
 
 
 def has_only_controls(answers: pl.DataFrame) -> bool:
-    """Whether all variants that are no contrasts are controls."""
+    """Whether all variants outside contrast suites are controls."""
     others = ~(is_contrast(answers) | is_control(answers))
     return not (others & ~_originals(answers)).any()
 
@@ -79,7 +79,7 @@ def _is_marked(table: pl.DataFrame, column: str) -> Array:
 
 
 def _stripped(column: str) -> pl.Expr:
-    """A mark as data sets are read: a blank is none."""
+    """A mark without white space around it; a blank is no mark."""
     return pl.col(column).cast(pl.String).str.strip_chars()
 
 
@@ -99,7 +99,7 @@ def is_partly_marked(answers: pl.DataFrame) -> Array:
 
 
 def is_misplaced(answers: pl.DataFrame) -> Array:
-    """Which rows name a control and are none: originals, and contrasts."""
+    """Which rows name a control but are originals or contrasts."""
     control = is_control(answers)
     return control & (_originals(answers) | is_contrast(answers)) if control.any() else control
 

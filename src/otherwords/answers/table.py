@@ -91,7 +91,7 @@ class Answers:
 
     @cached_property
     def p(self) -> Array:
-        """Probabilities, a row per answer and a column per label; refused where the model gave none."""
+        """Probabilities, a row per answer and a column per label; refused where the model has none."""
         p = probabilities(self.frame, self.labels, self.model)
         return np.asarray(p / p.sum(axis=1, keepdims=True))  # they sum to one within TOLERANCE only
 
@@ -199,7 +199,7 @@ def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
 
 
 def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Array:
-    """The columns `p:<label>` as they are stated, a column per label; refused where the model gave none."""
+    """The columns `p:<label>` as they are stated, a column per label; refused where the model has none."""
     names = [f"p:{label}" for label in labels]
     if missing := [name for name in names if name not in frame.columns]:
         fix = f"add the columns {', '.join(names)}"
@@ -223,7 +223,7 @@ def as_written(values: npt.ArrayLike) -> Array:
 
 
 def cut(shares: Array, bins: int) -> Array:
-    """The number of the bin, of equally wide ones from 0 to 1, that each share lies in; the last one is closed.
+    """Number the bin of each share, among equally wide bins from 0 to 1; the last bin is closed.
 
     They are rounded first, because 0.6 - 0.2 is a little less than 0.4 in binary, and 0.29 * 100 less than 29.
 

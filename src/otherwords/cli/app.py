@@ -93,7 +93,7 @@ def _build(name: str, definition: Definition) -> Any:
 
 
 class Commands(TyperGroup):
-    """Turns errors of the library into one line on standard error and an exit code; nothing else is caught."""
+    """Prints errors of the library as one line on standard error and sets the exit code; catches nothing else."""
 
     def __init__(self, **attributes: Any):
         super().__init__(**attributes)

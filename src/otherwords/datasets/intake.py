@@ -1,4 +1,4 @@
-"""Intake: every record is checked once, here; all later stages may rely on the table."""
+"""Intake: checks every record once, so that all later stages can rely on the table."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Intake:
 
 
 class Original(NamedTuple):
-    """What variants are checked against: an original's label, cluster and contrast suite, if any."""
+    """The label, cluster and contrast suite of an original, against which its variants are checked."""
 
     label: str
     cluster: str

@@ -124,7 +124,7 @@ def numbered_labels(labels: Any, where: str) -> tuple[tuple[str, str], ...]:
 
 
 def _unusable(rewording: Rewording, label: str | None) -> str:
-    """Why a rewording cannot be part of a data set of its own."""
+    """Why a rewording cannot be used without the user's problems."""
     if "" in rewording.original:
         return "one sentence is not a problem: give your problems as data, and this file as --with recorded:FILE"
     if rewording.label is None:

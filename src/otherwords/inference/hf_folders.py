@@ -1,4 +1,4 @@
-"""Models of the Hugging Face ecosystem: their folder is found, what is wrong in it refused, and the model opened."""
+"""Models of the Hugging Face ecosystem: find the folder, refuse one that cannot be used, and open the model."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def load_fast_tokenizer(folder: Folder) -> Any:
 
 
 def load(folder: Folder, auto: str = CLASSIFIER) -> Any:
-    """A model all of whose weights are in its folder, in single precision; `auto` is transformers' class to load with.
+    """A model with all its weights in its folder, in single precision; `auto` is transformers' class to load with.
 
     Weights that do not fit the configuration, are missing or superfluous, and untrained heads are refused.
     """

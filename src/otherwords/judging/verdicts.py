@@ -19,12 +19,12 @@ from ..validity.checking import refuse_unfit, warn_too_long
 from ..validity.mutual_entailment import EntailmentRule, ask_entailment, judge_entailment
 from .findings import Earlier
 
-#: The check whose verdicts are given anew here.
+#: The check that is applied again here.
 CHECK = "mutual-entailment"
 
 
 def read_suite(suite: SuiteName, task: str | Task | Mapping[str, Any]) -> tuple[pl.DataFrame, Task, Earlier]:
-    """The problems of a suite and their rewordings, less what other checks dropped, and what earlier checks said.
+    """The problems of a suite and their rewordings, without what other checks dropped, and counts of earlier checks.
 
     Columns of verdicts are left out, those of judges from an earlier report too: this report uses their names.
     """

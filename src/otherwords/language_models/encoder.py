@@ -52,7 +52,7 @@ class SentenceEncoder:
         return unit[[place[text] for text in texts]]
 
     def legible(self, texts: Sequence[str]) -> list[bool]:
-        """Whether there is anything to encode in each text; many tokenizers drop a lone accent, for one."""
+        """Whether there is anything to encode in each text; many tokenizers drop a lone accent, for example."""
         return list(self.reads(texts)) if self.reads else [bool(text.strip()) for text in texts]
 
     def too_long(self, texts: Sequence[str]) -> list[bool]:

@@ -110,7 +110,7 @@ def _in_fixed_batches(forward: Forward) -> Forward:
 
 
 def _fetch_pooling(folder: Folder, name: str) -> None:
-    """Of a hub model, fetch the description of its pooling: it lies in a subfolder, which no other model needs."""
+    """Of a hub model, fetch the description of its pooling: it is in a subfolder, which no other model needs."""
     if folder.path.parent.name != "snapshots" or any(folder.path.glob("*_Pooling/config.json")):
         return
     from huggingface_hub import snapshot_download
@@ -128,7 +128,7 @@ def _fetch_pooling(folder: Folder, name: str) -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """How many tokens are read (0: not said), and whether texts are converted to lower case first.
+    """How many tokens are read (0: not given), and whether texts are converted to lower case first.
 
     >>> str(Reading(128)), str(Reading(128, lower=True))
     ('128', '128:lower')

@@ -1,4 +1,4 @@
-"""The public fake: a masked-LM that fills masks as a script says, for examples, tests and dry runs."""
+"""A fake for examples, tests and dry runs: a masked-LM that fills masks from a script."""
 
 from __future__ import annotations
 

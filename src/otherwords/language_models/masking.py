@@ -69,7 +69,7 @@ class Masker:
         return [ids[i] for i in kept], [types[i] for i in kept] if types else [], True, kept.index(at), own
 
     def _place(self, row: list[int], before: str) -> int:
-        """The position of the mask: a text may have masks of its own, so those before it are counted."""
+        """The position of the mask: a text may contain other masks, so those before it are counted."""
         if row.count(self.mask_id) == 1:
             return row.index(self.mask_id)
         earlier = self.tokenizer.encode(before).ids.count(self.mask_id)
@@ -117,7 +117,7 @@ def _number(tokenizer: Tokenizer, mask: str) -> int:
 
 
 def _leaves_blank(tokenizer: Tokenizer, mask: str) -> bool:
-    """Whether a blank before the mask becomes a token of its own (a Ġ <mask>), unlike that before a word."""
+    """Whether a blank before the mask becomes its own token (a Ġ <mask>), unlike a blank before a word."""
     return len(tokenizer.encode(f"a {mask}").ids) > len(tokenizer.encode(f"a{mask}").ids)
 
 

@@ -125,7 +125,7 @@ class _Author:
     budget: int
 
     def compose(self, prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding) -> list[list[Draft]]:
-        """Prompts of similar length together, within the budget; one that is too long gets one draft with a fault."""
+        """Prompts of similar length together, within the budget; a too long one gets one draft with the reason."""
         rows = self.prompter.encode(prompts)
         drafts: list[list[Draft]] = [[Draft("", TOO_LONG)] for _ in rows]
         fitting = np.array([number for number, row in enumerate(rows) if row], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Contrasts, whose right answer may differ from their original's, and controls, whose outcome is known beforehand.
+"""Contrasts, whose right answer may differ from their original's, and controls, whose outcome is known in advance.
 
 Neither is counted with rewordings, which must not change the answer.
 """
@@ -92,7 +92,7 @@ def control_flips() -> Any:
 
 
 def warn_unsteady_controls(answers: pl.DataFrame) -> None:
-    """Warn of models that answer the same text differently: what else they do may be chance, too."""
+    """Warn of models that answer the same text differently: their other flips may be chance, too."""
     if not is_control(answers).any():
         return
     first = answers.filter(is_original()).select("model", "bucket", pl.col("pred").alias("first"))

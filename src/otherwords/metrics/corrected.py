@@ -68,7 +68,7 @@ def p_c_corrected(testset: Path, renormalise: bool = False) -> Any:
 
 @metrics("coverage.v1")
 def coverage(testset: Path) -> Any:
-    """Share of the test set in deciles of confidence that hold a bucket: what a corrected value speaks for."""
+    """Share of the test set in deciles of confidence that hold a bucket: what a corrected value covers."""
     return _metric(testset, lambda k, n: np.zeros(len(n)), _covered, blind=True)
 
 
@@ -193,7 +193,7 @@ def _rows_of(table: pl.DataFrame, model: str, where: str) -> tuple[pl.DataFrame,
 
 
 def _check(own: pl.DataFrame, place: Location) -> None:
-    """Refuse items without a name, items answered twice and probabilities that are none, with their rows."""
+    """Refuse items without an id, items with two answers and invalid probabilities, with their rows."""
     checks = (
         ("id", own["id"].is_null(), "found nothing", "give every item an id"),
         ("id", own["id"].is_duplicated(), "the item has two answers", "give one answer per item"),

@@ -1,4 +1,4 @@
-"""How far variants are from their originals: in words, in structure, and to a sentence encoder.
+"""Distances of variants from their originals: in words, in structure, and in the vectors of a sentence encoder.
 
 A flip rate should be read with these: rewordings that change more flip more.
 """
@@ -214,7 +214,7 @@ def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None)
 
 
 def _other_texts(table: pl.DataFrame, known: tuple[str, ...]) -> list[str]:
-    """Columns that may be texts of a task of the user's own: a change in one of them must not go unseen.
+    """Columns that may be texts of a task of the user's own: a change in one of them must not be missed.
 
     There are none where the table has all fields of a built-in task.
     """
@@ -235,7 +235,7 @@ def _pairs(answers: Answers, text: pl.Series) -> pl.DataFrame:
 
 
 def _differ(pairs: pl.DataFrame) -> Array:
-    """Which texts are both there, and not the same."""
+    """Which pairs have two texts that differ."""
     return (pairs["one"] != pairs["other"]).fill_null(False).to_numpy()
 
 

@@ -253,7 +253,7 @@ def _rows(answers: Answers, thresholds: tuple[Fraction, ...], of: int) -> Array:
 def _nearest(passed: Array, right: Array) -> Array:
     """The first and the last of the thresholds whose count of passing problems is nearest that of right originals.
 
-    The count never grows with the threshold, so all that is equally near lies side by side.
+    The count never grows with the threshold, so equally near thresholds are adjacent.
     """
     gap = np.abs(passed - np.asarray(right)[..., None])
     nearest = gap == gap.min(axis=-1, keepdims=True)

@@ -127,7 +127,7 @@ def run_canary(model: Answerer, cache: Cache) -> None:
 
 
 def _warn_strange_labels(model: Answerer) -> None:
-    """Warn of labels in a map that the model does not have. A study's map serves all its models, so it may be right."""
+    """Warn of labels in a map that the model does not have. It is no error: a study has one map for all its models."""
     own = {label_key(label) for label in model.model.labels}
     if strange := [label for label in model.label_map if label_key(label) not in own]:
         message = f"{model.name}: the label map has {', '.join(strange)}"

@@ -45,7 +45,7 @@ def default_path() -> Path:
 
 
 def cache_path(chosen: str | Path | Literal[False] | None = "") -> Path | None:
-    """The file that an option `cache` names: "" is the one that all runs share; None or False is no lasting one."""
+    """The file that an option `cache` names: "" is the one that all runs share; None or False is a temporary one."""
     if chosen == "":
         return default_path()
     return Path(chosen) if chosen else None

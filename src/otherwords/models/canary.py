@@ -1,4 +1,4 @@
-"""The canary: a dozen trivial questions, asked of every model first, reveal labels in the wrong order."""
+"""The canary: a dozen trivial questions that every model is asked first, to detect permuted labels."""
 
 import itertools
 import warnings

@@ -266,7 +266,7 @@ def published_runs(runs: pl.DataFrame, data: Path) -> pl.DataFrame:
 
 
 def recorded(data: Path) -> pl.DataFrame:
-    """What the authors recorded of each published run, with its seed."""
+    """The authors' records of each published run, with its seed."""
     [path] = find(data, "ie_test", "authors_results.parquet")
     return pl.read_parquet(path).filter(~pl.col("extra")).with_columns(rho=pl.col("rho_dir").round(2)).sort(_RUN)
 

@@ -1,4 +1,4 @@
-"""The page: from a run folder to one HTML file for sceptical readers, which loads nothing from anywhere."""
+"""The page: from a run folder to one HTML file, which loads nothing from elsewhere."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

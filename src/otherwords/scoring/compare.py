@@ -179,7 +179,7 @@ def compare_groups(
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
-    """Rewordings, contrasts, controls: those that have groups of the column. A suite has columns of its own."""
+    """Rewordings, contrasts, controls: those that have groups of the column. A suite has its own columns."""
     if len(roles) < 2:
         return roles
     grouped = {role: table for role, table in roles.items() if _has_groups(table.frame, column)}

@@ -120,7 +120,7 @@ def _by_label(p: Any, labels: Sequence[str]) -> Mapping[str, npt.ArrayLike]:
 
 
 def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
-    """Mark the variants as contrasts or controls, where a metric looks at nothing else."""
+    """Mark the variants as contrasts or controls, for a metric of this role."""
     if role == "contrasts":
         return frame.with_columns(contrast=pl.lit(role))
     if role == "controls":

@@ -1,4 +1,4 @@
-"""What is measured, and how: which metrics, what they are called in a table, which intervals."""
+"""The choice of metrics, their titles in a table, and the settings of intervals."""
 
 import math
 import warnings
@@ -68,7 +68,7 @@ def resampled(data: Answers) -> str:
 
 
 def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
-    """Bind the metrics that are asked for: none are the usual ones, "all" every one that needs no option.
+    """Bind the chosen metrics; without a choice the usual ones, with "all" every one that needs no option.
 
     The second value says whether they were chosen for the user: then one may be left out where the table lacks what
     it needs, and need not be explained where it has nothing to measure.

@@ -44,7 +44,7 @@ def reject(p_values: npt.ArrayLike, alpha: float = 0.05, method: str = "holm") -
 
 
 def level(alpha: float) -> float:
-    """A level of significance, refused where it is none."""
+    """A level of significance, refused unless it is between 0 and 1."""
     if not 0 < alpha < 1:
         raise BadInput(f"found {alpha!r}", field="alpha", fix="give a number between 0 and 1, such as 0.05")
     return alpha

@@ -19,7 +19,7 @@ _KEY = "otherwords.key"
 
 
 class RunFolder:
-    """Where one study lives: problems/, variants/, buckets/, answers/, scores.json, report.html, manifest.json."""
+    """The folder of one study: problems/, variants/, buckets/, answers/, scores.json, report.html, manifest.json."""
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -41,7 +41,7 @@ class RunFolder:
                     shutil.rmtree(self.path, ignore_errors=True)
 
     def part(self, stage: str, number: int) -> Path:
-        """Where the given shard of a stage lies."""
+        """The path of the given shard of a stage."""
         return self.path / stage / f"part-{number:05}.parquet"
 
     def parts(self, stage: str) -> list[Path]:

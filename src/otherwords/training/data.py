@@ -1,4 +1,4 @@
-"""The rows of a recipe's data sets: collected, split for validation, kept apart from test data, and recombined."""
+"""The rows of a recipe's data sets: collected, split for validation, separated from test data, and recombined."""
 
 import re
 from collections import Counter
@@ -163,7 +163,7 @@ def _without_shared(
 
 
 def _rows(recipe: Recipe, names: Sequence[str], data: TrainingData, which: str = "") -> Iterator[TrainingRow]:
-    """Rows with a label and all their texts. Each data set may have ids of its own."""
+    """Rows with a label and all their texts. Each data set may have its own ids."""
     for name in names:
         source = Source([name], data.task, recipe.columns, recipe.labels, skip_bad=True)
         for row in source:

@@ -17,7 +17,7 @@ from .recipe import Recipe, read_recipe
 from .settings import TrainingSettings
 from .starting import require_torch
 
-#: Files beside the examples: the recipe they come from, their numbers, and the rows left out.
+#: Files next to the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
 #: A training may be resumed with other values of these: they do not change what is learnt.
 _WHERE = ("device", "accumulate")

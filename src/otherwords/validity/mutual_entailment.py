@@ -1,6 +1,6 @@
 """Mutual entailment: two texts say the same where a judge finds that each entails the other (Arakelyan et al. 2024).
 
-The judge is a model of its own, or the model under test: then each model accepts its own variants when it answers.
+The judge is a separate model, or the model under test: then each model accepts its own variants when it answers.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _reason(failures: list[str]) -> str:
 
 
 def _failure(answer: Cached, task: Task, threshold: float) -> str:
-    """Why an answer is no entailment; empty where it is."""
+    """Why an answer is not entailment; empty where it is."""
     yes = entailment_of(task)
     if answer.pred != yes:
         return task.labels[answer.pred]
@@ -194,11 +194,11 @@ def _failure(answer: Cached, task: Task, threshold: float) -> str:
     return f"probability below {threshold:g}" if answer.p is not None and answer.p[yes] < threshold else ""
 
 
-# A model of its own as judge
+# A separate model as judge
 
 
 class EntailmentJudge:
-    """A model that is asked about each pair of texts once, however often the pair comes."""
+    """A model that is asked about each distinct pair of texts once."""
 
     def __init__(self, model: Answerer, canary: bool = True):
         self.model, self.canary = model, canary
@@ -216,7 +216,7 @@ class EntailmentJudge:
         return self._known
 
     def run_canary(self, cache: Cache) -> None:
-        """Run the canary, the first time: a judge with labels in another order would accept next to nothing."""
+        """Run the canary, the first time: a judge with permuted labels would accept almost nothing."""
         if not self.canary:
             return
         try:
@@ -327,7 +327,7 @@ def count_accepted(parts: Iterable[pl.LazyFrame]) -> Counts:
 
 
 def warn_none_accepted(model: str, counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Warn where a model accepts none of the variants that it was to judge."""
+    """Warn where a model accepts none of the variants that it judged."""
     for check, one in counts.items():
         if not one["accepted"]:
             warnings.warn(f"{model}: {check}: accepts none of {one['judged']:,} variants", stacklevel=3)

@@ -1,4 +1,4 @@
-"""From generators to variants: what a generator is, how it is given problems in batches, and what it notes."""
+"""The type of a generator, how generators run on batches of problems, and their notes."""
 
 import json
 import re
@@ -37,7 +37,7 @@ class Generator:
 
     `function` takes problems and a seed for each, and yields variants and notes. `identity` joins the signature: what
     decides the variants besides the options, such as the model that writes them. A `control` makes variants whose
-    outcome is known beforehand: they are marked with its name, checked by nothing, and measured apart.
+    outcome is known in advance: they are marked with its name, not checked, and measured separately.
 
     A generator that must see all texts first has `survey`, which makes the text of a table from them; it is then made
     again with the option `table` set to that file, and without the options that are `spent` on the survey.
@@ -60,7 +60,7 @@ class Generator:
 
 
 def as_generator(function: Any) -> Generator:
-    """Let a factory return the bare function; what such a function has as attributes counts as declared."""
+    """Accept a bare function from a factory; its attributes count as declared fields."""
     if isinstance(function, Generator):
         return function
     names = [one.name for one in fields(Generator) if one.name != "function"]
@@ -119,7 +119,7 @@ def prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> list
 def surveyed(spec: str, texts: Callable[[], Iterable[str]], folder: Path, *known: str) -> str:
     """Let a generator survey all texts, if it must; return the spec with the table that it made.
 
-    The table lies in `folder`, under a name made of the spec and of what is `known` to decide its content; one that
+    The table is in `folder`, under a name made of the spec and of what is `known` to decide its content; one that
     exists is not made again.
     """
     bound = generators.make(spec)
@@ -169,7 +169,7 @@ def generate(
 
 
 def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:
-    """Warn, for each generator that reads rows, of those that became no variant of so many problems."""
+    """Warn, for each generator that reads rows, of those that gave no variant of any problem."""
     for bound in using:
         generator = as_generator(bound.function)
         for reason, count in sorted(generator.left_out.items()):

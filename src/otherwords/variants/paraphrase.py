@@ -98,7 +98,7 @@ def _write(
 
 
 def _refine(writer: Writer, jobs: list[RewriteJob], need: int, tries: int, drafts_filter: DraftFilter) -> None:
-    """Draw as many more as a job lacks, as often as its tries allow; each try has a seed of its own."""
+    """Draw as many more as a job lacks, as often as its tries allow; each try has its own seed."""
     decoding = choose_decoding("sample", 1, _WHERE, **_REFINED)  # type: ignore[arg-type]
     spent = dict.fromkeys(range(len(jobs)), 0)
     while True:

@@ -1,4 +1,4 @@
-"""Variants that exist already, in a file: rewordings written by people, or by another tool."""
+"""Variants recorded in a file: rewordings by people, or by another tool."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def recorded(path: Path = EVERYDAY, format: str = "", pair: str = "") -> Any:  #
 
 
 class _RecordedRows:
-    """Makes variants of the rows of one file, and counts the rows that become none."""
+    """Makes variants from the rows of one file, and counts the rows that give none."""
 
     def __init__(self, book: Book, pair: str = "") -> None:
         self._book, self._pair = book, pair
@@ -90,7 +90,7 @@ class _RecordedRows:
         return [_variant(problem, f"a rewording of {problem.id!r}", cells) for cells in joined]
 
     def _rows(self, problem: Problem) -> list[RecordedRow]:
-        """The rows on a problem. Another tool's labels may be numbers of its own; names of ours must agree."""
+        """The rows on a problem. Another tool's labels may be its own numbers; our label names must agree."""
         rows = list(self._book.find(problem))
         if self._used is None:
             return rows
@@ -196,7 +196,7 @@ def _text_key(texts: Mapping[str, str]) -> str:
 
 
 def _table_rows(path: Path) -> Iterator[Record]:
-    """The rows of a table of our own; in CSV and TSV, an empty cell means that a row lacks the field."""
+    """The rows of a table in our own layout; in CSV and TSV, an empty cell means that a row lacks the field."""
     keeps_empty = path.suffix.lower() not in (".csv", ".tsv")
     for record in plain_records(path):
         row = record.row if keeps_empty else {name: value for name, value in record.row.items() if value != ""}
@@ -293,7 +293,7 @@ def paired(rows: Iterable[Cells], problem: Problem, column: str, seed: int) -> l
 
 
 def pairs(first: Sequence[str], second: Sequence[str], seed: int) -> list[tuple[str, str]]:
-    """Pair each text of the larger side once; those of the smaller side are all used, and then drawn from again.
+    """Pair each text of the longer list once; those of the shorter list are all used, then drawn again.
 
     Neither side's order matters.
 

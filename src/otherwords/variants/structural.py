@@ -38,7 +38,7 @@ class Rewritten(NamedTuple):
 
 @generators("structural.v1")
 def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool = False, pipeline: str = "") -> Any:
-    """Build a sentence in another way: active or passive, swapped descriptions and conjuncts, clauses, datives.
+    """Rewrite the structure of a sentence: active or passive, swapped descriptions and conjuncts, clauses, datives.
 
     `kinds`: voice, definite, relative, coordination, dative, contraction, joined by "+", or all. Up to `n` variants per
     problem (0: all), each with one rewriting of one field, drawn by the seed; with `together`, a rewriting that several

@@ -23,7 +23,7 @@ from .generating import Change, Generator, chosen_fields, with_changes
 
 SENSES = ("frequency", "context")
 _WHERE = "wordnet.v1"
-#: Most choices of words, and of their synonyms, to look at; nobody wants a thousand variants of a sentence.
+#: Most choices of words, and of their synonyms, to look at; a thousand variants of a sentence are of no use.
 _MOST = 1000
 _WORD = re.compile(r"[^\W\d_]+")
 _NAMES = {letter: name for name, letter in PARTS.items()}
@@ -138,7 +138,7 @@ class Replacement(NamedTuple):
 
 
 class Replacer(NamedTuple):
-    """Finds replacements: for words of some parts of speech, in senses that a thesaurus is sure of, but for a veto."""
+    """Finds replacements: for words of some parts of speech, in clear senses, except for vetoed words."""
 
     parts: str
     thesaurus: Thesaurus
@@ -207,7 +207,7 @@ def _has_capitals(lemma: str, sense: Synset) -> bool:
 
 
 def _wants_one_word(place: WordPlace) -> bool:
-    """Where an expression sounds wrong: his father is not "his male parent", a dog is not "gone after by" another."""
+    """Whether an expression sounds wrong: his father is not "his male parent", a dog is not "gone after by" another."""
     return place.token.tag == "VBN" or bool(place.before and place.before.tag in ("PRP$", "POS"))
 
 

@@ -91,7 +91,7 @@ def _anywhere(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[li
 
 
 def _change(word: str, start: int, table: Mapping[str, Synonym]) -> Change:
-    """The first letter is as large as it was: the paper's own data are all in small letters, ours stay as they are."""
+    """Keep the case of the first letter: the paper's data are all lower-case, ours are not."""
     entry = table[word.lower()]
     new = entry.synonym[:1].upper() + entry.synonym[1:] if word[:1].isupper() else entry.synonym
     return {"at": start, "from": word, "to": new, "synset": entry.synset}

@@ -66,7 +66,7 @@ def warn_of_other_language(texts: Iterable[str | None], generator: str) -> bool:
 
 
 def forget() -> None:
-    """Forget which generators have warned: a new study begins."""
+    """Reset the warnings, for a new study."""
     _warned.clear()
 
 

@@ -44,7 +44,7 @@ _WHERE = "masked-lm.v1"
 One = TypeVar("One")
 
 
-# Masked-LMs are signed by what they are, in the identity: where their folders lie does not matter.
+# Masked-LMs are signed by what they are, in the identity: the path of their folders does not matter.
 @generators("masked-lm.v1", unsigned=("models",))
 def masked_lm(
     models: str | list[str] = "mlm-small",
@@ -68,7 +68,7 @@ def masked_lm(
     over.
     `ablation`, on the same problems: union (of the texts), class-only, probability-only, none or scrambled. `several`:
     words of several tokens, too. `counts` of filters are of what reached them, or of all suggestions by each alone,
-    which is slow. `corpus`, a data set or a text file, tells how frequent replacements are.
+    which is slow. `corpus`, a data set or a text file, gives the frequency of replacements.
     The texts are the task's targets, of which two or more must share a word; one that stands elsewhere in the problem,
     too, is left alone.
     """
