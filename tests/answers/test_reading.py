@@ -58,7 +58,7 @@ BAD = {
     "two originals": (cell("variant", 1, None), ["row 1: variant", "'a' has 2 originals"]),
     "an original null, another empty": (cell("variant", 1, ""), ["row 1: variant", "'a' has 2 originals"]),
     "answered twice": (cell("variant", 2, "a1"), ["row 3: variant", "'a1' has two answers", "one answer"]),
-    "gold differs": (cell("gold", 2, "no"), ["row 3: gold", "'a2' has 'no'", "label of its original"]),
+    "gold differs": (cell("gold", 2, "no"), ["row 3: gold", "'a2' has the label 'no'", "label of its original"]),
     "null bucket": (cell("bucket", 2, None), ["row 3: bucket", "found nothing"]),
     "null pred": (cell("pred", 4, None), ["row 5: pred", "found None", "no, yes"]),
     "null gold": (cell("gold", 0, None), ["row 1: gold", "found None", "no, yes"]),

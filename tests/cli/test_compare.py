@@ -74,7 +74,7 @@ def test_groups(cli, files):
     assert found[1]["difference"] == pytest.approx(-9 / 12)
     result = cli("compare", "both.jsonl", "--between", "how", "--metric", "flip_rate")
     assert "p (t)" in result.stdout
-    assert "12 problems have variants in how=a and in how=b" in result.stderr.replace("\n", " ")
+    assert "12 problems with variants in how=a and how=b" in result.stderr.replace("\n", " ")
 
 
 def test_by_and_out(cli, files, place):
@@ -103,7 +103,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
     [
         (("steady.jsonl",), "needs answers of two models; found steady"),
         (("absent.jsonl", "steady.jsonl"), "absent.jsonl"),
-        (("both.jsonl", "-m", "steady", "-m", "gone"), "name two of them, in their order"),
+        (("both.jsonl", "-m", "steady", "-m", "gone"), "choose two"),
         (("both.jsonl", "--matched"), "--matched belongs to --between"),
         (("both.jsonl", "steady.jsonl", "--between", "how"), "--between compares groups of one table"),
         (("both.jsonl", "--between", "gold"), "gold has only 1 group with variants"),

@@ -125,7 +125,7 @@ def test_what_is_no_cache_is_not_touched(cli, problems, place):
         RUN,
     ):
         error = cli(*command, "--cache", "text.sqlite", rc=2).stderr
-        assert error.startswith("error: text.sqlite: is not an answer cache: file is not a database; name another")
+        assert error.startswith("error: text.sqlite: is not an answer cache: file is not a database; give another")
     assert (place / "text.sqlite").read_text().startswith("not a database")
     assert not (place / "out.jsonl").exists()
 

@@ -169,10 +169,10 @@ def _spoilt(row, **changes):
             _spoilt(2, gold="no"),
             "row 2: gold: variant '1a' has the label 'no', its original has another; a variant keeps",
         ),
-        (_spoilt(5, variant="2c"), "row 5: variant: bucket '2' has 0 originals; every bucket has one"),
-        (_spoilt(2, variant=None), "row 1: variant: bucket '1' has 2 originals; every bucket has one"),
+        (_spoilt(5, variant="2c"), "row 5: variant: bucket '2' has 0 originals; give one original"),
+        (_spoilt(2, variant=None), "row 1: variant: bucket '1' has 2 originals; give one original"),
         (_spoilt(3, variant="1a"), "row 3: variant: variant '1a' has two answers; give one answer per variant"),
-        (_spoilt(6, bucket=None), "row 6: bucket: found nothing; every answer needs one"),
+        (_spoilt(6, bucket=None), "row 6: bucket: found nothing; give a value for every answer"),
         (
             [{k: v for k, v in row.items() if k != "pred"} for row in ANSWERS],
             "pred: ",

@@ -74,5 +74,5 @@ def test_bad_rows_do_not_shift_the_labels(tmp_path, take):
     assert [bad["where"].rpartition(" ")[2] for bad in intake.rejected] == ["2", "3", "5", "6"]
     assert "broken JSON" in reasons[0]
     assert "story_id: found nothing" in reasons[1]
-    assert "the row says 1" in reasons[2]
+    assert "label: found 1, but" in reasons[2]
     assert "found '3'" in reasons[3]

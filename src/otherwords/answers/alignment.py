@@ -72,8 +72,8 @@ def two_models(answers: TableOrPath, other: TableOrPath | None, models: Sequence
     sources = given * 2 if other is None else given
     if len(wanted) != 2 or any(name not in source for name, source in zip(wanted, sources, strict=True)):
         fix = "choose two: --model NAME --model NAME"
-        named = f", not {' and '.join(models)}" if models else ""
-        raise BadInput(f"needs two models; found {listed}{named}", fix=fix)
+        named = f"{' and '.join(models)} cannot be compared" if models else "needs two models"
+        raise BadInput(f"{named}: the answers are of {listed}", fix=fix)
     first, second = (source[name] for name, source in zip(wanted, sources, strict=True))
     if first.name == second.name:
         if other is None:

@@ -96,7 +96,7 @@ class Answerer:
             own = ", ".join(self.model.labels or self.task.labels)
             example = ",".join(f"{name}=..." for name in (self.model.labels or self.task.labels))
             raise BadInput(
-                f"{self.name} has the label {label!r} ({own}); {self.task.name} has {', '.join(self.task.labels)}",
+                f"{self.name}: cannot map label {label!r} ({own}) to {self.task.name} ({', '.join(self.task.labels)})",
                 fix=f"map its labels: --label-map {example}",
             )
         return target
