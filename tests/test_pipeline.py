@@ -468,10 +468,10 @@ def test_comparison_and_audit_leave_out_what_a_model_rejected() -> None:
     whole = rejecting().with_columns(pl.col("pred").fill_null("neutral"), pl.lit("other").alias("model"))
     both = pl.concat([rejecting().with_columns(pl.lit("one").alias("model")), whole.with_columns(rejected=None)],
                      how="diagonal_relaxed")  # fmt: skip
-    with pytest.warns(UserWarning, match="compared on the 4 answers that all models gave"):
+    with pytest.warns(UserWarning, match="compared on the 4 answers that all models have"):
         (found,) = ow.compare(both.drop("^p:.*$"), using=["flip_rate"], replicates=20)
     assert (found.value, found.other_value) == (0.5, 0.5)
-    with pytest.warns(UserWarning, match="that all models gave"):
+    with pytest.warns(UserWarning, match="that all models have"):
         assert audit(both.drop("^p:.*$"))["bucket"].to_list() == ["a"]
 
 

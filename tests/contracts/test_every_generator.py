@@ -17,7 +17,7 @@ from otherwords.storage.files import seed_for
 from otherwords.variants.generating import as_generator
 
 KIND = "generators"
-pytestmark = pytest.mark.filterwarnings("ignore:.*are no variants. . unchanged")  # which the sample of `recorded` has
+pytestmark = pytest.mark.filterwarnings("ignore:.*are not variants. . unchanged")  # which the sample of `recorded` has
 
 
 def sample() -> list[Problem]:

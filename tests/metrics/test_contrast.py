@@ -156,7 +156,7 @@ def test_what_is_asked_for_by_name_must_be_there():
 def test_the_usual_metrics_are_those_that_the_table_allows():
     rewordings = table([("x", None, "e", "e"), ("x", "x1", "e", "n"), ("x", "x2", "e", "n")], None)
     assert not set(NAMES) & set(values(rewordings, ()))  # without a word: warnings are errors here
-    with pytest.warns(UserWarning, match="there are contrasts only; not measured: accuracy_original, "):
+    with pytest.warns(UserWarning, match="the table has only contrasts; not measured: accuracy_original, "):
         assert set(values(table(HAND), ())) == set(NAMES)
     assert set(NAMES) < set(values(pl.concat([rewordings, table(HAND)]), ()))
 

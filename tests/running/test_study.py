@@ -26,7 +26,7 @@ from otherwords.storage.run_folder import RunFolder
 LABELS = ("entailment", "neutral", "contradiction")
 
 #: Some of the problems have no topic on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore:.*are in none of its groups")
+pytestmark = pytest.mark.filterwarnings("ignore:.*belong to no group")
 
 
 def _rows(count=40):

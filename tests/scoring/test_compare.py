@@ -174,7 +174,7 @@ BAD: dict[str, tuple[Any, dict[str, str]]] = {
     "three models": (lambda one, two: compare(three(one, two)), {}),
     "one model": (lambda one, two: compare(one), {"fix": "give a second table"}),
     "an unknown model": (lambda one, two: compare(three(one, two), models=["one", "three"]), {}),
-    "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), {"fix": "name two of one, two, x"}),
+    "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), {"fix": "choose two of one, two, x"}),
     "nothing shared": (lambda one, two: compare(one, two.with_columns(bucket=pl.lit("x") + pl.col("bucket"))), {}),
     "other gold": (lambda one, two: compare(one, two.with_columns(gold=pl.lit("neutral"))), {"field": "gold"}),
     "no such interval": (lambda one, two: compare(one, two, interval="exact"), {"fix": "use percentile or bca"}),
@@ -200,7 +200,7 @@ def test_what_cannot_be_compared_is_refused_with_what_would_work(case: str, two:
         act(*two)
 
 
-@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*have variants in")
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*treated as different problems")
 def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -> None:
     [loose] = compare_groups(two[0], "how", ["flip_rate"], **FEW)
     assert (loose.model, loose.other, loose.group) == ("how=a", "how=b", "one")
@@ -216,10 +216,10 @@ def test_groups_of_unequal_size_and_shared_problems_are_reported() -> None:
         compare_groups(answered(suite(), "one", 0.7, 1), "how", ["p_c"], **FEW)
     messages = " / ".join(str(one.message) for one in caught)
     assert re.search(r"problems have 1\.\d in how=a and 1\.\d in how=b variants on average", messages)
-    assert re.search(r"\d+ problems have variants in how=a and in how=b, .* --matched", messages)
+    assert re.search(r"\d+ problems with variants in how=a and how=b are .* --matched", messages)
 
 
-@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*have variants in")
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*treated as different problems")
 def test_several_models_get_a_t_test_over_their_scores() -> None:
     table = suite()
     models = pl.concat([answered(table, name, 0.6 + i / 10, i) for i, name in enumerate("xyz")])
@@ -266,7 +266,7 @@ def test_a_group_has_the_labels_of_the_whole_table() -> None:
         topic=pl.when(pl.col("gold") == "contradiction").then(pl.lit("y")).otherwise(pl.lit("x")),
     )
     right = [table.with_columns(model=pl.lit(name), pred=pl.col("gold")) for name in ("one", "two")]
-    with pytest.warns(UserWarning, match="r_s.*no known opposites"):
+    with pytest.warns(UserWarning, match="r_s.*no known pair of opposites"):
         found = compare(*right, ["all"], by=["topic"], replicates=2_000)
     assert not [one.metric for one in found if one.metric.startswith("r_s")]
 
@@ -300,7 +300,7 @@ def test_a_group_that_cannot_be_compared_is_left_out_with_its_name(two: list[pl.
         table.with_columns(src=pl.when(pl.col("bucket") == "b0").then(pl.lit("rare")).otherwise(pl.lit("rest")))
         for table in two
     ]
-    with pytest.warns(UserWarning, match="src=rare: not compared: .*fewer than two clusters"):
+    with pytest.warns(UserWarning, match="src=rare: not compared: .*at least two clusters"):
         found = compare(*marked, ["flip_rate"], by=["src"], **FEW)
     assert [one.group for one in found] == [None, "src=rest"]
 

@@ -225,7 +225,7 @@ def test_a_run_with_two_models(study, tmp_path):
 
 def test_models_are_compared_on_what_both_accept(study, tmp_path):
     folder = ow.run(study, out=tmp_path / "run").folder
-    with pytest.warns(UserWarning, match="compared on the 5 answers that all models gave"):
+    with pytest.warns(UserWarning, match="compared on the 5 answers that all models have"):
         (found,) = ow.compare(folder, using=["r_r"], replicates=50)
     assert (found.value, found.other_value) == (1 / 3, 0.0)
 

@@ -82,7 +82,7 @@ def read_ballots(path: Path, column: str, least: float | None = None, above: flo
             blank += 1
             continue
         if annotator and (name, annotator) in voted:
-            message = f"{annotator!r} judged {name!r} twice"
+            message = f"{annotator!r} has two verdicts on {name!r}"
             raise BadInput(message, where=record.where, field="annotator", fix="remove one of the two")
         voted.add((name, annotator))
         votes.setdefault(name, []).append(vote)
