@@ -108,22 +108,22 @@ def test_nothing_is_made_of_contrasts_and_no_check_judges_them(files, tmp_path, 
 
 
 def test_a_suite_alone_is_enough_to_compare(files, tmp_path):
-    with pytest.warns(UserWarning, match="there are contrasts only; not measured: accuracy_original"):
+    with pytest.warns(UserWarning, match="the table has only contrasts; not measured: accuracy_original"):
         result = run(tmp_path / "run", [files["suite"]], ["perfect=scripted(otherwise=neutral)"], vary=[])
     assert set(values_of(result, "perfect")) == set(NAMES)
-    assert "This run cannot tell: no rewording was answered." in result.report.read_text()
+    assert "No result: no rewording was answered." in result.report.read_text()
     with refuses(BadInput):
         run(tmp_path / "none", [files["plain"]], ["any=scripted"], vary=[])
 
 
-def test_what_a_suite_leaves_out_is_told_on_resuming_too(tmp_path):
+def test_what_a_suite_leaves_out_is_reported_on_resuming_too(tmp_path):
     rows = "1\tA man runs.\tA man moves.\tentailment\n2\tA man moves.\tA man runs.\tneutral\n3\tA.\tB.\tneutral\n"
     (tmp_path / "MED.tsv").write_text("pairID\tsentence1\tsentence2\tgold_label\n" + rows)
     for _ in range(2):
-        with pytest.warns(UserWarning, match="med: 1 of 3 rows have no reverse|all problems are contrasts"):
+        with pytest.warns(UserWarning, match="med: left out 1 of 3 rows|all problems are contrasts"):
             result = run(tmp_path / "run", [f"med:{tmp_path / 'MED.tsv'}"], ["any=scripted"], metrics=["sensitivity"])
-        left_out = ["med: 1 of 3 rows have no reverse with another answer, and are left out"]
-        assert result.manifest["warnings"] == [*left_out, "all problems are contrasts, which are not reworded"]
+        left_out = ["med: left out 1 of 3 rows: no reversed pair with another label"]
+        assert result.manifest["warnings"] == [*left_out, "all problems are contrasts, and contrasts are not reworded"]
 
 
 # Comparing and listing.
@@ -215,7 +215,7 @@ def test_breaking_nli_from_file_to_report(shared, files, tmp_path):
     assert values_of(result, "bow")["sensitivity"] == pytest.approx(sum(flips) / len(flips))
     assert {one.group for one in result.scores if one.group} == {f"category={row['category']}" for row in released}
     page = result.report.read_text()
-    assert "<h2>Invariance beside sensitivity</h2>" in page
+    assert "<h2>Invariance and sensitivity</h2>" in page
     assert "itself-" not in page  # no contrast is shown among the flips
 
 

@@ -107,8 +107,10 @@ def test_vary_is_the_same_each_time_and_in_any_order(tmp_path: Path) -> None:
     shuffled = pipeline.vary(originals.sample(fraction=1, shuffle=True, seed=1), [dice(), "contractions"], seed=3)
     assert shuffled["id"].to_list() != made["id"].to_list()
     assert shuffled.sort("id").equals(made.sort("id"))
-    apart = [pipeline.vary(part, [dice(), "contractions"], seed=3) for part in (originals.head(5), originals.tail(7))]
-    assert pl.concat(apart).sort("id").equals(made.sort("id"))
+    separate = [
+        pipeline.vary(part, [dice(), "contractions"], seed=3) for part in (originals.head(5), originals.tail(7))
+    ]
+    assert pl.concat(separate).sort("id").equals(made.sort("id"))
 
 
 def test_every_problem_has_its_own_seed_whatever_batch_it_falls_in(tmp_path: Path) -> None:
@@ -169,7 +171,7 @@ def test_nothing_made_is_an_empty_table_with_all_columns(tmp_path: Path) -> None
 # check
 
 
-def test_verdicts_stand_beside_their_variants_and_nothing_is_removed(tmp_path: Path) -> None:
+def test_verdicts_are_columns_of_their_variants_and_nothing_is_removed(tmp_path: Path) -> None:
     whole = suite(rows(), tmp_path, "contractions", again(), "identity").sample(fraction=1, shuffle=True, seed=4)
     judged = pipeline.check(whole, ["surface", "overlap(most=0.6)"])
     assert judged.drop("^check:.*$").equals(whole)
@@ -194,7 +196,7 @@ def test_check_is_the_same_in_any_order_and_replaces_its_own_verdict(tmp_path: P
     judged = pipeline.check(whole, ["surface", "overlap"])
     again = pipeline.check(whole.sample(fraction=1, shuffle=True, seed=2), ["surface", "overlap"])
     assert again.sort("id").equals(judged.sort("id"))
-    with pytest.warns(UserWarning, match="check:overlap: verdicts from before are replaced"):
+    with pytest.warns(UserWarning, match="check:overlap: earlier verdicts are replaced"):
         stricter = pipeline.check(judged, ["overlap(most=0.0)"])
     assert sorted(stricter.columns) == sorted(judged.columns)
     assert not stricter["check:overlap"].any()
@@ -329,8 +331,8 @@ def test_clusters_of_the_data_reach_the_interval(tmp_path: Path) -> None:
     one_premise = [{**row, "premise": "It isn't warm."} for row in rows()]
     table = pipeline.answer(suite(one_premise, tmp_path), "scripted", cache=None, canary=False)
     assert {(one.low, one.high) for one in pipeline.score(table)} == {(None, None)}
-    apart = [{**row, "cluster": row["id"]} for row in one_premise]
-    table = pipeline.answer(suite(apart, tmp_path), "scripted", cache=None, canary=False)
+    separate = [{**row, "cluster": row["id"]} for row in one_premise]
+    table = pipeline.answer(suite(separate, tmp_path), "scripted", cache=None, canary=False)
     assert all(one.low is not None for one in pipeline.score(table))
 
 
@@ -466,10 +468,10 @@ def test_comparison_and_audit_leave_out_what_a_model_rejected() -> None:
     whole = rejecting().with_columns(pl.col("pred").fill_null("neutral"), pl.lit("other").alias("model"))
     both = pl.concat([rejecting().with_columns(pl.lit("one").alias("model")), whole.with_columns(rejected=None)],
                      how="diagonal_relaxed")  # fmt: skip
-    with pytest.warns(UserWarning, match="compared on the 4 answers that all models gave"):
+    with pytest.warns(UserWarning, match="compared on the 4 answers that all models have"):
         (found,) = ow.compare(both.drop("^p:.*$"), using=["flip_rate"], replicates=20)
     assert (found.value, found.other_value) == (0.5, 0.5)
-    with pytest.warns(UserWarning, match="that all models gave"):
+    with pytest.warns(UserWarning, match="that all models have"):
         assert audit(both.drop("^p:.*$"))["bucket"].to_list() == ["a"]
 
 

@@ -210,7 +210,7 @@ def test_a_miss_lists_what_exists():
         assert known in str(caught.value)
 
 
-def test_a_name_of_another_kind_is_told():
+def test_a_name_of_another_kind_is_reported():
     with refuses(UnknownName) as caught:
         models.make("mlm-small(threads=1)")
     assert "mlm-small is one of the masked_lms" in str(caught.value)

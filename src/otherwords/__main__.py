@@ -1,4 +1,4 @@
-"""`python -m otherwords`, where the command itself is not on the path."""
+"""`python -m otherwords`: the command line, where the command is not on the path."""
 
 from .cli import main
 

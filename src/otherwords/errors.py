@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree: every error says what is wrong, where, and what would work.
+"""The tree of errors: each says what is wrong, where, and how to fix it.
 
 OtherwordsError
 ├── BadInput         input that cannot be used: `where`, `field`, `message`, `fix`
@@ -21,7 +21,7 @@ class OtherwordsError(Exception):
 class BadInput(OtherwordsError):
     """Input that cannot be used, with its place: "dev.jsonl, line 4711: label: found 'maybe'; use ...".
 
-    `where` is a file and line, a plug-in or a setting; `field` a column or option in it; `fix` what to do about it.
+    `where` is a file and line, a plug-in or a setting; `field` a column or option in it; `fix` how to solve it.
     """
 
     def __init__(self, message: str, *, where: str = "", field: str = "", fix: str = ""):

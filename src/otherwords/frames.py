@@ -1,4 +1,4 @@
-"""Between tables and nouns: rows to frames, frames to Problems and Buckets and back, answers to their texts."""
+"""Conversions between tables and objects: rows, frames, Problems and Buckets; and texts joined to answers."""
 
 import json
 import re
@@ -91,7 +91,7 @@ def _verdicts(name: str, values: list[Any]) -> pl.Series:
     meaning = {"true": True, "false": False, "": None}
     for value in values:
         if value is not None and str(value).lower() not in meaning:
-            raise BadInput(f"found {shorten(value)}", field=name, fix="a check says true (keep) or false (drop)")
+            raise BadInput(f"found {shorten(value)}", field=name, fix="use true (keep) or false (drop)")
     return pl.Series(name, [None if v is None else meaning[str(v).lower()] for v in values], dtype=pl.Boolean)
 
 
@@ -135,7 +135,7 @@ def buckets(suite: pl.DataFrame, task: Task) -> list[Bucket]:
     for row in rows:
         if isinstance(row, Variant):
             if row.of not in by_id:
-                fix = "a suite holds the originals too"
+                fix = "add the original to the suite"
                 raise BadInput(f"no problem has the id {row.of!r}", where=f"variant {row.id!r}", field="of", fix=fix)
             by_id[row.of][1].append(row)
     return [Bucket(problem, tuple(variants)) for problem, variants in by_id.values()]
@@ -148,7 +148,7 @@ def reworded(suite: pl.DataFrame, task: Task) -> list[Bucket]:
 
 
 def is_unmarked(columns: Iterable[str], *marks: str) -> pl.Expr:
-    """Which rows have none of these marks. A column that is missing marks nothing, nor does an empty name."""
+    """Which rows have none of these marks. A missing column or an empty name is no mark."""
     empty = [pl.col(name).cast(pl.String).fill_null("").str.strip_chars() == "" for name in marks if name in columns]
     return pl.all_horizontal(pl.lit(True), *empty)
 
@@ -173,10 +173,10 @@ def with_texts(
     """
     if missing := [name for name in fields if name not in suite.columns]:
         fix = f"the suite has {', '.join(filter(str.isprintable, suite.columns))}"
-        raise Unmeasurable("there are no texts", where=where, field=missing[0], fix=fix)
+        raise Unmeasurable("no texts", where=where, field=missing[0], fix=fix)
     if "id" not in suite.columns or suite["id"].is_duplicated().any():
-        fix = "a suite has one row per problem and variant, each with an id of its own"
-        raise Unmeasurable("the suite has no ids to go by", where=where, field="id", fix=fix)
+        fix = "a suite has one row per problem and variant, with unique ids"
+        raise Unmeasurable("the suite has no column id", where=where, field="id", fix=fix)
     key, found = "\0id", "\0found"  # no column of the user's is called so
     variant, bucket = (pl.col(name).cast(pl.String) for name in ("variant", "bucket"))
     texts = suite.select(pl.col("id").cast(pl.String).alias(key), *fields, pl.lit(True).alias(found))
@@ -184,6 +184,6 @@ def with_texts(
     joined = asked.join(texts, on=key, how="left", maintain_order="left")
     if not missing_ok and joined[found].null_count():
         absent = joined.filter(pl.col(found).is_null())[key][0]
-        fix = "give the suite that was answered: its ids are the answers' variants and, of originals, buckets"
-        raise Unmeasurable(f"the suite has no text of {absent!r}", where=where, field="id", fix=fix)
+        fix = "give the suite of these answers: its ids are their variants and, for originals, buckets"
+        raise Unmeasurable(f"the suite has no row {absent!r}", where=where, field="id", fix=fix)
     return joined.drop(key, found)

@@ -1,4 +1,4 @@
-"""The whole story: problems -> vary -> variants -> check -> buckets -> answer -> answers -> score -> scores.
+"""The four stages on tables: problems -> vary -> variants -> check -> buckets -> answer -> answers -> score -> scores.
 
 Every stage takes a table and gives one. The driver in `running` calls the same functions shard by shard.
 """
@@ -42,7 +42,7 @@ def vary(
     *,
     notes: str | Path | None = None,
 ) -> pl.DataFrame:
-    """Put the originals of a table in other words with each generator; give the variants alone.
+    """Reword the originals of a table with each generator; return the variants only.
 
     What generators left out, and why, is written to the table `notes`, if one is named.
     """
@@ -65,8 +65,8 @@ def varied(
         raise BadInput("two problems have the same id", field="id", fix="ids must be unique")
     generators = prepared(using, originals)
     if repeated := {one.signature for one in generators} & set(frame["how"].drop_nulls()):
-        fix = "give the originals alone, or other options"
-        raise BadInput("its variants are there already", where=min(repeated), fix=fix)
+        fix = "give only the originals, or change the options"
+        raise BadInput("the data already has its variants", where=min(repeated), fix=fix)
     counts = numbered(clusters)
     variants: list[Variant] = []
     notes: list[tuple[str, Note]] = []
@@ -83,7 +83,7 @@ def _refuse_repeated_ids(variants: Sequence[Variant], taken: Mapping[str, str]) 
     seen = set(taken)
     for variant in variants:
         if variant.id in seen:
-            fix = "variants need ids of their own"
+            fix = "variant ids must be unique"
             raise BadInput(f"{variant.id!r} occurs twice", where=variant.how, field="id", fix=fix)
         seen.add(variant.id)
 
@@ -105,7 +105,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
     for one in bound:
         verdicts = list(one.function(buckets))
         if len(verdicts) != len(ids):
-            raise BadInput(f"{one.signature} gave {len(verdicts)} verdicts on {len(ids)} variants")
+            raise BadInput(f"{one.signature} returned {len(verdicts)} verdicts for {len(ids)} variants")
         column = f"check:{one.name}"
         columns = pl.DataFrame(
             {
@@ -124,7 +124,7 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
 
 
 def bind_checks(using: Sequence[str | Bound], task: Task) -> list[Bound]:
-    """Make checks ready; refuse two that would write one column, and one that the models of the task cannot do."""
+    """Bind checks; refuse two that would write the same column, and one that does not fit the task."""
     bound = [one if isinstance(one, Bound) else checks.make(one) for one in using]
     refuse_duplicate_names(bound)
     refuse_unfit(bound, task)
@@ -239,7 +239,7 @@ def score(
         scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
     warn_unsteady_controls(answers)
     if all(one.value is None for one in scores):
-        fix = "give answers to originals and to their variants, as many as the metric asks for"
+        fix = "give answers to originals and enough of their variants for the metric"
         raise BadInput("nothing to measure", where=source, fix=fix)
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
@@ -247,7 +247,7 @@ def score(
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:
-    """Point metrics of texts to the buckets of a run folder, unless they name a suite themselves."""
+    """Let text metrics read the buckets of a run folder, unless they name a suite themselves."""
     buckets = folder / "buckets"
     if not buckets.is_dir():
         return list(using)

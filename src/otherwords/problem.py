@@ -1,4 +1,4 @@
-"""The nouns of the package: Task, Problem, Variant, Bucket (a problem and its variants), Verdict, Batch and Score."""
+"""The basic types: Task, Problem, Variant, Bucket (a problem and its variants), Verdict, Batch and Score."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class Variant(Problem):
 
 
 def normalize_spaces(text: str | None) -> str:
-    """A text as texts are compared: white space does not make another text, and a missing field is an empty one.
+    """A text in the form in which texts are compared: with single spaces; a missing field is empty.
 
     >>> normalize_spaces(" A  dog\\nruns. "), normalize_spaces(None)
     ('A dog runs.', '')

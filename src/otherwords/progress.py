@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 
 class Progress:
-    """Is called at every step of a stage, and does nothing. `total` is None where it is not known beforehand."""
+    """Receives every step of a stage, and does nothing. `total` is None where it is not known beforehand."""
 
     def start(self, stage: str, total: int | None = None) -> None:
         """A stage begins."""

@@ -75,7 +75,7 @@ class Plugin:
         if callable(self.example):
             return self.example(folder)
         if not self.example and (missing := [name for name, value in self.options().items() if value is ...]):
-            fix = f'declare one beside the name: ("{self.full_name}", example="{self.name}({missing[0]}=...)"), or a '
+            fix = f'declare one after the name: ("{self.full_name}", example="{self.name}({missing[0]}=...)"), or a '
             fix += "function that writes a sample into the folder it is given and returns the spec"
             raise BadInput(f"needs {', '.join(missing)} and declares no example", where=self.full_name, fix=fix)
         return self.example or self.full_name
@@ -118,12 +118,12 @@ class Registry:
         """Register the decorated factory under `name`, which ends in `.v` and a number."""
         match = re.fullmatch(r"([A-Za-z][\w-]*)\.v(\d+)", name)
         if not match:
-            raise BadInput(f"a {self.kind} plug-in is named like thing.v1, not {name!r}")
+            raise BadInput(f"invalid plug-in name {name!r} ({self.kind}): use a form like thing.v1")
 
         def register(factory: Factory) -> Factory:
             known = self._plugins.get(name)
             if known and not _is_same(known.factory, factory):
-                fix = "a changed method becomes the next version"
+                fix = "give a changed method the next version number"
                 raise BadInput(f"{self.kind}: {name} is registered twice", fix=fix)
             self._plugins[name] = Plugin(match[1], int(match[2]), factory, unsigned, example)
             return factory
@@ -161,7 +161,7 @@ class Registry:
         return Bound(plugin, signature, function, "" if alias == spec else alias)
 
     def respell(self, spec: str, **options: object) -> str:
-        """Write a spec anew with some options set, or left out where they are None."""
+        """Rewrite a spec with some options set, or left out where they are None."""
         plugin, given = self._read(spec)
         given |= {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
         kept = {name: value for name, value in given.items() if options.get(name, "") is not None}
@@ -173,7 +173,7 @@ class Registry:
         for name, value in options.items():
             if not any(name in self._read(spec)[0].options() for spec in specs):
                 takers = [plugin.name for plugin in self if name in plugin.options()]
-                raise BadInput(f"none of {', '.join(specs)} takes {name}", fix=f"{' and '.join(takers)} would")
+                raise BadInput(f"{name} is not an option of {', '.join(specs)}", fix=f"use {' or '.join(takers)}")
             respelled = [self.respell(one, **{name: value}) if self._lacks(one, name) else one for one in respelled]
         return respelled
 
@@ -195,7 +195,7 @@ class Registry:
         return [plugin for plugin in self if name in (plugin.full_name, plugin.name)]
 
     def _unknown(self, name: str) -> str:
-        """The message on an unknown name: of which other kind it is, what exists, and what is spelled alike."""
+        """The message about an unknown name: another kind that has it, the existing names, and similar ones."""
         names = ", ".join(plugin.full_name for plugin in self) or "none"
         for kind, registry in KINDS.items():
             if kind != self.kind and registry._is_known(name):
@@ -222,7 +222,7 @@ class Registry:
         if match["rest"] is not None:
             first = next(iter(plugin.options()), None)
             if first is None or first in given:
-                raise BadInput(f"{plugin.full_name} takes nothing after the colon", where=spec)
+                raise BadInput(f"{plugin.full_name} accepts no path after a colon", where=spec)
             given[first] = json.dumps(match["rest"])
         return plugin, given
 
@@ -252,7 +252,7 @@ def split_name(spec: str) -> tuple[str, str]:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    """The one of `names` that was perhaps meant, or nothing.
+    """The most similar of `names`, or nothing.
 
     >>> _nearest("max_lenght", ["name", "max_length"]), _nearest("x", ["name"])
     ('max_length', '')

@@ -57,8 +57,8 @@ BAD = {
     "no original": (cell("variant", 3, "b0"), ["row 4: variant", "'b' has 0 originals", "empty variant"]),
     "two originals": (cell("variant", 1, None), ["row 1: variant", "'a' has 2 originals"]),
     "an original null, another empty": (cell("variant", 1, ""), ["row 1: variant", "'a' has 2 originals"]),
-    "answered twice": (cell("variant", 2, "a1"), ["row 3: variant", "'a1' is answered twice", "once"]),
-    "gold differs": (cell("gold", 2, "no"), ["row 3: gold", "'a2' has 'no'", "label of its original"]),
+    "answered twice": (cell("variant", 2, "a1"), ["row 3: variant", "'a1' has two answers", "one answer"]),
+    "gold differs": (cell("gold", 2, "no"), ["row 3: gold", "'a2' has the label 'no'", "label of its original"]),
     "null bucket": (cell("bucket", 2, None), ["row 3: bucket", "found nothing"]),
     "null pred": (cell("pred", 4, None), ["row 5: pred", "found None", "no, yes"]),
     "null gold": (cell("gold", 0, None), ["row 1: gold", "found None", "no, yes"]),
@@ -175,7 +175,7 @@ def test_number_models_are_named_as_text() -> None:
     assert {one.model for one in score(changed(), replicates=5)} == {"model"}
 
 
-def test_labels_spelled_differently_are_told() -> None:
+def test_labels_spelled_differently_are_reported() -> None:
     with pytest.warns(
         UserWarning,
         match="no answer can be right: gold has no, yes; pred has No, Yes",
@@ -205,7 +205,7 @@ def test_nothing_to_measure_at_all_is_an_error() -> None:
         score(answers, ["flip_rate", "p_c"])
 
 
-def test_a_group_without_variants_is_none_and_told() -> None:
+def test_a_group_without_variants_is_none_and_reported() -> None:
     answers = changed(genre=["x", "x", "x", "y", "y"]).filter(pl.col("variant").ne_missing("b1"))
     with pytest.warns(UserWarning, match="flip_rate of model: nothing to measure in genre=y"):
         found = score(answers, ["flip_rate"], by=["genre"], replicates=20)
@@ -238,7 +238,7 @@ def test_constant_answers() -> None:
 
 
 def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
-    with pytest.warns(UserWarning, match="variants have no (kind|void) and are in none of its groups"):
+    with pytest.warns(UserWarning, match="variants have no (kind|void) and belong to no group"):
         found = score(changed(kind=[None, "x", None, None, None], void=[None] * 5), ["flip_rate"], by=["kind", "void"])
     assert [(one.group, one.value, one.n_answers) for one in found] == [(None, 1 / 3, 3), ("kind=x", 1.0, 1)]
 

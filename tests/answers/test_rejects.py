@@ -74,7 +74,7 @@ def test_score_writes_what_it_leaves_out(tmp_path):
         score(BAD, ["flip_rate"])
 
 
-def test_a_missing_column_is_told_not_sifted(tmp_path):
+def test_a_missing_column_is_an_error_not_a_rejected_row(tmp_path):
     with refuses(BadInput):
         score(BAD.drop("gold"), rejected=tmp_path / "rejected.jsonl")
 

@@ -46,7 +46,7 @@ def test_runs_of_a_name_are_coded_as_single_rows_are(names: list[str], length: i
 
 
 @given(NAMES)
-def test_names_with_one_hash_are_told_apart_and_keep_the_promise(names: list[str]) -> None:
+def test_names_with_one_hash_are_distinguished_and_keep_the_promise(names: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pl.Series, "hash", lambda self: pl.repeat(7, len(self), dtype=pl.UInt64, eager=True))
         assert coded(names) == coded(names[::-1]) == coded([*names, *names])

@@ -114,16 +114,16 @@ def test_a_weak_model_gets_a_warning_only(cli, problems):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
-        ("entailment=yes", "answers 'entailment'"),
+        ("entailment=yes", "cannot map label 'entailment'"),
         ("entailment", "--label-map: cannot read 'entailment'; write LABEL=MEANING"),
         ("neutral=neutral,neutral=entailment", "--label-map: neutral is given twice"),
     ],
 )
-def test_a_label_map_that_does_not_fit(cli, problems, wrong, said):
+def test_a_label_map_that_does_not_fit(cli, problems, wrong, message):
     error = cli("answer", problems, "-m", "scripted", "--label-map", wrong, "--no-canary", "-q", rc=2).stderr
-    assert said in error
+    assert message in error
 
 
 def test_multiple_choice(cli, write_jsonl, place, lines):
@@ -149,10 +149,10 @@ def _model(place, body):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [("return ['perhaps'] * len(batch)", "'perhaps'"), ("raise KeyError('boom')", "KeyError: 'boom'")],
 )
-def test_a_model_that_answers_wrongly(cli, problems, place, leftovers, body, said):
+def test_a_model_that_answers_wrongly(cli, problems, place, leftovers, body, message):
     """What else can be wrong with answers is for the tests of models."""
     model = _model(place, body)
     for command in (
@@ -162,7 +162,7 @@ def test_a_model_that_answers_wrongly(cli, problems, place, leftovers, body, sai
         error = cli(*command, "--no-canary", "-q", rc=2).stderr
         assert error.startswith("error: ")
         assert error.count("\n") == 1
-        assert said in error
+        assert message in error
     assert not (place / "out.jsonl").exists()
     assert not (place / "run" / "scores.json").exists()
     assert leftovers() == []

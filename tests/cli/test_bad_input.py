@@ -1,4 +1,4 @@
-"""Bad input: each fault names file, line or row, field, what was found and what would work; nothing is left behind."""
+"""Bad input: each fault names file, line or row, field, what was found and how to fix it; nothing is left behind."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _one_line(error):
 @pytest.mark.parametrize(
     ("command", "fault"), [*(("vary", fault) for fault in BAD), *((name, "unknown label") for name in COMMANDS)]
 )
-def test_the_fault_is_named_and_nothing_is_left(cli, write_jsonl, place, leftovers, command, fault):
+def test_the_error_is_named_and_nothing_is_left(cli, write_jsonl, place, leftovers, command, fault):
     row, field = BAD[fault]
     write_jsonl(place / "bad.jsonl", [GOOD, row])
     error = _one_line(cli(*_command(command, "bad.jsonl"), "-q", rc=2).stderr)
@@ -97,7 +97,7 @@ def test_files_that_cannot_be_read(cli, place, leftovers, name, content, where):
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf\n\n"])
 def test_an_empty_file(cli, place, content):
     (place / "empty.jsonl").write_bytes(content)
-    assert "no problem left" in _one_line(cli(*_command("vary", "empty.jsonl"), "-q", rc=2).stderr)
+    assert "no problems left" in _one_line(cli(*_command("vary", "empty.jsonl"), "-q", rc=2).stderr)
 
 
 def test_rows_of_parquet_are_numbered(cli, place):

@@ -34,9 +34,9 @@ def test_several_checks_and_options(cli, suite, lines):
 
 def test_problems_and_variants_from_two_files(cli, problems, repeated, place, suite, lines):
     cli("vary", problems, "-w", "contractions", "-o", "variants.csv", "-q")
-    apart = lines(cli("check", problems, repeated, "variants.csv", "-q").stdout)
+    separate = lines(cli("check", problems, repeated, "variants.csv", "-q").stdout)
     together = lines(cli("check", suite, "-q").stdout)
-    assert apart == together
+    assert separate == together
 
 
 def test_variants_without_their_originals_are_refused(cli, problems, place):
@@ -46,7 +46,7 @@ def test_variants_without_their_originals_are_refused(cli, problems, place):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_verdicts_are_heeded_whatever_the_format(cli, suite, lines, place, ending):
+def test_verdicts_are_used_whatever_the_format(cli, suite, lines, place, ending):
     cli("check", suite, "-o", f"checked.{ending}", "-q")
     rows = lines(cli("answer", f"checked.{ending}", "-m", "scripted", "--no-canary", "-q").stdout)
     assert len(rows) == 3 + 5  # the originals and the contractions; those that repeat them are not asked

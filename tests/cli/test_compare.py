@@ -35,12 +35,14 @@ def files(write_jsonl, place):
 
 
 def test_two_files_and_one_file_say_the_same(cli, files):
-    apart = cli("compare", "steady.jsonl", "shaky.jsonl", "--metric", "flip_rate", "--metric", "p_c", "--json").stdout
+    separate = cli(
+        "compare", "steady.jsonl", "shaky.jsonl", "--metric", "flip_rate", "--metric", "p_c", "--json"
+    ).stdout
     together = cli(
         "compare", "both.jsonl", "-m", "steady", "-m", "shaky", "--metric", "flip_rate", "--metric", "p_c", "--json"
     ).stdout
-    assert apart == together
-    found = json.loads(apart)
+    assert separate == together
+    found = json.loads(separate)
     assert [list(one) for one in found] == [KEYS] * 2
     assert found[0]["value"] == pytest.approx(1 / 24)
     assert found[0]["other_value"] == pytest.approx(9 / 24)
@@ -72,7 +74,7 @@ def test_groups(cli, files):
     assert found[1]["difference"] == pytest.approx(-9 / 12)
     result = cli("compare", "both.jsonl", "--between", "how", "--metric", "flip_rate")
     assert "p (t)" in result.stdout
-    assert "12 problems have variants in how=a and in how=b" in result.stderr.replace("\n", " ")
+    assert "12 problems with variants in how=a and how=b" in result.stderr.replace("\n", " ")
 
 
 def test_by_and_out(cli, files, place):
@@ -97,19 +99,19 @@ def test_a_run_folder_of_two_models(cli, problems, place):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (("steady.jsonl",), "two models are compared; the answers hold steady"),
+        (("steady.jsonl",), "needs answers of two models; found steady"),
         (("absent.jsonl", "steady.jsonl"), "absent.jsonl"),
-        (("both.jsonl", "-m", "steady", "-m", "gone"), "name two of them, in their order"),
+        (("both.jsonl", "-m", "steady", "-m", "gone"), "choose two"),
         (("both.jsonl", "--matched"), "--matched belongs to --between"),
         (("both.jsonl", "steady.jsonl", "--between", "how"), "--between compares groups of one table"),
-        (("both.jsonl", "--between", "gold"), "gold has variants in 1 group"),
+        (("both.jsonl", "--between", "gold"), "gold has only 1 group with variants"),
         (("both.jsonl", "--metric", "jsd_pairs"), "no probabilities"),
         (("both.jsonl", "--metric", "flips"), "Did you mean flip_rate?"),
         (("both.jsonl", "--interval", "exact"), "use percentile or bca"),
         (("both.jsonl", "-o", "out.xlsx"), ".jsonl"),
     ],
 )
-def test_wrong_usage(cli, files, leftovers, arguments, said):
-    assert said in cli("compare", *arguments, rc=2).stderr.replace("\n", " ")
+def test_wrong_usage(cli, files, leftovers, arguments, message):
+    assert message in cli("compare", *arguments, rc=2).stderr.replace("\n", " ")

@@ -37,7 +37,7 @@ def classifier(place: Path) -> Path:
     return save(BertForSequenceClassification, place / "nli")
 
 
-def test_a_table_tells_how_close_it_is(cli, classifier, problems):
+def test_a_table_shows_how_close_it_is(cli, classifier, problems):
     done = cli("export", classifier, "-o", "out", "--on", problems)
     assert "on 3 pairs" in done.stdout
     for name in (
@@ -47,18 +47,18 @@ def test_a_table_tells_how_close_it_is(cli, classifier, problems):
         "accuracy, exported",
     ):
         assert name in done.stdout
-    assert "of int8 written to out: ask it as onnx:out" in done.stderr
+    assert "of int8 written to out: use it as onnx:out" in done.stderr
     assert sorted(path.name for path in Path().iterdir()) == ["nli", "out", "problems.jsonl"]
     answered = cli("answer", problems, "-m", "onnx:out", "--no-cache", "--no-canary", "-o", "-")
     assert answered.stdout.count('"pred"') == 3
 
 
 def test_json_is_the_record(cli, classifier, problems):
-    told = json.loads(cli("export", classifier, "-o", "out", "--on", problems, "--weights", "fp16", "--json").stdout)
-    assert told.pop("path") == "out"
-    assert told == json.loads(Path("out/export.json").read_text())
-    assert told["comparison"]["rows"] == 3
-    assert told["weights"] == "fp16"
+    printed = json.loads(cli("export", classifier, "-o", "out", "--on", problems, "--weights", "fp16", "--json").stdout)
+    assert printed.pop("path") == "out"
+    assert printed == json.loads(Path("out/export.json").read_text())
+    assert printed["comparison"]["rows"] == 3
+    assert printed["weights"] == "fp16"
 
 
 @pytest.mark.filterwarnings("default:accuracy is not measured")
@@ -67,14 +67,14 @@ def test_a_model_whose_labels_nobody_named_says_how_it_is_asked(cli, classifier,
     (classifier / "config.json").write_text(json.dumps({**config, "id2label": None, "num_labels": 3}))
     done = cli("export", classifier, "-o", "out", "--on", problems)
     assert "warning: accuracy is not measured" in done.stderr
-    assert "ask it as -m onnx:out --label-map LABEL_0=...,LABEL_1=...,LABEL_2=..." in done.stderr.replace("\n", " ")
+    assert "use it as -m onnx:out --label-map LABEL_0=...,LABEL_1=...,LABEL_2=..." in done.stderr.replace("\n", " ")
     meant = "LABEL_0=entailment,LABEL_1=neutral,LABEL_2=contradiction"
-    told = cli("export", classifier, "-o", "out", "--on", problems, "--label-map", meant).stderr
-    assert told.endswith("ask it as onnx:out\n")
-    assert "warning" not in told
+    printed = cli("export", classifier, "-o", "out", "--on", problems, "--label-map", meant).stderr
+    assert printed.endswith("use it as onnx:out\n")
+    assert "warning" not in printed
 
 
-def test_quiet_says_nothing(cli, classifier, problems):
+def test_quiet_prints_nothing(cli, classifier, problems):
     done = cli("export", classifier, "-o", "out", "--on", problems, "--quiet")
     assert done.stdout == done.stderr == ""
 
@@ -87,20 +87,20 @@ def test_a_masked_lm_is_compared_on_words(cli, place, problems):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("nowhere", "-o", "out"), "no folder"),
-        (("nli", "-o", "problems.jsonl"), "problems.jsonl: is a file, not a folder; choose another place with -o"),
+        (("nli", "-o", "problems.jsonl"), "problems.jsonl: is a file, not a folder; choose another folder with -o"),
         (("nli", "-o", "nli"), "nli: exists and is not an export"),
         (("nli", "-o", "out", "--weights", "int4"), "weights: found 'int4'; give one of int8, fp16, fp32"),
         (("nli", "-o", "out", "--limit", "-1"), "limit: found -1.0; give a share from 0 to 1"),
         (("nli", "-o", "out", "--on", "absent.jsonl"), "absent.jsonl"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(cli, classifier, problems, monkeypatch, arguments, said):
+def test_what_cannot_be_is_refused_in_one_line(cli, classifier, problems, monkeypatch, arguments, message):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     error = cli("export", *arguments, rc=2).stderr
     assert error.startswith("error: ")
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
     assert sorted(path.name for path in Path().iterdir()) == ["nli", "problems.jsonl"]

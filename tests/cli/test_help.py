@@ -71,7 +71,7 @@ def test_version(cli):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("bogus",), "No such command 'bogus'"),
         (("vary", "x.jsonl", "--wiht", "identity"), "--wiht"),
@@ -86,9 +86,9 @@ def test_version(cli):
         (("score", "one.jsonl", "two.jsonl"), "two.jsonl"),
     ],
 )
-def test_wrong_usage_exits_with_2(cli, arguments, said):
+def test_wrong_usage_exits_with_2(cli, arguments, message):
     error = cli(*arguments, rc=2).stderr
-    assert said in error
+    assert message in error
     assert "Try 'otherwords" in error
     assert "Traceback" not in error
 
@@ -100,7 +100,7 @@ def test_nothing_at_all_shows_the_help(cli):
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         (("--field", "premise"), "--field premise"),
         (("--field", "=x"), "--field =x"),
@@ -118,11 +118,11 @@ def test_nothing_at_all_shows_the_help(cli):
         (("-o", "problems.jsonl/x.jsonl"), "problems.jsonl"),
     ],
 )
-def test_wrong_values_are_told_before_any_work(cli, problems, option, said):
+def test_wrong_values_are_reported_before_any_work(cli, problems, option, message):
     error = cli("vary", problems, "-w", "contractions", *option, rc=2).stderr
     assert error.startswith("error: ")
     assert error.count("\n") == 1  # no bar, no empty line: nothing was begun
-    assert said in error
+    assert message in error
 
 
 def test_the_package_runs_as_a_module():

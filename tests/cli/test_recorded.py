@@ -25,7 +25,7 @@ def test_an_attack_is_data(cli, place):
     assert "attack.csv, line 2: label: found '1'" in refused
     labels = ("--label", "0=contradiction", "--label", "1=entailment")
     done = cli("run", "--data", "textattack:attack.csv", *labels, *MODEL, "-o", "run")
-    assert "attack.csv: 1 of 2 entries are no variants: 1 skipped" in done.stderr
+    assert "attack.csv: 1 of 2 entries are not variants: 1 skipped" in done.stderr
     answers = pl.read_parquet(place / "run" / "answers" / "**" / "*.parquet")
     (variant,) = answers["variant"].drop_nulls()
     (original,) = answers.filter(pl.col("variant") == variant)["bucket"]
@@ -44,14 +44,14 @@ def test_an_attack_goes_with_ones_own_problems(cli, place):
     assert variant["how"].startswith("recorded.v1(path=attack.csv#")
 
 
-def test_rows_that_repeat_their_original_are_told_and_left_out(cli, place):
+def test_rows_that_repeat_their_original_are_reported_and_left_out(cli, place):
     own = {"id": "p", "premise": "A dog.", "hypothesis": "It.", "label": "neutral"}
     (place / "own.jsonl").write_text(json.dumps(own) + "\n")
     texts = ("A dog.", "A  dog.", "A hound.")
     (place / "r.jsonl").write_text("".join(json.dumps({"of": "p", "premise": text}) + "\n" for text in texts))
     done = cli("vary", "own.jsonl", "-w", "recorded:r.jsonl")
     assert [json.loads(line)["premise"] for line in done.stdout.splitlines()] == ["A hound."]
-    assert "2 of its rows are no variants: unchanged" in done.stderr
+    assert "2 of its rows are not variants: unchanged" in done.stderr
 
 
 @pytest.mark.parametrize("mark", ["contrast", "control"])
@@ -60,7 +60,7 @@ def test_marks_in_a_recorded_file_are_refused_before_any_work(cli, place, mark):
     (place / "own.jsonl").write_text(json.dumps(own) + "\n")
     (place / "r.jsonl").write_text(json.dumps({"of": "p", "premise": "A cat.", mark: "mine"}) + "\n")
     refused = cli("run", "--data", "own.jsonl", "-w", "recorded:r.jsonl", *MODEL, "-o", "run", rc=2).stderr
-    assert f"r.jsonl, line 1: {mark}: found 'mine'; a recorded row is a rewording" in refused
+    assert f"r.jsonl, line 1: {mark}: found 'mine'; recorded rows must be rewordings" in refused
     assert not list((place / "run").rglob("*.parquet"))
 
 

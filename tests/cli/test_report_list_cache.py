@@ -33,7 +33,7 @@ def test_the_report_somewhere_else(cli, run, place):
 
 
 def test_no_report_without_a_run(cli, run, place):
-    message = "has no scores.json; name the folder of a finished run: otherwords run\n"
+    message = "has no scores.json; give the folder of a finished run: otherwords run\n"
     assert cli("report", ".", rc=2).stderr == f"error: .: {message}"
     assert cli("report", "absent", rc=2).stderr == f"error: absent: {message}"
     assert not (place / "absent").exists()
@@ -125,7 +125,7 @@ def test_cache_prune(cli, run, monkeypatch):
 
 
 @pytest.mark.parametrize("arguments", [(), ("--all", "--model", "x")])
-def test_cache_prune_wants_to_be_told_what(cli, arguments):
+def test_cache_prune_needs_a_selection(cli, arguments):
     error = cli("cache", "prune", *arguments, rc=2).stderr
     assert error == "error: no answers selected; use --model and/or --older-than, or --all\n"
 
@@ -139,7 +139,7 @@ def test_what_is_no_cache_is_not_touched(cli, problems, place):
         RUN,
     ):
         error = cli(*command, "--cache", "text.sqlite", rc=2).stderr
-        assert error.startswith("error: text.sqlite: is not an answer cache: file is not a database; name another")
+        assert error.startswith("error: text.sqlite: is not an answer cache: file is not a database; give another")
     assert (place / "text.sqlite").read_text().startswith("not a database")
     assert not (place / "out.jsonl").exists()
 

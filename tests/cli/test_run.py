@@ -80,7 +80,7 @@ def test_json_is_scores_json(cli, study, place):
     assert json.loads(result.stdout) == _scores(place / "runs" / "mine")
 
 
-def test_quiet_says_nothing(cli, study):
+def test_quiet_prints_nothing(cli, study):
     result = cli("run", "study.toml", "-q")
     assert (result.stdout, result.stderr) == ("", "")
 
@@ -123,9 +123,7 @@ def test_data_that_holds_variants_needs_no_generator(cli, problems, place):
 
 def test_nothing_to_compare(cli, problems):
     error = cli("run", "--data", problems, "-m", "scripted", "--no-canary", "-q", rc=2).stderr
-    assert error == (
-        "error: nothing to compare; name a generator (vary = [...], --with), or data that holds variants\n"
-    )
+    assert error == ("error: no variants; add a generator (vary = [...], --with), or use data with variants\n")
 
 
 def test_a_task_within_the_study(cli, write_jsonl, place):
@@ -193,7 +191,7 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('modles = ["x"]\n', "study.toml: modles: no such setting; there are name, data, task"),
         ('data = "p.jsonl"\nmodels = ["scripted"]\n', "study.toml: data: found 'p.jsonl'; "),
@@ -215,14 +213,14 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
         (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; there are: bag_of_words.v1"),
         (STUDY.replace("scripted", "scripted(sed=3)"), "scripted.v1 has no option sed; it has script"),
         (STUDY.replace('"scripted"', '"m=scripted", "m=bag_of_words"'), "two models have the same name"),
-        (STUDY.replace("problems.jsonl", "problem.jsonl"), "problem.jsonl: there is no such file"),
+        (STUDY.replace("problems.jsonl", "problem.jsonl"), "problem.jsonl: no such file"),
         (STUDY.replace("problems.jsonl", "snlii:x"), "no file and no data set 'snlii:x'; data sets: alpha_nli"),
     ],
 )
-def test_a_wrong_study_leaves_nothing_behind(cli, problems, place, leftovers, text, said):
+def test_a_wrong_study_leaves_nothing_behind(cli, problems, place, leftovers, text, message):
     (place / "study.toml").write_text(text)
     error = cli("run", "study.toml", "-o", "run", rc=2).stderr
-    assert error.splitlines()[-1].startswith(f"error: {said}") or said in error.splitlines()[-1]
+    assert error.splitlines()[-1].startswith(f"error: {message}") or message in error.splitlines()[-1]
     assert "Traceback" not in error
     if "sed" not in text:  # a model's options are read when it is loaded, after the problems
         assert not (place / "run").exists()
@@ -230,8 +228,8 @@ def test_a_wrong_study_leaves_nothing_behind(cli, problems, place, leftovers, te
 
 
 def test_not_a_study(cli, problems, place):
-    assert cli("run", "absent.toml", rc=2).stderr.startswith("error: absent.toml: there is no such study; name a TOML")
-    assert "to run on data, name it with --data" in cli("run", problems, rc=2).stderr
+    assert cli("run", "absent.toml", rc=2).stderr.startswith("error: absent.toml: no such file; give a TOML")
+    assert "to run on data, use --data" in cli("run", problems, rc=2).stderr
     assert "--data" in cli("run", rc=2).stderr
     assert "--model" in cli("run", "--data", problems, rc=2).stderr
     (place / "binary.toml").write_bytes(b"\xff\xfe\x00")
@@ -240,7 +238,7 @@ def test_not_a_study(cli, problems, place):
 
 def test_a_file_in_the_place_of_the_folder(cli, study, place):
     error = cli("run", "study.toml", "-o", "problems.jsonl", "-q", rc=2).stderr
-    assert error == "error: problems.jsonl: is a file, not a folder; choose another place with -o\n"
+    assert error == "error: problems.jsonl: is a file, not a folder; choose another folder with -o\n"
 
 
 def test_bad_rows_are_skipped_on_request_and_kept_with_the_reason(cli, study, problems, place, lines):

@@ -71,7 +71,7 @@ def test_a_plain_table_without_model_cluster_or_probabilities_in_every_format(cl
     assert cli("score", "-", "--json", stdin=windows).stdout == expected
 
 
-def test_ids_that_look_like_numbers_stay_apart(cli, place):
+def test_ids_that_look_like_numbers_stay_distinct(cli, place):
     (place / "a.csv").write_text(
         "bucket,variant,gold,pred\n01,,1,1\n01,v,1,0\n1,,0,0\n1,v,0,0\n1.0,,0,1\n1.0,v,0,1\n", encoding="utf-8"
     )
@@ -162,14 +162,17 @@ def _spoilt(row, **changes):
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         (_spoilt(3, pred=None), "row 3: pred: found None; use one of"),
-        (_spoilt(2, gold="no"), "row 2: gold: variant '1a' has 'no', its original another label; a variant keeps"),
-        (_spoilt(5, variant="2c"), "row 5: variant: bucket '2' has 0 originals; every bucket has one"),
-        (_spoilt(2, variant=None), "row 1: variant: bucket '1' has 2 originals; every bucket has one"),
-        (_spoilt(3, variant="1a"), "row 3: variant: variant '1a' is answered twice; give each answer once"),
-        (_spoilt(6, bucket=None), "row 6: bucket: found nothing; every answer needs one"),
+        (
+            _spoilt(2, gold="no"),
+            "row 2: gold: variant '1a' has the label 'no', its original has another; a variant keeps",
+        ),
+        (_spoilt(5, variant="2c"), "row 5: variant: bucket '2' has 0 originals; give one original"),
+        (_spoilt(2, variant=None), "row 1: variant: bucket '1' has 2 originals; give one original"),
+        (_spoilt(3, variant="1a"), "row 3: variant: variant '1a' has two answers; give one answer per variant"),
+        (_spoilt(6, bucket=None), "row 6: bucket: found nothing; give a value for every answer"),
         (
             [{k: v for k, v in row.items() if k != "pred"} for row in ANSWERS],
             "pred: ",
@@ -180,11 +183,11 @@ def _spoilt(row, **changes):
         ),
     ],
 )
-def test_a_wrong_table(cli, write_jsonl, place, rows, said):
+def test_a_wrong_table(cli, write_jsonl, place, rows, message):
     error = cli("score", write_jsonl(place / "wrong.jsonl", rows), "--json", rc=2).stderr
     assert error.startswith("error: ")
     assert error.count("\n") == 1
-    assert said in error
+    assert message in error
 
 
 def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place):
@@ -193,10 +196,10 @@ def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("a.jsonl", '{"bucket": 1}\n{"bucket": 1,\n', "a.jsonl, line 2: broken JSON at column"),
-        ("a.jsonl", '{"bucket": 1}\n\n[1]\n', "a.jsonl, line 3: found [1]; write one JSON object a line"),
+        ("a.jsonl", '{"bucket": 1}\n\n[1]\n', "a.jsonl, line 3: found [1]; write one JSON object per line"),
         (
             "a.jsonl",
             '{"bucket":1,"variant":null,"gold":"a","pred":"a","p:a":1.0}\n{"bucket":1,"variant":"v","p:a":NaN}\n',
@@ -209,10 +212,10 @@ def test_a_wrong_table_is_named_with_the_row_in_the_file(cli, write_jsonl, place
         ("a.txt", "x", "a.txt: has an unknown format; use one of .jsonl"),
     ],
 )
-def test_a_file_that_is_no_table(cli, place, name, text, said):
+def test_a_file_that_is_no_table(cli, place, name, text, message):
     (place / name).write_text(text, encoding="utf-8")
     error = cli("score", name, rc=2).stderr
-    assert error.startswith(f"error: {said}")
+    assert error.startswith(f"error: {message}")
     assert error.count("\n") == 1
 
 
@@ -223,17 +226,17 @@ def test_a_broken_line_far_down_is_named(cli, place):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (("absent.jsonl",), "absent.jsonl: there is no such file"),
-        ((".",), ".: holds no Parquet files; name a file, or the folder of a finished run"),
+        (("absent.jsonl",), "absent.jsonl: no such file"),
+        ((".",), ".: contains no Parquet files; give a file, or the folder of a finished run"),
         (("answers.jsonl", "--metric", "flips"), "no metrics named 'flips'; there are: accuracy_buckets.v1"),
         (("answers.jsonl", "--by", "topic"), "no column 'topic' to group by; there are: bucket"),
         (("answers.jsonl", "--task", "nil"), "no task 'nil'; there are nli"),
     ],
 )
-def test_wrong_names(cli, answers, arguments, said):
-    assert said.replace("bucket", "") in cli("score", *arguments, rc=2).stderr.replace("bucket", "")
+def test_wrong_names(cli, answers, arguments, message):
+    assert message.replace("bucket", "") in cli("score", *arguments, rc=2).stderr.replace("bucket", "")
 
 
 @pytest.mark.filterwarnings("default")

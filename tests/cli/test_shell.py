@@ -37,7 +37,7 @@ def test_an_error_at_the_head_of_a_pipe_gives_the_rest_nothing(shell, problems, 
     done = shell("otherwords vary absent.jsonl -w contractions --suite -q | otherwords answer - -m scripted -q")
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "error: absent.jsonl: there is no such file" in done.stderr
+    assert "error: absent.jsonl: no such file" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""otherwords train: recipes, options on top, what is told, going on, and wrong input."""
+"""otherwords train: recipes, options on top, what is printed, going on, and wrong input."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def test_the_same_again_is_done_and_anything_else_is_refused(cli, recipe):
     again = cli("train", "nli", recipe, "-o", "m", "--seed", 2)
     assert again.stdout == first.stdout.replace("is trained", "was trained before")
     error = cli("train", "nli", recipe, "-o", "m", rc=2).stderr
-    assert error == "error: m: holds another training: seed is 2 there, 1 now; name another folder, or delete it\n"
+    assert error == "error: m: contains another training: seed is 2 there, 1 now; choose another folder, or delete it\n"
 
 
 def test_options_alone_will_do(cli, place, encoder):
     options = ("--start", encoder, "--data", "everyday", "--valid", "0.2", "--epochs", 1, "--batch", 32)
     done = cli("train", "nli", *options, "--learning-rate", 0.001, "--device", "cpu", "-o", "m", "--json", "-q")
-    told = json.loads(done.stdout)
+    printed = json.loads(done.stdout)
     assert done.stderr == ""
-    assert told["folder"] == "m"
-    assert told["best"]["epoch"] == 1
-    assert told["train"] > told["valid"] > 20
+    assert printed["folder"] == "m"
+    assert printed["best"]["epoch"] == 1
+    assert printed["train"] > printed["valid"] > 20
     settings = json.loads((place / "m" / "data" / "settings.json").read_text())
     assert (settings["batch"], settings["learning_rate"], settings["epochs"]) == (32, 0.001, 1)
 
@@ -78,8 +78,8 @@ def test_zero_is_a_value(cli, place, recipe):
 
 def test_masked_words_with_a_validation_set(cli, place, problems, recipe):
     options = ("--valid", problems, "--valid-field", "hypothesis", "--masked", 0.3)
-    told = json.loads(cli("train", "masked-lm", recipe, *options, "-o", "m", "--json").stdout)
-    assert told["valid"] == len((place / "m" / "data" / "valid.jsonl").read_text().splitlines()) > 0
+    printed = json.loads(cli("train", "masked-lm", recipe, *options, "-o", "m", "--json").stdout)
+    assert printed["valid"] == len((place / "m" / "data" / "valid.jsonl").read_text().splitlines()) > 0
     assert (place / "m" / "model.safetensors").is_file()
 
 
@@ -91,7 +91,7 @@ def test_prepared_only(cli, place, recipe, problems):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("nli", "r.toml"), "-o FOLDER"),
         (("nli", "-o", "m", "--start", "x"), "--data"),
@@ -106,11 +106,11 @@ def test_prepared_only(cli, place, recipe, problems):
         (("masked-lm", "r.toml", "-o", "m", "--valid-field", "hypothesis"), "valid_fields: "),
     ],
 )
-def test_wrong_input_is_told_before_any_work(cli, place, recipe, arguments, said):
+def test_wrong_input_is_reported_before_any_work(cli, place, recipe, arguments, message):
     error = cli("train", *arguments, rc=2).stderr
     assert error.startswith("error: ")
     assert error.count("\n") == 1
-    assert said in error
+    assert message in error
     assert not (place / "m").exists()
 
 

@@ -69,7 +69,7 @@ def test_tsv_refuses_what_it_cannot_hold(cli, write_jsonl, place, leftovers):
     write_jsonl(place / "q.jsonl", [row])
     result = cli("vary", "q.jsonl", "-w", "identity", "-o", "q.tsv", "-q", rc=2)
     assert result.stderr == (
-        "error: q.tsv: premise: a text has a tab or a line break in it; write .jsonl, .csv or .parquet instead\n"
+        "error: q.tsv: premise: a text contains a tab or a line break; write .jsonl, .csv or .parquet instead\n"
     )
     assert not (place / "q.tsv").exists()
     assert leftovers() == []
@@ -127,14 +127,14 @@ def test_a_declared_task_of_two_premises(cli, write_jsonl, place, lines):
     assert variant["second"] == "It isn't dry."  # not a target
 
 
-def test_tells_what_it_did_on_standard_error(cli, problems):
+def test_prints_a_summary_on_standard_error(cli, problems):
     result = cli("vary", problems, "-w", "contractions", "-o", "out.csv")
     assert result.stdout == ""
     assert "3 rows taken in, 3 originals, 5 variants made; 5 rows written to out.csv" in result.stderr
     assert "variants" in result.stderr.splitlines()[1]  # its bar
 
 
-def test_quiet_says_nothing(cli, problems):
+def test_quiet_prints_nothing(cli, problems):
     result = cli("vary", problems, "-w", "contractions", "-o", "out.csv", "--quiet")
     assert (result.stdout, result.stderr) == ("", "")
 

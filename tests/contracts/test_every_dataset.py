@@ -41,7 +41,7 @@ def test_its_files_are_named_and_in_every_place(dataset):
     assert all(str(dataset.files[0]) in record.where for record in dataset())
 
 
-def test_every_row_passes_the_door_with_an_id_of_its_own(dataset):
+def test_every_row_gets_a_unique_id(dataset):
     intake = Intake(get_task(dataset.task or "nli"), labels=dict(dataset.labels))
     rows = list(intake.rows(dataset()))
     assert len(rows) == len(list(dataset())) - intake.no_majority

@@ -60,10 +60,10 @@ def test_a_text_is_nearest_to_itself(model):
     assert not len(model.cosines([]))
 
 
-def test_a_text_that_is_too_long_is_encoded_all_the_same_and_told(model):
+def test_a_text_that_is_too_long_is_encoded_all_the_same_and_reported(model):
     texts = ["a dog runs in the park " * 500, "a dog runs"]
     assert model.too_long(texts) == [True, False]
-    with pytest.warns(UserWarning, match="1 of 2 texts are longer than it reads"):
+    with pytest.warns(UserWarning, match="1 of 2 texts exceed its maximum length"):
         assert np.isfinite(model(texts)).all()
 
 

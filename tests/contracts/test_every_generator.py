@@ -17,7 +17,7 @@ from otherwords.storage.files import seed_for
 from otherwords.variants.generating import as_generator
 
 KIND = "generators"
-pytestmark = pytest.mark.filterwarnings("ignore:.*are no variants. . unchanged")  # which the sample of `recorded` has
+pytestmark = pytest.mark.filterwarnings("ignore:.*are not variants. . unchanged")  # which the sample of `recorded` has
 
 
 def sample() -> list[Problem]:
@@ -102,7 +102,7 @@ def test_nothing_comes_of_nothing(vary):
     assert vary([]) == []
 
 
-@pytest.mark.filterwarnings("ignore:recorded.* of its rows are no variants")  # told once for every call
+@pytest.mark.filterwarnings("ignore:recorded.* of its rows are not variants")  # told once for every call
 def test_neither_shards_nor_order_matter_to_the_stage(bound, spec):
     frame = ow.load("everyday(split=all)").head(24)
     whole = ow.vary(frame, [bound], seed=3)

@@ -25,7 +25,7 @@ def test_no_recipe_is_left_over(recipes):
     assert unknown == []
 
 
-def test_a_plugin_without_an_example_is_told_what_to_declare():
+def test_a_plugin_without_an_example_is_an_error_that_says_what_to_declare():
     def factory(path: Path, size: int = 1) -> None:
         """Need a path."""
 

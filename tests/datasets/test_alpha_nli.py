@@ -19,7 +19,7 @@ def written(path, *rows, end="\n"):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_labels_beside_the_file(tmp_path, take, end, mark):
+def test_labels_next_to_the_file(tmp_path, take, end, mark):
     path = written(tmp_path / "dev.jsonl", row("s"), row("t"), row("s"), end=end)
     (tmp_path / "dev-labels.lst").write_bytes((mark + "1\n2\n2\n").replace("\n", end).encode())
     rows, _ = take(f"alpha_nli:{path}")
@@ -74,5 +74,5 @@ def test_bad_rows_do_not_shift_the_labels(tmp_path, take):
     assert [bad["where"].rpartition(" ")[2] for bad in intake.rejected] == ["2", "3", "5", "6"]
     assert "broken JSON" in reasons[0]
     assert "story_id: found nothing" in reasons[1]
-    assert "the row says 1" in reasons[2]
+    assert "label: found 1, but" in reasons[2]
     assert "found '3'" in reasons[3]

@@ -49,7 +49,7 @@ def test_what_is_no_rewording_is_counted(saved, take):
         "negation": {"type": "DIR", "data": [GROUP], "labels": None},
     }
     expected = (
-        r"suite\.json: 5 of 7 entries are no variants: 1 from DIR tests, 2 from MFT tests, "
+        r"suite\.json: 5 of 7 entries are not variants: 1 from DIR tests, 2 from MFT tests, "
         r"1 with another label, 1 without a perturbation"
     )
     with pytest.warns(UserWarning, match=expected):

@@ -1,4 +1,4 @@
-"""Intake: every kind of bad row is refused with its place, its field, what is wrong and what would work."""
+"""Intake: every kind of bad row is refused with its place, its field, what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ BAD = {
     "empty id": ({**GOOD, "id": " "}, "id", "nothing"),
     "null id": ({**GOOD, "id": None}, "id", "nothing"),
     "of itself": ({**GOOD, "id": "x", "of": "x"}, "of", "'x'"),
-    "half a character": ({**GOOD, "premise": "a \ud83d b"}, "premise", "half a character"),
-    "half a character in another column": ({**GOOD, "note": ["\ud83d"]}, "note", "half a character"),
+    "half a character": ({**GOOD, "premise": "a \ud83d b"}, "premise", "unpaired surrogate"),
+    "half a character in another column": ({**GOOD, "note": ["\ud83d"]}, "note", "unpaired surrogate"),
 }
 
 
@@ -113,10 +113,10 @@ def test_a_variant_of_a_variant_has_no_original():
         taken(*chain)
 
 
-@pytest.mark.parametrize("late", [False, True])
-def test_a_variant_whose_gold_differs(late):
+@pytest.mark.parametrize("original_last", [False, True])
+def test_a_variant_whose_gold_differs(original_last):
     suite = [{**GOOD, "id": "o"}, {**GOOD, "id": "v", "of": "o", "label": "neutral"}, {**GOOD, "id": "w", "of": "o"}]
-    suite = suite[::-1] if late else suite
+    suite = suite[::-1] if original_last else suite
     with refuses(BadInput, where="f.jsonl, line 2", field="label"):
         taken(*suite)
     rows, intake = taken(*suite, skip_bad=True)
@@ -182,7 +182,7 @@ def test_rows_are_complete():
     assert variant == {"id": "v", "of": "o", "how": "human", **GOOD, "cluster": cluster}
 
 
-def test_the_cluster_is_the_premise_unless_told():
+def test_the_cluster_is_the_premise_by_default():
     same = {**GOOD, "hypothesis": "He snores."}
     other = {**GOOD, "premise": "A dog sleeps."}
     rows, _ = taken(GOOD, same, other, {**other, "cluster": 5}, {**other, "cluster": " "})
@@ -384,7 +384,7 @@ def test_extra_columns_pass_and_nested_ones_as_json():
 
 
 @pytest.mark.parametrize("name", ["model", "bucket", "variant", "gold", "pred", "row"])
-def test_names_of_later_columns_are_kept_apart(name):
+def test_names_of_later_columns_are_kept_separate(name):
     (row,), _ = taken({**GOOD, name: "x"})
     assert name not in row
     assert row[f"input_{name}"] == "x"

@@ -53,7 +53,7 @@ def test_monli_layout(tmp_path, take):
 
 def test_monli_whole(shared, take):
     """One pair of 1,339 is spelled in two ways in the release (cauliflower, cauliflowers) and so has no reverse."""
-    with pytest.warns(UserWarning, match="monli: 2 of 2,678 rows"):
+    with pytest.warns(UserWarning, match="monli: left out 2 of 2,678 rows"):
         rows, _ = take(f"monli:{shared / 'monli' / 'monli.parquet'}")
     assert Counter(row["of"] is None for row in rows) == {True: 1338, False: 1338}
     assert Counter(row["label"] for row in rows) == {"entailment": 1338, "neutral": 1338}
@@ -69,7 +69,7 @@ def test_med_layout(tmp_path, take):
         med_line(10, "An Irishman won a nobel prize.", "An Irishman won the nobel prize for literature.", "neutral"),
     ]
     path.write_text(HEADER + "".join(lines))
-    with pytest.warns(UserWarning, match="med: 1 of 3 rows"):
+    with pytest.warns(UserWarning, match="med: left out 1 of 3 rows"):
         rows, _ = take(f"med:{path}")
     assert [(row["id"], row["of"], row["label"], row["contrast"]) for row in rows] == [
         ("med-1", None, "entailment", "med"),
@@ -86,7 +86,7 @@ def test_med_whole(shared, take):
     turned = table.rename({"sentence1": "sentence2", "sentence2": "sentence1", "gold_label": "other"})
     both = table.join(turned, on=["sentence1", "sentence2"]).filter(pl.col("gold_label") != pl.col("other"))
     assert both.height == 3030
-    with pytest.warns(UserWarning, match="med: 2,352 of 5,382 rows"):
+    with pytest.warns(UserWarning, match="med: left out 2,352 of 5,382 rows"):
         rows, _ = take(f"med:{path}")
     assert Counter(row["of"] is None for row in rows) == {True: 1515, False: 1515}
     texts = {row["id"]: (row["premise"], row["hypothesis"], row["label"]) for row in rows}
@@ -110,7 +110,7 @@ def test_intake_reports_what_is_wrong_with_a_row(tmp_path, take):
 
 def test_a_reverse_with_the_same_answer_and_a_pair_of_equals_are_no_contrasts():
     rows = [record(1, "A.", "B.", "neutral"), record(2, "B.", "A.", "Neutral "), record(3, "C.", "C.", "entailment")]
-    with pytest.warns(UserWarning, match="some: 3 of 3 rows"):
+    with pytest.warns(UserWarning, match="some: left out 3 of 3 rows"):
         assert list(reversals(rows, "some")) == []
 
 

@@ -64,7 +64,7 @@ def test_targets_are_compared_whatever_their_writing(cases, take):
 def test_another_target_is_no_rewording(cases, take):
     negated = {"sentence1": "Andrew has not returned the book.", "sentence2": PAIR["sentence2"], "target": "0"}
     path = cases({**CASE, "outputs": [OTHER, negated, PAIR]}, {"class": "Long", "inputs": PAIR, "outputs": True})
-    expected = r"3 of 4 entries are no variants: 1 by a filter, 1 unchanged, 1 with another target"
+    expected = r"3 of 4 entries are not variants: 1 by a filter, 1 unchanged, 1 with another target"
     with pytest.warns(UserWarning, match=expected):
         rows, _ = take(f'nl_augmenter:{path}(labels=["neutral", "entailment"])', "nli")
     assert [row["of"] for row in rows] == [None, rows[0]["id"]]

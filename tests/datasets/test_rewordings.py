@@ -62,7 +62,7 @@ def test_any_suite_is_rows_or_bad_input(place, content):
 
 
 @given(st.text("[]<SPLIT>Premise: Hypothesis\n>a ", max_size=80))
-def test_any_text_comes_apart_without_loss_of_words(text):
+def test_any_text_is_split_without_loss_of_words(text):
     bare = textattack.unmarked(text)
     assert textattack.unmarked(bare) == bare
     try:

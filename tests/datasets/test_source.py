@@ -140,7 +140,7 @@ def test_byte_order_marks_line_ends_and_unicode(good, end, mark, ending):
     assert {name: found[name] for name in row} == row
 
 
-def test_csv_faults_are_pinned():
+def test_csv_errors_are_pinned():
     Path("a.csv").write_text("premise,hypothesis,label\nA.,B.,neutral\nA.,B.\n")
     with refuses(BadInput):
         load("a.csv")
@@ -215,7 +215,7 @@ def test_data_sets_of_different_tasks(jsonl):
         load("everyday", f"delta_nli:{rows}")
 
 
-def test_the_task_is_told_by_the_data_set_or_the_user(jsonl, good):
+def test_the_task_comes_from_the_data_set_or_the_user(jsonl, good):
     rows = jsonl({**good, "label": "entailed"}, name="rte.jsonl")
     assert load(str(rows), task="rte")["label"].to_list() == ["entailed"]
     with refuses(BadInput):
@@ -267,14 +267,14 @@ def test_the_signature_covers_all_that_decides_the_rows(jsonl, good):
     assert json.dumps(Source([path]).signature) != signatures[0]
 
 
-def test_labels_beside_the_file_are_signed(jsonl):
+def test_labels_next_to_the_file_are_signed(jsonl):
     """A changed labels file once left the signature, and so the run folder, as it was."""
     row = {"story_id": "s", "obs1": "A", "obs2": "B", "hyp1": "C", "hyp2": "D"}
     path = jsonl(row, name="dev.jsonl")
-    beside = path.with_name("dev-labels.lst")
+    labels_file = path.with_name("dev-labels.lst")
     signatures = set()
     for labels in ("1\n", "2\n"):
-        beside.write_text(labels)
+        labels_file.write_text(labels)
         signatures.add(find(f"alpha_nli:{path}").signature)
         elsewhere = path.with_name("other.lst")
         elsewhere.write_text(labels * 2)

@@ -85,7 +85,7 @@ def test_two_attacks_on_one_problem_share_a_bucket(log, take):
     assert [row["id"].rpartition(".")[2] for row in rows[1:]] == ["1", "2"]
     contrary = attack(marked("A dog runs.", "It moves."), marked("A dog runs.", "It stirs."), 0.0)
     _, intake = take(f"textattack:{log(DOG, contrary)}{LABELS}", "nli", skip_bad=True)
-    assert "says '0', an earlier mention of the same problem says '1'" in intake.rejected[0]["reason"]
+    assert "found the label '0'; an earlier entry of the same problem has '1'" in intake.rejected[0]["reason"]
 
 
 def test_numbers_have_no_names_of_their_own(log):
@@ -112,7 +112,7 @@ def test_numbers_have_no_names_of_their_own(log):
         (marked("[[Every]] [[single]] [[word]]", ""), "Every single word", ""),
     ],
 )
-def test_texts_come_apart_as_they_were_joined(text, premise, hypothesis):
+def test_texts_split_as_they_were_joined(text, premise, hypothesis):
     assert fields(text) == {"premise": premise, "hypothesis": hypothesis}
 
 

@@ -32,7 +32,7 @@ def test_nodes_have_their_head_and_relation():
     assert nodes[4].end == 21
 
 
-def test_every_sentence_has_a_root_of_its_own():
+def test_every_sentence_has_its_own_root():
     [nodes] = parser()(["It ran away. He sat down."])
     assert [node.text for at, node in enumerate(nodes) if node.head == at] == ["ran", "sat"]
 

@@ -38,7 +38,7 @@ def test_layers_that_the_configuration_does_not_know_are_refused(save, kind, nam
     for loading in (load, load_start):
         with refuses(BadInput, where=folder.who) as caught:
             loading(folder)
-        assert f"include {name}." in str(caught.value)
+        assert f"encoder weights {name}." in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", [BertForSequenceClassification, BertModel])
@@ -47,7 +47,7 @@ def test_missing_layers_are_not_called_a_missing_head(save, kind):
     for loading in (load, load_start):
         with refuses(BadInput, where=folder.who) as caught:
             loading(folder)
-        assert "of the encoder lack bert.encoder.layer.2." in str(caught.value)
+        assert "encoder weights are missing: bert.encoder.layer.2." in str(caught.value)
 
 
 def test_heads_of_other_tasks_and_poolers_may_stay(save):

@@ -53,7 +53,7 @@ def test_a_pad_of_another_number_moves_the_count():
     assert positions(model) == configured_positions(model.config.to_dict()) == 9
 
 
-def test_gpt_has_names_of_its_own():
+def test_gpt_has_its_own_names():
     model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model("gpt2", **GPT, pad_token_id=0))
     assert positions(model) == configured_positions({"model_type": "gpt2", "n_positions": 14}) == 14
 

@@ -30,16 +30,16 @@ def encode(texts) -> Tokens:
 class Device:
     """Computes each row's number and length, notes what it saw, and has room for so many tokens."""
 
-    def __init__(self, room: int = 10**9, late: bool = False):
-        self.room, self.late, self.seen, self.failed = room, late, [], 0
+    def __init__(self, room: int = 10**9, deferred: bool = False):
+        self.room, self.deferred, self.seen, self.failed = room, deferred, [], 0
 
     def start(self, rows: PaddedRows | Tokens):
-        if not self.late:
+        if not self.deferred:
             self._refuse(rows)
         return rows
 
     def wait(self, rows: PaddedRows):
-        if self.late:
+        if self.deferred:
             self._refuse(rows)
         self.seen.append(rows)
         if isinstance(rows, Tokens):
@@ -90,8 +90,8 @@ def test_order_is_restored_and_budgets_are_kept(lengths, budget, exact, in_fligh
 
 
 @given(LENGTHS.filter(len), st.integers(9, 200), st.integers(9, 60), st.booleans(), st.booleans())
-def test_where_memory_ends_batches_shrink(lengths, budget, room, exact, late):
-    device = Device(room, late)
+def test_where_memory_ends_batches_shrink(lengths, budget, room, exact, deferred):
+    device = Device(room, deferred)
     scheduler = device.scheduler(budget, exact=exact, in_flight=3)
     check(scheduler(texts_of(lengths)), lengths)
     assert all(rows.ids.size <= room for rows in device.seen)
@@ -102,8 +102,8 @@ def test_where_memory_ends_batches_shrink(lengths, budget, room, exact, late):
 
 
 @given(LENGTHS.filter(len), st.integers(1, 40), st.integers(9, 60), st.booleans())
-def test_rows_end_to_end_fill_batches_and_shrink_where_memory_ends(lengths, budget, room, late):
-    device = Device(room, late)
+def test_rows_end_to_end_fill_batches_and_shrink_where_memory_ends(lengths, budget, room, deferred):
+    device = Device(room, deferred)
     scheduler = device.scheduler(budget, packed=True, in_flight=3)
     check(scheduler(texts_of(lengths)), lengths)
     assert sum(map(len, device.seen)) == len(lengths)
@@ -120,10 +120,10 @@ def test_after_a_halving_the_rest_of_the_batch_is_halved_too(packed):
     assert {rows.ids.size for rows in device.seen} == {8}
 
 
-@pytest.mark.parametrize("late", [False, True])
-def test_one_row_that_does_not_fit_is_an_error(late):
+@pytest.mark.parametrize("deferred", [False, True])
+def test_one_row_that_does_not_fit_is_an_error(deferred):
     with pytest.raises(MemoryError, match="6 tokens"):
-        Device(5, late).scheduler(100)(texts_of([3, 6, 2]))
+        Device(5, deferred).scheduler(100)(texts_of([3, 6, 2]))
 
 
 @pytest.mark.parametrize("place", ["encode", "start", "wait"])

@@ -40,7 +40,7 @@ def test_rows_end_to_end_come_with_their_ends():
     assert (firsts.tolist(), longest.tolist(), others.tolist()) == ([5, 8], [3, 3], [1])
 
 
-def test_rows_end_to_end_that_a_model_has_no_places_for_are_told():
+def test_rows_end_to_end_that_a_model_has_no_places_for_are_reported():
     size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8, "vocab_size": 9}
     start = with_limits_checked(lambda rows: rows, BertModel(BertConfig(max_position_embeddings=3, **size)), "m", 256)
     fits = Tokens.of([[5, 6, 7], [8]], [False, False])

@@ -54,8 +54,8 @@ def entailing(judge):
 
 @pytest.fixture
 def model(jsonl):
-    said = {**{name: pred for name, (_, pred) in PROBLEMS.items()}, **{name: one[1] for name, one in VARIANTS.items()}}
-    rows = [{"premise": "P.", "hypothesis": f"It is {name}.", "pred": pred} for name, pred in said.items()]
+    preds = {**{name: pred for name, (_, pred) in PROBLEMS.items()}, **{name: one[1] for name, one in VARIANTS.items()}}
+    rows = [{"premise": "P.", "hypothesis": f"It is {name}.", "pred": pred} for name, pred in preds.items()]
     return f"mine=scripted(script={jsonl(*rows, *entailing('self'), name='model.jsonl')}, otherwise=neutral)"
 
 
@@ -155,7 +155,7 @@ def test_several_models_share_what_all_accept_themselves(model, other):
     assert measured([model, agreeable], [other]).shared == ()
 
 
-def test_one_judge_beside_itself(model):
+def test_one_judge_compared_with_itself(model):
     found = measured(model, ["self", "again=mutual-entailment(judge=self)"])
     (one,) = found.disagreements
     assert (one.other, one.share, one.kappa) == ("again", 0.0, 1.0)
@@ -209,7 +209,7 @@ def test_one_generator_with_several_options_is_several_sources(model):
     assert list(table.columns[1].cells) == [Text(name) for name in ("(given)", "x.v1", "y.v1(k=1)", "y.v1(k=2)")]
 
 
-def test_a_problem_without_a_right_answer_is_told_before_any_work(tmp_path):
+def test_a_problem_without_a_right_answer_is_reported_before_any_work(tmp_path):
     log = tmp_path / "log.jsonl"
     label = pl.when(pl.col("id") != "p2").then("label").alias("label")
     with refuses(BadInput, where="the suite, row 2", field="label"):
@@ -245,8 +245,8 @@ def test_answers_go_to_a_file(model, other, tmp_path):
     measured([model, "yes=scripted(otherwise=entailment)"], ["self", other], out=tmp_path / "answers.parquet")
     answers = pl.read_parquet(tmp_path / "answers.parquet")
     assert answers.height == 2 * 14
-    mine = answers.filter(pl.col("model") == "mine", pl.col("accepted:self"))
-    assert mine["variant"].to_list() == ["p1b", "p2a", "p3b", "p5a", "p6a"]
+    accepted = answers.filter(pl.col("model") == "mine", pl.col("accepted:self"))
+    assert accepted["variant"].to_list() == ["p1b", "p2a", "p3b", "p5a", "p6a"]
 
 
 def test_a_run_folder_is_a_suite(model, other, tmp_path, jsonl):
@@ -294,10 +294,10 @@ def test_in_a_table_the_name_says_which_verdicts_are_a_judges():
     table = ow.check(pl.DataFrame(checked_rows()), ["surface", "mutual-entailment:nli-small"])
     found = measured("scripted(otherwise=entailment)", ["nli-small"], table)
     assert found.earlier == Earlier(3, 1, {"surface": 1}, {"mutual-entailment": 1})
-    said = (
+    message = (
         "1 of 3 variants were dropped by earlier checks and are in no row (surface 1); mutual-entailment dropped 1 of"
     )
-    assert str(found.earlier) == f"{said} the rest, which are judged anew"
+    assert str(found.earlier) == f"{message} the rest, which are judged again"
     assert str(measured("scripted(otherwise=entailment)", ["self"]).earlier) == ""
     with refuses(BadInput):
         measured("scripted", ["self"], table.with_columns(pl.col("of").is_null().alias("check:mine")))
@@ -308,9 +308,11 @@ def test_a_judge_accepts_nothing_that_it_does_not_read_to_its_end():
     texts = {"a": f"{long}It rains.", "a1": f"{long}It does not rain."}
     rows = [{**row, "hypothesis": texts[row["id"]]} for row in checked_rows()[:2]]
     judges = ["far=nli-small(max_length=256)", "near=nli-small(max_length=32)"]
-    with pytest.warns(UserWarning, match="1 of 1 variants have texts longer than nli-small.max_length=32") as told:
+    with pytest.warns(
+        UserWarning, match="1 of 1 variants do not pass: a text is longer than nli-small.max_length=32"
+    ) as caught:
         found = measured("scripted(otherwise=entailment)", judges, pl.DataFrame(rows))
-    assert len(told) == 1
+    assert len(caught) == 1
     assert found.under("near").accepted == 0
 
 
@@ -364,7 +366,7 @@ def test_wrong_input(more):
         ow.circularity(**given)
 
 
-def test_wrong_names_are_told_before_any_work(tmp_path):
+def test_wrong_names_are_reported_before_any_work(tmp_path):
     for model, judges in (("scripte", ["self"]), ("scripted", ["nli-smal"])):
         with refuses(UnknownName):
             ow.circularity(suite(), model, judges, cache=tmp_path / "cache.sqlite")

@@ -49,14 +49,16 @@ def generated(model, tokenizer, prompt: str, beams: int, count: int) -> list[lis
 def test_greedy_and_beams_are_those_of_transformers(saved_writer, prompts, kind):
     writer = load(f"hf:{saved_writer(kind)}(device=cpu, max_new={MOST}, tokens=150)")
     model, tokenizer = original(saved_writer(kind))
-    faults = set()
+    reasons = set()
     for decoding in (Decoding("greedy"), Decoding("beams", 3, beams=3), Decoding("beams", 2, beams=4)):
         found = writer.write(prompts, [0] * len(prompts), decoding)
-        faults |= {draft.fault for drafts in found for draft in drafts}
+        reasons |= {draft.fault for drafts in found for draft in drafts}
         for prompt, drafts in zip(prompts, found, strict=True):
             expected = generated(model, tokenizer, prompt, decoding.beams, decoding.count)
             assert [draft.text for draft in drafts] == expected
-    assert len(faults) == (1 if kind == "gpt2" else 2)  # some came to an end, and some, if it is no GPT-2, were cut off
+    assert len(reasons) == (
+        1 if kind == "gpt2" else 2
+    )  # some came to an end, and some, if it is no GPT-2, were cut off
 
 
 def next_logits(model, ids: list[int], text: list[int]):

@@ -123,12 +123,12 @@ def test_a_folder_says_how_it_reads(bert, tiny):
     found = load(f"hf:{tiny}(device=cpu)")
     assert found.signature.endswith(":8:lower:mean:float32")
     expected = by_hand(bert, ["a dog runs in the park"])
-    with pytest.warns(UserWarning, match="were cut"):
+    with pytest.warns(UserWarning, match="were truncated"):
         np.testing.assert_allclose(found(["A Dog runs in the PARK while it rains"]), expected, atol=1e-5)
     longer = load(f"hf:{tiny}(device=cpu, max_length=9)")  # the user knows better
     assert longer.signature.endswith(":9:lower:mean:float32")
     expected = by_hand(bert, ["a dog runs in the park while"])
-    with pytest.warns(UserWarning, match="were cut"):
+    with pytest.warns(UserWarning, match="were truncated"):
         np.testing.assert_allclose(longer(["a dog runs in the park while it rains"]), expected, atol=1e-5)
 
 
@@ -193,7 +193,7 @@ def test_long_texts_are_truncated_with_a_warning(bert, saved):
     found = load(f"hf:{saved}(device=cpu, max_length=8)")
     assert found.too_long([text, whole, text]) == [True, False, True]
     assert found.too_long([]) == []
-    with pytest.warns(UserWarning, match="1 of 2 texts are longer than it reads"):
+    with pytest.warns(UserWarning, match="1 of 2 texts exceed its maximum length"):
         vectors = found([text, whole])
     np.testing.assert_allclose(vectors, by_hand(bert, [whole, whole]), atol=1e-5)
 

@@ -43,7 +43,7 @@ def test_it_guesses_held_out_words(model, shared):
     assert right[found.one_token].mean() >= 0.53
 
 
-def test_an_installation_without_it_says_what_would_work(monkeypatch, tmp_path):
+def test_an_installation_without_it_says_how_to_fix_it(monkeypatch, tmp_path):
     monkeypatch.setattr(onnx_files, "ASSETS", tmp_path)
     with refuses(BadInput):
         load("mlm-small")

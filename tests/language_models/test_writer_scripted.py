@@ -51,7 +51,7 @@ def test_options_are_checked(tmp_path):
         load(f"scripted:{tmp_path / 'absent.json'}")
 
 
-def test_a_writer_that_gives_something_else_is_told_so():
+def test_a_writer_that_gives_something_else_is_reported():
     wrong = Writer(lambda prompts, seeds, decoding: [[Draft("a")] * 3])
     with refuses(WrongAnswer):
         wrong.write(["x"], [0], Decoding("sample", 2))

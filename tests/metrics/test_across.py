@@ -53,7 +53,7 @@ def test_hard_cases_and_never_right_by_hand() -> None:
     assert (one.n_units, one.n_answers) == (4, 16)
 
 
-def test_lists_name_the_problems_and_what_was_said() -> None:
+def test_lists_name_the_problems_and_the_verdicts() -> None:
     hard = list_hard_cases(table())
     assert hard.columns == [
         *("bucket", "gold", "variants", "pred:m1", "right:m1", "pred:m2", "right:m2"),
@@ -147,7 +147,7 @@ def test_snr_scores() -> None:
     assert {(one.n_units, one.unit) for one in scores} == {(2, "number")}
 
 
-def test_snr_of_equal_models_is_undefined_and_said() -> None:
+def test_snr_of_equal_models_is_undefined_and_reported() -> None:
     with pytest.warns(UserWarning, match=r"snr:snr of \(all\): nothing to measure"):
         found = measured("snr", table().with_columns(pred="gold"))
     assert found == {"snr:snr": None, "snr:mean": 1.0, "snr:std": 0.0}

@@ -113,7 +113,7 @@ def test_with_two_labels_agreement_is_p_c_of_pairs(buckets: list[list[bool]]) ->
         assert label_agreement(*columns(buckets)) == pytest.approx(p_c_distinct(*columns(buckets)), abs=1e-12)
 
 
-def test_label_agreement_tells_two_wrong_answers_apart() -> None:
+def test_label_agreement_distinguishes_two_wrong_answers() -> None:
     assert label_agreement(["y", "z"], ["a", "a"]) == 0.0
     assert p_c_distinct([0, 0], ["a", "a"]) == 1.0
 
@@ -147,7 +147,7 @@ def test_two_different_wrong_answers_are_consistent_as_the_paper_has_it() -> Non
     assert [one.value for one in score(table, names)] == [1.0, 1.0, 0.0]
 
 
-def test_nothing_but_single_variants_is_told() -> None:
+def test_nothing_but_single_variants_is_reported() -> None:
     with pytest.warns(UserWarning, match="p_c_distinct"), refuses(BadInput):
         score(TABLE.tail(2), ["p_c_distinct"])
 

@@ -1,4 +1,4 @@
-"""Sensitivity, accuracy and consistency on contrasts: by hand, by naive loops, and apart from all other metrics."""
+"""Sensitivity, accuracy and consistency on contrasts: by hand, by naive loops, and separate from all other metrics."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def test_contrasts_change_no_bit_of_another_score_and_the_other_way_round(plain_
     using = ["accuracy_original", "flip_rate", "pa", "r_r", "majority_class", "never_right"]
     together = [asdict(score_) for score_ in score(both, [*using, *NAMES], **settled)]
     alone = [asdict(score_) for score_ in score(one, using, **settled)]
-    apart = [asdict(score_) for score_ in score(pl.concat([other, more]), NAMES, **settled)]
-    assert sorted(map(str, together)) == sorted(map(str, [*alone, *apart]))
+    separate = [asdict(score_) for score_ in score(pl.concat([other, more]), NAMES, **settled)]
+    assert sorted(map(str, together)) == sorted(map(str, [*alone, *separate]))
 
 
 def test_suites_are_groups_where_there_are_several():
@@ -156,12 +156,12 @@ def test_what_is_asked_for_by_name_must_be_there():
 def test_the_usual_metrics_are_those_that_the_table_allows():
     rewordings = table([("x", None, "e", "e"), ("x", "x1", "e", "n"), ("x", "x2", "e", "n")], None)
     assert not set(NAMES) & set(values(rewordings, ()))  # without a word: warnings are errors here
-    with pytest.warns(UserWarning, match="there are contrasts only; not measured: accuracy_original, "):
+    with pytest.warns(UserWarning, match="the table has only contrasts; not measured: accuracy_original, "):
         assert set(values(table(HAND), ())) == set(NAMES)
     assert set(NAMES) < set(values(pl.concat([rewordings, table(HAND)]), ()))
 
 
-def test_a_model_without_contrasts_is_told():
+def test_a_model_without_contrasts_is_reported():
     both = pl.concat([table(HAND), table([("x", None, "e", "e"), ("x", "x1", "e", "n")], None, "n")])
     with pytest.warns(UserWarning, match="n: no answers for sensitivity"):
         assert [(one.model, one.metric) for one in score(both, ["sensitivity"], replicates=20)] == [
@@ -226,6 +226,6 @@ def test_sifting_keeps_contrasts_and_sets_half_marked_buckets_aside():
     good, others = separate_rejects(pl.concat([table(HAND), mixed]))
     assert good.height == len(HAND)
     assert others.select("row", "reason").rows() == [
-        (10, "contrast: its bucket is marked in part, or with two names"),
-        (11, "contrast: its bucket is marked in part, or with two names"),
+        (10, "contrast: its bucket has rows without a suite, or two suites"),
+        (11, "contrast: its bucket has rows without a suite, or two suites"),
     ]

@@ -149,11 +149,11 @@ def test_groups_are_made_of_what_has_the_column():
     }
 
 
-def test_a_text_that_gets_another_answer_is_told():
+def test_a_text_that_gets_another_answer_is_reported():
     """Whether or not the flips of controls are asked for: nothing else that the model does is to be trusted, either."""
     unsteady = [(*row[:4], "c") if row[1] == "b3" else row for row in HAND]
     frame = pl.concat([table(HAND, "steady"), table(unsteady, "unsteady")])
-    unsteady = r"^unsteady: 1 of 2 texts asked again \(identity\) got another answer: it is not reproducible, or"
+    unsteady = r"^unsteady: 1 of 2 identical texts \(identity\) got another answer: the model is not deterministic, or"
     with pytest.warns(UserWarning, match=unsteady) as caught:
         found = score(frame, ["control_flips"], replicates=20, task=TASK)
     assert len(caught) == 1
@@ -193,7 +193,7 @@ def test_two_models_are_compared_on_both():
 
 def test_groups_of_controls_are_compared():
     many = pl.concat(table(HAND).with_columns(pl.col("bucket") + str(n)) for n in range(3))
-    with pytest.warns(UserWarning, match="problems have variants in control=identity and in control=scramble"):
+    with pytest.warns(UserWarning, match="problems with variants in control=identity and control=scramble"):
         [one] = compare_groups(many, "control", ["control_flips"], replicates=100)
     assert (one.model, one.other, one.value, one.other_value) == ("control=identity", "control=scramble", 0.0, 1 / 4)
     with refuses(Unmeasurable):

@@ -163,7 +163,7 @@ def test_texts_from_the_suite(tmp_path: Path, ending: str) -> None:
     assert str(tmp_path) not in one.signature
 
 
-def test_what_is_missing_is_said(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(tmp_path: Path) -> None:
     bare = answers().drop("premise", "hypothesis")
     with refuses(Unmeasurable):
         score(bare, ["jaccard"])

@@ -201,5 +201,7 @@ def test_groups_of_a_variant_column_keep_each_variants_original(rows: Rows) -> N
 def test_models_in_one_table_do_not_meet(one: Rows, two: Rows) -> None:
     together = [*({**row, "model": "m1"} for row in one), *({**row, "model": "m2"} for row in two)]
     found = scored(sorted(together, key=lambda row: str(row["variant"])), MORE[:-3])
-    apart = [scored([{**row, "model": name} for row in rows], MORE[:-3]) for name, rows in (("m1", one), ("m2", two))]
-    assert as_bytes(found) == as_bytes([*apart[0], *apart[1]])
+    separate = [
+        scored([{**row, "model": name} for row in rows], MORE[:-3]) for name, rows in (("m1", one), ("m2", two))
+    ]
+    assert as_bytes(found) == as_bytes([*separate[0], *separate[1]])

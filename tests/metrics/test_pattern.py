@@ -114,10 +114,10 @@ def test_the_curve_over_subsamples_leads_to_the_exact_one() -> None:
     chance = passing(*np.array([(right, 30) for right, _ in counts]).T, thresholds, 20)
     error = np.sqrt((chance * (1 - chance)).sum(axis=0) / draws) / len(counts)
     assert list(found) == list(expected)
-    apart = np.abs(np.subtract(list(found.values()), list(expected.values())))
-    assert (apart <= 4 * error + 1e-12).all()
+    deviation = np.abs(np.subtract(list(found.values()), list(expected.values())))
+    assert (deviation <= 4 * error + 1e-12).all()
     rough = pa_curve_subsampled(*columns(counts), size=20, draws=1)
-    assert np.abs(np.subtract(list(rough.values()), list(expected.values()))).max() > apart.max()
+    assert np.abs(np.subtract(list(rough.values()), list(expected.values()))).max() > deviation.max()
 
 
 def test_a_point_of_the_drawn_curve_is_drawn_like_the_single_one() -> None:

@@ -98,7 +98,7 @@ def test_another_models_test_set_is_no_use(tmp_path: Path, answers) -> None:
 
 
 @pytest.mark.parametrize("missing", ["drop", "null"])
-def test_a_model_without_probabilities_is_told_so(tmp_path: Path, answers, missing: str) -> None:
+def test_a_model_without_probabilities_is_reported(tmp_path: Path, answers, missing: str) -> None:
     given, p = ITEMS.head(3).with_columns(pred="gold"), ("p:yes", "p:no")
     given = given.drop(p) if missing == "drop" else given.with_columns(pl.lit(None).alias(name) for name in p)
     items = items_in(saved(tmp_path, given))(answers)
@@ -107,7 +107,7 @@ def test_a_model_without_probabilities_is_told_so(tmp_path: Path, answers, missi
         _ = items.confidence
 
 
-def test_no_file_is_told_at_once(tmp_path: Path) -> None:
+def test_no_file_is_reported_at_once(tmp_path: Path) -> None:
     with refuses(BadInput):
         items_in(tmp_path / "none.parquet")
 

@@ -52,7 +52,7 @@ def test_it_has_something_to_say_of_texts_it_has_never_seen(model):
     assert np.isfinite(unknown.p).all()
 
 
-def test_words_shared_with_the_premise_are_told_from_new_ones(jsonl):
+def test_words_shared_with_the_premise_are_distinguished_from_new_ones(jsonl):
     learnt = load(f"bag_of_words(train={jsonl(*ROWS)})", NLI)
     new = learnt(
         Batch(NLI, {"premise": ["a horse runs"] * 3, "hypothesis": ["a horse runs", "nobody runs", "a brown horse"]})

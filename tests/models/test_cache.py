@@ -99,11 +99,11 @@ def test_models_are_numbered_by_signature_and_task(path):
 
 @settings(max_examples=40)
 @given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
-def test_keys_tell_texts_apart(one, other):
+def test_keys_distinguish_texts(one, other):
     assert (key(b"m", one) == key(b"m", other)) is (one == other)
 
 
-def test_keys_tell_apart_where_a_text_ends():
+def test_keys_depend_on_where_a_text_ends():
     assert len({key(b"m", texts) for texts in (["ab", "c"], ["a", "bc"], ["abc", ""], ["", "abc"], ["abc"])}) == 5
     assert key(b"m", ["a"]) != key(b"n", ["a"])
     assert key(b"m", ["\ud800"]) != key(b"m", ["\ud801"])  # half characters are texts too
@@ -216,7 +216,7 @@ def test_a_killed_process_loses_at_most_the_batch_in_flight(path):
         cache.put(cache.model("m", "t"), {A: Cached(0, None)})
 
 
-def test_a_full_disk_is_told_and_keeps_what_was_written(path):
+def test_a_full_disk_is_reported_and_keeps_what_was_written(path):
     """A limit on the size of files stands in for the full disk."""
     code = """
 import resource, signal, sys

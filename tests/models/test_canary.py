@@ -154,7 +154,7 @@ def test_a_weak_model_is_only_warned_of(answer):
         run(load(f"scripted(otherwise={answer})", NLI))
 
 
-def test_a_model_between_weak_and_good_is_told_of_once():
+def test_a_model_between_weak_and_good_is_reported_once():
     with pytest.warns(UserWarning, match="is weak: 7 of 12"):
         run(knows(NLI, wrong=5))
     with warnings.catch_warnings():

@@ -100,7 +100,7 @@ def test_pairs_beyond_its_positions_are_cut(tmp_path):
     np.testing.assert_allclose(reply.answers, np.repeat(expected, 2, axis=0), atol=1e-5)
 
 
-def test_a_pair_of_no_tokens_is_told(tmp_path):
+def test_a_pair_of_no_tokens_is_reported(tmp_path):
     """Without special tokens, nothing is left of two empty texts."""
     folder = save(tmp_path / "gpt", "[PAD]", 0, end=False)
     with refuses(WrongAnswer):

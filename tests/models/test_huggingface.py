@@ -159,7 +159,7 @@ def test_two_labels_where_the_task_has_three_need_a_map(tmp_path, tiny, bert):
     assert not answers.p[:, TASKS["nli"].labels.index("neutral")].any()
 
 
-def test_tokens_that_the_model_does_not_know_are_told(tiny, bert):
+def test_tokens_that_the_model_does_not_know_are_reported(tiny, bert):
     config = BertConfig.from_dict({**bert.config.to_dict(), "vocab_size": len(WORDS) - 2})
     save(BertForSequenceClassification(config), tiny)
     with refuses(WrongAnswer):

@@ -133,7 +133,7 @@ def test_an_unknown_label_names_the_map(answer):
 def test_labels_that_fit_no_task_are_refused_when_loaded(tmp_path):
     path = tmp_path / "m.py"
     path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['LABEL_0', 'LABEL_1']\n")
-    with refuses(BadInput, fix="say what each means: --label-map LABEL_0=...,LABEL_1=..."):
+    with refuses(BadInput, fix="map its labels: --label-map LABEL_0=...,LABEL_1=..."):
         load(f"python:{path}:f", RTE)
     model = load(f"python:{path}:f", RTE, {"label_0": "not-entailed", "LABEL_1": "entailed"})
     assert model.targets == ("not-entailed", "entailed")
@@ -145,7 +145,7 @@ def test_labels_of_a_map_that_the_model_does_not_have_are_warned_of(tmp_path):
     """A warning and no more: a study has one map for all its models."""
     path = tmp_path / "m.py"
     path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['not-entailed', 'ENTAILED']\n")
-    with pytest.warns(UserWarning, match="label map names entails, LABEL_0"):
+    with pytest.warns(UserWarning, match="label map has entails, LABEL_0"):
         load(f"mine=python:{path}:f", RTE, {"entails": "entailed", "entailed": "entailed", "LABEL_0": "entailed"})
     load(f"mine=python:{path}:f", RTE, {"entailed": "not-entailed"})  # warnings are errors here
 

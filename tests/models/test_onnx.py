@@ -116,7 +116,7 @@ def test_the_signature_is_made_of_names_and_contents(tiny, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["config.json", "tokenizer.json"])
-def test_the_signature_covers_what_lies_beside_the_graph(tiny, change):
+def test_the_signature_covers_the_files_next_to_the_graph(tiny, change):
     before = [registry.make(f"onnx:{path}").signature for path in (tiny, tiny / "model.onnx")]
     (tiny / change).write_text((tiny / change).read_text().replace("neutral", "Neutral").replace("sleeps", "slept"))
     after = [registry.make(f"onnx:{path}").signature for path in (tiny, tiny / "model.onnx")]
@@ -145,7 +145,7 @@ def test_dynamic_quantisation_depends_on_the_batch_and_says_so(tmp_path, tiny):
     )
 
 
-def test_cut_pairs_are_told_of(tiny):
+def test_cut_pairs_are_reported(tiny):
     long, short = ("a dog runs in the park", "it rains"), ("a dog", "it rains")
     model = load(f"onnx:{tiny}(max_length=8)")
     answers = model(batch([long, short, long]))
@@ -178,12 +178,12 @@ def suite(*texts: tuple[str, str]) -> pl.DataFrame:
     return pl.DataFrame(rows).with_columns(pl.lit(None, pl.String).alias("of"), pl.col("id").alias("cluster"))
 
 
-def test_cuts_are_told_once_for_a_whole_table_and_again_from_the_cache(tiny, tmp_path):
+def test_cuts_are_reported_once_for_a_whole_table_and_again_from_the_cache(tiny, tmp_path):
     """Three batches of two, two rows cut, one of them there twice."""
     long, short = ("a dog runs in the park", "it rains"), ("a dog", "it rains")
     table = suite(long, short, ("no cat", "it rains"), long, ("a", "cat"), ("in the park it rains and no cat", "a cat"))
     spec, kept = f"small=onnx:{tiny}(max_length=8)", tmp_path / "cache.sqlite"
-    message = r"^small: 3 of 6 problems have more than 8 tokens and were cut.*max_length"
+    message = r"^small: 3 of 6 problems have more than 8 tokens and were truncated.*max_length"
     for _ in "ab":
         with pytest.warns(UserWarning, match=message) as caught:
             answers = ow.answer(table, spec, cache=kept, canary=False, batch_size=2)
@@ -191,7 +191,7 @@ def test_cuts_are_told_once_for_a_whole_table_and_again_from_the_cache(tiny, tmp
         assert answers["truncated"].to_list() == [True, False, False, True, False, True]
 
 
-def test_a_run_of_many_shards_tells_of_cuts_once_and_so_does_its_manifest(tiny, tmp_path):
+def test_a_run_of_many_shards_reports_truncation_once_and_so_does_its_manifest(tiny, tmp_path):
     """Thirty problems in shards of twenty rows; asked again, the parts say the same."""
     spec = f"small=onnx:{tiny}(max_length=10)"
     ow.load("everyday").head(30).write_ndjson(tmp_path / "some.jsonl")
@@ -199,7 +199,9 @@ def test_a_run_of_many_shards_tells_of_cuts_once_and_so_does_its_manifest(tiny, 
     study = {"data": data, "vary": ["contractions"], "models": [spec], "canary": False, "cache": None, "shard": 20}
     texts = []
     for _ in "ab":
-        with pytest.warns(UserWarning, match="^small: .* problems have more than 10 tokens and were cut") as caught:
+        with pytest.warns(
+            UserWarning, match="^small: .* problems have more than 10 tokens and were truncated"
+        ) as caught:
             result = ow.run(study, out=tmp_path / "run")
         texts += [str(one.message) for one in caught if "tokens" in str(one.message)]
     assert len(texts) == 2
@@ -209,12 +211,12 @@ def test_a_run_of_many_shards_tells_of_cuts_once_and_so_does_its_manifest(tiny, 
     assert texts[0].startswith(f"small: {answers['truncated'].sum():,} of {len(answers):,} problems")
 
 
-def test_a_file_of_answers_tells_of_cuts_once(tiny, tmp_path):
+def test_a_file_of_answers_reports_truncation_once(tiny, tmp_path):
     from otherwords.datasets.source import Source
     from otherwords.running.files import answer_files
 
     out = tmp_path / "answers.jsonl"
-    with pytest.warns(UserWarning, match="problems have more than 10 tokens and were cut") as caught:
+    with pytest.warns(UserWarning, match="problems have more than 10 tokens and were truncated") as caught:
         answer_files(
             Source(["everyday"]), str(out), [f"onnx:{tiny}(max_length=10)"], canary=False, cache=None, shard=20
         )
@@ -222,7 +224,7 @@ def test_a_file_of_answers_tells_of_cuts_once(tiny, tmp_path):
     assert "truncated" in out.read_text()
 
 
-def test_a_table_without_cuts_says_nothing_of_them(tiny):
+def test_a_table_without_cuts_does_not_mention_them(tiny):
     answers = ow.answer(suite(("a dog", "it rains")), f"onnx:{tiny}", cache=None, canary=False)
     assert "truncated" not in answers.columns
 

@@ -87,7 +87,7 @@ def test_an_edited_function_is_another_model_and_is_asked_afresh(here, target):
     assert registry.make(f"python:{target}").signature == before.signature
 
 
-def test_the_signature_has_no_path_and_tells_functions_apart(here):
+def test_the_signature_has_no_path_and_distinguishes_functions(here):
     signature = registry.make(f"python:{here}/ow_user.py:by_length(batch_size=3)").signature
     assert signature == registry.make("python:ow_user.py:by_length").signature
     assert signature.startswith("python.v1()#ow_user.py:by_length@")
@@ -122,7 +122,7 @@ def test_a_file_can_import_its_neighbours(here):
         "sys:intern",
     ],
 )
-def test_a_wrong_name_says_what_would_work(here, target):
+def test_a_wrong_name_says_how_to_fix_it(here, target):
     with refuses(BadInput):
         registry.make(f"python:{target}")
 

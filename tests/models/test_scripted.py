@@ -35,7 +35,7 @@ def ask(spec, texts=TEXTS, task=NLI):
     return load(spec, task)(batch(texts, task))
 
 
-def test_it_says_what_it_is_told(tmp_path):
+def test_it_follows_its_script(tmp_path):
     scripted_row = {"p:entailment": 0.2, "p:neutral": 0.3, "p:contradiction": 0.5}
     path = script(tmp_path / "s.jsonl", row(TEXTS[0], pred="neutral"), row(TEXTS[2], **scripted_row, note="x"))
     answers = ask(f"scripted(script={path}, otherwise=entailment)")

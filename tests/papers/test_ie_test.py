@@ -94,7 +94,7 @@ def settings(cells: dict[tuple[str, str, str], Cell], table: str, column: str) -
 
 
 @pytest.mark.slow
-def test_flips_equivalence_and_drops_stand_beside_each_test(cells: dict[tuple[str, str, str], Cell]) -> None:
+def test_flips_equivalence_and_drops_are_shown_for_each_test(cells: dict[tuple[str, str, str], Cell]) -> None:
     flips = settings(cells, "IE test (flips)", "% flipped")
     p = settings(cells, "IE test (equivalence)", "Largest p, margin 0.01")
     drop = settings(cells, "IE test (drop)", "Drop")
@@ -109,7 +109,7 @@ def test_flips_equivalence_and_drops_stand_beside_each_test(cells: dict[tuple[st
 
 
 @pytest.mark.slow
-def test_a_setting_beside_the_test_by_hand(cells: dict[tuple[str, str, str], Cell], data: Path) -> None:
+def test_a_setting_compared_with_the_test_by_hand(cells: dict[tuple[str, str, str], Cell], data: Path) -> None:
     row, runs = (
         "ALBERT, SNLI, rho 0.4",
         [ie_runs.matched_rows(data, "snli", "albert_base", 0.4, i) for i in range(1, 6)],
@@ -134,7 +134,7 @@ def test_hard_cases_as_worded_do_not_exist(cells: dict[tuple[str, str, str], Cel
 
 
 @pytest.mark.slow
-def test_wilson_is_given_beside_wald(cells: dict[tuple[str, str, str], Cell]) -> None:
+def test_wilson_is_given_with_wald(cells: dict[tuple[str, str, str], Cell]) -> None:
     # 329 and 322 of 400, by statsmodels.
     for key, k in ((("1", "SNLI"), 329), (("16", "MNLI"), 322)):
         bounds = [cells[*key, f"Wilson, {end} bound"].obtained for end in ("lower", "upper")]
@@ -256,7 +256,7 @@ def test_runs_that_were_put_aside(data: Path) -> None:
     assert albert["test_accuracy"].mean() / albert["test_accuracy"].std(ddof=0) == pytest.approx(2.6, abs=0.05)
 
 
-def test_missing_data_is_told(tmp_path: Path) -> None:
+def test_missing_data_is_reported(tmp_path: Path) -> None:
     with refuses(BadInput):
         reproduce(tmp_path)
 

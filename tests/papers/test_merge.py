@@ -45,8 +45,8 @@ def test_rates_are_of_all_suggestions_together():
 def test_overlap_by_hand():
     """Two seeds. All three share 2, a and b share 3 more, a alone has 4, c alone 1: halves of the sums."""
     rows = [("p", "a+b+c", 2), ("p", "a", 1), ("q", "a+b", 3), ("q", "a", 3), ("q", "c", 1)]
-    told = [{"id": name, "what": KEPT, "count": count, "word_class": "noun", "origin": o} for name, o, count in rows]
-    found = overlap(notes(*told))
+    noted = [{"id": name, "what": KEPT, "count": count, "word_class": "noun", "origin": o} for name, o, count in rows]
+    found = overlap(notes(*noted))
     assert found.columns == ["model", "a", "b", "c"]
     assert found.rows() == [("a", 2.0, 2.5, 1.0), ("b", 2.5, 0.0, 1.0), ("c", 1.0, 1.0, 0.5)]
 
@@ -65,8 +65,8 @@ def test_seeds_and_labels_by_hand():
     assert found.columns == ["word_class", "seeds", "variants", "entailment", "neutral"]
     assert found.rows() == [("all", 2, 2.0, 50.0, 50.0), ("noun", 2, 1.5, 50.0, 50.0), ("verb", 1, 1.0, 0.0, 100.0)]
     kept = [("p", "noun", 30), ("p", "verb", 21), ("q", "noun", 50)]
-    told = [{"id": i, "what": KEPT, "count": n, "word_class": c, "origin": "a"} for i, c, n in kept]
-    assert seed_counts(pl.DataFrame(rows), notes(*told))["variants"].to_list() == [101 / 2, 40.0, 21.0]
+    noted = [{"id": i, "what": KEPT, "count": n, "word_class": c, "origin": "a"} for i, c, n in kept]
+    assert seed_counts(pl.DataFrame(rows), notes(*noted))["variants"].to_list() == [101 / 2, 40.0, 21.0]
 
 
 def test_from_beginning_to_end(tmp_path):
@@ -75,14 +75,14 @@ def test_from_beginning_to_end(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"A [MASK] ran.": words, "The [MASK] slept.": words}))
     rows = {"id": ["p"], "premise": ["A dog ran."], "hypothesis": ["The dog slept."], "label": ["neutral"]}
     spec = f'masked-lm(models="a=scripted:{tmp_path}/a.json", least=1, n=1, top=3, subsamples=4)'
-    variants, said = varied(pl.DataFrame(rows), [spec])
-    rates = filter_rates(said).filter(pl.col("filter").str.starts_with("no likelier"))
+    variants, noted = varied(pl.DataFrame(rows), [spec])
+    rates = filter_rates(noted).filter(pl.col("filter").str.starts_with("no likelier"))
     assert rates.select("model", "word_class", "field", "percent").rows() == [
         ("a", "noun", "hypothesis", pytest.approx(100 / 3)),
         ("a", "noun", "premise", pytest.approx(100 / 3)),
     ]
-    assert overlap(said).rows() == [("a", 2.0)]
-    assert seed_counts(variants, said).rows() == [("all", 1, 2.0, 100.0), ("noun", 1, 2.0, 100.0)]
+    assert overlap(noted).rows() == [("a", 2.0)]
+    assert seed_counts(variants, noted).rows() == [("all", 1, 2.0, 100.0), ("noun", 1, 2.0, 100.0)]
     alone = sum(" " not in one for one in variants["subsamples"])
     assert unique_variants(variants)["noun"] == alone / 4
 
@@ -93,20 +93,22 @@ def test_several_generators_are_not_counted_together(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"A [MASK] ran.": words, "The [MASK] slept.": words}))
     rows = {"id": ["p"], "premise": ["A dog ran."], "hypothesis": ["The dog slept."], "label": ["neutral"]}
     options = f'models="a=scripted:{tmp_path}/a.json", least=1, n=1, top=3, subsamples=2'
-    variants, said = varied(pl.DataFrame(rows), [f"masked-lm({options})", f"masked-lm({options}, ablation=class-only)"])
+    variants, noted = varied(
+        pl.DataFrame(rows), [f"masked-lm({options})", f"masked-lm({options}, ablation=class-only)"]
+    )
     for table in (filter_rates, overlap):
         with refuses(BadInput):
-            table(said)
-    for ask in (unique_variants, seed_counts, lambda table: seed_counts(table, said)):
+            table(noted)
+    for ask in (unique_variants, seed_counts, lambda table: seed_counts(table, noted)):
         with refuses(BadInput):
             ask(variants)
-    whole, part = sorted(said["generator"].unique())
+    whole, part = sorted(noted["generator"].unique())
     assert [
-        seed_counts(variants.filter(how=one), said.filter(generator=one))["variants"][0] for one in (whole, part)
+        seed_counts(variants.filter(how=one), noted.filter(generator=one))["variants"][0] for one in (whole, part)
     ] == [1, 2]
-    assert [overlap(said.filter(generator=one)).rows() for one in (whole, part)] == [[("a", 1.0)], [("a", 2.0)]]
+    assert [overlap(noted.filter(generator=one)).rows() for one in (whole, part)] == [[("a", 1.0)], [("a", 2.0)]]
     with refuses(BadInput):
-        seed_counts(variants.filter(how=whole), said.filter(generator=part))
+        seed_counts(variants.filter(how=whole), noted.filter(generator=part))
 
 
 def test_other_tables_are_refused():
@@ -126,10 +128,10 @@ def test_over_draws_by_hand():
     rows += [("b", "b1", "y", "1"), ("b", "b2", "x", "1 2"), ("c", None, "y", None)]
     answers = pl.DataFrame(rows, ["bucket", "variant", "pred", "subsamples"], orient="row")
     found = over_draws(answers.with_columns(gold=pl.lit("x")), ["pa", "accuracy_variants", "accuracy_original"])
-    told = {name: tuple(numbers) for _, name, *numbers in found.rows()}
-    assert told["pa"] == (0.75, 0.5, 1.0, 2)
-    assert told["accuracy_variants"] == pytest.approx(((2 / 3 + 1) / 2, 2 / 3, 1.0, 2))
-    assert told["accuracy_original"] == (1.0, 1.0, 1.0, 2)  # c is no seed: it has no variant
+    values = {name: tuple(numbers) for _, name, *numbers in found.rows()}
+    assert values["pa"] == (0.75, 0.5, 1.0, 2)
+    assert values["accuracy_variants"] == pytest.approx(((2 / 3 + 1) / 2, 2 / 3, 1.0, 2))
+    assert values["accuracy_original"] == (1.0, 1.0, 1.0, 2)  # c is no seed: it has no variant
 
 
 def test_over_draws_wants_draws():

@@ -25,9 +25,14 @@ WORDS = [["cat", 0.4], ["cow", 0.3], ["dog", 0.2], ["##s", 0.1]]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("run")
-    told = {"A [MASK] ran.": WORDS, "The [MASK] slept.": WORDS, "Some [MASK] came.": WORDS, "That [MASK] left.": WORDS}
-    (place / "a.json").write_text(json.dumps(told))
-    (place / "b.json").write_text(json.dumps({text: [["cat", 0.6], *WORDS[2:]] for text in told}))
+    script = {
+        "A [MASK] ran.": WORDS,
+        "The [MASK] slept.": WORDS,
+        "Some [MASK] came.": WORDS,
+        "That [MASK] left.": WORDS,
+    }
+    (place / "a.json").write_text(json.dumps(script))
+    (place / "b.json").write_text(json.dumps({text: [["cat", 0.6], *WORDS[2:]] for text in script}))
     texts = [("A dog ran.", "The dog slept."), ("Some dog came.", "That dog left."), ("It rained.", "It was wet.")]
     rows = [{"id": f"p{i}", "premise": p, "hypothesis": h, "label": "neutral"} for i, (p, h) in enumerate(texts)]
     (place / "three.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -37,7 +42,7 @@ def folder(tmp_path_factory):
     return place / "run"
 
 
-def test_the_profile_tells_of_filters_and_overlap(folder):
+def test_the_profile_reports_filters_and_overlap(folder):
     """Two seeds, in shards of their own; a keeps cat and cow, b cat, so that one is shared and one is a's."""
     [found] = ow.profile(folder).suggestions
     rates = {(one.model, one.filter): (one.removed, one.reached) for one in found.filters if one.field == "premise"}
@@ -54,8 +59,8 @@ def test_the_command_shows_both_tables(folder):
     text = " ".join(shown.output.split())  # a title is broken where its table is narrow
     assert "per cent of the suggestions that reached a filter" in text
     assert "suggestions per problem that two masked-LMs share" in text
-    told = json.loads(CliRunner().invoke(app, ["profile", str(folder), "--json"]).output)
-    assert {one["model"] for one in told["suggestions"][0]["filters"]} == {"a", "b"}
+    profile = json.loads(CliRunner().invoke(app, ["profile", str(folder), "--json"]).output)
+    assert {one["model"] for one in profile["suggestions"][0]["filters"]} == {"a", "b"}
 
 
 def test_the_notes_of_a_run_can_be_read(folder):

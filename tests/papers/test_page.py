@@ -34,5 +34,5 @@ def test_every_paper_is_on_the_page() -> None:
 def test_the_table_has_the_counts_of_the_closing_line(paper: str, reproduced) -> None:
     if not (DATA / paper.replace("-", "_")).is_dir():
         pytest.skip(f"needs ../shared/data/{paper.replace('-', '_')}")
-    said = re.sub(r"\(.*?\)", "", summary(reproduced(paper, DATA)))
-    assert counts_on_the_page(TITLES[paper]) == [int(number) for number in re.findall(r"\d+", said)]
+    printed = re.sub(r"\(.*?\)", "", summary(reproduced(paper, DATA)))
+    assert counts_on_the_page(TITLES[paper]) == [int(number) for number in re.findall(r"\d+", printed)]

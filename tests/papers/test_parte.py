@@ -67,7 +67,7 @@ def test_the_figures_fit_the_table(cells, model: str) -> None:
     assert by_task / 1126 == pytest.approx(changed, abs=1e-9)
 
 
-def test_what_the_text_prints_of_the_figures_stands_beside_the_file(cells) -> None:
+def test_what_the_text_prints_of_the_figures_is_next_to_the_file(cells) -> None:
     """RoBERTa: 55 of 944 and 41 of 182 in the file; 52 and 38 make the printed 5.5 and 20.88, and 90 of 1126 = 7.99."""
     right, wrong = (cells["Figure 4", "RoBERTa", f"original {kind}"] for kind in ("correct", "incorrect"))
     assert (right.published, wrong.published) == (5.5, 20.88)

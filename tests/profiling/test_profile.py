@@ -91,12 +91,12 @@ def test_the_lists_of_gururangan():
 
 
 def test_a_generators_own_account_is_preferred():
-    told = [
+    changes = [
         {"field": "premise", "from": old, "to": new} for old, new in (("dog", "domestic dog"), ("DOG", "Domestic  dog"))
     ]
     rows = [
         row("a", premise="A dog and a DOG."),
-        row("a1", "a", "x", premise="A domestic dog and a domestic dog.", changes=json.dumps(told)),
+        row("a1", "a", "x", premise="A domestic dog and a domestic dog.", changes=json.dumps(changes)),
         row("a2", "a", "x", premise="A domestic dog and a dog.", changes=None),
     ]
     whole = ow.profile(frame(rows)).whole
@@ -107,9 +107,9 @@ def test_a_generators_own_account_is_preferred():
     assert whole.words_changed == 2 / 2
 
 
-@pytest.mark.parametrize("told", ["{", "[1]", '[{"field": "premise"}]', '[{"from": 1, "to": "x"}]', "7"])
-def test_an_account_that_cannot_be_read(told):
-    rows = [row("a"), row("a1", "a", "x", premise="A guy.", changes=told)]
+@pytest.mark.parametrize("changes", ["{", "[1]", '[{"field": "premise"}]', '[{"from": 1, "to": "x"}]', "7"])
+def test_an_account_that_cannot_be_read(changes):
+    rows = [row("a"), row("a1", "a", "x", premise="A guy.", changes=changes)]
     with refuses(BadInput):
         ow.profile(frame(rows))
 
@@ -124,14 +124,14 @@ def test_dropped_variants_are_left_out_where_asked():
 
 
 def test_verdicts_may_come_as_text():
-    said = [{**one, "check:x": None if one["of"] is None else str(one["id"] != "a3").lower()} for one in SUITE]
-    assert ow.profile(frame(said), kept=True).whole.variants == 4
+    checked = [{**one, "check:x": None if one["of"] is None else str(one["id"] != "a3").lower()} for one in SUITE]
+    assert ow.profile(frame(checked), kept=True).whole.variants == 4
 
 
-def test_a_table_may_have_names_and_labels_of_its_own():
-    mine = frame(SUITE).rename({"premise": "text"}).with_columns(pl.col("label").str.to_uppercase().str.head(3))
+def test_a_table_may_have_its_own_names_and_labels():
+    renamed = frame(SUITE).rename({"premise": "text"}).with_columns(pl.col("label").str.to_uppercase().str.head(3))
     names = {"ENT": "entailment", "NEU": "neutral"}
-    assert ow.profile(mine, columns={"premise": "text"}, labels=names) == ow.profile(frame(SUITE))
+    assert ow.profile(renamed, columns={"premise": "text"}, labels=names) == ow.profile(frame(SUITE))
 
 
 def test_bad_rows_of_a_table_are_left_out_with_a_warning():
@@ -148,9 +148,9 @@ def test_no_words_before_have_no_increase():
     assert (length.before, length.after, length.increase) == (0, 2, None)
 
 
-@pytest.mark.parametrize("told", ["[]", " [ ] ", "", "  ", "null", None, []])
-def test_an_empty_account_is_none(told):
-    rows = [row("a"), row("a1", "a", "x", premise="A guy is outside.", changes=told)]
+@pytest.mark.parametrize("changes", ["[]", " [ ] ", "", "  ", "null", None, []])
+def test_an_empty_account_is_none(changes):
+    rows = [row("a"), row("a1", "a", "x", premise="A guy is outside.", changes=changes)]
     whole = ow.profile(frame(rows)).whole
     assert whole.words_changed == 1
     assert [(one.before, one.after) for one in whole.substitutions] == [("man", "guy")]

@@ -18,7 +18,7 @@ def run(tmp_path_factory):
     return ow.run(study, **settings, out=tmp_path_factory.mktemp("accounts") / "run")
 
 
-def test_self_judged_rewordings_are_told_at_the_top_and_counted(run):
+def test_self_judged_rewordings_are_reported_at_the_top_and_counted(run):
     html, counts = run.report.read_text(encoding="utf-8"), run.manifest["self_judged"]["scripted"]["mutual-entailment"]
     judged, accepted = counts["judged"], counts["accepted"]
     assert 0 < accepted < judged
@@ -44,13 +44,13 @@ def test_what_generators_gave_up_has_a_section(study):
     assert "no &lt;whole&gt; word" in html
 
 
-def test_without_such_entries_nothing_is_said_of_them(study):
+def test_without_such_entries_they_are_not_mentioned(study):
     html = study.html()
     assert "accepted itself" not in html
     assert "What generators gave up" not in html
     assert given_up({}) == []
 
 
-def test_options_are_shown_where_they_tell_two_apart():
+def test_options_are_shown_where_they_distinguish_two_models():
     names = short_names(["a.v1(n=1)#x", "a.v1(n=2)#x", "b.v1(n=1)#x"])
     assert list(names.values()) == ["a.v1(n=1)#x", "a.v1(n=2)#x", "b.v1"]

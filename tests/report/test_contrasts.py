@@ -1,4 +1,4 @@
-"""Invariance beside sensitivity, as the page prints them; contrasts are no flips."""
+"""Invariance and sensitivity, as the page prints them; contrasts are no flips."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plain(page: str) -> str:
 
 
 def section(page: str) -> str:
-    return plain(page.split("<h2>Invariance beside sensitivity</h2>")[1].split("<details")[0])
+    return plain(page.split("<h2>Invariance and sensitivity</h2>")[1].split("<details")[0])
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def contrasted(study: Any, make_score: Any, make_table: Any, make_answers: Any) 
     }
 
 
-def test_invariance_stands_beside_sensitivity(study, contrasted):
+def test_invariance_is_shown_with_sensitivity(study, contrasted):
     text = section(study.html(**contrasted))
     assert "A model that always says the same has perfect invariance and no sensitivity." in text
     # The flip rate of the study by hand is 60.0 % [50.0, 72.13]; the ends of the interval change places.
@@ -50,8 +50,8 @@ def test_invariance_stands_beside_sensitivity(study, contrasted):
 
 def test_the_rest_of_the_page_is_what_it_is_without_contrasts(study, contrasted):
     with_, without = study.html(**contrasted), study.html()
-    assert "<h2>Invariance beside sensitivity</h2>" not in without
-    before, _, rest = with_.partition("<h2>Invariance beside sensitivity</h2>")
+    assert "<h2>Invariance and sensitivity</h2>" not in without
+    before, _, rest = with_.partition("<h2>Invariance and sensitivity</h2>")
     assert without.startswith(before.rstrip())
     tail = "<h2>Right, wrong, or a matter of wording</h2>"
     end = "<footer>"
@@ -86,7 +86,7 @@ def test_one_suite_that_was_asked_for_as_a_group(study, contrasted, make_score):
 def test_a_study_of_contrasts_only(study, contrasted, make_score):
     marked = {name: contrasted[name].filter(pl.col("contrast").is_not_null()) for name in ("answers", "buckets")}
     page = study.html(scores=[make_score("sensitivity", value=0.5)], **marked)
-    assert "This run cannot tell: no rewording was answered." in plain(page)
+    assert "No result: no rewording was answered." in plain(page)
     assert "weak – 50.0 %" in section(page)
     assert 'id="headline"' not in page
 
@@ -115,7 +115,7 @@ def controlled(study: Any, make_score: Any) -> dict[str, Any]:
         for name, text in names.items()
     )
     answers = study.answers.filter(pl.col("variant").is_null(), pl.col("bucket") == first["id"][0])
-    said = pl.concat(
+    constant = pl.concat(
         answers.with_columns(variant=pl.lit(f"ctl-{name}"), pred=pl.lit("contradiction"), control=pl.lit(name))
         for name in names
     )
@@ -124,7 +124,7 @@ def controlled(study: Any, make_score: Any) -> dict[str, Any]:
     scores += [make_score("control_flips", model=m, group=f"control={c}", value=v) for (m, c), v in values.items()]
     return {
         "scores": [*study.scores, *scores],
-        "answers": pl.concat([study.answers, said], how="diagonal_relaxed"),
+        "answers": pl.concat([study.answers, constant], how="diagonal_relaxed"),
         "buckets": pl.concat([study.buckets, more], how="diagonal_relaxed"),
     }
 
@@ -133,7 +133,7 @@ def controls_of(page: str) -> str:
     return plain(page.split("<h2>Controls</h2>")[1].split("<details")[0])
 
 
-def test_controls_stand_beside_invariance_with_what_is_expected(study, controlled):
+def test_controls_are_shown_with_invariance_with_what_is_expected(study, controlled):
     text = controls_of(study.html(**controlled))
     head = "Model Flips identity must be 0 Flips scramble should be high weak"
     assert head in text
@@ -167,7 +167,7 @@ def test_suites_and_controls_in_one_table(study, contrasted, controlled):
     scores = [*controlled["scores"], *(one for one in contrasted["scores"] if one.metric == "sensitivity")]
     page = study.html(scores=scores, **both)
     assert "Model Flips identity must be 0" in controls_of(page)
-    before = plain(page.split("<h2>Invariance beside sensitivity</h2>")[1].split("<h2>Controls</h2>")[0])
+    before = plain(page.split("<h2>Invariance and sensitivity</h2>")[1].split("<h2>Controls</h2>")[0])
     assert "A model that always says the same has perfect invariance and no sensitivity." in before
     assert "Model Invariance rewordings Sensitivity cars" in before
     assert "<summary>All scores of contrasts" in page

@@ -20,47 +20,47 @@ def test_rounding(fraction: float, text: str) -> None:
 
 
 def test_one_model(make_score: Make) -> None:
-    said = sentence([make_score(value=0.3125, low=0.27, high=0.36, n_answers=308, n_units=123)], {})
-    assert said.replace("\u00a0", " ") == (
+    text = sentence([make_score(value=0.3125, low=0.27, high=0.36, n_answers=308, n_units=123)], {})
+    assert text.replace("\u00a0", " ") == (
         "Not always: weak changed its answer on 31.2 % [27.0, 36.0] of 308 rewordings of 123 problems."
     )
 
 
 def test_one_of_each_without_an_interval(make_score: Make) -> None:
-    said = sentence([make_score(value=1.0, low=None, high=None, n_answers=1, n_units=1)], {})
-    assert said.replace("\u00a0", " ") == "Not always: weak changed its answer on 100.0 % of 1 rewording of 1 problem."
+    text = sentence([make_score(value=1.0, low=None, high=None, n_answers=1, n_units=1)], {})
+    assert text.replace("\u00a0", " ") == "Not always: weak changed its answer on 100.0 % of 1 rewording of 1 problem."
 
 
 def test_models_that_answered_the_same(make_score: Make) -> None:
-    said = sentence([make_score(), make_score(model="other", value=0.2, low=0.1, high=0.3)], {})
-    assert said.replace("\u00a0", " ") == (
+    text = sentence([make_score(), make_score(model="other", value=0.2, low=0.1, high=0.3)], {})
+    assert text.replace("\u00a0", " ") == (
         "Not always: asked 5 rewordings of 2 problems, weak changed its answer on 60.0 % [50.0, 72.1], "
         "and other on 20.0 % [10.0, 30.0]."
     )
 
 
 def test_models_that_answered_different_things(make_score: Make) -> None:
-    said = sentence([make_score(), make_score(model="other", n_answers=4)], {})
-    assert said.replace("\u00a0", " ").endswith(
+    text = sentence([make_score(), make_score(model="other", n_answers=4)], {})
+    assert text.replace("\u00a0", " ").endswith(
         "of 5 rewordings of 2 problems, and other on 60.0 % [50.0, 72.1] of 4 rewordings of 2 problems."
     )
 
 
 def test_many_models_are_summed_up_by_the_extremes(make_score: Make) -> None:
-    said = sentence([make_score(model=f"m{i}", value=i / 10, low=None, high=None) for i in range(1, 6)], {})
-    assert "m1 changed its answer least often of 5 models, on 10.0\u00a0%, and m5 most often, on 50.0\u00a0%." in said
+    text = sentence([make_score(model=f"m{i}", value=i / 10, low=None, high=None) for i in range(1, 6)], {})
+    assert "m1 changed its answer least often of 5 models, on 10.0\u00a0%, and m5 most often, on 50.0\u00a0%." in text
 
 
 def test_no_flips(make_score: Make) -> None:
-    said = sentence([make_score(value=0.0, low=0.0, high=0.0)], {})
-    assert said.replace("\u00a0", " ") == (
+    text = sentence([make_score(value=0.0, low=0.0, high=0.0)], {})
+    assert text.replace("\u00a0", " ") == (
         "On these problems, yes: weak never changed its answer on 5 rewordings of 2 problems."
     )
 
 
 def test_without_a_flip_rate_the_answers_are_counted(make_score: Make) -> None:
-    said = sentence([make_score("p_c")], {"weak": (3, 4, 2)})
-    assert said.replace("\u00a0", " ") == "Not always: weak changed its answer on 75.0 % of 4 rewordings of 2 problems."
+    text = sentence([make_score("p_c")], {"weak": (3, 4, 2)})
+    assert text.replace("\u00a0", " ") == "Not always: weak changed its answer on 75.0 % of 4 rewordings of 2 problems."
 
 
 def test_nothing_to_say(make_score: Make) -> None:

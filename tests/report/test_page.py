@@ -166,8 +166,8 @@ def test_none_is_a_dash_with_an_explanation(study: Any, make_score: Callable[...
 
 
 def test_one_bucket(study: Any) -> None:
-    mine = pl.col("bucket") == "dog"
-    page = study.html(answers=study.answers.filter(mine), buckets=study.buckets.filter(pl.col("cluster") == "dog"))
+    is_dog = pl.col("bucket") == "dog"
+    page = study.html(answers=study.answers.filter(is_dog), buckets=study.buckets.filter(pl.col("cluster") == "dog"))
     assert "weak: of 1\u00a0problem, always right 0 (0.0\u00a0%), depends on the wording 1" in page
 
 
@@ -177,7 +177,7 @@ def test_no_variants(study: Any, make_score: Callable[..., Score]) -> None:
     originals = study.buckets.filter(pl.col("of").is_null())
     for some in (answers, answers.with_columns(variant=pl.lit(None)), answers.with_columns(variant=pl.lit(""))):
         page = study.html(scores=scores, answers=some, buckets=originals.with_columns(**{"check:x": True}))
-        assert "This run cannot tell: no rewording was answered." in page
+        assert "No result: no rewording was answered." in page
         assert "<svg" not in page
         assert "The checks dropped none of 0\u00a0rewordings." in page
 
@@ -241,8 +241,8 @@ def test_many_rewordings_are_cut(study: Any, make_table: Any, make_answers: Any)
 
 
 def test_answers_of_one_unnamed_model(study: Any, make_score: Callable[..., Score]) -> None:
-    mine = study.answers.filter(pl.col("model") == "weak").drop("model")
-    assert "<h3><bdi>model</bdi></h3>" in study.html(scores=[make_score(model="model")], answers=mine)
+    weak = study.answers.filter(pl.col("model") == "weak").drop("model")
+    assert "<h3><bdi>model</bdi></h3>" in study.html(scores=[make_score(model="model")], answers=weak)
 
 
 def test_what_cannot_be_shown_is_refused(study: Any) -> None:

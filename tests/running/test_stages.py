@@ -30,7 +30,7 @@ GENERATORS = ["contractions", "identity"]
 CHECKS = ["surface"]
 
 #: Some of the problems have no topic on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore:.*are in none of its groups")
+pytestmark = pytest.mark.filterwarnings("ignore:.*belong to no group")
 
 
 @pytest.fixture(autouse=True)

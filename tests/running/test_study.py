@@ -26,7 +26,7 @@ from otherwords.storage.run_folder import RunFolder
 LABELS = ("entailment", "neutral", "contradiction")
 
 #: Some of the problems have no topic on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore:.*are in none of its groups")
+pytestmark = pytest.mark.filterwarnings("ignore:.*belong to no group")
 
 
 def _rows(count=40):
@@ -187,7 +187,7 @@ class TestRerun:
         ow.run(study, out=folder)
         assert _scores(folder) == one
 
-    def test_another_seed_makes_variants_anew_but_asks_no_known_text(self, study, folder, asked):
+    def test_another_seed_regenerates_variants_but_asks_no_known_text(self, study, folder, asked):
         before = _parts(folder, "variants")
         run = ow.run(study, out=folder, seed=2)
         assert all("seed=2" in score.signature for score in run.scores)
@@ -256,7 +256,7 @@ class TestRerun:
 
 class TestDamage:
     @pytest.mark.parametrize("shift", range(4))
-    def test_a_part_that_is_damaged_is_made_anew(self, study, folder, asked, shift):
+    def test_a_part_that_is_damaged_is_rebuilt(self, study, folder, asked, shift):
         """A part of every stage at once, each damaged in another way; with all shifts, each stage in each way."""
         before, heights = _scores(folder), {}
         for number, stage in enumerate(("problems", "variants", "buckets", "answers")):

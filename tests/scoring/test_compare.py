@@ -131,7 +131,7 @@ def test_models_are_compared_on_what_both_answered(two: list[pl.DataFrame]) -> N
     """A suite that a model filtered itself: the variants it dropped must not count for the other either."""
     kept = two[0].filter(pl.col("variant").is_null() | (pl.col("how") == "a"))
     with pytest.warns(
-        UserWarning, match=r"compared on the \d+ answers that all models gave; left out: \d+ of \d+ by two"
+        UserWarning, match=r"compared on the \d+ answers that all models have; left out: \d+ of \d+ by two"
     ):
         [one] = compare(kept, two[1], ["flip_rate"], **FEW)
     [same] = compare(kept, two[1].filter(pl.col("variant").is_null() | (pl.col("how") == "a")), ["flip_rate"], **FEW)
@@ -139,7 +139,7 @@ def test_models_are_compared_on_what_both_answered(two: list[pl.DataFrame]) -> N
     assert one.n_answers == kept.filter(pl.col("variant").is_not_null()).height
 
 
-def test_all_metrics_by_default_but_curves_and_what_is_said_of_the_suite(two: list[pl.DataFrame]) -> None:
+def test_all_metrics_by_default_but_curves_and_suite_statistics(two: list[pl.DataFrame]) -> None:
     with pytest.warns(UserWarning, match=r"not compared: .*jsd_pairs, ks, sigma \(the answers have no probabilities\)"):
         found = {one.metric for one in compare(*two, replicates=1_000)}
     assert {"flip_rate", "p_c", "p_c_distinct", "r_r", "r_s", "pa", "pvap", "majority_vote"} <= found
@@ -174,7 +174,7 @@ BAD: dict[str, tuple[Any, dict[str, str]]] = {
     "three models": (lambda one, two: compare(three(one, two)), {}),
     "one model": (lambda one, two: compare(one), {"fix": "give a second table"}),
     "an unknown model": (lambda one, two: compare(three(one, two), models=["one", "three"]), {}),
-    "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), {"fix": "name two of one, two, x"}),
+    "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), {"fix": "choose two of one, two, x"}),
     "nothing shared": (lambda one, two: compare(one, two.with_columns(bucket=pl.lit("x") + pl.col("bucket"))), {}),
     "other gold": (lambda one, two: compare(one, two.with_columns(gold=pl.lit("neutral"))), {"field": "gold"}),
     "no such interval": (lambda one, two: compare(one, two, interval="exact"), {"fix": "use percentile or bca"}),
@@ -200,7 +200,7 @@ def test_what_cannot_be_compared_is_refused_with_what_would_work(case: str, two:
         act(*two)
 
 
-@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*have variants in")
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*treated as different problems")
 def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -> None:
     [loose] = compare_groups(two[0], "how", ["flip_rate"], **FEW)
     assert (loose.model, loose.other, loose.group) == ("how=a", "how=b", "one")
@@ -211,15 +211,15 @@ def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -
     assert tight.n_units == ways.filter(pl.col("how") == 2).height < loose.n_units
 
 
-def test_groups_of_unequal_size_and_shared_problems_are_told() -> None:
+def test_groups_of_unequal_size_and_shared_problems_are_reported() -> None:
     with pytest.warns(UserWarning, match="problems have") as caught:
         compare_groups(answered(suite(), "one", 0.7, 1), "how", ["p_c"], **FEW)
     messages = " / ".join(str(one.message) for one in caught)
     assert re.search(r"problems have 1\.\d in how=a and 1\.\d in how=b variants on average", messages)
-    assert re.search(r"\d+ problems have variants in how=a and in how=b, .* --matched", messages)
+    assert re.search(r"\d+ problems with variants in how=a and how=b are .* --matched", messages)
 
 
-@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*have variants in")
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*treated as different problems")
 def test_several_models_get_a_t_test_over_their_scores() -> None:
     table = suite()
     models = pl.concat([answered(table, name, 0.6 + i / 10, i) for i, name in enumerate("xyz")])
@@ -235,7 +235,7 @@ def test_several_models_get_a_t_test_over_their_scores() -> None:
     assert found[3].p_holm is None
 
 
-def test_clusters_count_whichever_table_tells_them(two: list[pl.DataFrame]) -> None:
+def test_clusters_count_in_either_table(two: list[pl.DataFrame]) -> None:
     def results(*pair: pl.DataFrame) -> tuple[Any, ...]:
         [one] = compare(*pair, ["flip_rate"], **FEW)
         return one.low, one.high, one.p_swap
@@ -244,9 +244,9 @@ def test_clusters_count_whichever_table_tells_them(two: list[pl.DataFrame]) -> N
     assert results(two[0], two[1].drop("cluster")) == both == results(two[0].drop("cluster"), two[1]) != bare
 
 
-def test_clusters_that_disagree_are_told(two: list[pl.DataFrame]) -> None:
+def test_clusters_that_disagree_are_reported(two: list[pl.DataFrame]) -> None:
     other = two[1].with_columns(cluster=pl.col("bucket").str.slice(1).cast(pl.Int64) % 5)
-    with pytest.warns(UserWarning, match="one and two have different clusters; those of one are taken"):
+    with pytest.warns(UserWarning, match="one and two have different clusters; using those of one"):
         compare(two[0], other, ["flip_rate"], **FEW)
 
 
@@ -266,12 +266,12 @@ def test_a_group_has_the_labels_of_the_whole_table() -> None:
         topic=pl.when(pl.col("gold") == "contradiction").then(pl.lit("y")).otherwise(pl.lit("x")),
     )
     right = [table.with_columns(model=pl.lit(name), pred=pl.col("gold")) for name in ("one", "two")]
-    with pytest.warns(UserWarning, match="r_s.*no known opposites"):
+    with pytest.warns(UserWarning, match="r_s.*no known pair of opposites"):
         found = compare(*right, ["all"], by=["topic"], replicates=2_000)
     assert not [one.metric for one in found if one.metric.startswith("r_s")]
 
 
-def test_a_wrong_row_is_told_as_the_user_counts_it(two: list[pl.DataFrame], tmp_path: Any) -> None:
+def test_a_wrong_row_is_reported_as_the_user_counts_it(two: list[pl.DataFrame], tmp_path: Any) -> None:
     for name, table in zip(("one", "two"), two, strict=True):
         table.write_csv(tmp_path / f"{name}.csv")
     twice = pl.concat([two[1], two[1].filter(pl.col("variant").is_not_null())[:1]])
@@ -300,13 +300,13 @@ def test_a_group_that_cannot_be_compared_is_left_out_with_its_name(two: list[pl.
         table.with_columns(src=pl.when(pl.col("bucket") == "b0").then(pl.lit("rare")).otherwise(pl.lit("rest")))
         for table in two
     ]
-    with pytest.warns(UserWarning, match="src=rare: not compared: .*fewer than two clusters"):
+    with pytest.warns(UserWarning, match="src=rare: not compared: .*at least two clusters"):
         found = compare(*marked, ["flip_rate"], by=["src"], **FEW)
     assert [one.group for one in found] == [None, "src=rest"]
 
 
-def test_too_many_differences_for_the_replicates_are_told(two: list[pl.DataFrame]) -> None:
-    with pytest.warns(UserWarning, match=r"no adjusted p-value can be small; \d+ replicates or fewer metrics"):
+def test_too_many_differences_for_the_replicates_are_reported(two: list[pl.DataFrame]) -> None:
+    with pytest.warns(UserWarning, match=r"too few .* differences; use \d+ replicates"):
         compare(*two, ["flip_rate", "p_c", "pa"], replicates=20)
 
 
@@ -353,6 +353,6 @@ def test_empty_clusters_are_none(two: list[pl.DataFrame]) -> None:
     assert (found.low, found.high, found.p_swap) == (expected.low, expected.high, expected.p_swap)
 
 
-def test_a_metric_named_twice_is_told_once(two: list[pl.DataFrame]) -> None:
+def test_a_metric_named_twice_is_reported_once(two: list[pl.DataFrame]) -> None:
     assert [one.metric for one in compare(*two, ["flip_rate", "flip_rate"], **FEW)] == ["flip_rate"]
     assert [one.metric for one in ow.score(two[0], ["pa", "pa(at=0.9)"], replicates=5)] == ["pa"]

@@ -55,7 +55,7 @@ def test_bounds(gate, value, holds):
             enforce([gate], [_score(value)])
 
 
-def test_every_model_must_pass_and_every_failure_is_told():
+def test_every_model_must_pass_and_every_failure_is_reported():
     scores = [_score(0.05, model="good"), _score(0.5, model="bad"), _score(0.6, "p_c", "bad")]
     with refuses(GateFailed) as failed:
         enforce(["flip_rate<=0.1", "p_c>=0.9"], scores)

@@ -52,8 +52,8 @@ def naive_bootstrap(rows: Array, cluster: Array, replicates: int, seed: int) -> 
     members = [rows[cluster == one] for one in np.unique(cluster)]
     values = np.empty(replicates)
     for replicate in range(replicates):
-        gathered = np.concatenate([members[random.integers(len(members))] for _ in members])
-        values[replicate] = gathered[:, 0].sum() / gathered[:, 1].sum()
+        drawn = np.concatenate([members[random.integers(len(members))] for _ in members])
+        values[replicate] = drawn[:, 0].sum() / drawn[:, 1].sum()
     return values
 
 
@@ -175,7 +175,7 @@ def test_one_cluster_has_a_value_and_no_interval() -> None:
         assert (one.low, one.high) == (None, None)
 
 
-def test_one_cluster_with_variants_has_no_interval_whatever_stands_beside_it() -> None:
+def test_one_cluster_with_variants_has_no_interval_whatever_else_there_is() -> None:
     table = pl.DataFrame(
         {"bucket": list("aabcd"), "variant": [None, "1", *[None] * 3], "gold": ["x"] * 5, "pred": list("xyxxy")}
     )
@@ -254,7 +254,7 @@ def test_a_sample_does_not_depend_on_the_company_it_is_bootstrapped_in() -> None
         assert alone.tobytes() == found.tobytes()
 
 
-def test_rows_from_outside_are_drawn_apart() -> None:
+def test_rows_from_outside_are_drawn_separately() -> None:
     """A ratio whose denominator comes from another sample varies as both do."""
     random = np.random.default_rng(1)
     inside = np.stack([random.binomial(1, 0.4, 300), np.zeros(300, dtype=np.int64)], axis=1)

@@ -188,7 +188,7 @@ def test_the_level_is_kept() -> None:
     assert stats.binomtest(rejected, 400, 0.05).pvalue > 0.001
 
 
-def test_the_signature_tells_how_p_came_about() -> None:
+def test_the_signature_records_how_p_was_computed() -> None:
     one = sample(100, 9, 4)
     assert ie_test(one, seed=7).signature.startswith("ie_test.v1(null=paper, tails=paper, replicates=1000, seed=7)")
     assert ie_test(one, "exact").signature.startswith("ie_test.v1(null=exact, tails=paper) ")
@@ -263,9 +263,9 @@ def test_answers_of_a_model_that_never_changes_its_mind() -> None:
 def test_answers_that_are_no_matched_sample_are_refused() -> None:
     frame = answers_of([(True, False), (True, True)])
     extra = frame.filter(pl.col("variant") == "v0").with_columns(variant=pl.lit("more"))
-    with refuses(BadInput) as told:
+    with refuses(BadInput) as caught:
         matched_answers(pl.concat([frame, extra]))
-    assert told.value.field == "variant"
+    assert caught.value.field == "variant"
     with refuses(BadInput):
         matched_answers(frame.filter(pl.col("variant").is_null()))
     with refuses(BadInput):

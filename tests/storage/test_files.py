@@ -177,7 +177,7 @@ def test_digest_is_the_same_on_every_machine():
 
 @settings(max_examples=50)
 @given(st.lists(JSON, max_size=3), st.lists(JSON, max_size=3))
-def test_digest_tells_different_values_apart(one, other):
+def test_digest_distinguishes_values(one, other):
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     assert (digest(*one) == digest(*other)) is same
     assert 0 <= seed_for(*one) < 2**63

@@ -127,7 +127,7 @@ def test_a_test_that_cannot_be_read_whole_is_refused(tmp_path):
             collect_rows(Recipe(data=[data], without=[str(tmp_path / "test.jsonl")]))
 
 
-def test_data_sets_are_read_together_each_with_ids_of_its_own(tmp_path):
+def test_data_sets_are_read_together_each_with_its_own_ids(tmp_path):
     for name, texts in (("one", ("A", "B")), ("two", ("C", "D"))):
         row = {"id": "1", "premise": texts[0], "hypothesis": texts[1], "label": "neutral"}
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row))

@@ -104,7 +104,7 @@ def test_several_folders_one_after_the_other(tmp_path, settings, monkeypatch, ca
     assert printed.endswith((Path(folders[1]) / "log.jsonl").read_text())
     monkeypatch.setattr(sys, "argv", ["training", str(tmp_path)])
     assert bare.main() == 2
-    assert capsys.readouterr().err.startswith(f"{tmp_path}: holds no training; ")
+    assert capsys.readouterr().err.startswith(f"{tmp_path}: contains no training; ")
     monkeypatch.setattr(sys, "argv", ["training"])
     assert bare.main() == 2
     assert "usage: python -m otherwords.training FOLDER..." in capsys.readouterr().err

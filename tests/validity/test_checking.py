@@ -87,7 +87,7 @@ def test_verdicts_from_before_are_replaced_with_one_warning(jsonl, tmp_path):
     rows = [*SUITE, {**SUITE[0], "id": "q", "premise": "A cat."}]
     rows += [{**SUITE[1], "id": "q1", "of": "q", "premise": "A tom."}]
     first = ow.check(ow.load(str(jsonl(*rows))), ["surface", "overlap"])
-    replaced = "^check:overlap: verdicts from before are replaced"
+    replaced = "^check:overlap: earlier verdicts are replaced"
     with pytest.warns(UserWarning, match=replaced) as caught:
         second = ow.check(first, ["overlap(most=0)"])
     assert len(caught) == 1

@@ -46,9 +46,9 @@ def test_parts_count_as_the_whole_even_where_one_lacks_a_check() -> None:
     x, y = found.checks
     assert (x.dropped, x.alone, x.unjudged, x.reasons) == (2, 1, 1, (("ratio 3 to 7", 2),))
     assert (y.dropped, y.alone, y.unjudged, y.reasons) == (2, 1, 1, (("no", 1), ("no reason given", 1)))
-    apart = funnel(whole[:2].select("id", "of", "check:x", "check:x:reason"), whole[2:])
-    assert apart is not None
-    assert (apart.dropped, [one.dropped for one in apart.checks]) == (3, [2, 2])
+    separate = funnel(whole[:2].select("id", "of", "check:x", "check:x:reason"), whole[2:])
+    assert separate is not None
+    assert (separate.dropped, [one.dropped for one in separate.checks]) == (3, [2, 2])
 
 
 def test_a_check_without_reasons() -> None:

@@ -86,7 +86,7 @@ def test_ratings(jsonl):
 
 @pytest.mark.parametrize("nothing", ["", "  ", None, "NA", "nan", "N/A", "None", "<NA>"])
 @pytest.mark.parametrize("options", ["", "least=1"])
-def test_a_blank_verdict_is_none_and_is_told(jsonl, nothing, options):
+def test_a_blank_verdict_is_none_and_is_reported(jsonl, nothing, options):
     path = jsonl(vote("p1", nothing, annotator="x"), vote("p1", "1", annotator="y"), vote("q1", nothing))
     assert judged(path, "p1", "q1", options=options) == [Verdict(True, "", 1.0), Verdict(None)]
     with pytest.warns(UserWarning, match="2 verdicts are blank or NA"):

@@ -158,7 +158,7 @@ def both_ways(table):
 
 
 @both_ways(SAFE)
-def test_said_in_another_way(before, after):
+def test_expressed_in_another_way(before, after):
     (verdict,) = judged(before, after)
     assert (verdict.keep, verdict.reason) == (True, "")
 

@@ -28,7 +28,7 @@ def scripted(jsonl, tmp_path):
     """A judge that knows the given pairs; what it is not told is neutral. Its log tells what it was asked."""
 
     def make(*pairs, options=""):
-        rows = [{"premise": one, "hypothesis": two, **_said(expected)} for one, two, expected in pairs]
+        rows = [{"premise": one, "hypothesis": two, **_answer(expected)} for one, two, expected in pairs]
         script = jsonl(*rows, name="judge.jsonl")
         result = f"scripted(script={script}, otherwise=neutral, log={tmp_path / 'log.jsonl'})"
         return f"mutual-entailment(judge={json.dumps(result)}, canary=false{options})"
@@ -36,13 +36,13 @@ def scripted(jsonl, tmp_path):
     return make
 
 
-def _said(expected):
+def _answer(expected):
     if isinstance(expected, str):
         return {"pred": expected}
     return {"p:entailment": expected, "p:neutral": 1 - expected, "p:contradiction": 0}
 
 
-def test_both_directions_count_and_the_reason_tells_which_failed(scripted):
+def test_both_directions_count_and_the_reason_names_which_failed(scripted):
     spec = scripted(
         ("It rains.", "Rain falls.", 0.9),
         ("Rain falls.", "It rains.", 0.75),
@@ -260,17 +260,17 @@ KNOWING = """
 from otherwords.models.canary import questions
 from otherwords.problem import TASKS
 RIGHT = dict(questions(TASKS["nli"]))
-def said(names):
+def renamed(names):
     def judge(batch):
         pairs = zip(batch["premise"], batch["hypothesis"])
         return [names[RIGHT.get(pair, "entailment")] for pair in pairs]
     judge.labels = tuple(dict.fromkeys(names.values()))
     return judge
-right = said({"entailment": "entailment", "neutral": "neutral", "contradiction": "contradiction"})
-turned = said({"entailment": "contradiction", "neutral": "neutral", "contradiction": "entailment"})
-two = said({"entailment": "entailment", "neutral": "not_entailment", "contradiction": "not_entailment"})
-two_turned = said({"entailment": "not_entailment", "neutral": "entailment", "contradiction": "entailment"})
-unknowing = said({"entailment": "neutral", "neutral": "neutral", "contradiction": "entailment"})
+right = renamed({"entailment": "entailment", "neutral": "neutral", "contradiction": "contradiction"})
+turned = renamed({"entailment": "contradiction", "neutral": "neutral", "contradiction": "entailment"})
+two = renamed({"entailment": "entailment", "neutral": "not_entailment", "contradiction": "not_entailment"})
+two_turned = renamed({"entailment": "not_entailment", "neutral": "entailment", "contradiction": "entailment"})
+unknowing = renamed({"entailment": "neutral", "neutral": "neutral", "contradiction": "entailment"})
 """
 
 
@@ -289,27 +289,27 @@ def test_a_judge_that_passes_the_canary(knowing, name):
 def test_a_judge_with_labels_in_another_order_is_refused(knowing, name):
     with refuses(LabelOrder) as error:
         judged(knowing(name), {"premise": "Rain falls."})
-    assert str(error.value).endswith("; of a judge, these are its options label_map and canary=false")
+    assert str(error.value).endswith("; for a judge, use its options label_map and canary=false")
     label_map = str(error.value).partition("--label-map ")[2].partition(", or")[0]
     assert [v.keep for v in judged(knowing(name, f', label_map="{label_map}"'), {"premise": "Rain falls."})] == [True]
     assert [v.keep for v in judged(knowing(name, ", canary=false"), {"premise": "Rain falls."})] == [False]
 
 
-def test_a_weak_judge_is_told_of_once(knowing):
+def test_a_weak_judge_is_reported_once(knowing):
     check = checks.make(knowing("unknowing")).function
     with pytest.warns(UserWarning, match="is weak: 4 of 12 trivial questions right"):
         list(check([Bucket(ONE, (ONE.restate(premise="Rain falls."),))]))
     list(check([Bucket(ONE, (ONE.restate(premise="It pours."),))]))  # a second warning would be an error
 
 
-def test_what_the_judge_does_not_read_to_its_end_is_dropped_and_told():
+def test_what_the_judge_does_not_read_to_its_end_is_dropped_and_reported():
     start = "A man walks his dog in the park. " * 4
     one = Problem("p", TASKS["nli"], {"premise": f"{start}It rains.", "hypothesis": "A man is outside."}, "entailment")
     changes = {"premise": f"{start}It does not rain."}, {"hypothesis": "A man is outdoors."}
     texts = (*changes, changes[0] | changes[1])
     spec = 'mutual-entailment(judge="nli-small(max_length=32)")'
     with pytest.warns(
-        UserWarning, match=r"^mutual-entailment: 2 of 3 variants .* longer than nli-small.* reads"
+        UserWarning, match=r"^mutual-entailment: 2 of 3 variants .* longer than nli-small.* accepts"
     ) as result:
         long, fits, both = judged(spec, *texts, problem=one)
     assert len(result) == 1

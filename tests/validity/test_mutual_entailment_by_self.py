@@ -127,14 +127,14 @@ def test_controls_and_contrasts_are_not_judged():
     rows += [row("s1", "T.", "s", label="contradiction", contrast="mine")]
     checked = ow.check(frame(rows), ["mutual-entailment"])
     assert checked.filter(pl.col("check:mutual-entailment:by").is_not_null())["id"].to_list() == ["a1"]
-    with pytest.warns(UserWarning, match="it accepts none of 1 variants"):
+    with pytest.warns(UserWarning, match="accepts none of 1 variants"):
         answers = answered(checked, "scripted(otherwise=neutral)")
     assert variants(answers) == ["a3", "s1"]
 
 
-def test_nothing_accepted_is_told_and_not_measured():
+def test_nothing_accepted_is_reported_and_not_measured():
     checked = ow.check(frame(), ["mutual-entailment"])
-    with pytest.warns(UserWarning, match="mine: mutual-entailment: it accepts none of 4 variants"):
+    with pytest.warns(UserWarning, match="mine: mutual-entailment: accepts none of 4 variants"):
         answers = answered(checked, "mine=scripted(otherwise=neutral)")
     assert answers["pred"].count() == 3
     with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
@@ -225,7 +225,7 @@ def test_a_run_with_two_models(study, tmp_path):
 
 def test_models_are_compared_on_what_both_accept(study, tmp_path):
     folder = ow.run(study, out=tmp_path / "run").folder
-    with pytest.warns(UserWarning, match="compared on the 5 answers that all models gave"):
+    with pytest.warns(UserWarning, match="compared on the 5 answers that all models have"):
         (found,) = ow.compare(folder, using=["r_r"], replicates=50)
     assert (found.value, found.other_value) == (1 / 3, 0.0)
 
@@ -306,7 +306,7 @@ def test_a_model_accepts_nothing_that_it_does_not_read_to_its_end():
     texts = {"a": f"{long}It rains.", "a1": f"{long}It does not rain."}
     suite = pl.DataFrame([{**row(name, text, "a" if name == "a1" else None)} for name, text in texts.items()])
     checked = ow.check(suite, ["mutual-entailment"])
-    expected = "mutual-entailment: 1 of 1 variants have texts longer than nli-small"
+    expected = "mutual-entailment: 1 of 1 variants do not pass: a text is longer than nli-small"
     with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("always")
         assert variants(answered(checked, "nli-small(max_length=32)")) == []

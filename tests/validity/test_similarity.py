@@ -103,13 +103,13 @@ def test_limits_that_no_cosine_has(least):
         checks.get("similarity").factory(least=least)
 
 
-def test_what_the_encoder_does_not_read_to_its_end_is_dropped_and_told(encoder):
+def test_what_the_encoder_does_not_read_to_its_end_is_dropped_and_reported(encoder):
     """The beginnings that it would read are the same, so that the cosine would be 1."""
     start = " ".join(["it rains"] * 8)  # 16 words: as many as it has positions
     one = Problem("p", TASKS["nli"], {"premise": f"{start} a dog sleeps", "hypothesis": "it rains"}, "neutral")
     variants = one.restate(premise=f"{start} no dog sleeps"), one.restate(hypothesis=start), one.restate(premise=start)
     check = checks.make(f'similarity(encoder="hf:{encoder}(device=cpu)", least=-1)').function
-    with pytest.warns(UserWarning, match=r"^similarity: 2 of 3 variants .* longer than the encoder reads") as result:
+    with pytest.warns(UserWarning, match=r"^similarity: 2 of 3 variants .* longer than the encoder accepts") as result:
         long, fits, shortened = check([Bucket(one, variants)])
     assert len(result) == 1
     for verdict in (long, shortened):

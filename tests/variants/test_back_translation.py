@@ -29,14 +29,14 @@ def books(tmp_path):
     return scripts(tmp_path, THERE, BACK)
 
 
-def made(spec: str) -> tuple[list[Variant], Counter]:
+def generate(spec: str) -> tuple[list[Variant], Counter]:
     found = list(generators.make(spec).function([Problem("p1", TASKS["nli"], PAIR, "entailment")], [7]))
     notes = Counter({one.what.removeprefix("left out: "): one.count for one in found if isinstance(one, Note)})
     return [one for one in found if isinstance(one, Variant)], notes
 
 
 def test_there_and_back(books):
-    found, left_out = made(f"back-translation({books}, k=5)")
+    found, left_out = generate(f"back-translation({books}, k=5)")
     assert [(one.text["hypothesis"], one.extra["pivot"]) for one in found] == [("It is moving.", "Es bewegt sich.")]
     assert left_out == {
         "says what the original says": 1,
@@ -47,20 +47,20 @@ def test_there_and_back(books):
 
 
 def test_both_fields(books):
-    found, _ = made(f"back-translation({books}, field=both)")
+    found, _ = generate(f"back-translation({books}, field=both)")
     assert [tuple(one.text.values()) for one in found] == [("A dog is running.", "It is moving.")]
     assert found[0].extra == {"rewritten": "premise+hypothesis", "pivot": "Ein Hund rennt.\nEs bewegt sich."}
 
 
 def test_a_check_may_decide(books):
-    found, left_out = made(f'back-translation({books}, accept="overlap(most=0.1)")')
+    found, left_out = generate(f'back-translation({books}, accept="overlap(most=0.1)")')
     assert (found, left_out) == ([], {"not accepted by overlap": 1})
 
 
 @pytest.mark.parametrize("otherwise", ["echo", "nothing"])
 def test_writers_that_give_the_text_or_nothing_are_no_crash(otherwise):
     writer = f'"scripted(otherwise={otherwise})"'
-    found, left_out = made(f"back-translation(there={writer}, back={writer})")
+    found, left_out = generate(f"back-translation(there={writer}, back={writer})")
     assert found == []
     assert sum(left_out.values()) == 1
 
@@ -71,26 +71,29 @@ def test_what_was_not_translated_back_is_no_variant(tmp_path, prefix):
     for written in (f"{prefix}Es ist nass.", "Es ist nass.", "es ist nass", f"{prefix.lower()}es ist  nass."):
         there, back = {"It moves.": ["Es ist nass."]}, {"Es ist nass.": [written]}
         spec = f'back-translation({scripts(tmp_path, there, back)}, return_prefix="{prefix}")'
-        assert made(spec) == ([], {"gives the prompt back": 1})
+        assert generate(spec) == ([], {"gives the prompt back": 1})
     unchanged = scripts(tmp_path, {"It moves.": ["It moves."]}, {"It moves.": ["It moves."]})
-    assert made(f'back-translation({unchanged}, return_prefix="{prefix}")') == ([], {"says what the original says": 1})
+    assert generate(f'back-translation({unchanged}, return_prefix="{prefix}")') == (
+        [],
+        {"says what the original says": 1},
+    )
 
 
 def test_translations_that_are_none_go_no_further(tmp_path):
     result = ["Es Es Es Es", "to German:  it moves.", "Es bewegt sich."]
     both = scripts(tmp_path, {"It moves.": result}, {"": ["It is moving."]})
-    found, left_out = made(f'back-translation({both}, k=3, prefix="to German: ")')
+    found, left_out = generate(f'back-translation({both}, k=3, prefix="to German: ")')
     assert [one.extra["pivot"] for one in found] == ["Es bewegt sich."]
     assert left_out == {"on the way there: repeats itself": 1, "on the way there: gives the prompt back": 1}
 
 
 def test_options_that_cannot_work_are_refused(books):
     with refuses(BadInput):
-        made(f"back-translation({books}, k=0)")
+        generate(f"back-translation({books}, k=0)")
     with refuses(BadInput):
-        made(f"back-translation({books}, temperature=0.5)")
+        generate(f"back-translation({books}, temperature=0.5)")
     with refuses(BadInput):
-        made(f"back-translation({books}, field=title)")
+        generate(f"back-translation({books}, field=title)")
 
 
 def test_two_marian_models_from_their_folders(tmp_path):

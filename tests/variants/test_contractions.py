@@ -89,7 +89,7 @@ def test_laws(before, word, after):
     assert closed(closed(text)) == closed(text)
 
 
-def test_every_target_in_a_variant_of_its_own():
+def test_every_target_in_its_own_variant():
     one = problem("It isn't wet.", "It does not rain.")
     assert [variant.text for variant in vary("contractions", one)] == [
         {"premise": "It is not wet.", "hypothesis": "It does not rain."},

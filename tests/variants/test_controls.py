@@ -71,7 +71,7 @@ def test_the_tautology_only_adds(text, times):
     assert (longer == text) is (not re.search(r"\w", text))
 
 
-def test_the_tautology_goes_to_the_hypothesis_unless_told_otherwise():
+def test_the_tautology_goes_to_the_hypothesis_by_default():
     one = problem()
     (plain,) = vary("tautology", one)
     assert plain.text == {**one.text, "hypothesis": "Dogs run after 24 others and true is true."}

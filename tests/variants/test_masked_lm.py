@@ -194,8 +194,8 @@ def test_the_same_masked_lm_must_accept_every_occurrence(tmp_path):
     first, second, other = "A [MASK] sees a dog.", "A dog sees a [MASK].", "The [MASK] sleeps."
     one, two = {first: here, second: there, other: here}, {first: there, second: here, other: here}
     texts = ("A dog sees a dog.", "The dog sleeps.")
-    apart, _ = merge(tmp_path, texts, one, two, top=2)
-    assert apart.height == 0
+    separate, _ = merge(tmp_path, texts, one, two, top=2)
+    assert separate.height == 0
     together, _ = merge(tmp_path, texts, one | {second: here}, two, top=2)
     assert together["premise"].to_list() == ["A cat sees a cat."]
     assert together["origin"].to_list() == ["a+b"], "b accepts it in the hypothesis"
@@ -248,7 +248,7 @@ def test_a_word_of_several_tokens_gives_nothing_unless_it_is_asked_for(tmp_path)
     assert json.loads(variants["changes"][0])[0]["p"] == {"a": [0.3, 0.1]}
 
 
-def test_subsamples_are_drawn_of_the_same_size_and_told(tmp_path):
+def test_subsamples_are_drawn_of_the_same_size_and_reported(tmp_path):
     animals = listed(*((word, 0.15) for word in ("cat", "cow", "pig", "horse", "goat", "fox")), ("dog", 0.05))
     script = {"A [MASK] runs.": animals, "The [MASK] sleeps.": animals}
     texts = ("A dog runs.", "The dog sleeps.")

@@ -44,7 +44,7 @@ def test_options_out_of_range(options):
         generators.make(f"masked-lm({options})")
 
 
-def test_what_is_no_masked_lm_is_told_as_such():
+def test_what_is_no_masked_lm_is_reported_as_such():
     with refuses(UnknownName):
         generators.make("masked-lm(models=nli-small)")
 
@@ -90,7 +90,7 @@ def test_nothing_is_shared(spec, premise, hypothesis):
 def test_another_language_is_left_alone_with_a_warning(spec):
     english.forget()
     texts = {"premise": ["Le chien est dans la maison."], "hypothesis": ["Le chien est dans le jardin."]}
-    with pytest.warns(UserWarning, match="masked-lm.v1: a text seems not to be in English"):
+    with pytest.warns(UserWarning, match="masked-lm.v1: supports only English, but"):
         variants, notes = varied(
             pl.DataFrame({"id": ["p"], **texts, "label": ["neutral"]}), [f'masked-lm(models="{spec}")']
         )

@@ -79,7 +79,7 @@ def test_a_piece_is_not_the_word_to_beat(tmp_path):
     assert json.loads(variants["changes"][0])[0]["p"] == {"a": [0.3, 0.1]}
 
 
-def test_what_falls_by_its_class_in_another_text_has_a_name_of_its_own(tmp_path):
+def test_what_falls_by_its_class_in_another_text_has_its_own_name(tmp_path):
     """An apple in the premise, Apple in the hypothesis: the class takes it there, and for that reason it goes here."""
     here, there = (text.replace("flower", "[MASK]") for text in FLOWERS)
     others = [["circle", 0.3], ["flower", 0.1]]

@@ -48,7 +48,7 @@ def hypotheses(variants: list[Variant]) -> list[str]:
     return [variant.text["hypothesis"] for variant in variants]
 
 
-def test_distinct_candidates_become_variants_and_the_rest_is_told(script):
+def test_distinct_candidates_become_variants_and_the_rest_is_reported(script):
     found, left_out = made(f'paraphrase(model="{script(BOOK)}", k=5, tries=0)')
     assert hypotheses(found) == ["It is moving.", "The thing moves."]
     assert left_out == {"empty": 1, "repeats itself": 1, "has no end within the tokens it may have": 1}
@@ -190,7 +190,7 @@ def test_a_job_without_hope_is_asked_once(script, tmp_path):
     assert by_chance == {"nothing was written": 6}
 
 
-def test_a_prompt_that_is_too_long_is_told_once(tmp_path):
+def test_a_prompt_that_is_too_long_is_reported_once(tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     import tiny_models

@@ -77,7 +77,7 @@ def test_any_table(tmp_path, ending):
     ]
 
 
-def test_the_label_may_be_told_again_in_any_writing(jsonl):
+def test_the_label_may_be_repeated_in_any_writing(jsonl):
     assert len(vary(jsonl({"of": "o1", "premise": "P!", "label": "Neutral"}))) == 1
     with refuses(BadInput):
         vary(jsonl({"of": "o1", "premise": "P!", "label": "contradiction"}))
@@ -139,11 +139,11 @@ def test_what_changes_white_space_alone_is_no_variant(jsonl):
     assert [(variant.of, variant.text["premise"]) for variant in made] == [("o1", "P!"), ("o1", "P!")]
 
 
-def test_it_is_counted_and_told_at_the_end(jsonl):
+def test_it_is_counted_and_reported_at_the_end(jsonl):
     bound = generators.make(f"recorded:{jsonl({'of': 'o1', 'premise': 'P.'})}")
     assert list(bound.function([ONE], [0])) == list(bound.function([ONE], [0])) == []
     assert bound.function.left_out == {"unchanged": 2}
-    with pytest.warns(UserWarning, match=r"rows\.jsonl#.*: 2 of its rows are no variants: unchanged"):
+    with pytest.warns(UserWarning, match=r"rows\.jsonl#.*: 2 of its rows are not variants: unchanged"):
         warn_unused_rows([bound], 2)
 
 

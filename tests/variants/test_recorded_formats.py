@@ -77,10 +77,10 @@ def test_a_table_names_its_originals_and_counts_nothing():
     assert generators.make("recorded").function.unmatched(0) is None
 
 
-def test_what_is_no_variant_is_told(file):
+def test_what_is_no_variant_is_reported(file):
     rows = [line(("P.", "H."), ("P.", "H.")), line(("P.", "G."), ("P.", "G."), "Skipped")]
     path = file("attack.csv", HEADER + "".join(rows))
-    with pytest.warns(UserWarning, match=r"2 of 2 entries are no variants: 1 skipped, 1 unchanged"):
+    with pytest.warns(UserWarning, match=r"2 of 2 entries are not variants: 1 skipped, 1 unchanged"):
         assert vary(f"recorded:{path}", problem({"premise": "P.", "hypothesis": "H."})) == []
 
 
@@ -152,7 +152,7 @@ def test_one_sentence_may_be_either_target(file):
     assert vary(f"recorded:{path}", context) == []
 
 
-def test_checklist_needs_no_labels_beside_problems_that_have_them(file):
+def test_checklist_needs_no_labels_if_the_problems_have_them(file):
     group = [["A dog runs.", "It moves."], ["A hound runs.", "It moves."], ["A dog  runs.", "It stirs."]]
     path = file("suite.json", {"synonyms": {"type": "INV", "data": [group], "labels": None}})
     assert [
@@ -176,7 +176,7 @@ def test_checklist_needs_no_labels_beside_problems_that_have_them(file):
         ("a.pkl", b"\x80\x04", "checklist"),
     ],
 )
-def test_the_file_tells_its_format(file, name, content, format_):
+def test_the_format_is_recognised_by_the_file(file, name, content, format_):
     assert recognise_format(file(name, content)) == format_
 
 
@@ -219,12 +219,12 @@ def test_data_and_recorded_say_the_same(attack):
     labels = {"0": "contradiction", "1": "entailment", "2": "neutral"}
     suite = ow.load(f"textattack:{attack}", labels=labels)
     alone = suite.filter(suite["of"].is_not_null())
-    beside = ow.vary(suite.filter(suite["of"].is_null()).drop("result_type"), [f"recorded:{attack}"])
+    matched = ow.vary(suite.filter(suite["of"].is_null()).drop("result_type"), [f"recorded:{attack}"])
     columns = ["of", "premise", "hypothesis", "label", "result_type"]
-    assert beside.select(columns).equals(alone.select(columns))
+    assert matched.select(columns).equals(alone.select(columns))
 
 
-def test_a_file_is_sorted_and_told_of_once(file):
+def test_a_file_is_sorted_and_reported_once(file):
     """A run makes its generators several times; a file that has changed since is read again."""
     same, other = line(("P.", "H."), ("P.", "H.")), line(("P.", "H."), ("P!", "H."))
     path = file("attack.csv", HEADER + same + other)

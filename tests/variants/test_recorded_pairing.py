@@ -183,13 +183,13 @@ def test_the_papers_workers(shared, jsonl):
     records = [record.row for record in datasets.make(f"paranlu:{path}").function()]
     variants = [row for row in records if "of" in row]
     keys = ("of", "worker", "id")
-    apart = [{name: row[name] for name in (*keys, target)} for row in variants for target in ("hyp1", "hyp2")]
+    halves = [{name: row[name] for name in (*keys, target)} for row in variants for target in ("hyp1", "hyp2")]
     problems = [
         Problem(row["id"], TASKS["a-nli"], {name: row[name] for name in TEXTS}, f"hyp{row['label']}")
         for row in records
         if "of" not in row
     ]
-    generator = generators.make(f"recorded:{jsonl(*apart)}").function
+    generator = generators.make(f"recorded:{jsonl(*halves)}").function
     made = list(generator(problems, range(len(problems))))
 
     ours = Counter((variant.of, variant.extra["worker"]) for variant in made)

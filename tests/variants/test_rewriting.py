@@ -105,7 +105,7 @@ def test_what_the_source_begins_with_may_stay():
         ('The sentence can be rephrased as "a dog".', "speaks of the task"),
     ],
 )
-def test_what_is_none_is_told(written, reason):
+def test_what_is_none_is_reported(written, reason):
     assert extract_sentence(written, SOURCE, PROMPT)[1] == reason
 
 

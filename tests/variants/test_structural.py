@@ -191,7 +191,7 @@ def test_a_text_of_many_words_is_rewritten_sentence_by_sentence():
     assert len({one.text["premise"] for one in made}) == 35
 
 
-def test_only_the_sentence_that_changes_is_parsed_anew():
+def test_only_the_sentence_that_changes_is_parsed_again():
     """Else a text of n sentences costs n times its length."""
     from otherwords.grammar.equivalences import sound_rewritings
     from otherwords.grammar.parsing import parser
@@ -210,7 +210,7 @@ def test_only_the_sentence_that_changes_is_parsed_anew():
 
 @settings(max_examples=25, deadline=None)
 @given(st.text(max_size=60), st.text(alphabet="the dog and a cat. chase,s 'n\"", max_size=60))
-@pytest.mark.filterwarnings("ignore:structural.v1. a text seems not")
+@pytest.mark.filterwarnings("ignore:structural.v1. supports only English")
 def test_whatever_comes_the_variant_differs_and_the_label_stays(premise, hypothesis):
     one = problem(premise, hypothesis)
     made = vary(one, "n=0")
@@ -223,7 +223,7 @@ def test_whatever_comes_the_variant_differs_and_the_label_stays(premise, hypothe
 def test_another_language_is_left_alone_with_a_warning():
     english.forget()
     one = problem("Un homme joue de la guitare dans le parc et il chante.", "Un chien court dans la rue.")
-    with pytest.warns(UserWarning, match="structural.v1: a text seems not to be in English"):
+    with pytest.warns(UserWarning, match="structural.v1: supports only English, but"):
         assert all_of(one) == []
 
 
@@ -279,7 +279,7 @@ def test_an_unknown_field_is_an_error():
         vary(BOTH, "field=title")
 
 
-def test_without_spacy_the_command_is_told(monkeypatch):
+def test_without_spacy_the_install_command_is_reported(monkeypatch):
     from otherwords.grammar.parsing import parser
 
     monkeypatch.setattr(pipelines, "find_spec", lambda name: None)

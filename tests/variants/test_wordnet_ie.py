@@ -49,7 +49,7 @@ def test_the_corpus_decides():
     assert made["hypothesis"][1] == "A sofa, a lounge."
 
 
-def test_every_change_is_told(table):
+def test_every_change_is_reported(table):
     [made] = ow.vary(
         frame(("Man bites dog.", "A DOG is bitten.")), [f"wordnet-ie(table={table}, everywhere=true)"]
     ).to_dicts()
@@ -99,7 +99,7 @@ def test_a_corpus_without_nouns_is_an_error(tmp_path):
         ow.vary(frame(("A sofa.", "A dog.")), [f"wordnet-ie(corpus={tmp_path / 'empty.txt'})"])
 
 
-def test_rows_of_a_corpus_that_cannot_be_used_are_told(tmp_path):
+def test_rows_of_a_corpus_that_cannot_be_used_are_reported(tmp_path):
     rows = [{"premise": "A couch.", "hypothesis": "A lounge.", "label": "neutral"}, {"premise": "A couch."}]
     path = tmp_path / "corpus.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

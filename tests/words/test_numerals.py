@@ -80,13 +80,15 @@ UNITS = "zero one two three four five six seven eight nine ten eleven twelve".sp
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
 
 
-def said(number: int) -> str:
+def spell_out(number: int) -> str:
     """A number below ten thousand as it is read out in England, for the numbers whose parts are in the lists."""
     if number >= 1000:
         rest = number % 1000
-        return f"{said(number // 1000)} thousand" + (f"{' and' if rest < 100 else ''} {said(rest)}" if rest else "")
+        return f"{spell_out(number // 1000)} thousand" + (
+            f"{' and' if rest < 100 else ''} {spell_out(rest)}" if rest else ""
+        )
     if number >= 100:
-        return f"{UNITS[number // 100]} hundred" + (f" and {said(number % 100)}" if number % 100 else "")
+        return f"{UNITS[number // 100]} hundred" + (f" and {spell_out(number % 100)}" if number % 100 else "")
     if number >= 20:
         return TENS[number // 10 - 2] + (f" {UNITS[number % 10]}" if number % 10 else "")
     return UNITS[number]
@@ -94,9 +96,9 @@ def said(number: int) -> str:
 
 @given(st.integers(0, 9_999).filter(lambda n: not 13 <= n % 100 <= 19))
 def test_numbers_read_out_have_their_value(number):
-    assert values(said(number).split()) == [str(number)]
+    assert values(spell_out(number).split()) == [str(number)]
 
 
-def test_where_a_number_stands_and_how_it_is_told():
+def test_where_a_number_stands_and_how_it_is_reported():
     found = numerals(["rose", "by", "minus", "five", "percent", "in", "two", "thirds", "of", "them"])
     assert [(one.shown, one.start, one.end) for one in found] == [("-5%", 3, 5), ("2/3", 6, 8)]

@@ -146,7 +146,7 @@ def test_a_table_may_be_written_by_hand(tmp_path):
 def test_a_line_without_a_synonym_is_named(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("dog\thound\ncat\n", encoding="utf-8")
-    with refuses(BadInput, where=f"{path}, line 2", fix="write a word, a tab, its synonym"):
+    with refuses(BadInput, where=f"{path}, line 2", fix="write a word, a tab and its synonym"):
         synonyms.read_table(path)
 
 

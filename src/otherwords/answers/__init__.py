@@ -1,4 +1,4 @@
-"""The answers table: how it is read, which rows play which role, its groups, and what models have in common."""
+"""The answers table: reading and checking, the roles of its rows, its groups, and the alignment of several models."""
 
 from .alignment import align
 from .groups import groups

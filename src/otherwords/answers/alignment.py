@@ -1,4 +1,4 @@
-"""Which answers are compared: those of two models or two groups, cut to the questions that all answered."""
+"""Align the answers of two models or two groups: only questions that all of them answered are compared."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ModelTable:
 
 
 def load(answers: TableOrPath) -> list[ModelTable]:
-    """Read an answers table, model by model; a file without a model column is called after itself."""
+    """Read an answers table, model by model; a file without a model column names its model after itself."""
     source = "the answers" if isinstance(answers, pl.DataFrame) else str(answers)
     table = answers if isinstance(answers, pl.DataFrame) else tables.read(answers)
     if "model" not in table.columns and not isinstance(answers, pl.DataFrame) and table.height:
@@ -60,24 +60,24 @@ def load(answers: TableOrPath) -> list[ModelTable]:
 
 
 def two_models(answers: TableOrPath, other: TableOrPath | None, models: Sequence[str]) -> tuple[ModelTable, ModelTable]:
-    """Find the two models to compare; where two tables name their model alike, they are numbered."""
+    """Find the two models to compare; models with the same name are numbered."""
     given = [{one.name: one for one in load(table)} for table in (answers, other) if table is not None]
     known = [sorted(one) for one in given]
     listed = " and ".join(", ".join(names) for names in known)
     if other is None and len(known[0]) < 2:
-        raise BadInput(f"two models are compared; the answers hold {listed}", fix="give a second table")
+        raise BadInput(f"needs answers of two models; found {listed}", fix="give a second table")
     wanted = list(models)
     if not wanted:
         wanted = known[0] if other is None else [names[0] for names in known if len(names) == 1]
     sources = given * 2 if other is None else given
     if len(wanted) != 2 or any(name not in source for name, source in zip(wanted, sources, strict=True)):
-        fix = "name two of them, in their order: --model NAME --model NAME"
-        named = f", not {' and '.join(models)}" if models else ""
-        raise BadInput(f"two models are compared; the answers hold {listed}{named}", fix=fix)
+        fix = "choose two: --model NAME --model NAME"
+        named = f"{' and '.join(models)} cannot be compared" if models else "needs two models"
+        raise BadInput(f"{named}: the answers are of {listed}", fix=fix)
     first, second = (source[name] for name, source in zip(wanted, sources, strict=True))
     if first.name == second.name:
         if other is None:
-            raise BadInput(f"{first.name} cannot be compared with itself", fix=f"name two of {listed}")
+            raise BadInput(f"{first.name} cannot be compared with itself", fix=f"choose two of {listed}")
         return replace(first, name=f"{first.name} (1)"), replace(second, name=f"{second.name} (2)")
     return first, second
 
@@ -85,12 +85,12 @@ def two_models(answers: TableOrPath, other: TableOrPath | None, models: Sequence
 def two_groups(
     answers: pl.DataFrame, column: str, labels: Sequence[str], matched: bool
 ) -> list[tuple[str, str, list[Answers]]]:
-    """Each two groups of a column in one model's answers; matched, on the buckets that have variants in both."""
+    """All pairs of groups of a column in one model's answers; matched: on the buckets with variants in both."""
     groups = {str(value): _with_variants(group) for value, group in split(answers, column)}
     groups = {value: group for value, group in groups.items() if group.height}
     if len(groups) < 2:
         fix = "name a column that has at least two groups"
-        raise BadInput(f"{column} has variants in {len(groups)} group", fix=fix)
+        raise BadInput(f"{column} has only {len(groups)} group with variants", fix=fix)
     pairs = []
     for first, second in combinations(groups, 2):
         pair = [groups[first], groups[second]]
@@ -116,7 +116,7 @@ def align(
     where: Location = WHOLE_TABLE,
     about: str | None = None,
 ) -> list[Answers]:
-    """Cut the tables to the answers that all models gave, in one order, and read them.
+    """Reduce the tables to the answers that all models have, in one order, and read them.
 
     Each must have been read alone before. A variant that some model did not answer is left out of all, with a warning:
     rates of models that were asked different variants cannot be compared. The right answers must be the same, and the
@@ -127,8 +127,8 @@ def align(
     for other in keyed[1:]:
         shared = shared.join(other.select(_BUCKET, _VARIANT), on=[_BUCKET, _VARIANT], how="semi")
     if shared.height == 0:
-        fix = "models are compared on the same buckets and variants; their names must agree"
-        raise BadInput("no variant is answered by all models", where=about or where.table, fix=fix)
+        fix = "models are compared on the same buckets and variants: their ids must match"
+        raise BadInput("no variant has answers of all models", where=about or where.table, fix=fix)
     cut = [table.join(shared, on=[_BUCKET, _VARIANT], how="semi").sort(_BUCKET, _VARIANT) for table in keyed]
     _warn_left_out(keyed, cut, about)
     for other in cut[1:]:
@@ -151,14 +151,14 @@ def _warn_left_out(tables: Sequence[pl.DataFrame], cut: Sequence[pl.DataFrame], 
         if after.height < before.height
     ]
     if lost:
-        message = f"compared on the {cut[0].height} answers that all models gave; left out: {', '.join(lost)}"
+        message = f"compared on the {cut[0].height} answers that all models have; left out: {', '.join(lost)}"
         message = f"{about}: {message}" if about else message
-        reason = "a suite that a model filtered itself is cut to the part all share"
+        reason = "a suite that a model filters itself is reduced to the variants that all models accept"
         warnings.warn(f"{message}. ({reason})", stacklevel=4)
 
 
 def _check_same(first: pl.DataFrame, other: pl.DataFrame) -> None:
-    """Refuse two models that were asked different questions: another right answer, or other words under one name."""
+    """Refuse two models that were asked different questions: another right answer or another text under the same id."""
     texts = [name for name in _TEXTS if name in first.columns and name in other.columns]
     for name in ("gold", *texts):
         one, two = ((label_texts(t[name]) if name == "gold" else t[name].cast(pl.String)) for t in (first, other))
@@ -183,5 +183,5 @@ def _with_shared_clusters(cut: Sequence[pl.DataFrame]) -> Sequence[pl.DataFrame]
         pairs = pl.DataFrame({"a": best["cluster"], "b": one["cluster"]}).filter(original).drop_nulls()
         if pairs.n_unique() != pairs["a"].n_unique() or pairs.n_unique() != pairs["b"].n_unique():
             first, other = best["model"][0], one["model"][0]
-            warnings.warn(f"{first} and {other} have different clusters; those of {first} are taken", stacklevel=4)
+            warnings.warn(f"{first} and {other} have different clusters; using those of {first}", stacklevel=4)
     return [one.with_columns(best["cluster"].alias("cluster")) for one in cut]

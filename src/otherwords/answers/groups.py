@@ -12,7 +12,7 @@ from .table import Location, is_original, label_texts
 
 
 def with_model(answers: pl.DataFrame, source: str, rejects_allowed: bool = False) -> pl.DataFrame:
-    """Give every answer the name of its model; a table without such a column is one model's."""
+    """Give every answer the name of its model; a table without such a column has one model."""
     if answers.height == 0:
         raise BadInput("no answers", where=source, fix="give a table with at least one row")
     if "model" not in answers.columns:
@@ -45,14 +45,14 @@ def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | Non
 
 
 def _several_controls(answers: pl.DataFrame, by: Sequence[str]) -> bool:
-    """Several controls are scored one by one: what must not flip and what should have no rate in common."""
+    """Whether there are several controls, which are scored one by one: some must not flip and others should."""
     return CONTROL in by and CONTROL in answers.columns and answers[CONTROL].drop_nulls().n_unique() > 1
 
 
 def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
     """The columns that the rows of one role are grouped by: those with a value there; suites or controls, if several.
 
-    A suite has columns of its own (Breaking NLI's `category`), which the rewordings in the same table lack.
+    A suite has its own columns (Breaking NLI's `category`), which the rewordings in the same table lack.
     """
     marks = {CONTRAST: is_contrast(part), CONTROL: is_control(part)}
     if not marks.keys() & set(part.columns):
@@ -72,7 +72,7 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
     original = is_original()
     without = answers.filter(~original, pl.col(column).is_null()).height
     if without:
-        warnings.warn(f"{without} variants have no {column} and are in none of its groups", stacklevel=4)
+        warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=4)
     key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
     for value in answers[column].drop_nulls().unique().sort().to_list():
         inside = answers.filter(pl.col(column) == value)

@@ -83,7 +83,7 @@ def label_names(frame: pl.DataFrame, where: Location) -> tuple[str, ...]:
 
 
 def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:
-    """The cluster of each row; a row without one is a cluster of its own, named by the column `own`."""
+    """The cluster of each row; a row without one is its own cluster, named by the column `own`."""
     cluster = pl.col("cluster").cast(pl.String)
     alone = "alone " + pl.col(own).cast(pl.String)
     return table.select(pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)).to_series()
@@ -95,7 +95,7 @@ def _check_originals(frame: pl.DataFrame, bucket: Array, varied: Array, size: in
         return
     row = int(np.flatnonzero((count != 1)[bucket])[0])
     message = f"bucket {frame['bucket'][row]!r} has {count[bucket[row]]} originals"
-    fix = "every bucket has one answer with an empty variant: the original's"
+    fix = "give one original (a row with an empty variant) per bucket"
     raise BadInput(message, where=where.row(row), field="variant", fix=fix)
 
 
@@ -105,18 +105,18 @@ def _check_repetition(frame: pl.DataFrame, bucket: Array, where: Location) -> No
     twice = frame.select(pl.struct("bucket", "variant").is_duplicated()).to_series()
     if twice.any():
         row = int(twice.arg_true()[1])
-        message = f"variant {frame['variant'][row]!r} is answered twice"
-        raise BadInput(message, where=where.row(row), field="variant", fix="give each answer once")
+        message = f"variant {frame['variant'][row]!r} has two answers"
+        raise BadInput(message, where=where.row(row), field="variant", fix="give one answer per variant")
 
 
 def _are_contrasts(frame: pl.DataFrame, where: Location) -> bool:
     """Whether these are contrasts; a mixture of roles is refused: no metric may count them together."""
     marked = is_contrast(frame)
-    fix = "read each role by itself: otherwords.answers.split_roles"
+    fix = "separate them with otherwords.answers.split_roles"
     if marked.any() and not marked.all():
-        raise BadInput("found contrasts among rewordings", where=where.table, field="contrast", fix=fix)
+        raise BadInput("contrasts and rewordings are mixed", where=where.table, field="contrast", fix=fix)
     if is_control(frame).any() and not has_only_controls(frame):
-        raise BadInput("found controls among rewordings", where=where.table, field="control", fix=fix)
+        raise BadInput("controls and rewordings are mixed", where=where.table, field="control", fix=fix)
     return bool(marked.any())
 
 
@@ -125,7 +125,7 @@ def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Arra
     expected[bucket[originals]] = gold[originals]
     if (differ := expected[bucket] != gold).any():
         row = int(np.flatnonzero(differ)[0])
-        message = f"variant {frame['variant'][row]!r} has {frame['gold'][row]!r}, its original another label"
+        message = f"variant {frame['variant'][row]!r} has the label {frame['gold'][row]!r}, its original has another"
         fix = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
         raise BadInput(message, where=where.row(row), field="gold", fix=fix)
 
@@ -140,7 +140,7 @@ def _check_probabilities(frame: pl.DataFrame, where: Location) -> None:
 
 
 def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
-    """Rows of one model whose probabilities are none; a model that has no probabilities at all is fine."""
+    """Rows of one model with invalid probabilities; a model without any probabilities is fine."""
     p = frame.select(pl.col("^p:.*$").cast(pl.Float64, strict=False))
     if not p.width or all(frame[name].null_count() == frame.height for name in p.columns):
         return pl.repeat(False, frame.height, eager=True)
@@ -203,7 +203,7 @@ def _originals(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
 
 def _marks(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     mixed = _where(
-        pl.lit(pl.Series(is_partly_marked(table))), "contrast: its bucket is marked in part, or with two names"
+        pl.lit(pl.Series(is_partly_marked(table))), "contrast: its bucket has rows without a suite, or two suites"
     )
     misplaced = _where(pl.lit(pl.Series(is_misplaced(table))), "control: it is an original, or a contrast")
     return pl.coalesce(mixed, misplaced)

@@ -1,4 +1,4 @@
-"""The roles of variants: rewordings, contrasts and controls, of which each metric sees one kind.
+"""The roles of variants: rewordings, contrasts and controls. Each metric uses one role.
 
 A row of an answers table is a contrast where its column `contrast` names a suite; so is the original it belongs to. A
 variant is a control where its column `control` names one; its original is an ordinary problem.
@@ -21,9 +21,9 @@ ROLES: tuple[Role, ...] = ("rewordings", "contrasts", "controls")
 CONTRAST = "contrast"
 #: The column that names the control (identity, ...) a variant comes from; empty or absent for all others.
 CONTROL = "control"
-_NAMES = {CONTRAST: "the suite a contrast belongs to", CONTROL: "the control a variant comes from"}
-_ONE_SUITE = "name one suite on the original and on all its contrasts; rewordings have none"
-_VARIANTS = "name controls on variants of problems that are no contrasts"
+_NAMES = {CONTRAST: "the suite of a contrast", CONTROL: "the control that made the variant"}
+_ONE_SUITE = "use one suite name on the original and all its contrasts; leave rewordings empty"
+_VARIANTS = "only variants outside contrast suites can be controls"
 
 
 def split_roles(answers: pl.DataFrame, where: Location) -> Iterator[tuple[Role, pl.DataFrame, Location]]:
@@ -64,7 +64,7 @@ def is_control(table: pl.DataFrame) -> Array:
 
 
 def has_only_controls(answers: pl.DataFrame) -> bool:
-    """Whether all variants that are no contrasts are controls."""
+    """Whether all variants outside contrast suites are controls."""
     others = ~(is_contrast(answers) | is_control(answers))
     return not (others & is_variant(answers["variant"])).any()
 
@@ -73,13 +73,13 @@ def _is_marked(table: pl.DataFrame, column: str) -> Array:
     if column not in table.columns or table[column].dtype == pl.Null:
         return np.zeros(table.height, dtype=bool)
     if table[column].dtype not in (pl.String, pl.Categorical, pl.Enum):
-        fix = f"it names {_NAMES[column]}, and is empty elsewhere; rename it if it means something else"
+        fix = f"it holds {_NAMES[column]}, and is empty on other rows; rename it if it means something else"
         raise BadInput(f"found {table[column].dtype}, not text", field=column, fix=fix)
     return np.asarray(table.select(_stripped(column).fill_null("") != "").to_series())
 
 
 def _stripped(column: str) -> pl.Expr:
-    """A mark as data sets are read: a blank is none."""
+    """A mark without white space around it; a blank is no mark."""
     return pl.col(column).cast(pl.String).str.strip_chars()
 
 
@@ -99,7 +99,7 @@ def is_partly_marked(answers: pl.DataFrame) -> Array:
 
 
 def is_misplaced(answers: pl.DataFrame) -> Array:
-    """Which rows name a control and are none: originals, and contrasts."""
+    """Which rows name a control but are originals or contrasts."""
     control = is_control(answers)
     return control & (~is_variant(answers["variant"]) | is_contrast(answers)) if control.any() else control
 

@@ -91,7 +91,7 @@ class Answers:
 
     @cached_property
     def p(self) -> Array:
-        """Probabilities, a row per answer and a column per label; refused where the model gave none."""
+        """Probabilities, a row per answer and a column per label; refused where the model has none."""
         p = probabilities(self.frame, self.labels, self.model)
         return np.asarray(p / p.sum(axis=1, keepdims=True))  # they sum to one within TOLERANCE only
 
@@ -165,7 +165,7 @@ def codes(column: pl.Series, where: Location) -> tuple[Array, int]:
     """
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
-        raise BadInput("found nothing", where=where.row(row), field=column.name, fix="every answer needs one")
+        raise BadInput("found nothing", where=where.row(row), field=column.name, fix="give a value for every answer")
     texts = column.cast(pl.String)
     heads = (texts != texts.shift(1)).fill_null(True)
     if heads.sum() * 2 < len(texts):  # rows of a bucket mostly stand together: code their first rows, and repeat
@@ -193,7 +193,7 @@ def label_codes(column: pl.Series, names: tuple[str, ...], where: Location) -> A
         numbers[(texts == name).fill_null(False).to_numpy()] = number
     if (unknown := numbers < 0).any():
         row = int(np.flatnonzero(unknown)[0])
-        fix = f"use one of {', '.join(names)}, or another --task" if names else "every answer needs one"
+        fix = f"use one of {', '.join(names)}, or another --task" if names else "give a value for every answer"
         raise BadInput(f"found {shorten(texts[row])}", where=where.row(row), field=column.name, fix=fix)
     return numbers
 
@@ -216,14 +216,14 @@ def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
 
 
 def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Array:
-    """The columns `p:<label>` as they are stated, a column per label; refused where the model gave none."""
+    """The columns `p:<label>` as they are stated, a column per label; refused where the model has none."""
     names = [f"p:{label}" for label in labels]
     if missing := [name for name in names if name not in frame.columns]:
-        fix = f"columns {', '.join(names)} would work"
+        fix = f"add the columns {', '.join(names)}"
         raise Unmeasurable("the answers have no probabilities", where=where, field=missing[0], fix=fix)
     table = frame.select(names).cast(pl.Float64)
     if sum(table.null_count().row(0)):
-        raise Unmeasurable("the model gave no probabilities", where=where, fix="only its labels are known")
+        raise Unmeasurable("the model returned no probabilities", where=where, fix="it has only labels")
     single = [name for name in names if frame.schema[name] == pl.Float32]
     return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()
 
@@ -240,7 +240,7 @@ def as_written(values: npt.ArrayLike) -> Array:
 
 
 def cut(shares: Array, bins: int) -> Array:
-    """The number of the bin, of equally wide ones from 0 to 1, that each share lies in; the last one is closed.
+    """Number the bin of each share, among equally wide bins from 0 to 1; the last bin is closed.
 
     They are rounded first, because 0.6 - 0.2 is a little less than 0.4 in binary, and 0.29 * 100 less than 29.
 

@@ -93,7 +93,7 @@ def _build(name: str, definition: Definition) -> Any:
 
 
 class Commands(TyperGroup):
-    """Turns errors of the library into one line on standard error and an exit code; nothing else is caught."""
+    """Prints errors of the library as one line on standard error and sets the exit code; catches nothing else."""
 
     def __init__(self, **attributes: Any):
         super().__init__(**attributes)
@@ -125,7 +125,7 @@ class Commands(TyperGroup):
             except Exception as error:
                 if type(error).__module__ != "sqlite3":  # not imported here, because `otherwords --help` needs none
                     raise
-                _print_error(f"the answer cache cannot be used: {error}; name another with --cache, or delete it")
+                _print_error(f"the answer cache cannot be used: {error}; give another file with --cache, or delete it")
                 raise typer.Exit(2) from error
             except KeyboardInterrupt:
                 _print_error("interrupted; finished work is kept: run the same command again to continue")

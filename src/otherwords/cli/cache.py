@@ -70,7 +70,7 @@ def prune(
 
 
 def _exists(path: Path, chosen: bool) -> bool:
-    """Whether there is a cache to open: looking creates none, and one that was named must exist."""
+    """Whether there is a cache to open. None is created here; a cache that the user names must exist."""
     from ..errors import BadInput
 
     if chosen and not path.is_file():

@@ -28,7 +28,7 @@ def check(
 ) -> None:
     """Check variants: keep or drop, and why.
 
-    Writes the suite with a `check:<name>` verdict, its reason and score beside every variant. Needs the originals too:
+    Writes the suite with a `check:<name>` verdict, its reason and its score for every variant. Needs the originals too:
     name both files, or use `vary --suite`. Dropped variants stay in the table, marked; what each check dropped, and
     why, is summed up on standard error.
     """

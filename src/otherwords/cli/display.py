@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Rich would exit with 1, which is for gates; that the reader went away is no failure."""
+        """Ignore a closed pipe: it is not a failure, and Rich would exit with 1, the code for gates."""
         raise BrokenPipeError
 
 
@@ -102,13 +102,13 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
 
 
 def _print_unvaried(counts: Mapping[str, int]) -> None:
-    """Print which of several generators made nothing of some problems; for one alone, the summary has said so."""
+    """Print which of several generators did not vary some problems; one generator is in the summary."""
     from ..report.accounts import short_names
 
     names = short_names(list(counts))
     for signature, count in counts.items():
         if count and len(counts) > 1:
-            print_line(f"{names[signature]} made nothing of {count:,} problem{'' if count == 1 else 's'}")
+            print_line(f"{names[signature]} did not vary {count:,} problem{'' if count == 1 else 's'}")
 
 
 def _print_left_out(counts: Mapping[str, Mapping[str, int]]) -> None:

@@ -77,4 +77,4 @@ def export(
             if exported.nameless
             else f"onnx:{exported.path}"
         )
-        print_line(f"{exported.size / 1e6:,.1f} MB of {exported.weights} written to {exported.path}: ask it as {used}")
+        print_line(f"{exported.size / 1e6:,.1f} MB of {exported.weights} written to {exported.path}: use it as {used}")

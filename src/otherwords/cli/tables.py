@@ -76,7 +76,7 @@ def shown(number: float, score: Score | Difference, sign: str = "") -> str:
 
 
 def _value(score: Score, otherwise: str = "") -> str:
-    """The value with its unit; what is no share ends in `otherwise`, to stay in line."""
+    """The value with its unit; a value that is not a share ends in `otherwise`, to stay aligned."""
     if score.value is None:
         return "–"
     return f"{shown(score.value, score)}{' %' if score.unit == 'share' else otherwise}"
@@ -162,7 +162,7 @@ def cell_table(name: str, cells: Sequence[Cell]) -> Table:
 
 
 def funnel_table(funnel: Funnel) -> Table:
-    """From the variants that were made to those that were kept: what each check dropped, by itself alone, and why."""
+    """From the variants that were made to those that were kept: what each check dropped, what it alone dropped, why."""
     table = _table(["variants"], ("dropped", "by it alone"))
     table.add_column("commonest reasons", overflow="fold")
     table.add_row(f"{funnel.made:,} made", "", "", "", end_section=True)
@@ -177,7 +177,7 @@ def _reasons(one: Drops) -> str:
     lines = [f"{times:,} × {reason}" for reason, times in one.reasons]
     lines += [f"{one.others:,} × others"] if one.others else []
     lines += [f"{one.left:,} left to the model"] if one.left else []
-    lines += [f"nothing said of {one.unjudged:,}"] if one.unjudged else []
+    lines += [f"{one.unjudged:,} without a verdict"] if one.unjudged else []
     return "\n".join(lines)
 
 
@@ -185,7 +185,7 @@ def export_table(export: Export) -> Table:
     """Differences, changed answers and accuracy, a row each."""
     comparison, words = export.comparison, export.architecture.endswith("ForMaskedLM")
     rows = f"{comparison.rows:,} {'masked words' if words else 'pairs'}"
-    table = _table(["exported beside original"], [""], f"{export.source} on {rows}")
+    table = _table(["exported and original"], [""], f"{export.source} on {rows}")
     of = "log-probability of the masked word" if words else "probability"
     table.add_row(f"other {'best words' if words else 'labels'}", _share(comparison.differing, comparison.rows))
     table.add_row(
@@ -199,7 +199,7 @@ def export_table(export: Export) -> Table:
 
 
 def _share(count: int, rows: int) -> str:
-    """A count and what it is of all.
+    """A count and its share of the total.
 
     >>> _share(3, 1500)
     '3 (0.20 %)'
@@ -230,7 +230,7 @@ def profile_tables(profile: Profile, top: int, all_words: bool) -> Iterator[Tabl
 
 
 def _short(part: Part, profile: Profile) -> str:
-    """A generator without its options, unless another one differs in these alone."""
+    """A generator without its options, unless another one differs only in these."""
     return short_names([one.how for one in profile.generators]).get(part.how, part.how)
 
 
@@ -364,7 +364,7 @@ def _disagreements(report: Circularity) -> Table:
     several = len({row.model for row in report.disagreements}) > 1
     names = [*(["model"] if several else []), "first judge", "second judge"]
     numbers = ["both", "first\nonly", "second\nonly", "neither", "disagree", "kappa", "r_r where\nboth accept"]
-    table = _circularity_table("judges beside each other", names, numbers)
+    table = _circularity_table("pairs of judges", names, numbers)
     for row in report.disagreements:
         lead = [*([row.model] if several else []), row.judge, row.other]
         counts = (f"{count:,}" for count in (row.both, row.only_judge, row.only_other, row.neither))

@@ -23,7 +23,7 @@ def vary(
         str, typer.Option("--save-table", metavar="FILE", help="Keep the synonym table, for --table later.")
     ] = "",
     unvaried: Annotated[
-        str, typer.Option("--unvaried", metavar="FILE", help="List problems there that a generator made nothing of.")
+        str, typer.Option("--unvaried", metavar="FILE", help="List problems there that a generator did not vary.")
     ] = "",
     notes: Annotated[
         str, typer.Option("--notes", metavar="FILE", help="Write there what generators left out, and why.")

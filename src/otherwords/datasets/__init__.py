@@ -1,4 +1,4 @@
-"""Where problems come from: readers for plain tables and for data sets in the layouts their authors released.
+"""Data sets: readers for plain tables and for data sets in their released layouts, and the intake that checks rows.
 
 A data set is a factory that returns a `Dataset` of `Record`s; `Intake` checks every record once; `Source` and `load`
 read what the user names. One module per layout.

@@ -36,7 +36,7 @@ def _stories(path: Path, answers: Path | None) -> Iterator[Record]:
         row = dict(record.row)
         if labels is not None:
             if str(row.get("label") or labels[position]) != labels[position]:
-                error = f"label: the row says {row['label']!r}, {answers} says {labels[position]!r}"
+                error = f"label: found {row['label']!r}, but {answers} has {labels[position]!r}"
                 yield record._replace(error=error)
                 continue
             row["label"] = labels[position]
@@ -56,7 +56,7 @@ def _labels(path: Path, answers: Path) -> list[str]:
     """Read the labels, one for every problem: a single missing line would shift all that follow."""
     for file in (path, answers):
         if not file.is_file():
-            raise BadInput("there is no such file", where=str(file))
+            raise BadInput("no such file", where=str(file))
     text = answers.read_text(encoding="utf-8-sig", errors="replace")
     labels = [line.strip() for line in text.rstrip().split("\n")]
     with path.open("rb") as lines:

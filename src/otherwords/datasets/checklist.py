@@ -47,14 +47,14 @@ def rewordings(path: Path) -> Iterator[RecordedRewording]:
 def load_tests(path: Path) -> dict[str, dict[str, Any]]:
     """Read the tests of a suite by name; refuse any other file with the way to export one."""
     if not path.is_file():
-        raise BadInput("there is no such file", where=str(path))
+        raise BadInput("no such file", where=str(path))
     with path.open("rb") as file:
         if file.read(1) == b"\x80":  # how every pickle since protocol 2 begins
             raise BadInput("is a pickle, which runs code when it is loaded", where=str(path), fix=EXPORT)
     try:
         content = read_json(path)
     except BadInput as error:
-        message = f"{error.message}: CheckList's raw files (to_raw_file) do not say which examples belong together"
+        message = f"{error.message}: CheckList's raw files (to_raw_file) do not record which examples belong together"
         raise BadInput(message, where=error.where, fix=EXPORT) from error
     if isinstance(content, dict) and {"test_name", "test_case"} <= set(content):
         raise BadInput("comes from to_dict, which drops the types of tests", where=str(path), fix=EXPORT)
@@ -100,6 +100,6 @@ def _labels(where: str, test: dict[str, Any], position: int) -> Any:
     if not isinstance(labels, list):
         return labels
     if len(labels) != len(test["data"]):
-        message = f"found {len(labels)} for {len(test['data'])} test cases"
-        raise BadInput(message, where=where, field="labels", fix="give one for all, or one for each")
+        message = f"found {len(labels)} labels for {len(test['data'])} test cases"
+        raise BadInput(message, where=where, field="labels", fix="give one label for all test cases, or one for each")
     return labels[position]

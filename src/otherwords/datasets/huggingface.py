@@ -46,7 +46,7 @@ def _load(library: Any, name: str, split: str, config: str, revision: str) -> An
             return _choose(library.load_from_disk(name), name, split)
         if path.suffix in _FORMATS:
             if not path.is_file():  # otherwise the hub is asked for it, for half a minute
-                raise BadInput("there is no such file", where=name)
+                raise BadInput("no such file", where=name)
             return library.load_dataset(_FORMATS[path.suffix], data_files={split: name}, split=split)
         # Code from the hub is never run: `datasets` 3 would ask on the terminal, newer ones cannot.
         options = {"name": config or None, "revision": revision or None, "trust_remote_code": False}

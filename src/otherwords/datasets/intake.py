@@ -1,4 +1,4 @@
-"""Intake: every record is checked once, here; all later stages may rely on the table."""
+"""Intake: checks every record once, so that all later stages can rely on the table."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ class Intake:
         for variants in self._waiting.values():
             for record, row in variants:
                 message = f"no problem has the id {row['of']!r}"
-                fix = "give the originals too (several files may be named one after the other)"
+                fix = "give the originals too (you can give several files)"
                 self._reject(record, BadInput(message, where=record.where, field="of", fix=fix))
         if absent := [name for name in self.columns if name not in self._mapped]:
             message = f"no row has the column {self.columns[absent[0]]!r}"
-            raise BadInput(message, field=absent[0], fix="name an existing one with --field, or leave it out")
+            raise BadInput(message, field=absent[0], fix="map an existing column with --field, or leave it out")
         if not self.accepted:
             first = f", the first: {self.rejected[0]['reason']}" if self.rejected else ""
             counts = f"{self.no_majority} without a majority label, {len(self.rejected)} rejected{first}"
-            raise BadInput(f"no problem left ({counts})", fix="give at least one problem")
+            raise BadInput(f"no problems left ({counts})", fix="give at least one problem")
 
     def _accept(self, record: Record, number: int) -> Iterator[ProblemRow]:
         row = self._row(record, number)
@@ -94,11 +94,11 @@ class Intake:
     def _check_variant(self, record: Record, row: ProblemRow, original: SeenOriginal) -> ProblemRow:
         """Require the label of the original, unless both are in a contrast suite, and take over its cluster."""
         if (suite := row.get("contrast", "")) != original.contrast:
-            message = f"{row['id']!r} says {suite!r} but its original {row['of']!r} {original.contrast!r}"
-            fix = "name the suite on the original and on all its contrasts; rewordings have none"
+            message = f"{row['id']!r} has {suite!r} but its original {row['of']!r} has {original.contrast!r}"
+            fix = "use the same suite name on the original and all its contrasts; leave rewordings empty"
             raise BadInput(message, where=record.where, field="contrast", fix=fix)
         if row["label"] != original.label and not suite:
-            labels = f"says {row['label']!r} but its original {row['of']!r} says {original.label!r}"
+            labels = f"has the label {row['label']!r} but its original {row['of']!r} has {original.label!r}"
             message = f"the variant {row['id']!r} {labels}"
             raise BadInput(message, where=record.where, field="label", fix=_SAME_LABEL)
         self.accepted += 1
@@ -168,7 +168,7 @@ class Intake:
 
 
 class SeenOriginal(NamedTuple):
-    """What variants are checked against: an original's label, cluster and contrast suite, if any."""
+    """The label, cluster and contrast suite of an original, against which its variants are checked."""
 
     label: str
     cluster: str
@@ -233,7 +233,7 @@ def _refuse_misplaced(row: ProblemRow, where: str) -> None:
     if "control" in row and (row["of"] is None or "contrast" in row):
         what = "contrast" if "contrast" in row else "original"
         fix = "only variants outside contrast suites can be controls; rename the column if it means something else"
-        raise BadInput(f"{row['control']!r} is on the {what} {row['id']!r}", where=where, field="control", fix=fix)
+        raise BadInput(f"{row['control']!r} marks the {what} {row['id']!r}", where=where, field="control", fix=fix)
 
 
 def _refuse_halves(row: ProblemRow, where: str) -> None:
@@ -241,5 +241,5 @@ def _refuse_halves(row: ProblemRow, where: str) -> None:
     for name, value in row.items():
         for text in (name, value if isinstance(value, str) else ""):
             if not text.isascii() and text != text.encode("utf-8", "replace").decode():
-                fix = "write both halves, or the character itself"
-                raise BadInput(f"found half a character in {shorten(text)}", where=where, field=name, fix=fix)
+                fix = "write the surrogate pair, or the character itself"
+                raise BadInput(f"found an unpaired surrogate in {shorten(text)}", where=where, field=name, fix=fix)

@@ -86,7 +86,7 @@ def reversals(records: Iterable[Record], suite: str) -> Iterator[Record]:
             yield other._replace(row={**other.row, **shared, "of": record.row["id"]})
     if left_out := len(complete) - 2 * len(partners):
         rows = f"{left_out:,} of {len(complete):,} rows"
-        warnings.warn(f"{suite}: {rows} have no reverse with another answer, and are left out", stacklevel=2)
+        warnings.warn(f"{suite}: left out {rows}: no reversed pair with another label", stacklevel=2)
 
 
 def _is_complete(record: Record) -> bool:

@@ -14,7 +14,7 @@ from .rewordings import PAIR, RecordedRewording, label_text, numbered_labels, re
 
 #: Keys of inputs that are not texts to reword.
 _NO_TEXT = frozenset({"id", "target", "label"})
-#: A single sentence has no field of its own.
+#: A single sentence has no field name.
 _NAMES = {**PAIR, "sentence": ""}
 _LAYOUT = '{"type": ..., "test_cases": [{"class": ..., "inputs": {...}, "outputs": [{...}]}]}'
 

@@ -91,7 +91,7 @@ def table_rows(path: Path) -> Iterator[Record]:
 
     parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path] if path.is_file() else []
     if not parts:
-        raise BadInput("there is no such file", where=str(path / "*.parquet" if path.is_dir() else path))
+        raise BadInput("no such file", where=str(path / "*.parquet" if path.is_dir() else path))
     try:
         table = pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
         height = table.select(pl.len()).collect().item()
@@ -125,7 +125,7 @@ def _open(path: Path) -> Any:
     if str(path) == "-":
         return io.BufferedReader(sys.stdin.buffer.raw) if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer
     if not path.exists():
-        raise BadInput("there is no such file", where=str(path))
+        raise BadInput("no such file", where=str(path))
     if not path.is_file():
-        raise BadInput("is not a file that can be read twice", where=str(path), fix="name one, or pipe rows to -")
+        raise BadInput("cannot be read twice", where=str(path), fix="give a regular file, or pipe rows to -")
     return path.open("rb")

@@ -74,7 +74,7 @@ def with_reasons(rewordings: Iterable[RecordedRewording], path: Path) -> Iterato
     del reasons[""]
     if reasons:
         listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-        warnings.warn(f"{path}: {reasons.total()} of {total} entries are no variants: {listed}", stacklevel=2)
+        warnings.warn(f"{path}: {reasons.total()} of {total} entries are not variants: {listed}", stacklevel=2)
 
 
 def text_key(texts: Mapping[str, str]) -> str:
@@ -124,11 +124,11 @@ def numbered_labels(labels: Any, where: str) -> tuple[tuple[str, str], ...]:
 
 
 def _unusable(rewording: RecordedRewording, label: str | None) -> str:
-    """Why a rewording cannot be part of a data set of its own."""
+    """Why a rewording cannot be used without the user's problems."""
     if "" in rewording.original:
         return "one sentence is not a problem: give your problems as data, and this file as --with recorded:FILE"
     if rewording.label is None:
         return "no label: give your problems as data, and this file as --with recorded:FILE"
     if not same_label(rewording.label, label):
-        return f"says {rewording.label!r}, an earlier mention of the same problem says {label!r}"
+        return f"found the label {rewording.label!r}; an earlier entry of the same problem has {label!r}"
     return ""

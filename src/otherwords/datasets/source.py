@@ -91,7 +91,7 @@ class Source:
         tasks = {bound.function.task for bound in self.bound} - {""}
         if not self.task and len(tasks) > 1:
             message = f"the data sets have different tasks: {', '.join(sorted(tasks))}"
-            raise BadInput(message, fix="read them one by one")
+            raise BadInput(message, fix="read them separately")
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in bound.function.labels)
         self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)

@@ -81,9 +81,9 @@ def fields(text: str) -> dict[str, str]:
 def _refuse_ambiguous(names: list[str], bare: bool) -> None:
     fix = "log with --csv-coloring-style file, which marks the names of fields"
     if duplicates := [name for name in names if names.count(name) > 1]:
-        raise BadInput(f"found {duplicates[0].capitalize()}: twice, and a text may hold one of them", fix=fix)
+        raise BadInput(f"found {duplicates[0].capitalize()}: twice; one may be part of a text", fix=fix)
     if bare and not any([name for name in order if name in names] == names for order in _ORDERS):
-        raise BadInput(f"found {', '.join(names)}: no task has them in this order, and a text may hold one", fix=fix)
+        raise BadInput(f"found {', '.join(names)}: no task has this order; one may be part of a text", fix=fix)
 
 
 def _read(record: Record) -> RecordedRewording:

@@ -28,7 +28,7 @@ REORDERED = 1000
 _BUDGET = 2048
 #: What may help where a model returns no finite numbers.
 _REMEDIES = {
-    "original": "train or save it again: its weights or its arithmetic are broken",
+    "original": "train or save it again: its weights or its arithmetic is broken",
     "exported": "store the weights as fp32",
 }
 
@@ -188,7 +188,7 @@ def _target_names(asked: Answerer) -> tuple[str, ...] | None:
 def _advice(asked: Answerer, fix: str) -> str:
     """How accuracy could be measured; with fewer labels than the data has, no map of them is enough."""
     if any(map(NAMELESS.fullmatch, asked.model.labels)):
-        return f"{fix} (otherwise the exported file, too, is only used with --label-map)"
+        return f"{fix} (otherwise the exported file needs --label-map too)"
     count, task = len(asked.model.labels), asked.task
     fitting = [one.name for one in TASKS.values() if (one.fields, len(one.labels)) == (task.fields, count)]
     if count < len(task.labels) and fitting:

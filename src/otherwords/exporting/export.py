@@ -69,7 +69,7 @@ def export(
     skip_bad: bool = False,
     label_map: Mapping[str, str] | None = None,
 ) -> Export:
-    """Write a classifier or masked-LM of transformers as a folder that `onnx:FOLDER` loads, or nothing at all.
+    """Write a classifier or masked-LM of transformers as a folder that `onnx:FOLDER` loads; a failure writes nothing.
 
     `path` is a folder or a hub name (at a `revision`). `weights` says how tables are stored: int8, fp16 or fp32;
     arithmetic is always fp32. Both models answer the data `on`, and the export is refused where more than `limit` of
@@ -117,8 +117,8 @@ def _label_names(original: OriginalModel, label_map: Mapping[str, str]) -> tuple
     """The labels of the exported model; a label map with other labels than the model has is an error."""
     known = {} if original.is_masked_lm else {label_key(name) for name in original.labels}
     if unknown := [name for name in label_map if label_key(name) not in known]:
-        fix = f"it answers {', '.join(original.labels)}" if known else "it is a masked-LM, and has no labels"
-        message = f"the model does not answer {', '.join(unknown)}"
+        fix = f"its labels are {', '.join(original.labels)}" if known else "a masked-LM has no labels"
+        message = f"the model has no label {', '.join(unknown)}"
         raise BadInput(message, where=original.folder.who, field="label_map", fix=fix)
     return original.named(label_map)
 
@@ -132,7 +132,7 @@ def _write(original: OriginalModel, draft: Path, weights: str, labels: tuple[str
         model = getattr(tracing, which)(original.model, types=original.types, who=original.folder.who)
     store(model, weights)
     if model.ByteSize() > LARGEST:
-        message = f"would take {model.ByteSize() / 1e9:.1f} GB as {weights}, and an ONNX file holds 2"
+        message = f"would take {model.ByteSize() / 1e9:.1f} GB as {weights}, more than the 2 GB of an ONNX file"
         raise BadInput(message, where=original.folder.who, field="weights", fix="store them as fp16 or int8")
     (draft / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
     write_config(original, draft, labels)
@@ -172,10 +172,10 @@ def _enforce_limit(result: Export, original: OriginalModel) -> None:
 def refuse_occupied(out: Path) -> None:
     """Refuse a folder that holds something else than an earlier export, which may be replaced."""
     if out.exists() and not out.is_dir():
-        raise BadInput("is a file, not a folder", where=str(out), fix="choose another place with -o")
+        raise BadInput("is a file, not a folder", where=str(out), fix="choose another folder with -o")
     if out.is_dir() and any(out.iterdir()) and not (out / RECORD).is_file():
         message = f"exists and is not an export ({RECORD} is missing)"
-        raise BadInput(message, where=str(out), fix="choose another place with -o, or remove it")
+        raise BadInput(message, where=str(out), fix="choose another folder with -o, or remove it")
 
 
 @contextmanager
@@ -220,7 +220,7 @@ def _flush(file: Path) -> None:
 
 
 def _swap(draft: Path, out: Path) -> None:
-    """Replace `out` by the draft; only between the two moves there is neither."""
+    """Replace `out` by the draft; between the two moves neither exists."""
     if not out.exists():
         draft.rename(out)
         return

@@ -78,7 +78,7 @@ def _kind(config: dict[str, Any], who: str) -> tuple[str, str]:
             if name.endswith(ending):
                 return name, auto
     found = f"is a {', '.join(named)}" if named else "does not name its architecture"
-    fix = "export a model whose architectures in config.json end in ForSequenceClassification or ForMaskedLM"
+    fix = "export a model with an architecture (config.json) that ends in ForSequenceClassification or ForMaskedLM"
     raise BadInput(f"{found}: neither a classifier nor a masked-LM", where=who, field="architectures", fix=fix)
 
 

@@ -1,4 +1,4 @@
-"""Weights stored as int8 with scales, or as fp16, while all arithmetic stays fp32.
+"""Store weights as int8 with scales, or as fp16; all arithmetic stays fp32.
 
 Only weight tables are rounded, never activations, so an answer cannot depend on its neighbours in a batch, as it does
 under dynamic quantisation. The nodes that make a table float again have constant inputs: onnxruntime computes them

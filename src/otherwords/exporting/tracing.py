@@ -76,7 +76,7 @@ def _trace(model: Any, function: Any, given: Mapping[str, Any], outputs: Mapping
             torch.onnx.export(Module().eval(), tuple(given.values()), file, opset_version=OPSET, dynamo=False, **names)
     except Exception as error:  # whatever the code of a model raises while it is traced
         cause = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-        fix = "BERT, RoBERTa, XLM-R, CamemBERT, ELECTRA and DistilBERT are built without tracing; or ask it as hf:PATH"
+        fix = "BERT, RoBERTa, XLM-R, CamemBERT, ELECTRA and DistilBERT need no tracing; or use the model as hf:PATH"
         raise BadInput(f"torch cannot trace {type(model).__name__}: {cause}", where=who, fix=fix) from error
     return _tied(onnx().load_model_from_string(file.getvalue()))
 

@@ -1,4 +1,4 @@
-"""Local models on a CPU or a GPU: texts become tokens, tokens become batches that fill the machine, order is restored.
+"""Inference with local models on a CPU or a GPU: opening models, tokenising, batching and scheduling.
 
 Needs nothing but numpy to import; torch and transformers, or onnxruntime, are imported when a model is opened.
 """

@@ -1,4 +1,4 @@
-"""The encoders of most NLI models (BERT, RoBERTa, ELECTRA, DistilBERT and kin), read into one description.
+"""The encoders of most NLI models (BERT, RoBERTa, ELECTRA, DistilBERT and similar ones), read into one description.
 
 They differ in the names of their weights, in how positions are counted and in their heads, not in their arithmetic.
 """

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face ecosystem: their folder is found, what is wrong in it refused, and the model opened."""
+"""Models of the Hugging Face ecosystem: find the folder, refuse one that cannot be used, and open the model."""
 
 from __future__ import annotations
 
@@ -159,12 +159,12 @@ def load_fast_tokenizer(folder: Folder) -> Any:
     tokenizer = load_tokenizer(folder)
     if not tokenizer.is_fast:
         fix = "save one with AutoTokenizer.from_pretrained(SOURCE, use_fast=True).save_pretrained(FOLDER)"
-        raise BadInput("its tokenizer is not one of the `tokenizers` library", where=folder.who, fix=fix)
+        raise BadInput("its tokenizer is not a fast tokenizer (`tokenizers` library)", where=folder.who, fix=fix)
     return tokenizer
 
 
 def load(folder: Folder, auto: str = CLASSIFIER) -> Any:
-    """A model all of whose weights are in its folder, in single precision; `auto` is transformers' class to load with.
+    """A model with all its weights in its folder, in single precision; `auto` is transformers' class to load with.
 
     Weights that do not fit the configuration, are missing or superfluous, and untrained heads are refused.
     """
@@ -172,11 +172,11 @@ def load(folder: Folder, auto: str = CLASSIFIER) -> Any:
     if auto == ENCODER:  # its pooler reads the first token for some task, and is not used
         missing = tuple(name for name in missing if "pooler" not in name)
     if missing and auto == ENCODER:
-        message = f"its weights lack {', '.join(missing[:4])}: it would encode at random"
-        raise BadInput(message, where=folder.who, fix="save it again, with all its weights")
+        message = f"its weights lack {', '.join(missing[:4])}: its vectors would be random"
+        raise BadInput(message, where=folder.who, fix="save it again, with all weights")
     if missing:
-        message = f"has no trained head (its weights lack {', '.join(missing[:4])}): it would answer at random"
-        raise BadInput(message, where=folder.who, fix="fine-tune it for the task first, or name a model that is")
+        message = f"has no trained head (its weights lack {', '.join(missing[:4])}): its answers would be random"
+        raise BadInput(message, where=folder.who, fix="fine-tune it for the task, or use a fine-tuned model")
     return model
 
 
@@ -259,7 +259,7 @@ def _refuse_incomplete(folder: Folder) -> None:
         raise BadInput("has no tokenizer", where=folder.who, fix=fix)
     if not any(folder.path.glob("*.safetensors")):
         fix = "convert it, if you trust its source: load it with transformers, then model.save_pretrained(FOLDER)"
-        message = "has no weights as .safetensors, and pickled ones (.bin) are refused: loading can run code"
+        message = "has no .safetensors weights; pickled weights (.bin) are refused, because loading them can run code"
         raise BadInput(message, where=folder.who, fix=fix)
 
 
@@ -281,7 +281,7 @@ def _refuse_damaged(folder: Folder) -> None:
 
 def _refuse_mismatched(folder: Folder, model: Any, keys: list[str]) -> None:
     count = len(model.config.id2label) if "id2label" in folder.read_config() else "no"
-    message = f"config.json names {count} labels, which its weights do not fit: {'; '.join(keys)}"
+    message = f"config.json has {count} labels, which do not match the weights: {'; '.join(keys)}"
     fix = 'give it "id2label": {"0": "entailment", "1": "neutral", ...}, a name for each output'
     raise BadInput(message, where=folder.who, fix=fix)
 
@@ -289,15 +289,15 @@ def _refuse_mismatched(folder: Folder, model: Any, keys: list[str]) -> None:
 def _refuse_unused(folder: Folder, model: Any, unexpected: Iterable[str]) -> None:
     """Raise where weights of the encoder would not be used; the heads of other tasks need not be."""
     if unused := _of_encoder(model, unexpected):
-        message = f"its weights of the encoder include {_some(unused)}, which config.json does not describe"
+        message = f"config.json does not describe the encoder weights {_some(unused)}"
         raise BadInput(message, where=folder.who, fix="use the config.json that was saved with them")
 
 
 def _refuse_lost(folder: Folder, model: Any, missing: Iterable[str]) -> None:
     """Raise where weights of the encoder are missing: it would compute with random ones."""
     if lost := _of_encoder(model, missing):
-        message = f"its weights of the encoder lack {_some(lost)}"
-        fix = "save it again, with all its weights and the config.json they belong to"
+        message = f"encoder weights are missing: {_some(lost)}"
+        fix = "save it again, with all weights and their config.json"
         raise BadInput(message, where=folder.who, fix=fix)
 
 
@@ -317,7 +317,7 @@ def _some(names: list[str]) -> str:
 
 
 def _unloadable(folder: Folder, auto: str, error: Exception) -> BadInput:
-    fix = f"it must load with {auto}, without code of its own"
+    fix = f"it must load with {auto}, without custom code"
     return BadInput(f"transformers cannot load it: {_cause(error)}", where=folder.who, fix=fix)
 
 

@@ -42,7 +42,7 @@ def limit(who: str, max_length: int, room: int) -> int:
     (512, 256, 1000)
     """
     if 0 < room < SHORTEST:
-        raise BadInput(f"has positions for {room} tokens", where=who, fix=f"use a model of {SHORTEST} or more")
+        raise BadInput(f"has positions for {room} tokens", where=who, fix=f"use a model with {SHORTEST} or more")
     return min(max_length, room) if room else max_length
 
 

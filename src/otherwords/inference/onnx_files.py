@@ -1,4 +1,4 @@
-"""Models stored as ONNX files, on the CPU: found, refused where something is wrong, and run on all cores."""
+"""Models stored as ONNX files: find the file, refuse one that cannot be used, and run it on all cores of the CPU."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FULL = ("failed to allocate", "bad_alloc", "bad allocation", "out of memory")
 class OnnxGraph:
     """A loaded graph. Its `start` and `wait` are those of a Scheduler, which should keep `in_flight` batches going.
 
-    Each core works on a batch of its own: that is faster by a seventh than all cores on one, and the order of
+    Each core works on its own batch: that is faster by a seventh than all cores on one, and the order of
     summation does not depend on the number of cores.
     """
 
@@ -111,10 +111,10 @@ def find_graph(path: Path) -> Path:
 
 
 def embedded(name: str) -> Path:
-    """The folder of an embedded model, which an installation may have been stripped of."""
+    """The folder of a bundled model, which may be missing from an installation."""
     if not (ASSETS / name / "model.onnx").is_file():
-        fix = "reinstall otherwords, or name a model of your own: onnx:FOLDER, hf:NAME"
-        raise BadInput("the embedded model is not in this installation", where=name, fix=fix)
+        fix = "reinstall otherwords, or give another model: onnx:FOLDER, hf:NAME"
+        raise BadInput("the bundled model is missing from this installation", where=name, fix=fix)
     return ASSETS / name
 
 

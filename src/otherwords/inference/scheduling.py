@@ -168,7 +168,7 @@ def _by_length(lengths: Ints) -> Iterator[Ints]:
 
 
 def _refuse_empty(lengths: Ints, texts: Sequence[Any]) -> None:
-    """A model that is given no tokens has nothing to answer from; padded in a batch, it would answer all the same."""
+    """Refuse rows without tokens: padded in a batch, they would get an answer."""
     if (empty := np.flatnonzero(lengths == 0)).size:
         text = shorten(texts[int(empty[0])], 200)
         raise WrongAnswer(f"the tokenizer returned no tokens for {text}; leave out texts without words")

@@ -145,4 +145,4 @@ def budget(device: torch.device) -> int:
 def refuse_budget(who: str, tokens: int) -> None:
     """Raise where a budget of tokens cannot work."""
     if tokens < 0:
-        raise BadInput(f"found {tokens}", where=who, field="tokens", fix="give 1 or more, or 0 to leave it open")
+        raise BadInput(f"found {tokens}", where=who, field="tokens", fix="give 1 or more, or 0 for the default")

@@ -1,4 +1,4 @@
-"""The circularity report: who judges whether a variant means the same as its original, and how that changes rates."""
+"""The circularity report: how fooling rates depend on the judge that accepts variants."""
 
 from .circularity import JUDGES, METRICS, circularity
 from .findings import Acceptance, Circularity, Disagreement, Earlier, Judged

@@ -53,7 +53,7 @@ def circularity(
     """Ask models a suite, and measure them on the variants that each judge finds to mean the same as their originals.
 
     `suite` is a table, a run folder, or files with originals and variants; contrasts and controls are left out, and so
-    is what a check dropped, other than mutual entailment, which is judged anew (`earlier` of the report counts both). A
+    is what a check dropped, except mutual entailment, which is judged again (`earlier` of the report counts both). A
     judge is "self", for the model under test, or a model (`mutual-entailment(judge=MODEL, label_map=...,
     threshold=...)` where there is more to say); it accepts no text that is longer than it reads. Under all judges the
     same problems are counted: all that are answered correctly. `out` names a file for the answers, with a column

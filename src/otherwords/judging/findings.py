@@ -50,7 +50,7 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Two judges on the same variants: how many both accept, one alone, the other alone, neither.
+    """Two judges on the same variants: how many both accept, only the first, only the second, or neither.
 
     `kappa` is Cohen's, None where chance alone would have them always agree; `r_r` is the model's relaxed fooling rate
     on the variants that both accept.
@@ -70,14 +70,14 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What earlier checks said of the `variants`: how many they `dropped`, which no row of the report counts.
+    """What earlier checks did with the `variants`: how many they `dropped`, which the report leaves out.
 
     `by` says which check dropped how many, some perhaps the same. `set_aside` has the drops of mutual entailment among
-    the rest, which do not count here: they are judged anew.
+    the rest, which do not count here: they are judged again.
 
     >>> print(Earlier(20, 3, {"surface": 3}, {"mutual-entailment": 5}))
     3 of 20 variants were dropped by earlier checks and are in no row (surface 3); mutual-entailment dropped 5 of the \
-rest, which are judged anew
+rest, which are judged again
     """
 
     variants: int = 0
@@ -92,7 +92,7 @@ rest, which are judged anew
             f"{self.dropped:,} of {self.variants:,} variants were dropped by earlier checks and are in no row ({each})"
         )
         rest = "the rest" if self.dropped else f"{self.variants:,} variants"
-        anew = [f"{name} dropped {count:,} of {rest}, which are judged anew" for name, count in self.set_aside.items()]
+        anew = [f"{name} dropped {count:,} of {rest}, which are judged again" for name, count in self.set_aside.items()]
         return "; ".join([*([before] if self.dropped else []), *anew])
 
 

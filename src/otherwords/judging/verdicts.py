@@ -19,12 +19,12 @@ from ..validity.checking import refuse_unfit, warn_too_long
 from ..validity.mutual_entailment import EntailmentRule, ask_entailment, judge_entailment
 from .findings import Earlier
 
-#: The check whose verdicts are given anew here.
+#: The check that is applied again here.
 CHECK = "mutual-entailment"
 
 
 def read_suite(suite: SuiteName, task: str | Task | Mapping[str, Any]) -> tuple[pl.DataFrame, Task, Earlier]:
-    """The problems of a suite and their rewordings, less what other checks dropped, and what earlier checks said.
+    """The problems of a suite and their rewordings, without what other checks dropped, and counts of earlier checks.
 
     Columns of verdicts are left out, those of judges from an earlier report too: this report uses their names.
     """
@@ -141,6 +141,6 @@ def _count_dropped(table: pl.DataFrame, names: Sequence[str]) -> dict[str, int]:
 
 def _refuse_empty(left: pl.DataFrame, earlier: Earlier) -> None:
     if not left["of"].count():
-        fix = "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"
+        fix = "give originals and variants other than controls: the output of vary --suite, two files, or a run folder"
         why = f": earlier checks dropped all {earlier.variants:,}" if earlier.dropped else ""
-        raise BadInput(f"there are no variants to judge{why}", fix=fix)
+        raise BadInput(f"no variants to judge{why}", fix=fix)

@@ -52,7 +52,7 @@ class SentenceEncoder:
         return unit[[place[text] for text in texts]]
 
     def legible(self, texts: Sequence[str]) -> list[bool]:
-        """Whether there is anything to encode in each text; many tokenizers drop a lone accent, for one."""
+        """Whether there is anything to encode in each text; many tokenizers drop a lone accent, for example."""
         return list(self.reads(texts)) if self.reads else [bool(text.strip()) for text in texts]
 
     def too_long(self, texts: Sequence[str]) -> list[bool]:
@@ -73,13 +73,13 @@ class SentenceEncoder:
     def _warn_truncated(self, cut: int, count: int) -> None:
         if cut:
             name = self.signature or "the encoder"
-            message = f"{name}: {cut:,} of {count:,} texts are longer than it reads and were cut"
-            warnings.warn(f"{message}; the option max_length changes that", stacklevel=3)
+            message = f"{name}: {cut:,} of {count:,} texts exceed its maximum length and were truncated"
+            warnings.warn(f"{message}; raise it with the option max_length", stacklevel=3)
 
 
 def _refuse_empty(texts: Sequence[str]) -> None:
     if not len(texts):
-        raise BadInput("there is no text to encode", fix="give one or more")
+        raise BadInput("no texts to encode", fix="give at least one text")
     for row, text in enumerate(texts):
         if not text.strip():
             raise BadInput(f"text {row} is empty", fix="leave out texts without words")

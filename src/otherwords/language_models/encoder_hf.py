@@ -110,7 +110,7 @@ def _in_fixed_batches(forward: Forward) -> Forward:
 
 
 def _fetch_pooling(folder: Folder, name: str) -> None:
-    """Of a hub model, fetch the description of its pooling: it lies in a subfolder, which no other model needs."""
+    """Of a hub model, fetch the description of its pooling: it is in a subfolder, which no other model needs."""
     if folder.path.parent.name != "snapshots" or any(folder.path.glob("*_Pooling/config.json")):
         return
     from huggingface_hub import snapshot_download
@@ -119,7 +119,7 @@ def _fetch_pooling(folder: Folder, name: str) -> None:
         snapshot_download(name, revision=folder.path.name, allow_patterns=["*_Pooling/config.json"])
     except Exception as error:  # no network, no access
         fix = "check the network, or give a folder made by save_pretrained"
-        message = f"cannot fetch the configuration of its pooling ({type(error).__name__})"
+        message = f"cannot download its pooling configuration ({type(error).__name__})"
         raise BadInput(message, where=folder.who, fix=fix) from error
 
 
@@ -128,7 +128,7 @@ def _fetch_pooling(folder: Folder, name: str) -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """How many tokens are read (0: not said), and whether texts are converted to lower case first.
+    """How many tokens are read (0: not given), and whether texts are converted to lower case first.
 
     >>> str(Reading(128)), str(Reading(128, lower=True))
     ('128', '128:lower')
@@ -160,7 +160,7 @@ def read_reading(folder: Path, who: str) -> Reading:
     length, lower = (saved.get("max_seq_length"), saved.get("do_lower_case")) if isinstance(saved, dict) else ("", "")
     if not (length is None or (type(length) is int and length > 0)) or lower not in (None, False, True):
         message = f"{files[0].name} has max_seq_length {length!r} and do_lower_case {lower!r}"
-        raise BadInput(message, where=who, fix="write a number of tokens there, and true or false")
+        raise BadInput(message, where=who, fix="set them to a number of tokens and to true or false")
     return Reading(length or 0, bool(lower))
 
 
@@ -178,7 +178,7 @@ def choose_pooling(wanted: str, folder: Path, who: str) -> str:
     if wanted or subfolder is None:
         return wanted or "mean"
     if not (file := folder / subfolder / "config.json").is_file():
-        fix = "fetch it, too, or give pooling=mean or pooling=cls"
+        fix = "download it too, or give pooling=mean or pooling=cls"
         raise BadInput(f"has no {subfolder}/config.json, which modules.json names", where=who, fix=fix)
     return _read_pooling(file, who)
 
@@ -205,20 +205,20 @@ def _pooling_folder(folder: Path, who: str) -> str | None:
         raise BadInput("modules.json is not a list of modules with type and path", where=who, fix=fix)
     names = [str(module["type"]).rpartition(".")[2] for module in modules]
     if strangers := [name for name in names if name not in _MODULES]:
-        fix = f"use a model of {', '.join(_MODULES)} only"
-        raise BadInput(f"its vectors are transformed by {', '.join(strangers)}", where=who, fix=fix)
+        fix = f"use a model with {', '.join(_MODULES)} only"
+        raise BadInput(f"unsupported modules: {', '.join(strangers)}", where=who, fix=fix)
     return next((str(one["path"]) for one, name in zip(modules, names, strict=True) if name == "Pooling"), None)
 
 
 def _read_pooling(file: Path, who: str) -> str:
     saved, shown = _read_json(file, who), f"{file.parent.name}/config.json"
     if not isinstance(saved, dict):
-        raise BadInput(f"{shown} is not a table", where=who, fix="download or save it again, or give pooling=")
+        raise BadInput(f"{shown} is not a JSON object", where=who, fix="download or save it again, or give pooling=")
     switches = [name for name, on in saved.items() if name.startswith("pooling_mode_") and on is True]
     modes = [saved["pooling_mode"]] if "pooling_mode" in saved else switches
     if len(modes) != 1 or modes[0] not in _POOLING_NAMES:
         message = f"{shown} asks for {', '.join(map(str, modes)) or 'no pooling'}"
-        raise BadInput(message, where=who, fix=f"use a model of {' or '.join(POOLINGS)} pooling, or give pooling=")
+        raise BadInput(message, where=who, fix=f"use a model with {' or '.join(POOLINGS)} pooling, or give pooling=")
     return _POOLING_NAMES[modes[0]]
 
 

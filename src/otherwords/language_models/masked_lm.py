@@ -91,7 +91,7 @@ class MaskedLM:
         if top < 1:
             raise BadInput(f"found {top}", field="top", fix="give 1 or more")
         if not len(masked):
-            raise BadInput("there is no text to fill", fix="give one or more (text, first, last)")
+            raise BadInput("no texts to fill", fix="give at least one (text, first, last)")
         width = min(top, len(self.vocabulary))
         (ids, logp, own), cut = _without_foreign(self.scheduler(self.masker, width))(masked)
         if np.isnan(logp).any():

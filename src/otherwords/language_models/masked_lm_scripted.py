@@ -1,4 +1,4 @@
-"""The public fake: a masked-LM that fills masks as a script says, for examples, tests and dry runs."""
+"""A fake for examples, tests and dry runs: a masked-LM that fills masks from a script."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Book(NamedTuple):
         """The log-probability of every token at the mask of a text."""
         if text not in self.entries and self.otherwise == "fail":
             fix = "add it to the script, or set otherwise=any"
-            raise WrongAnswer(f"{self.script} has nothing for {text!r}; {fix}")
+            raise WrongAnswer(f"{self.script} has no entry for {text!r}; {fix}")
         if text not in self.entries:
             weights = [1.0 + seed_for(self.seed, word, text) % 1000 for word in vocabulary]
             return np.asarray(np.log(np.array(weights) / sum(weights)), np.float32)
@@ -131,7 +131,7 @@ def _refuse_bad_entry(name: str, words: Any, where: str) -> None:
     if not isinstance(words, list) or not all(map(_is_pair, words)):
         raise BadInput(f"found {shorten(words)}", where=where, field=name, fix="give a list of [word, probability]")
     if len(dict(words)) < len(words) or sum(dict(words).values()) > 1 + 1e-6:
-        fix = "name each word once; probabilities add up to 1 at most"
+        fix = "give each word once, with probabilities that sum to at most 1"
         raise BadInput(f"found {shorten(words)}", where=where, field=name, fix=fix)
 
 

@@ -69,7 +69,7 @@ class Masker:
         return [ids[i] for i in kept], [types[i] for i in kept] if types else [], True, kept.index(at), own
 
     def _place(self, row: list[int], before: str) -> int:
-        """The position of the mask: a text may have masks of its own, so those before it are counted."""
+        """The position of the mask: a text may contain other masks, so those before it are counted."""
         if row.count(self.mask_id) == 1:
             return row.index(self.mask_id)
         earlier = self.tokenizer.encode(before).ids.count(self.mask_id)
@@ -117,7 +117,7 @@ def _number(tokenizer: Tokenizer, mask: str) -> int:
 
 
 def _leaves_blank(tokenizer: Tokenizer, mask: str) -> bool:
-    """Whether a blank before the mask becomes a token of its own (a Ġ <mask>), unlike that before a word."""
+    """Whether a blank before the mask becomes its own token (a Ġ <mask>), unlike a blank before a word."""
     return len(tokenizer.encode(f"a {mask}").ids) > len(tokenizer.encode(f"a{mask}").ids)
 
 
@@ -132,7 +132,7 @@ def refuse_bad_span(item: Masked) -> None:
     """Raise where a span is empty, or not in its text."""
     text, first, last = item
     if not 0 <= first < last <= len(text):
-        message = f"nothing to mask from {first} to {last} in {shorten(text)} ({len(text)} characters)"
+        message = f"invalid span {first} to {last} in {shorten(text)} ({len(text)} characters)"
         raise BadInput(message, fix="give (text, first, last) with 0 <= first < last <= len(text)")
 
 
@@ -154,7 +154,7 @@ def pseudo_logp(masker: Masker, ask: Ask, texts: Sequence[str]) -> list[Logs]:
     Each distinct text is asked about once. A text without tokens, such as blanks or a lone accent, has no numbers.
     """
     if not texts:
-        raise BadInput("there is no text", fix="give one or more")
+        raise BadInput("no texts", fix="give at least one")
     distinct = list(dict.fromkeys(texts))
     read = encodings(masker.tokenizer, [clean(text) for text in distinct])
     asked = [_one_by_one(one) for one in read]
@@ -173,7 +173,7 @@ def word_logp(masker: Masker, ask: Ask, masked: Sequence[Masked]) -> Logs:
     tokens is that for unknown words, the result is NaN.
     """
     if not len(masked):
-        raise BadInput("there is no text to fill", fix="give one or more (text, first, last)")
+        raise BadInput("no texts to fill", fix="give at least one (text, first, last)")
     asked = _left_to_right(masker, masked)
     known = [not any(one.ids[one.at] == masker.unknown for one in some) for some in asked]
     kept = [some if good else [] for some, good in zip(asked, known, strict=True)]

@@ -93,7 +93,7 @@ class Writer:
     def write(self, prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding) -> list[list[Draft]]:
         """Drafts for every prompt; equal prompts are asked once unless the decoding samples."""
         if len(prompts) != len(seeds):
-            raise BadInput(f"{len(prompts)} prompts with {len(seeds)} seeds", fix="give a seed with every prompt")
+            raise BadInput(f"{len(prompts)} prompts with {len(seeds)} seeds", fix="give one seed per prompt")
         keys = [(prompt, seed if decoding.seeded else 0) for prompt, seed in zip(prompts, seeds, strict=True)]
         asked = list(dict.fromkeys(keys))
         drafts = self.compose([prompt for prompt, _ in asked], [seed for _, seed in asked], decoding) if asked else []
@@ -139,12 +139,12 @@ def _refuse_wrong(way: str, given: dict[str, float], where: str) -> None:
             raise BadInput(f"found {value}", where=where, field=name, fix=f"give {wanted}, or 0 for the default")
         if value and name not in WAYS[way]:
             able = ", ".join(one for one, names in WAYS.items() if name in names)
-            fix = f"leave it out; it is for decoding={able}"
+            fix = f"leave it out, or use decoding={able}"
             raise BadInput(f"has no effect with decoding={way}", where=where, field=name, fix=fix)
 
 
 def _refuse_too_many(way: str, count: int, beams: int, where: str) -> None:
     most = {"beams": beams, "greedy": 1}.get(way, count)
     if not 1 <= count <= most:
-        fix = {"beams": "give as many beams", "greedy": "there is one greedy text; use another decoding for more"}
-        raise BadInput(f"{count} candidates by {way}", where=where, field="k", fix=fix.get(way, "give 1 or more"))
+        fix = {"beams": "give at least k beams", "greedy": "greedy decoding returns one text; use another decoding"}
+        raise BadInput(f"found {count} for decoding={way}", where=where, field="k", fix=fix.get(way, "give 1 or more"))

@@ -103,7 +103,7 @@ class Prompter:
         try:
             return str(self.opened.tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True))
         except Exception as error:  # templates are programs, and fail in their own ways
-            fix = "write with chat=false"
+            fix = "set chat=false"
             raise BadInput(f"its chat template fails: {error}", where=self.opened.who, fix=fix) from error
 
 
@@ -125,7 +125,7 @@ class _Author:
     budget: int
 
     def compose(self, prompts: Sequence[str], seeds: Sequence[int], decoding: Decoding) -> list[list[Draft]]:
-        """Prompts of similar length together, within the budget; one that is too long gets one draft with a fault."""
+        """Prompts of similar length together, within the budget; a too long one gets one draft with the reason."""
         rows = self.prompter.encode(prompts)
         drafts: list[list[Draft]] = [[Draft("", TOO_LONG)] for _ in rows]
         fitting = np.array([number for number, row in enumerate(rows) if row], dtype=np.int64)
@@ -168,7 +168,7 @@ def _head(folder: Folder) -> str:
     heads = [str(one) for one in config.get("architectures") or []]
     if heads and not any(head.endswith(_WRITES) for head in heads):
         fix = "name a sequence-to-sequence or causal language model"
-        raise BadInput(f"{heads[0]} does not write", where=folder.who, fix=fix)
+        raise BadInput(f"{heads[0]} cannot generate text", where=folder.who, fix=fix)
     return SEQ2SEQ_LM if config.get("is_encoder_decoder") else CAUSAL_LM
 
 
@@ -186,7 +186,7 @@ def _special(opened: OpenModel) -> _Special:
     start = start or _first_given(wanted.bos_token_id, config.bos_token_id)
     if not start:
         fix = "set decoder_start_token_id in its generation_config.json"
-        raise BadInput("has no token that its decoder begins with", where=opened.who, fix=fix)
+        raise BadInput("has no decoder start token", where=opened.who, fix=fix)
     return _Special([start[0], *_first_given(wanted.forced_bos_token_id)], ends, banned)
 
 

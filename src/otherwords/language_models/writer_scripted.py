@@ -1,4 +1,4 @@
-"""The public fake: a writer that writes what a script says, for examples, tests and dry runs."""
+"""A fake for examples, tests and dry runs: a writer that returns texts from a script."""
 
 import json
 from collections.abc import Sequence

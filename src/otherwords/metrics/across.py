@@ -1,4 +1,4 @@
-"""What several models, or several runs of one, have in common: how much their accuracy varies, what all of them miss.
+"""Metrics over several models, or several runs of one: how much accuracy varies, and what all of them miss.
 
 The audit lists name the problems that all models miss, with every model's answers, for somebody to look at. Of the 31
 seeds that no model of MERGE got right, only 29 % have the right label; so before such a list is read as a weakness of
@@ -65,7 +65,7 @@ def hard_cases(every: bool = False) -> Any:
 
 @metrics("never_right.v1")
 def never_right() -> Any:
-    """Share of problems none of whose variants any model answers right (1.4 % of MERGE's seeds)."""
+    """Share of problems without a variant that any model answers right (1.4 % of MERGE's seeds)."""
 
     def statistics(models: Sequence[Answers]) -> Array:
         return np.stack([are_never_right(models), models[0].variants[1] > 0], axis=1).astype(np.int64)
@@ -150,7 +150,7 @@ def list_hard_cases(answers: TableOrPath, labels: Sequence[str] = (), *, every: 
 
 
 def list_never_right(answers: TableOrPath, labels: Sequence[str] = ()) -> pl.DataFrame:
-    """The problems none of whose variants any model answers right, in the same columns as `list_hard_cases`.
+    """The problems without a variant that any model answers right, in the same columns as `list_hard_cases`.
 
     >>> rows = {"bucket": ["a"] * 2, "variant": [None, "1"], "gold": ["yes"] * 2, "pred": ["yes", "no"]}
     >>> list_never_right(pl.DataFrame({**rows, "annotators": ["yes no no", None]})).row(0)
@@ -165,8 +165,8 @@ def _models(answers: TableOrPath, labels: Sequence[str]) -> list[Answers]:
     roles = [model.by_role(labels) for model in models]
     if any("rewordings" not in one for one in roles):
         name = next(model.name for model, one in zip(models, roles, strict=True) if "rewordings" not in one)
-        fix = "give its answers to problems and their rewordings, too"
-        raise BadInput(f"{name} has answers to contrasts only", where=models[0].place.table, fix=fix)
+        fix = "add its answers to problems and their rewordings"
+        raise BadInput(f"{name} has only answers to contrasts", where=models[0].place.table, fix=fix)
     return align([one["rewordings"].frame for one in roles], labels)
 
 

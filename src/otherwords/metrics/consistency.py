@@ -82,7 +82,7 @@ def label_agreement() -> Any:
 
 @metrics("accuracy_buckets.v1")
 def accuracy_buckets() -> Any:
-    """Mean over buckets of the share of variants that are right (theta), so that buckets weigh alike.
+    """Mean over buckets of the share of variants that are right (theta), so that buckets weigh the same.
 
     It is the accuracy that belongs to P_C: the paper's A, the expectation of theta. Pooled it would be 5 of 6:
 

@@ -1,4 +1,4 @@
-"""Contrasts, whose right answer may differ from their original's, and controls, whose outcome is known beforehand.
+"""Contrasts, whose right answer may differ from their original's, and controls, whose outcome is known in advance.
 
 Neither is counted with rewordings, which must not change the answer.
 """
@@ -91,7 +91,7 @@ def control_flips() -> Any:
 
 
 def warn_unsteady_controls(answers: pl.DataFrame) -> None:
-    """Warn of models that answer the same text differently: what else they do may be chance, too."""
+    """Warn of models that answer the same text differently: their other flips may be chance, too."""
     if not is_control(answers).any():
         return
     first = answers.filter(is_original()).select("model", "bucket", pl.col("pred").alias("first"))
@@ -100,8 +100,8 @@ def warn_unsteady_controls(answers: pl.DataFrame) -> None:
     )
     counts = again.group_by("model").agg(pl.len(), (pl.col("pred") != pl.col("first")).sum().alias("other"))
     for model, asked, other in counts.filter(pl.col("other") > 0).sort("model").rows():
-        message = f"{model}: {other:,} of {asked:,} texts asked again ({SAME_TEXT}) got another answer"
-        warnings.warn(f"{message}: it is not reproducible, or its answers depend on the batch", stacklevel=3)
+        message = f"{model}: {other:,} of {asked:,} identical texts ({SAME_TEXT}) got another answer"
+        warnings.warn(f"{message}: the model is not deterministic, or its answers depend on the batch", stacklevel=3)
 
 
 def _last(rows: Array) -> Array:

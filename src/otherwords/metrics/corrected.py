@@ -68,7 +68,7 @@ def p_c_corrected(testset: Path, renormalise: bool = False) -> Any:
 
 @metrics("coverage.v1")
 def coverage(testset: Path) -> Any:
-    """Share of the test set in deciles of confidence that hold a bucket: what a corrected value speaks for."""
+    """Share of the test set in deciles of confidence that hold a bucket: what a corrected value covers."""
     return _metric(testset, lambda k, n: np.zeros(len(n)), _covered, blind=True)
 
 
@@ -80,7 +80,7 @@ def decile(confidence: npt.ArrayLike) -> Array:
     """
     p = as_written(confidence)
     if p.size == 0 or not ((p >= 0) & (p <= 1 + TOLERANCE)).all():
-        raise BadInput("no confidence to cut into deciles", fix="give one probability per problem, from 0 to 1")
+        raise BadInput("no confidences to divide into deciles", fix="give one probability per problem, from 0 to 1")
     return np.searchsorted(EDGES, p, side="right")
 
 
@@ -102,8 +102,8 @@ def corrected_mean(
     sums = _by_decile(value, decile(bucket)).sum(axis=0) + _test_rows(test_confidence).sum(axis=0)
     weighed = _weighed(sums, renormalise)
     if np.isnan(weighed):
-        fix = "give buckets of the model whose test set it is"
-        raise BadInput("no decile of confidence holds both a bucket and a test item", fix=fix)
+        fix = "use the test set and the buckets of the same model"
+        raise BadInput("no decile of confidence has both a bucket and a test item", fix=fix)
     return float(weighed)
 
 
@@ -176,7 +176,7 @@ def confidence_in(gold: Array, labels: Sequence[str], frame: pl.DataFrame, where
     try:
         return np.asarray(probabilities(frame, labels, where)[np.arange(len(gold)), gold])
     except Unmeasurable as error:
-        fix = f"{error.fix}; without them there are uncorrected values only"
+        fix = f"{error.fix}; without them only uncorrected values can be computed"
         raise Unmeasurable(error.message, where=where, field=error.field, fix=fix) from error
 
 
@@ -187,17 +187,17 @@ def _rows_of(table: pl.DataFrame, model: str, where: str) -> tuple[pl.DataFrame,
         own = (table["model"].cast(pl.String) == model).fill_null(False)
     if not own.any():
         names = ", ".join(sorted(map(str, table["model"].drop_nulls().unique()))) if "model" in table.columns else ""
-        fix = f"there are answers of {names or 'nobody'}"
+        fix = f"found answers of {names or 'no model'}"
         raise Unmeasurable(f"the test set has no answers of {model}", where=where, field="model", fix=fix)
     return table.filter(own), own.arg_true().to_numpy()
 
 
 def _check(own: pl.DataFrame, place: Location) -> None:
-    """Refuse items without a name, items answered twice and probabilities that are none, with their rows."""
+    """Refuse items without an id, items with two answers and invalid probabilities, with their rows."""
     checks = (
-        ("id", own["id"].is_null(), "found nothing", "every item needs a name"),
-        ("id", own["id"].is_duplicated(), "the item is answered twice", "give each answer once"),
-        ("p:", bad_probabilities(own), "no probabilities", "numbers from 0 to 1 that sum to one would work"),
+        ("id", own["id"].is_null(), "found nothing", "give every item an id"),
+        ("id", own["id"].is_duplicated(), "the item has two answers", "give one answer per item"),
+        ("p:", bad_probabilities(own), "no probabilities", "give numbers from 0 to 1 that sum to one"),
     )
     for field, wrong, message, fix in checks:
         if wrong.any():

@@ -1,4 +1,4 @@
-"""How far variants are from their originals: in words, in structure, and to a sentence encoder.
+"""Distances of variants from their originals: in words, in structure, and in the vectors of a sentence encoder.
 
 A flip rate should be read with these: rewordings that change more flip more.
 """
@@ -138,8 +138,8 @@ def _distances(model: SentenceEncoder) -> Any:
     def compare(pairs: Sequence[Pair]) -> list[float]:
         changed = [pair for pair in pairs if pair[0] != pair[1]]
         if empty := [pair for pair in changed if not all(text.strip() for text in pair)]:
-            fix = "leave such variants out, as the check `surface` does"
-            raise Unmeasurable(f"an empty text has no direction: {shorten(empty[0])}", where=model.signature, fix=fix)
+            fix = "drop such variants, for example with the check `surface`"
+            raise Unmeasurable(f"an empty text has no embedding: {shorten(empty[0])}", where=model.signature, fix=fix)
         distances = dict(zip(changed, (1 - model.cosines(changed)).tolist(), strict=True))
         return [distances.get(pair, 0.0) for pair in pairs]
 
@@ -208,13 +208,13 @@ def _texts(answers: Answers, named: tuple[str, ...], suite: pl.DataFrame | None)
     table = table.select(pl.col([*wanted, *others]).cast(pl.String))
     for name in others:
         if (_differ(_pairs(answers, table[name])) & answers.is_variant).any():
-            fix = f"name the task, or the text columns: fields={','.join((*wanted, name))}"
-            raise Unmeasurable("variants change a column that may be a text", where=answers.model, field=name, fix=fix)
+            fix = f"give the task, or the text columns: fields={','.join((*wanted, name))}"
+            raise Unmeasurable("variants change an undeclared column", where=answers.model, field=name, fix=fix)
     return table.select(pl.col(wanted).fill_null(""))
 
 
 def _other_texts(table: pl.DataFrame, known: tuple[str, ...]) -> list[str]:
-    """Columns that may be texts of a task of the user's own: a change in one of them must not go unseen.
+    """Columns that may be texts of a task of the user's own: a change in one of them must not be missed.
 
     There are none where the table has all fields of a built-in task.
     """
@@ -225,8 +225,8 @@ def _other_texts(table: pl.DataFrame, known: tuple[str, ...]) -> list[str]:
 
 
 def _no_texts(answers: Answers, field: str) -> Unmeasurable:
-    fix = "write fields= with names of text columns, or suite= with a table of id and texts (a run's buckets folder)"
-    return Unmeasurable("there are no texts", where=answers.model, field=field, fix=fix)
+    fix = "set fields= to the text columns, or suite= to a table with id and texts (such as a run's buckets folder)"
+    return Unmeasurable("no texts", where=answers.model, field=field, fix=fix)
 
 
 def _pairs(answers: Answers, text: pl.Series) -> pl.DataFrame:
@@ -235,7 +235,7 @@ def _pairs(answers: Answers, text: pl.Series) -> pl.DataFrame:
 
 
 def _differ(pairs: pl.DataFrame) -> Array:
-    """Which texts are both there, and not the same."""
+    """Which pairs have two texts that differ."""
     return (pairs["one"] != pairs["other"]).fill_null(False).to_numpy()
 
 

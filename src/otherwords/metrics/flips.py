@@ -153,7 +153,7 @@ def flips_by_margin(bins: int = 5) -> Any:
 
     def statistics(answers: Answers) -> Array:
         if len(answers.labels) < 2:
-            raise Unmeasurable("a margin needs two labels", where=answers.model, fix="name the task, or all labels")
+            raise Unmeasurable("needs at least two labels", where=answers.model, fix="give the task, or all labels")
         place = cut(margin(answers.p), bins)[answers.originals]
         _, count = answers.variants
         flips = answers.sum_by_bucket((answers.pred != answers.original_pred) & answers.is_variant)[:, 0]
@@ -176,7 +176,7 @@ def margin(p: npt.ArrayLike) -> Array:
     """
     table = np.atleast_2d(as_written(p))
     if table.ndim != 2 or table.shape[1] < 2:
-        raise BadInput(f"margin of an array of shape {table.shape}", fix="give a row per answer, a column per label")
+        raise BadInput(f"found an array of shape {table.shape}", fix="give a row per answer, a column per label")
     second, first = np.partition(table, -2, axis=1)[:, -2:].T
     return np.asarray(first - second)
 
@@ -278,7 +278,7 @@ def _groups(labels: tuple[str, ...], merge: str) -> Array:
     """The number of each label's group, in the order in which groups first occur."""
     if missing := [name for name in _names(merge) if name not in labels]:
         message = f"no label {missing[0]!r} to merge; there are {', '.join(labels)}"
-        raise Unmeasurable(message, field="merge", fix="give the answers as they were before merging, or name the task")
+        raise Unmeasurable(message, field="merge", fix="give the answers before merging, or the task")
     names = [merge if label in _names(merge) else label for label in labels]
     return np.array([list(dict.fromkeys(names)).index(name) for name in names])
 

@@ -66,7 +66,7 @@ def r_s_without_neutral(opposite: str = "") -> Any:
 
 @metrics("r_r_at.v1")
 def r_r_at(k: int = 5) -> Any:
-    """Relaxed fooling rate at k variants: the expectation over which k are drawn; problems with fewer say nothing.
+    """Relaxed fooling rate at k variants: the expectation over draws of k; problems with fewer are left out.
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a"] * 3, "variant": ["", 1, 2], "gold": ["no"] * 3}
@@ -78,7 +78,7 @@ def r_r_at(k: int = 5) -> Any:
 
 @metrics("r_s_at.v1")
 def r_s_at(k: int = 5, opposite: str = "") -> Any:
-    """Strict fooling rate at k variants: the expectation over which k are drawn; problems with fewer say nothing.
+    """Strict fooling rate at k variants: the expectation over draws of k; problems with fewer are left out.
 
     `opposite` names two labels, as in "a<->b", where they are not entailment and contradiction.
     """
@@ -149,7 +149,7 @@ def opposites(answers: Answers, opposite: str = "") -> Array:
     against = np.full(len(labels), -1)
     if len(pair) > 2 or (opposite and not set(pair) <= set(labels)):
         raise Unmeasurable(
-            f"no known opposites among the labels {', '.join(labels)}",
+            f"no known pair of opposites among the labels {', '.join(labels)}",
             where=answers.model,
             fix='name two of them: opposite="a<->b"',
         )

@@ -19,7 +19,7 @@ def ratio(totals: Array) -> Array:
 
 
 def divide(part: Array, whole: Array) -> Array:
-    """Divide; what has nothing to be divided by is undefined (NaN), which the report prints as such."""
+    """Divide; division by zero is undefined (NaN), which the report prints as such."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(whole == 0, np.nan, part / whole))
 
@@ -29,7 +29,7 @@ class Outside:
     """Statistics of units that are not buckets: a test set's items. They are resampled separately from the buckets.
 
     `names` identify the items, so that two models are compared on the same ones; `gold` (label codes) lets that be
-    checked. Items of the same `cluster` (numbered from 0) are not independent; without it each is a cluster of its own.
+    checked. Items of the same `cluster` (numbered from 0) are not independent; without it each is its own cluster.
     """
 
     names: Array
@@ -95,12 +95,12 @@ class Metric:
 
 
 def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, Array]:
-    """Two columns as arrays, refused where they are empty or not equally long: NumPy would repeat the shorter one."""
+    """Two columns as arrays, refused where they are empty or differ in length: NumPy would repeat the shorter one."""
     first, second = np.asarray(one), np.asarray(other)
     if first.shape != second.shape:
-        raise BadInput(f"{what} of columns of shapes {first.shape} and {second.shape}", fix="give one entry per answer")
+        raise BadInput(f"{what}: different shapes {first.shape} and {second.shape}", fix="give one entry per answer")
     if first.size == 0:
-        raise BadInput(f"{what} of no answers", fix="give at least one")
+        raise BadInput(f"{what}: no answers", fix="give at least one")
     return first, second
 
 

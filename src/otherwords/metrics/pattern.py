@@ -149,7 +149,7 @@ def _average(
     right, names = paired("PA", correct, bucket)
     right, codes = right.astype(bool), np.unique(names, return_inverse=True)[1]
     if (most := np.bincount(codes).max()) < size:
-        raise BadInput(f"no problem has {size} variants; the most is {most}", field="size", fix="ask for fewer")
+        raise BadInput(f"no problem has {size} variants; the most is {most}", field="size", fix="use a smaller size")
     need, random = np.array([needed(one, size) for one in thresholds]), np.random.default_rng(seed)
     drawn = np.concatenate([_drawn(right, codes, size, random) for _ in range(draws)])
     return np.asarray((drawn[:, None] >= need).mean(axis=0))
@@ -203,7 +203,7 @@ def passing(k: Array, n: Array, thresholds: tuple[Fraction, ...], of: int = 0) -
     A row per problem, a column per threshold; zeros for problems that have too few variants.
     """
     if of < 0:
-        raise BadInput(f"found {of}", field="of", fix="give a number of variants, or 0 for all there are")
+        raise BadInput(f"found {of}", field="of", fix="give a number of variants, or 0 for all")
     # It depends on the two counts alone, so it is worked out once for each pair of them that occurs.
     _, pairs, place = np.unique(n * (int(n.max()) + 1) + k, return_index=True, return_inverse=True)
     table = _expected(k[pairs], n[pairs], thresholds, of) if of else _passed(k[pairs], n[pairs], thresholds)
@@ -253,7 +253,7 @@ def _rows(answers: Answers, thresholds: tuple[Fraction, ...], of: int) -> Array:
 def _nearest(passed: Array, right: Array) -> Array:
     """The first and the last of the thresholds whose count of passing problems is nearest that of right originals.
 
-    The count never grows with the threshold, so all that is equally near lies side by side.
+    The count never grows with the threshold, so equally near thresholds are adjacent.
     """
     gap = np.abs(passed - np.asarray(right)[..., None])
     nearest = gap == gap.min(axis=-1, keepdims=True)

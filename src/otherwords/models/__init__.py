@@ -1,4 +1,4 @@
-"""Models that answer: anything that turns a batch of problems into labels or probabilities, one plug-in per module.
+"""Models: plug-ins that turn a batch of problems into labels or probabilities, one per module.
 
 `Model` is what a plug-in returns, `Answerer` a model made ready for a task; `ask` goes through the answer cache.
 """

@@ -37,7 +37,7 @@ def refuse_wrong_models(specs: Sequence[str]) -> None:
     for _, spec in chosen:
         models.refuse_wrong(spec)
     if len(dict(chosen)) < len(chosen):
-        raise BadInput("two models have the same name", fix="name them apart: one=SPEC, two=SPEC")
+        raise BadInput("two models have the same name", fix="give each its own name: one=SPEC, two=SPEC")
 
 
 def ask(
@@ -87,7 +87,7 @@ def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached 
     p = np.array([answer.p for answer in asked if answer.p is not None])
     if 0 < len(p) < len(asked):
         found = f"{model.name} returned probabilities for {len(p)} of {len(asked)} problems, labels for the rest"
-        raise WrongAnswer(f"{found}; return one or the other for all")
+        raise WrongAnswer(f"{found}; return probabilities for all, or labels for all")
     if len(p):
         given = given.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
     if any(answer.cut for answer in asked):
@@ -111,11 +111,11 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
     """Warn, once for a whole table, of problems that the model truncated."""
     if cut:
         limit = model.model.max_length
-        longer = f"more than {limit:,} tokens" if limit else "more words than it reads"
-        message = f"{model.name}: {cut:,} of {count:,} problems have {longer} and were cut, the longer text first"
+        excess = f"more than {limit:,} tokens" if limit else "more tokens than it accepts"
+        message = f"{model.name}: {cut:,} of {count:,} problems have {excess} and were truncated, the longer text first"
         most = limit and limit == model.model.positions
-        hint = "it has positions for no more" if most else "the option max_length changes that"
-        warnings.warn(f"{message}; {hint}; the column truncated says which they are", stacklevel=3)
+        hint = "it has no more positions" if most else "raise it with the option max_length"
+        warnings.warn(f"{message}; {hint}; the column `truncated` marks them", stacklevel=3)
 
 
 def run_canary(model: Answerer, cache: Cache) -> None:
@@ -127,11 +127,11 @@ def run_canary(model: Answerer, cache: Cache) -> None:
 
 
 def _warn_strange_labels(model: Answerer) -> None:
-    """Warn of labels in a map that the model does not have. A study's map serves all its models, so it may be right."""
+    """Warn of labels in a map that the model does not have. It is no error: a study has one map for all its models."""
     own = {label_key(label) for label in model.model.labels}
     if strange := [label for label in model.label_map if label_key(label) not in own]:
-        message = f"{model.name}: the label map names {', '.join(strange)}"
-        warnings.warn(f"{message}, but the model answers {', '.join(model.model.labels)}", stacklevel=3)
+        message = f"{model.name}: the label map has {', '.join(strange)}"
+        warnings.warn(f"{message}, but the model's labels are {', '.join(model.model.labels)}", stacklevel=3)
 
 
 def _input_name(name: str) -> str:

@@ -62,7 +62,7 @@ def _training_rows(train: str, task: Task) -> tuple[list[dict[str, Any]], str]:
         if not error.field:
             raise
         message = f"cannot learn {task.name}: {error.where}: {error.field}: {error.message}"
-        fix = "name training problems of that task: bag_of_words(train=FILE)"
+        fix = "give training problems of that task: bag_of_words(train=FILE)"
         raise BadInput(message, where=f"bag_of_words(train={train})", fix=fix) from error
     content = digest([[row[name] for name in (*task.fields, "label")] for row in rows])
     return rows, f"{bound.signature}@{content[:12]}"

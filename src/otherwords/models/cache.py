@@ -45,7 +45,7 @@ def default_path() -> Path:
 
 
 def cache_path(chosen: str | Path | Literal[False] | None = "") -> Path | None:
-    """The file that an option `cache` names: "" is the one that all runs share; None or False is no lasting one."""
+    """The file that an option `cache` names: "" is the one that all runs share; None or False is a temporary one."""
     if chosen == "":
         return default_path()
     return Path(chosen) if chosen else None
@@ -62,7 +62,7 @@ class Cache:
             self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         except sqlite3.OperationalError as error:
             raise BadInput(
-                f"cannot be opened: {error}", where=str(self.path), fix="name a file with --cache"
+                f"cannot be opened: {error}", where=str(self.path), fix="give a file with --cache"
             ) from error
         try:
             self._db.execute("pragma journal_mode = wal")
@@ -78,7 +78,7 @@ class Cache:
             if isinstance(error, sqlite3.OperationalError):  # a full disk, a locked or read-only file
                 raise OSError(None, f"the answer cache cannot be written: {error}", str(self.path)) from error
             raise BadInput(
-                f"is not an answer cache: {error}", where=str(self.path), fix="name another with --cache"
+                f"is not an answer cache: {error}", where=str(self.path), fix="give another file with --cache"
             ) from error
 
     def __enter__(self) -> Cache:

@@ -1,4 +1,4 @@
-"""The canary: a dozen trivial questions, asked of every model first, reveal labels in the wrong order."""
+"""The canary: a dozen trivial questions that every model is asked first, to detect permuted labels."""
 
 import itertools
 import warnings
@@ -103,8 +103,8 @@ def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
             own |= model.label_map  # it may answer with names that only the map has
         fix = ",".join(f"{label}={renaming[target]}" for label, target in own.items())
         raise LabelOrder(
-            f"{model.name} seems to have its labels in another order: {plain} of {len(gold)} trivial questions right "
-            f"as they are, {best} if renamed; use --label-map {fix}, or --no-canary if it is right"
+            f"{model.name} seems to have permuted labels: {plain} of {len(gold)} trivial questions right as they are, "
+            f"{best} if renamed; use --label-map {fix}, or --no-canary if the labels are correct"
         )
     if plain < 2 * len(gold) / 3:
         warnings.warn(f"{model.name} is weak: {plain} of {len(gold)} trivial questions right", stacklevel=2)

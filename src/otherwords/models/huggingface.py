@@ -69,7 +69,7 @@ def _forward(classifier: Any, wanted: str, who: str) -> tuple[str, Callable[...,
     if lean is not None:
         return "lean", lambda **inputs: (lean(**inputs).float(),)
     if wanted == "lean":
-        fix = "give auto; the lean pass is for BERT, RoBERTa and kin, and on a GPU needs Triton and half precision"
+        fix = "give auto; the lean pass supports BERT and similar models; on a GPU it needs Triton and half precision"
         raise BadInput(f"{type(classifier).__name__} has no lean pass here", where=who, field="forward", fix=fix)
     if wanted == "compiled":
         compile_layers(classifier)

@@ -96,8 +96,8 @@ class Answerer:
             own = ", ".join(self.model.labels or self.task.labels)
             example = ",".join(f"{name}=..." for name in (self.model.labels or self.task.labels))
             raise BadInput(
-                f"{self.name} answers {label!r} ({own}); {self.task.name} has {', '.join(self.task.labels)}",
-                fix=f"say what each means: --label-map {example}",
+                f"{self.name}: cannot map label {label!r} ({own}) to {self.task.name} ({', '.join(self.task.labels)})",
+                fix=f"map its labels: --label-map {example}",
             )
         return target
 
@@ -159,7 +159,7 @@ class Answerer:
 
     def _count(self, found: int, wanted: int) -> None:
         if found != wanted:
-            raise WrongAnswer(f"{self.name} returned {found} answers for {wanted} problems; one per problem would work")
+            raise WrongAnswer(f"{self.name} returned {found} answers for {wanted} problems; return one per problem")
 
 
 def as_model(function: Any) -> Model:

@@ -33,8 +33,8 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx
     refuse_sizes(f"onnx:{path}", max_length, tokens=tokens)
     config = onnx_files.read_config(file)
     if any(str(name).endswith("ForMaskedLM") for name in config.get("architectures") or ()):
-        message = "is a masked-LM: it proposes words, it does not answer problems"
-        raise BadInput(message, where=f"onnx:{path}", fix="name a classifier")
+        message = "is a masked-LM, which cannot answer problems"
+        raise BadInput(message, where=f"onnx:{path}", fix="give a classifier")
     labels = label_names(config.get("id2label"), str(file.parent / "config.json"))
     room = configured_positions(config)
     length = limit(where, max_length, room)

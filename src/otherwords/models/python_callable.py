@@ -115,7 +115,7 @@ def _find(module: ModuleType, name: str, where: str) -> Callable[[Batch], Any]:
         raise UnknownName(f"{where}: no {name!r} there; its public callables: {names}")
     function = getattr(module, name)
     if not callable(function):
-        raise BadInput(f"is a {type(function).__name__}, not a function", where=where, fix=f"its callables: {names}")
+        raise BadInput(f"has type {type(function).__name__}, not function", where=where, fix=f"its callables: {names}")
     return function  # type: ignore[no-any-return]
 
 
@@ -131,7 +131,7 @@ def _content(module: ModuleType, function: Any, where: str) -> str:
     origin = sys.modules.get(getattr(function, "__module__", None) or "", module)
     hashes = [_sha(module), *([_sha(origin)] if origin is not module else [])]
     if not all(hashes):
-        raise BadInput("has no file, so an edit would go unnoticed", where=where, fix="put the function in a .py file")
+        raise BadInput("has no file, so changes cannot be detected", where=where, fix="put the function in a .py file")
     return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()[:12]
 
 

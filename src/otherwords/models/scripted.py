@@ -1,4 +1,4 @@
-"""The public fake: a model that answers what a script says, for examples, tests and dry runs."""
+"""A fake for examples, tests and dry runs: a model that returns answers from a script."""
 
 import json
 import time

@@ -38,12 +38,12 @@ def pairs(batch: Batch) -> list[tuple[str, str]]:
 def refuse_other_tasks(task: Task) -> None:
     """Raise where a problem cannot be put as two texts: one field only, or a choice between fields."""
     if len(task.fields) < 2:
-        reason = f"has only the field {task.fields[0]}, and a sequence-pair classifier reads two texts"
+        reason = f"has only the field {task.fields[0]}; a sequence-pair classifier needs two texts"
     elif set(task.labels) <= set(task.fields):
-        reason = f"chooses between the fields {', '.join(task.labels)}, which a sequence-pair classifier cannot"
+        reason = f"chooses between the fields {', '.join(task.labels)}; a sequence-pair classifier cannot do that"
     else:
         return
-    raise BadInput(reason, where=f"task {task.name}", fix="use a function of yours: python:module:function")
+    raise BadInput(reason, where=f"task {task.name}", fix="use a Python function: python:module:function")
 
 
 def label_names(id2label: Any, where: str) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def label_names(id2label: Any, where: str) -> tuple[str, ...]:
     if set(by_number) != {str(number) for number in range(len(by_number))}:
         raise BadInput(f"numbers its labels {', '.join(by_number)}", where=where, field="id2label", fix=fix)
     if len(by_number) == 1:
-        message = "names one output: that is a score, not a choice of label"
+        message = "has one output: a score, not a label"
         raise BadInput(message, where=where, field="id2label", fix="use a model with one output per label")
     return tuple(by_number[str(number)] for number in range(len(by_number)))
 

@@ -266,7 +266,7 @@ def published_runs(runs: pl.DataFrame, data: Path) -> pl.DataFrame:
 
 
 def recorded(data: Path) -> pl.DataFrame:
-    """What the authors recorded of each published run, with its seed."""
+    """The authors' records of each published run, with its seed."""
     [path] = find(data, "ie_test", "authors_results.parquet")
     return pl.read_parquet(path).filter(~pl.col("extra")).with_columns(rho=pl.col("rho_dir").round(2)).sort(_RUN)
 
@@ -277,7 +277,7 @@ def _recovered(runs: pl.DataFrame) -> pl.DataFrame:
     counts = runs.select(*_RUN, n=n, right=n * before, n10=(changes + drop) / 2, n01=(changes - drop) / 2)
     numbers = counts.select("n", "right", "n10", "n01").to_numpy()
     if np.abs(numbers - np.round(numbers)).max() > 1e-6:
-        raise BadInput("recorded deviations give no whole counts", fix="use the released authors_results.parquet")
+        raise BadInput("recorded deviations do not give whole counts", fix="use the released authors_results.parquet")
     return counts.with_columns(pl.col("n", "right", "n10", "n01").round().cast(pl.Int64))
 
 

@@ -34,7 +34,7 @@ def reproduce(data: Path) -> list[Cell]:
     """Tables 2, 3 and 6 and Figure 9 of the run folder `data`; of several generators, each has its own tables."""
     folder = RunFolder(data)
     if not folder.parts("notes") or not folder.parts("variants"):
-        fix = "give a run of your own: otherwords run --data FILE --with masked-lm -m MODEL -o RUN, then --data RUN"
+        fix = "give your own run: otherwords run --data FILE --with masked-lm -m MODEL -o RUN, then --data RUN"
         raise BadInput("MERGE's variants and predictions were not released", where=str(data), fix=fix)
     notes, variants, answers = (folder.read(stage) for stage in ("notes", "variants", "answers"))
     if not (generators := sorted(notes.filter(pl.col("what").is_in(FILTERS))["generator"].unique())):

@@ -1,4 +1,4 @@
-"""Recompute the tables of a paper: each printed value beside the one obtained today, and a summary of both."""
+"""Recompute the tables of a paper: each printed value with the value obtained now, and a summary."""
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a transformation does to a suite, as Salvatore et al. (2023) describe theirs in Appendix C."""
+"""The profile of a transformation: what it changes in a suite, as in Salvatore et al. (2023), Appendix C."""
 
 from .changes import ARTIFACTS, changes
 from .profile import Artifact, FilterRate, Length, Overlap, Part, Profile, Substitution, Suggestions, profile

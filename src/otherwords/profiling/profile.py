@@ -68,7 +68,7 @@ def profile(
                 tally.add(bucket)
             current().advance(part.height)
     if not tally.variants:
-        raise BadInput("there are no variants to profile", where=opened.name, fix=_advice(left_out))
+        raise BadInput("no variants to profile", where=opened.name, fix=_advice(left_out))
     result = replace(tally.profile(), suggestions=_suggestions(opened.runs))
     if out:
         tables.write([_substitution_rows(part) for part in result.generators], out)
@@ -97,8 +97,8 @@ def _substitution_rows(part: Part) -> pl.DataFrame:
 
 def _advice(left_out: int) -> str:
     if left_out:
-        return f"the checks dropped all {left_out}: leave kept (--kept) out to profile them"
-    return "name originals and variants that are no controls: a file of vary --suite, two files, or a run folder"
+        return f"the checks dropped all {left_out}: leave out kept (--kept) to profile them"
+    return "give originals and variants other than controls: the output of vary --suite, two files, or a run folder"
 
 
 # What a profile consists of

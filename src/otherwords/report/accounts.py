@@ -21,7 +21,7 @@ EXPECTED = {"identity": "must be 0", "tautology": "should be 0", "scramble": "sh
 
 
 class GivenUp(NamedTuple):
-    """A generator: problems that it made nothing of, and candidates that it left out, the commonest reason first."""
+    """A generator: problems that it did not vary, and candidates that it left out, the commonest reason first."""
 
     generator: str
     problems: int
@@ -38,7 +38,7 @@ class Accepted(NamedTuple):
 
 
 def given_up(manifest: Mapping[str, Any]) -> list[GivenUp]:
-    """What every generator gave up; nothing of those that gave up nothing.
+    """What every generator gave up; generators that gave up nothing are left out.
 
     >>> given_up({"unvaried": {"a.v1(n=1)": 2, "b.v1()": 0}, "left_out": {"a.v1(n=1)": {"empty": 3, "endless": 4}}})
     [GivenUp(generator='a.v1', problems=2, reasons=[('endless', 4), ('empty', 3)])]
@@ -64,7 +64,7 @@ def accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
 
 
 def short_names(signatures: Sequence[str]) -> dict[str, str]:
-    """Signatures without their options, unless another one differs in these alone."""
+    """Signatures without their options, unless another one differs only in these."""
     heads = [one.partition("(")[0] or one for one in signatures]
     return {one: head if heads.count(head) == 1 else one for one, head in zip(signatures, heads, strict=True)}
 

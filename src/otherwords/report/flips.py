@@ -242,7 +242,7 @@ def _operations(old: str, new: str) -> list[tuple[str, int, int, int, int]]:
 
 
 def _kept(size: int, changed: Sequence[int], limit: int) -> list[int]:
-    """Choose which words to show: all, or the changed ones with as much company on both sides as the limit allows."""
+    """Choose which words to show: all, or the changed ones with as much context on both sides as the limit allows."""
     if size <= limit:
         return list(range(size))
     if not changed:

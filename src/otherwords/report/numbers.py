@@ -1,4 +1,4 @@
-"""From scores to what is printed: tables of percentages with their intervals, and the answer in one sentence."""
+"""Scores as printed: tables of percentages with their intervals, and the main result in one sentence."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -92,7 +92,7 @@ class Table:
 
     @property
     def tall(self) -> bool:
-        """Whether metrics are lines: a dozen columns of numbers cannot be read."""
+        """Whether metrics are rows, not columns: a dozen columns of numbers are unreadable."""
         return len(self.columns) > MOST_COLUMNS
 
 
@@ -191,7 +191,7 @@ def sentence(scores: Sequence[Score], counted: Mapping[str, tuple[int, int, int]
     if not scored:
         flips = {m: _Flips(changed / asked, None, None, asked, n) for m, (changed, asked, n) in counted.items()}
     if not flips:
-        return "This run cannot tell: no rewording was answered."
+        return "No result: no rewording was answered."
     shared = len(flips) > 1 and len({one.asked for one in flips.values()}) == 1
     start = f"asked {next(iter(flips.values())).asked}, " if shared else ""
     of = {model: "" if shared else f" of {one.asked}" for model, one in flips.items()}

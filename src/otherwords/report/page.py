@@ -1,4 +1,4 @@
-"""The page: from a run folder to one HTML file for sceptical readers, which loads nothing from anywhere."""
+"""The page: from a run folder to one HTML file, which loads nothing from elsewhere."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ def rerender(path: str | Path, out: Path | None = None) -> Path:
     """Render the report of a finished run again, from what its folder holds."""
     folder = RunFolder(path)
     if not (folder.path / "scores.json").exists():
-        raise BadInput("has no scores.json", where=str(path), fix="name the folder of a finished run: otherwords run")
+        raise BadInput("has no scores.json", where=str(path), fix="give the folder of a finished run: otherwords run")
     scores = _read_scores(folder.path)
     if "task" not in folder.manifest:
         raise BadInput("has no manifest.json", where=str(path), fix="run the study again")
@@ -73,7 +73,7 @@ def render(
     """
     answers, _ = answered(answers)
     if not scores or answers.height == 0:
-        raise BadInput("nothing to report", fix="give at least one score and one answer")
+        raise BadInput("no scores or no answers", fix="give at least one score and one answer")
     balance = accounts.balance(scores, answers)
     answers, buckets = accounts.rewordings(answers), accounts.problems(buckets)
     marked = flips.mark_flips(answers)

@@ -1,4 +1,4 @@
-"""Where the work is done: an engine maps a stage over its shards. In this process now; a cluster fits the interface."""
+"""Engines: an engine maps a stage over its shards. This one works in the process; a cluster fits the interface."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar

@@ -47,7 +47,7 @@ def vary_files(
 ) -> Summary:
     """Write the variants of all problems; with `suite`, each original before its variants.
 
-    `unvaried` names a file for the problems that a generator made nothing of, `notes` one for what generators left out
+    `unvaried` names a file for the problems that a generator did not vary, `notes` one for what generators left out
     and why, `save_table` one for the table of the generator that had to see all texts first.
     """
     for path in (unvaried, notes):
@@ -67,7 +67,7 @@ def vary_files(
 
 
 def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = SHARD) -> Summary:
-    """Write the suite with the verdict of each check beside every variant."""
+    """Write the suite with the verdicts of all checks as columns."""
     with spooled(source, out, check=list(using), shard=shard) as (driver, summary):
         driver.check()
         summary.funnel = funnel(*scans(driver.folder.parts("buckets")))
@@ -86,7 +86,7 @@ def answer_files(
     batch_size: int = 0,
     shard: int = SHARD,
 ) -> Summary:
-    """Write one answer per row and model. Rows that a check dropped are not asked, nor what a model rejected itself."""
+    """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked."""
     settings = {"label_map": dict(label_map or {}), "canary": canary, "cache": cache, "batch_size": batch_size}
     with spooled(source, out, models=list(models), shard=shard, **settings) as (driver, summary):
         driver.check()
@@ -97,7 +97,7 @@ def answer_files(
 
 @contextmanager
 def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver, Summary]]:
-    """Spool the checked input to disk: nothing is done, let alone written, before all of it is known to be good.
+    """Spool the checked input to disk; nothing is written until all of it is valid.
 
     Gives the driver on a temporary folder, and a summary that is complete after the block. Rejected rows are written to
     the folder of `out`.
@@ -124,17 +124,17 @@ def _write(folder: RunFolder, stage: str, out: str) -> int:
 
 
 def _refuse_same(**paths: str) -> None:
-    """Refuse two outputs in one file, of which only the later would stay."""
+    """Refuse two outputs in one file: only the later would remain."""
     seen: dict[Path, str] = {}
     for name, path in paths.items():
         if path and (other := seen.setdefault(Path(path).resolve(), name)) != name:
-            fix = "name a file of its own for each"
-            raise BadInput(f"is named for {other} and for {name}", where=path, fix=fix)
+            fix = "give a different file for each"
+            raise BadInput(f"is given for both {other} and {name}", where=path, fix=fix)
 
 
 def _save_table(folder: RunFolder, path: Path) -> None:
     found = sorted((folder.path / "tables").glob("*/*"))
     if len(found) != 1:
-        fix = "use it with one generator that learns from the corpus, such as wordnet-ie, without table="
-        raise BadInput(f"there are {len(found)} tables to save", where=str(path), fix=fix)
+        fix = "use exactly one generator that learns from the corpus, such as wordnet-ie, without table="
+        raise BadInput(f"found {len(found)} tables to save", where=str(path), fix=fix)
     write_text(path, found[0].read_text(encoding="utf-8"))

@@ -35,7 +35,7 @@ from .study import Study, read_study
 
 @dataclass(frozen=True)
 class Run:
-    """What a finished study leaves: its scores, and the folder with everything behind them."""
+    """The result of a study: its scores, and the folder with all data behind them."""
 
     folder: Path
     scores: list[Score]
@@ -97,7 +97,7 @@ class Driver:
         self._refuse_wrong_names()
 
     def _refuse_wrong_names(self) -> None:
-        """Refuse now, not after the last answer: wrong names and options, checks that do not fit, a broken cache."""
+        """Refuse early: wrong names and options, checks that do not fit, a broken cache."""
         study = self.study
         for kind, names in (("generators", study.vary), ("metrics", study.metrics)):
             for name in names:
@@ -117,12 +117,12 @@ class Driver:
             current().done()
 
     def survey(self) -> list[str]:
-        """The generators, by specs that name what those have learned that must see all texts first."""
+        """The specs of all generators; those that must see all texts first name the table that they learned."""
         with self._timed("variants"):
             return stages.survey(self.folder, self.study.vary, self.task, self.intake["rows"])
 
     def vary(self, generators: list[str], unvaried: str | Path = "") -> None:
-        """Make variants; list the problems that a generator made nothing of in the table `unvaried`, if named."""
+        """Make variants; list the problems that a generator did not vary in the table `unvaried`, if named."""
         with self._timed("variants"):
             counts = self.run_stage("variants", generators, self.intake["originals"] * len(generators))
             found = stages.list_unvaried(self.folder, generators, unvaried)
@@ -130,10 +130,10 @@ class Driver:
             self.folder.note(unvaried=found.by_generator, left_out=found.left_out)
 
     def skip_vary(self) -> None:
-        """Go on with the variants that the data holds; what an earlier study in this folder made is removed."""
+        """Continue with the variants of the data; remove those that an earlier study made in this folder."""
         if self.intake["rows"] == self.intake["originals"]:
-            fix = "name a generator (vary = [...], --with), or data that holds variants"
-            raise BadInput("nothing to compare", fix=fix)
+            fix = "add a generator (vary = [...], --with), or use data with variants"
+            raise BadInput("no variants", fix=fix)
         with self._timed("variants"):
             for stage in ("variants", "notes", "tables"):
                 shutil.rmtree(self.folder.path / stage, ignore_errors=True)

@@ -98,7 +98,7 @@ def answer_shard(job: ShardJob) -> int:
 
 
 def _has_rejected(source: Path, part: Path) -> bool:
-    """Whether a part says what the model rejected itself, where it had to judge; those of earlier versions do not."""
+    """Whether a part has the variants that the model rejected itself, if any; earlier versions left them out."""
     judges, columns = (pl.scan_parquet(path, glob=False).collect_schema() for path in (source, part))
     return REJECTED in columns or not judged_by(judges)
 
@@ -108,7 +108,7 @@ SHARD_FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": an
 
 
 def answer_folder(model: Answerer) -> str:
-    """Answers lie in a folder per model, named after it."""
+    """The folder of a model's answers, named after it."""
     plain = "".join(letter if letter.isalnum() else "-" for letter in model.name)[:40].strip("-")
     return f"answers/{plain}-{digest(model.name, model.signature)[:8]}"
 
@@ -134,7 +134,7 @@ def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -
 
 
 def forget() -> None:
-    """Make everything anew next time: files behind names may have changed."""
+    """Clear the caches: files behind names may have changed."""
     make_cached.cache_clear()
     load_cached.cache_clear()
     english.forget()
@@ -144,7 +144,7 @@ def forget() -> None:
 
 
 def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, Any]:
-    """Bring the data into the folder as `problems/`, bucket by bucket; give the counts."""
+    """Read the data into the folder as `problems/`, bucket by bucket; return the counts."""
     files = [path for bound in source.bound for path in bound.function.files]
     unseen = any(str(path) == "-" for path in files)
     key = digest(__version__, source.signature, shard, [fingerprint(path) for path in files if path.exists()])
@@ -182,7 +182,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
 
 
 class _Cutter:
-    """Cuts a stream of rows into frames between buckets, and sees whether buckets came in one piece."""
+    """Cuts a stream of rows into frames between buckets, and records whether every bucket was contiguous."""
 
     def __init__(self, shard: int):
         self.shard, self.contiguous, self.originals = shard, True, 0
@@ -224,7 +224,7 @@ def _slices(frame: pl.DataFrame, shard: int) -> Iterator[pl.DataFrame]:
 
 
 def _by_bucket(suite: pl.DataFrame) -> pl.DataFrame:
-    """Set every original before its variants, in the order in which the buckets begin."""
+    """Move every original before its variants, in the order of the first rows of the buckets."""
     place = "\0place"  # no column of the user's is called so
     begins = pl.col(place).min().over(pl.coalesce("of", "id"))
     return suite.with_row_index(place).sort(begins, maintain_order=True).drop(place)
@@ -250,11 +250,11 @@ def _height(path: Path) -> int:
     return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 
 
-# What generators must see before the first shard, and which problems they made nothing of
+# What generators must see before the first shard, and the problems that they did not vary
 
 
 def survey(folder: RunFolder, specs: Sequence[str], task: Task, rows: int) -> list[str]:
-    """Let generators that must see all texts see them; give the specs that name what was learned, in `tables/`."""
+    """Show all texts to the generators that need them; return specs that name the tables they learned, in `tables/`."""
     parts = folder.parts("problems")
 
     def texts() -> Iterator[str]:
@@ -276,7 +276,7 @@ def survey(folder: RunFolder, specs: Sequence[str], task: Task, rows: int) -> li
 
 @dataclass
 class Unvaried:
-    """Problems that generators made nothing of: how many of each generator, and how many have no variant at all.
+    """Problems without variants: how many for each generator, and how many for all of them.
 
     `left_out` counts the candidates that generators made and left out, by generator and reason.
     """
@@ -288,7 +288,7 @@ class Unvaried:
 
 
 def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "") -> Unvaried:
-    """Count the problems that a generator made nothing of; list them with its signature in a table, if one is named."""
+    """Count the problems that a generator did not vary; list them with its signature in the table `out`, if given."""
     generators = [make_cached("generators", spec) for spec in specs]
     counts = Unvaried({one.signature: 0 for one in generators})
     lists = []
@@ -307,7 +307,7 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
     counts.left_out = left_out(totals(pl.scan_parquet(part, glob=False) for part in folder.parts("notes")))
     warn_unused_rows(generators, counts.total)
     if generators and not counts.total:
-        warnings.warn("all problems are contrasts, which are not reworded", stacklevel=2)
+        warnings.warn("all problems are contrasts, and contrasts are not reworded", stacklevel=2)
     return counts
 
 

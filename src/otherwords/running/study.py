@@ -50,11 +50,11 @@ def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise BadInput("there is no such study", where=str(path), fix="name a TOML file, or say what to do with --data")
+        raise BadInput("no such file", where=str(path), fix="give a TOML file, or use --data")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:  # neither UTF-8 nor TOML
-        fix = "a study is a TOML file; to run on data, name it with --data"
+        fix = "a study is a TOML file; to run on data, use --data"
         raise BadInput(f"cannot be read as a study: {error}", where=str(path), fix=fix) from error
 
 

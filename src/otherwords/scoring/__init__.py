@@ -1,4 +1,4 @@
-"""From answers to scores: which metrics, their values and intervals, comparisons, and what a user requires of them."""
+"""Scores from answers: choice of metrics, values with intervals, comparisons, and gates."""
 
 from .compare import Difference, compare, compare_groups
 from .gates import enforce

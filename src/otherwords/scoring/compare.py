@@ -117,7 +117,7 @@ def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[Mod
     for role in ROLES:
         if role in shared or not any(role in one for one in both):
             continue
-        what = "problems that are no contrasts" if role == "rewordings" else role
+        what = "problems outside contrast suites" if role == "rewordings" else role
         warnings.warn(f"only one of the models has answers to {what}", stacklevel=3)
     return shared
 
@@ -179,7 +179,7 @@ def compare_groups(
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
-    """Rewordings, contrasts, controls: those that have groups of the column. A suite has columns of its own."""
+    """Rewordings, contrasts, controls: those that have groups of the column. A suite has its own columns."""
     if len(roles) < 2:
         return roles
     grouped = {role: table for role, table in roles.items() if _has_groups(table.frame, column)}
@@ -206,8 +206,8 @@ def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role
 def _warn_shared_problems(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:
     buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
     if not matched and (shared := len(buckets[0] & buckets[1])):
-        message = f"{shared} problems have variants in {names[0]} and in {names[1]}, but are treated as different ones"
-        warnings.warn(f"{message}; --matched (matched=True) pairs them", stacklevel=3)
+        message = f"{shared} problems with variants in {names[0]} and {names[1]} are treated as different problems"
+        warnings.warn(f"{message}; use --matched (matched=True) to pair them", stacklevel=3)
 
 
 def _over_models(rows: Sequence[Difference], paired: bool) -> list[Difference]:
@@ -289,7 +289,7 @@ class _Pair:
 
 def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
     if metric.across:
-        raise Unmeasurable("it is about all models together", where=bound.plugin.name)
+        raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
     rows = [metric.statistics(one) for one in pair]
     outside = [metric.outside(one) for one in pair] if metric.outside else None
     if shared:
@@ -297,10 +297,10 @@ def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
     elif outside is None:
         sample = unpaired_sample(metric, rows, [one.cluster for one in pair], bound.plugin.full_name)
     else:
-        raise Unmeasurable("it looks outside the buckets, which are not shared", where=bound.plugin.name)
+        raise Unmeasurable("it uses data outside the shared buckets", where=bound.plugin.name)
     beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
     if (max if shared else min)(sample.n, beyond) < 2:
-        raise Unmeasurable("fewer than two clusters count", where=bound.plugin.name)
+        raise Unmeasurable("needs at least two clusters with a value", where=bound.plugin.name)
     values = MetricDifference(metric).both(sample.totals())
     titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
     counts = [evidence_of(metric, row, one.cluster, one, len(titles)) for row, one in zip(rows, pair, strict=True)]
@@ -366,11 +366,11 @@ def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Pat
     """Adjust the p-values for all differences together, and write them."""
     tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
     if not tested:
-        raise BadInput("nothing to compare", fix="give answers to the same originals and variants, in two clusters")
+        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
     if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
         enough = math.ceil(len(tested) / (1 - settings.confidence))
-        message = f"{len(tested)} differences at {settings.replicates} replicates: no adjusted p-value can be small"
-        warnings.warn(f"{message}; {enough} replicates or fewer metrics and groups would do", stacklevel=3)
+        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
+        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=3)
     ways = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
     p = [rows[place].p_swap for place in tested]
     adjusted = {name: adjust(p, way).tolist() for name, way in ways.items()}  # type: ignore[arg-type]

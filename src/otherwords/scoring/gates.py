@@ -26,7 +26,7 @@ def parse(gate: str) -> tuple[str, str, float]:
     except ValueError:
         bound = None
     if match is None or bound is None:
-        raise BadInput(f"cannot read the requirement {gate!r}", fix="write it like flip_rate<=0.1 or p_c>=85%")
+        raise BadInput(f"invalid requirement {gate!r}", fix="write it like flip_rate<=0.1 or p_c>=85%")
     return match[1], match[2], bound / 100 if match[4] else bound
 
 
@@ -45,7 +45,7 @@ def _named(score: Score) -> str:
 
 
 def _value_of(score: Score) -> str:
-    return "has nothing to measure" if score.value is None else f"is {score.value}"
+    return "has no value" if score.value is None else f"is {score.value}"
 
 
 def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:

@@ -75,7 +75,7 @@ def measure(
     bound, settings = metrics.make(metric), IntervalSettings(seed, replicates, confidence, interval)
     kind = as_metric(bound.function)
     if kind.across:
-        raise Unmeasurable("it is about several models together", where=metric, fix="give otherwords.score a table")
+        raise Unmeasurable("it compares several models", where=metric, fix="use otherwords.score on a table")
     given = {"gold": gold, "pred": pred, "bucket": bucket, "variant": variant, "cluster": cluster}
     columns = {name: _listed(name, values) for name, values in given.items() if values is not None}
     columns |= {f"p:{label}": _listed("p", values) for label, values in _by_label(p, labels).items()}
@@ -89,14 +89,14 @@ def measure(
     data = read(_in_role(frame, role_of(kind)), labels, Location(metric))
     parts = kind.part_names(data)
     if part not in parts:
-        fix = f"name one with part=: {', '.join(parts)}; otherwords.score gives all" if parts[0] else "leave it out"
-        message = f"no part {part!r}" if part else "it gives several numbers"
+        fix = f"choose one with part=: {', '.join(parts)}; otherwords.score returns all" if parts[0] else "leave it out"
+        message = f"no part {part!r}" if part else "the metric has several parts"
         raise BadInput(message, where=metric, field="part", fix=fix)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*nothing to measure")  # of the part that is asked for, an error
         score = measure_answers([bound], data, None, settings)[parts.index(part)]
     if score.value is None:
-        fix = "give answers to originals and to their variants, as many as the metric asks for"
+        fix = "give answers to originals and enough of their variants for the metric"
         raise BadInput("nothing to measure", where=metric, fix=fix)
     return score
 
@@ -120,7 +120,7 @@ def _by_label(p: Any, labels: Sequence[str]) -> Mapping[str, npt.ArrayLike]:
 
 
 def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
-    """Mark the variants as contrasts or controls, where a metric looks at nothing else."""
+    """Mark the variants as contrasts or controls, for a metric of this role."""
     if role == "contrasts":
         return frame.with_columns(contrast=pl.lit(role))
     if role == "controls":

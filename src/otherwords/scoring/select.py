@@ -1,4 +1,4 @@
-"""What is measured, and how: which metrics, what they are called in a table, which intervals."""
+"""The choice of metrics, their titles in a table, and the settings of intervals."""
 
 import math
 import warnings
@@ -20,18 +20,18 @@ USUAL = (
     *("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
     *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 )
-#: What a table lacks where a role has no rows, and what would help.
+#: What a table lacks where a role has no rows, and how to fix it.
 _LACKING: dict[Role, tuple[str, str]] = {
     "rewordings": (
-        "there are {there} only",
-        "add problems and their rewordings, whose columns `contrast` and `control` are empty",
+        "the table has only {there}",
+        "add problems and rewordings (rows with empty `contrast` and `control`)",
     ),
     "contrasts": (
-        "there are no contrasts",
+        "the table has no contrasts",
         "add a contrast suite to the data: breaking_nli:FILE, monli:FILE, med:FILE, or rows with a column `contrast`",
     ),
     "controls": (
-        "there are no controls",
+        "the table has no controls",
         "add a control: --with identity, tautology or scramble",
     ),
 }
@@ -68,7 +68,7 @@ def resampled(data: Answers) -> str:
 
 
 def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
-    """Bind the metrics that are asked for: none are the usual ones, "all" every one that needs no option.
+    """Bind the chosen metrics; without a choice the usual ones, with "all" every one that needs no option.
 
     The second value says whether they were chosen for the user: then one may be left out where the table lacks what
     it needs, and need not be explained where it has nothing to measure.
@@ -105,7 +105,7 @@ def keep_original_metrics(chosen: Sequence[Bound], lenient: bool, where: str) ->
     """Where all variants are controls: the metrics that look at originals, the others being refused or left out."""
     kept = [one for one in chosen if as_metric(one.function).uses == "originals"]
     if others := [one.plugin.name for one in chosen if one not in kept and not lenient]:
-        fix = "ask for control_flips, or add rewordings"
+        fix = "use control_flips, or add rewordings"
         raise Unmeasurable(f"{', '.join(others)}: all variants are controls", where=where, fix=fix)
     return kept
 
@@ -161,8 +161,8 @@ def collect_measurable(
 def by_reason(names: Mapping[str, Sequence[str]]) -> str:
     """List what was left out, reason by reason.
 
-    >>> by_reason({"there are no texts": ["jaccard", "token_overlap"]})
-    'jaccard, token_overlap (there are no texts)'
+    >>> by_reason({"no texts": ["jaccard", "token_overlap"]})
+    'jaccard, token_overlap (no texts)'
     """
     return "; ".join(f"{', '.join(some)} ({reason})" for reason, some in names.items())
 

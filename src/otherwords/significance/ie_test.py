@@ -37,8 +37,8 @@ class Matched:
 
     def __post_init__(self) -> None:
         if not (0 <= self.n10 <= self.right and 0 <= self.n01 <= self.n - self.right and self.n > 0):
-            fix = "n10 of those right before, n01 of those wrong before, of at least one item"
-            raise BadInput(f"no sample has these counts: {self}", fix=fix)
+            fix = "n10 is at most right, n01 is at most n - right, and n is at least 1"
+            raise BadInput(f"impossible counts: {self}", fix=fix)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def matched(before: npt.ArrayLike, after: npt.ArrayLike) -> Matched:
     """
     first, second = paired("IE test", before, after)
     if first.ndim != 1 or not (np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all()):
-        raise BadInput("IE test of values other than 0 and 1", fix="give one entry per item: whether it is right")
+        raise BadInput("the IE test needs values 0 and 1", fix="give one entry per item: whether it is right")
     a, b = first.astype(bool), second.astype(bool)
     return Matched(len(a), int(a.sum()), int((a & ~b).sum()), int((b & ~a).sum()))
 
@@ -98,12 +98,12 @@ def matched_answers(answers: Answers | pl.DataFrame) -> Matched:
     """
     if isinstance(answers, pl.DataFrame):
         if "model" in answers.columns and (models := answers["model"].n_unique()) > 1:
-            raise BadInput(f"answers of {models} models", field="model", fix="filter them to one model")
+            raise BadInput(f"found answers of {models} models", field="model", fix="filter them to one model")
         answers = read(answers)
     right, count = answers.variants
     if (other := np.flatnonzero(count != 1)).size:
         name = answers.frame["bucket"][int(answers.originals[other[0]])]
-        fix = "filter the variants to one transformation (as by `how`), and leave out originals without a variant"
+        fix = "filter the variants to one transformation (by `how`, for example), and drop originals without a variant"
         raise BadInput(f"bucket {name!r} has {count[other[0]]} variants, not one", field="variant", fix=fix)
     return matched(answers.correct[answers.originals], right)
 
@@ -186,7 +186,7 @@ def paired_t(n: int, n10: int, n01: int) -> float:
     1.7228
     """
     if n < 1 or n10 < 0 or n01 < 0 or n10 + n01 > n:
-        raise BadInput(f"no {n} items have {n10} and {n01} changes", fix="give counts from 0, and their sum up to n")
+        raise BadInput(f"found {n10} and {n01} changes of {n} items", fix="give counts from 0 that sum to at most n")
     drop, changes = n10 - n01, n10 + n01
     if drop == 0:
         return 0.0
@@ -204,7 +204,7 @@ def p_value(n: int, n10: int, n01: int, null: str, tails: str, replicates: int, 
     if null == "exact":
         return _exact(n, n10, n01, tails)
     if replicates < 1:
-        raise BadInput(f"{replicates} replicates", field="replicates", fix="draw at least one, or sum the null: exact")
+        raise BadInput(f"found {replicates}", field="replicates", fix="draw at least one, or use null=exact")
     random = np.random.default_rng(seed_for(seed, "ie_test", null))
     drop, changes = (_swapped if null == "paper" else _half_swapped)(random, n, n10, n01, replicates)
     sign = compare(drop, changes, n, n10 - n01, n10 + n01)

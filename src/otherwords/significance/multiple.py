@@ -44,7 +44,7 @@ def reject(p_values: npt.ArrayLike, alpha: float = 0.05, method: str = "holm") -
 
 
 def level(alpha: float) -> float:
-    """A level of significance, refused where it is none."""
+    """A level of significance, refused unless it is between 0 and 1."""
     if not 0 < alpha < 1:
         raise BadInput(f"found {alpha!r}", field="alpha", fix="give a number between 0 and 1, such as 0.05")
     return alpha
@@ -53,7 +53,7 @@ def level(alpha: float) -> float:
 def _checked(p_values: npt.ArrayLike) -> Array:
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1 or p.size == 0:
-        raise BadInput(f"p-values of shape {p.shape}", fix="give a list of at least one")
+        raise BadInput(f"found p-values of shape {p.shape}", fix="give a list with at least one p-value")
     if not np.all((p >= 0) & (p <= 1)):  # NaN is neither
         wrong = p[~((p >= 0) & (p <= 1))][0]
         raise BadInput(f"found {wrong}", field="p_values", fix="p-values lie between 0 and 1")

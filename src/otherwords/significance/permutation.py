@@ -55,7 +55,7 @@ def paired_sample(
 
 
 def unpaired_sample(metric: Metric, rows: Sequence[Array], clusters: Sequence[Array], name: str) -> Sample:
-    """Two groups of different units: the one inside, the other outside, each with zeros in the other's columns."""
+    """Two groups of different units: the first inside, the second outside, with zeros in each other's columns."""
     samples = []
     for place, (group, cluster) in enumerate(zip(rows, clusters, strict=True)):
         units = by_cluster(group, cluster)
@@ -105,7 +105,7 @@ def swap_test(pair: Sample, replicates: int, seed: int, smooth: bool = True) -> 
 
 
 def exchange_test(pair: Sample, replicates: int, seed: int, smooth: bool = True) -> Array:
-    """The same for two groups of different units: who belongs to which group is drawn anew, sizes kept.
+    """The same for two groups of different units: group membership is redrawn, with the same sizes.
 
     The units of the one group are inside, those of the other outside, each with zeros in the other's columns.
     """
@@ -188,14 +188,14 @@ def _slopes(pair: Sample, sums: Array) -> Iterator[Array]:
 
 
 def _over(difference: Array, error: Array) -> Array:
-    """Divide; a difference without any error is infinite, and none stays none."""
+    """Divide; a difference without any error is infinite, and 0 stays 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(error > 0, difference / error, np.where(np.abs(difference) > _NOISE, np.inf, 0.0))
     return np.where(np.isnan(difference), np.nan, ratio)
 
 
 def _as_large(drawn: Array, observed: Array) -> Array:
-    """How often; a replicate in which the difference is undefined counts as large, so that p is never too small."""
+    """How often a difference is as large; an undefined one counts, so that p is never too small."""
     with np.errstate(invalid="ignore"):
         smaller = np.abs(drawn) < np.abs(observed) * (1 - _TIE)
     return np.asarray((~smaller).sum(axis=0))

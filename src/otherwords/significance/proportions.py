@@ -50,7 +50,7 @@ def _checked(k: float, n: int, confidence: float) -> tuple[float, float]:
     from scipy.special import ndtri  # late: most scores need no such interval
 
     if n < 1:
-        raise BadInput(f"a share of {n} items", field="n", fix="give at least one item")
+        raise BadInput(f"found {n} items", field="n", fix="give at least one item")
     if not 0 <= k <= n:
         raise BadInput(f"found {k} of {n}", field="k", fix="give a count from 0 to n")
     if not 0 < confidence < 1:
@@ -114,9 +114,9 @@ def cochran_q(correct: npt.ArrayLike) -> Result:
 
     table = np.asarray(correct)
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
-        raise BadInput(f"Cochran's Q of a table of shape {table.shape}", fix="give a row per item, two or more columns")
+        raise BadInput(f"found a table of shape {table.shape}", fix="give a row per item and two or more columns")
     if not np.isin(table, (0, 1)).all():
-        raise BadInput("Cochran's Q of values other than 0 and 1", fix="give whether each answer is right")
+        raise BadInput("Cochran's Q needs values 0 and 1", fix="give 1 for a right answer, 0 for a wrong one")
     models = table.shape[1]
     by_model, by_item = table.sum(axis=0, dtype=np.int64), table.sum(axis=1, dtype=np.int64)
     spread = models * int((by_model**2).sum()) - int(by_model.sum()) ** 2
@@ -145,7 +145,7 @@ def tost(n: int, n10: int, n01: int, margin: float) -> Equivalence:
     _refuse_negative(n10=n10, n01=n01)
     if n < 1 or n10 + n01 > n:
         fix = "give at least one item, and no more changes than items"
-        raise BadInput(f"equivalence of {n} items with {n10 + n01} changes", field="n", fix=fix)
+        raise BadInput(f"found {n} items with {n10 + n01} changes", field="n", fix=fix)
     if not 0 < margin < 1:
         raise BadInput(f"found {margin}", field="margin", fix="give a share of items, such as 0.01")
     scores = _score(n, n10, n01, margin), _score(n, n01, n10, margin)  # a gain is a drop, before and after exchanged

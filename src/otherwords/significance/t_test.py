@@ -31,7 +31,7 @@ def t_test(one: npt.ArrayLike, other: npt.ArrayLike, paired: bool = True) -> T:
     """
     a, b = (np.asarray(scores, dtype=np.float64) for scores in (one, other))
     if min(a.size, b.size) < 2 or (paired and a.shape != b.shape):
-        raise BadInput(f"a t test of {a.size} and {b.size} scores", fix="give two of each, in pairs where paired")
+        raise BadInput(f"found {a.size} and {b.size} scores", fix="give two or more of each, equally many if paired")
     noise = ROUNDING * float(max(np.abs(a).max(), np.abs(b).max()))
     samples = [a - b] if paired else [a, b]
     parts = np.array([_squared_error(sample, noise) for sample in samples])

@@ -19,7 +19,7 @@ _KEY = "otherwords.key"
 
 
 class RunFolder:
-    """Where one study lives: problems/, variants/, buckets/, answers/, scores.json, report.html, manifest.json."""
+    """The folder of one study: problems/, variants/, buckets/, answers/, scores.json, report.html, manifest.json."""
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -28,7 +28,7 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Lock the folder for the block; a second process is refused at once with `Busy`."""
         if self.path.exists() and not self.path.is_dir():
-            raise BadInput("is a file, not a folder", where=str(self.path), fix="choose another place with -o")
+            raise BadInput("is a file, not a folder", where=str(self.path), fix="choose another folder with -o")
         fresh = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
         with lock_folder(self.path, self.path / ".lock"):
@@ -41,7 +41,7 @@ class RunFolder:
                     shutil.rmtree(self.path, ignore_errors=True)
 
     def part(self, stage: str, number: int) -> Path:
-        """Where the given shard of a stage lies."""
+        """The path of the given shard of a stage."""
         return self.path / stage / f"part-{number:05}.parquet"
 
     def parts(self, stage: str) -> list[Path]:

@@ -93,7 +93,7 @@ def _refuse_breaks(table: pl.LazyFrame, target: Path) -> None:
     for name in columns:
         if breaks[name][0]:
             raise BadInput(
-                "a text has a tab or a line break in it",
+                "a text contains a tab or a line break",
                 where=str(target),
                 field=name,
                 fix="write .jsonl, .csv or .parquet instead",
@@ -104,7 +104,7 @@ def read(path: str | Path) -> pl.DataFrame:
     """Read a whole answers table from a file, standard input (`-`), a run folder or a folder of Parquet parts."""
     where, path = str(path), Path(path)
     if where != "-" and not path.exists():
-        raise BadInput("there is no such file", where=where)
+        raise BadInput("no such file", where=where)
     try:
         if path.is_dir():
             return _read_folder(path)
@@ -121,7 +121,7 @@ def _read_folder(path: Path) -> pl.DataFrame:
     inner = path / "answers"
     parts = sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
     if not parts:
-        raise BadInput("holds no Parquet files", where=str(path), fix="name a file, or the folder of a finished run")
+        raise BadInput("contains no Parquet files", where=str(path), fix="give a file, or the folder of a finished run")
     return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
 
 
@@ -180,9 +180,9 @@ def _check_json(lines: Iterable[str], where: str) -> None:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             message = f"broken JSON at column {error.colno}: {error.msg}"
-            raise BadInput(message, where=place, fix="write one JSON object a line") from None
+            raise BadInput(message, where=place, fix="write one JSON object per line") from None
         if not isinstance(row, dict):
-            raise BadInput(f"found {shorten(row)}", where=place, fix="write one JSON object a line")
+            raise BadInput(f"found {shorten(row)}", where=place, fix="write one JSON object per line")
         for name, value in row.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise BadInput(f"found {value}", where=place, field=name, fix="give a number, or null")

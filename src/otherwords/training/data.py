@@ -1,4 +1,4 @@
-"""The rows of a recipe's data sets: collected, split for validation, kept apart from test data, and recombined."""
+"""The rows of a recipe's data sets: collected, split for validation, separated from test data, and recombined."""
 
 import re
 from collections import Counter
@@ -77,7 +77,7 @@ def collect_rows(recipe: Recipe, objective: str = "nli") -> TrainingData:
         _add_validation(data, recipe, rows, partial(_premise, data.task), "valid by premise")
     if not data.train:
         reasons = ", ".join(f"{count} {reason}" for reason, count in data.reasons.items())
-        raise BadInput(f"no row is left to train on ({reasons})", field="data", fix="give more data")
+        raise BadInput(f"no rows left to train on ({reasons})", field="data", fix="give more data")
     return data
 
 
@@ -112,7 +112,7 @@ def split_rows(rows: Sequence[T], keys: Sequence[str], share: float, seed: int) 
     first = [row for row, rank in zip(rows, ranks, strict=True) if rank not in chosen]
     second = [row for row, rank in zip(rows, ranks, strict=True) if rank in chosen]
     if not first:
-        raise BadInput("no row is left to train on", field="valid", fix="give more data, or data sets to validate on")
+        raise BadInput("no rows left to train on", field="valid", fix="give more data, or data sets to validate on")
     return first, second
 
 
@@ -163,7 +163,7 @@ def _without_shared(
 
 
 def _rows(recipe: Recipe, names: Sequence[str], data: TrainingData, which: str = "") -> Iterator[TrainingRow]:
-    """Rows with a label and all their texts. Each data set may have ids of its own."""
+    """Rows with a label and all their texts. Each data set may have its own ids."""
     for name in names:
         source = Source([name], data.task, recipe.columns, recipe.labels, skip_bad=True)
         for row in source:
@@ -187,7 +187,7 @@ def _test_texts(recipe: Recipe, task: Task) -> Iterator[str]:
             for record in bound.function():
                 if record.error or not all(column in record.row for column in columns):
                     message = record.error or f"has no column {' or no '.join(columns)}"
-                    raise BadInput(message, where=record.where, fix="repair it: its texts must not be trained on")
+                    raise BadInput(message, where=record.where, fix="repair it: its texts are excluded from training")
                 texts = (record.row[column] for column in columns)
                 yield from (text for text in texts if isinstance(text, str) and text.strip())
 
@@ -209,7 +209,7 @@ def recombine(rows: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     pairs = _NewPairs(rows)
     most = max(0, len(firsts) * len(seconds) - len(pairs.known) - len(firsts.keys() & seconds)) // 2
     if count > most:  # drawing the last ones at random would not end
-        raise BadInput(f"found {count}", field="recombine", fix=f"these sentences allow for {most} at most")
+        raise BadInput(f"found {count}", field="recombine", fix=f"these sentences allow at most {most}")
     random = np.random.default_rng([seed, 7])
     premises, hypotheses = list(firsts.values()), list(seconds.values())
     pairs.take(_similar(premises, hypotheses, random), round(_SIMILAR * count))

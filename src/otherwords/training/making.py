@@ -17,7 +17,7 @@ from .recipe import Recipe, read_recipe
 from .settings import TrainingSettings
 from .starting import require_torch
 
-#: Files beside the examples: the recipe they come from, their numbers, and the rows left out.
+#: Files next to the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
 #: A training may be resumed with other values of these: they do not change what is learnt.
 _WHERE = ("device", "accumulate")
@@ -126,17 +126,19 @@ def _refuse_other(folder: Path, origin: dict[str, Any]) -> None:
     if differing:
         changes = (f"{name} is {_shown(there.get(name))} there, {_shown(origin[name])} now" for name in differing)
         raise BadInput(
-            f"holds another training: {'; '.join(changes)}", where=str(folder), fix="name another folder, or delete it"
+            f"contains another training: {'; '.join(changes)}",
+            where=str(folder),
+            fix="choose another folder, or delete it",
         )
 
 
 def _refuse_occupied(folder: Path) -> None:
     """Refuse a folder with another model, perhaps the start itself: it would look like a finished training."""
     if folder.exists() and not folder.is_dir():
-        raise BadInput("is a file, not a folder", where=str(folder), fix="choose another place with -o")
+        raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
     if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if path.name != DATA)):
         fix = "choose a new folder with -o"
-        raise BadInput(f"is not a training: it holds {', '.join(others[:3])}", where=str(folder), fix=fix)
+        raise BadInput(f"is not a training folder: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
 
 
 def _shown(value: Any) -> str:

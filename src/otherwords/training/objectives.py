@@ -52,7 +52,7 @@ def read_examples(path: Path, labels: Sequence[str]) -> Examples:
         return Examples([row[0] for row in rows])
     number = {label: i for i, label in enumerate(labels)} | {None: UNLABELLED}
     if unknown := {str(row[2]) for row in rows if row[2] not in number}:
-        raise BadInput(f"has the labels {', '.join(sorted(unknown))}", where=str(path), fix=f"name all in {labels}")
+        raise BadInput(f"has the labels {', '.join(sorted(unknown))}", where=str(path), fix=f"use the labels {labels}")
     codes = np.array([number[row[2]] for row in rows], np.int64)
     return Examples([row[0] for row in rows], [row[1] for row in rows], codes)
 

@@ -41,7 +41,7 @@ def prepared_settings(folder: Path) -> TrainingSettings:
     """The settings that a training was prepared with."""
     path = folder / DATA / _SETTINGS
     if not path.is_file():
-        raise BadInput("holds no training", where=str(folder), fix="prepare one with otherwords train ... --prepare")
+        raise BadInput("contains no training", where=str(folder), fix="prepare one with otherwords train ... --prepare")
     return TrainingSettings.of(json.loads(path.read_text(encoding="utf-8")), str(path))
 
 
@@ -82,8 +82,8 @@ def _probabilities(name: str, settings: TrainingSettings, examples: Examples) ->
     task = Task("pairs", fields=("first", "second"), labels=settings.labels)
     model = hf(name, max_length=settings.max_length, device=settings.device)
     if {label_key(label) for label in model.labels} != {label_key(label) for label in settings.labels}:
-        message = f"answers {', '.join(model.labels)}; the training is for {', '.join(settings.labels)}"
-        raise BadInput(message, where=f"teacher {name}", fix="name teachers for the same labels (id2label)")
+        message = f"has the labels {', '.join(model.labels)}; the training needs {', '.join(settings.labels)}"
+        raise BadInput(message, where=f"teacher {name}", fix="use teachers with the same labels (id2label)")
     teacher = Answerer(name, name, model, task)
     firsts, seconds = examples.firsts, examples.seconds or ()
     # By length, so that every call fills its batches with rows of similar length.

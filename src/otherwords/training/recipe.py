@@ -77,7 +77,7 @@ def _refuse_unknown(settings: Mapping[str, Any], where: str) -> None:
 
 def _refuse_conflicts(recipe: Recipe, settings: Mapping[str, Any], where: str) -> None:
     if recipe.recombine and not settings.get("teachers"):
-        fix = "name teachers, which label the recombined pairs"
+        fix = "add teachers, which label the recombined pairs"
         raise BadInput(f"found {recipe.recombine} without teachers", where=where, field="recombine", fix=fix)
     if isinstance(recipe.valid, float) and not 0 <= recipe.valid < 1:
         fix = "give a share below 1 (0: no validation), or data sets"
@@ -90,21 +90,21 @@ def _refuse_conflicts(recipe: Recipe, settings: Mapping[str, Any], where: str) -
     if "-" in (*recipe.data, *recipe.without, *(recipe.valid if isinstance(recipe.valid, list) else ())):
         raise BadInput("standard input cannot be read twice", where=where, field="data", fix="name a file")
     if settings.get("teachers") and settings["objective"] != "nli":
-        raise BadInput("a masked-LM is trained without teachers", where=where, field="teachers", fix="leave them out")
+        raise BadInput("are not supported for a masked-LM", where=where, field="teachers", fix="leave them out")
     if recipe.task:
         get_task(recipe.task)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     if path.is_dir():
-        raise BadInput("is a folder", where=str(path), fix="a recipe is a TOML file; a training's folder goes to -o")
+        raise BadInput("is a folder", where=str(path), fix="a recipe is a TOML file; give the training folder with -o")
     if not path.is_file():
-        fix = "name a TOML file, or say what to do with --start and --data"
-        raise BadInput("there is no such recipe", where=str(path), fix=fix)
+        fix = "give a TOML file, or use --start and --data"
+        raise BadInput("no such file", where=str(path), fix=fix)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:  # neither UTF-8 nor TOML
-        fix = "a recipe is a TOML file; to train on data, name it with --data"
+        fix = "a recipe is a TOML file; to train on data, use --data"
         raise BadInput(f"cannot be read as a recipe: {error}", where=str(path), fix=fix) from error
 
 

@@ -1,6 +1,6 @@
 """Checks: which variants may count. A check keeps or drops a variant and gives the reason.
 
-`checking` says what a check is; every other module is one check, except `funnel`, which counts what checks dropped.
+`checking` defines the type `Check`; every other module is one check, except `funnel`, which counts what checks dropped.
 """
 
 from .checking import Check, as_check

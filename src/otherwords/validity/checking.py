@@ -1,4 +1,4 @@
-"""What a check is, what checks of texts share, and the rules for their names: a name decides a check's columns."""
+"""The type of a check, helpers for checks of texts, and the rules for names: a name decides a check's columns."""
 
 import warnings
 from collections import Counter
@@ -17,7 +17,7 @@ from ..registry import Bound
 Pair = tuple[str, str]
 #: A value for each pair, or the reason why there is none.
 Compare = Callable[[Sequence[Pair]], Sequence[float | str]]
-#: The reason where a model makes nothing of a text.
+#: The reason where a model has no tokens for a text.
 EMPTY = "empty text"
 _LONG = "longer than the"
 
@@ -48,7 +48,7 @@ class Check:
 
 
 def as_check(function: Any) -> Check:
-    """Let a factory return the bare function; what such a function has as attributes counts as declared."""
+    """Accept a bare function from a factory; its attributes count as declared fields."""
     if isinstance(function, Check):
         return function
     names = [one.name for one in fields(Check) if one.name != "function"]
@@ -89,7 +89,7 @@ def has_text(text: str) -> bool:
 
 
 def too_long(reader: str) -> str:
-    """The reason for dropping a text that a judge or an encoder cannot read to its end: the rest may say anything.
+    """The reason for dropping a text that is too long for a judge or an encoder: its end would not be checked.
 
     >>> too_long("judge")
     'longer than the judge reads'
@@ -98,11 +98,11 @@ def too_long(reader: str) -> str:
 
 
 def warn_too_long(where: str, reader: str, verdicts: Sequence[Verdict]) -> None:
-    """Warn, once for all these verdicts, of variants that could not be read to their end."""
+    """Warn, once for all these verdicts, of variants with texts that are too long."""
     if count := sum(_LONG in verdict.reason for verdict in verdicts):
-        message = f"{count:,} of {len(verdicts):,} variants have texts longer than {reader} reads, and do not pass"
-        fix = "a larger max_length of it, where it has the option, changes that"
-        warnings.warn(f"{where}: {message}: what was cut off may say anything; {fix}", stacklevel=3)
+        message = f"{count:,} of {len(verdicts):,} variants do not pass: a text is longer than {reader} accepts"
+        fix = "raise its option max_length, if it has one"
+        warnings.warn(f"{where}: {message}, and would be truncated; {fix}", stacklevel=3)
 
 
 # For the stage that runs checks
@@ -133,7 +133,7 @@ def warn_replaced_verdicts(using: Iterable[Bound], suites: Iterable[pl.DataFrame
     for column in [f"check:{one.name}" for one in using]:
         if any(_has_verdicts(part, column) for part in parts):
             fix = "give the check another name to keep both, as in NAME=CHECK"
-            warnings.warn(f"{column}: verdicts from before are replaced; {fix}", stacklevel=3)
+            warnings.warn(f"{column}: earlier verdicts are replaced; {fix}", stacklevel=3)
 
 
 def warn_unknown_ids(using: Iterable[Bound], variants: Iterable[str | Path]) -> None:
@@ -151,10 +151,10 @@ def warn_unknown_ids(using: Iterable[Bound], variants: Iterable[str | Path]) -> 
     for (title, check), ids in zip(recorded, unknown, strict=True):
         if ids:
             first = next(name for name in check.recorded_ids if name in ids)
-            message = f"{len(ids)} of {len(check.recorded_ids)} judged variants are not in the data, as {first!r}"
+            message = f"{len(ids)} of {len(check.recorded_ids)} judged variants are not in the data, such as {first!r}"
             warnings.warn(f"{title}: {message}", stacklevel=2)
         if check.blank:
-            warnings.warn(f"{title}: {check.blank} verdicts are blank or NA, and count as missing", stacklevel=2)
+            warnings.warn(f"{title}: {check.blank} verdicts are blank or NA and count as missing", stacklevel=2)
 
 
 def _has_verdicts(part: pl.LazyFrame, column: str) -> bool:

@@ -1,4 +1,4 @@
-"""Fluency, as a masked-LM sees it: a rewording should not be much less likely, word for word, than what it rewords."""
+"""Fluency by a masked-LM: a rewording should not be much less likely, per token, than its original."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from .checking import EMPTY, Check, Pair, compared
 # As of `similarity`: the masked-LM is signed by its own signature.
 @checks("fluency.v1", unsigned=("masked_lm",))
 def fluency(masked_lm: str = "mlm-small", most: float = 1.5) -> Any:
-    """Drop variants of which a changed field is less fluent than the original's, by more than `most` nats per token.
+    """Drop variants with a changed field that is less fluent than the original's, by more than `most` nats per token.
 
     `masked_lm` says how likely each token is where it alone is masked; a text's fluency is the mean of the logarithms,
     so that long texts are not less fluent than short ones; of those longer than it reads, it reads what is around each
@@ -44,7 +44,7 @@ def fluency(masked_lm: str = "mlm-small", most: float = 1.5) -> Any:
 def gains(model: MaskedLM, pairs: Sequence[Pair]) -> list[float | str]:
     """How much more fluent the second text of each pair is than the first, in nats per token; less is below 0.
 
-    There is no value where the tokenizer makes nothing of a text, such as a lone accent.
+    There is no value for a text without tokens, such as a lone accent.
     """
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     # Summed exactly: a mean must not depend on the batch.

@@ -55,9 +55,9 @@ class _Tally:
 
 
 def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
-    """Count what each check dropped; None where nothing was checked. A verdict that is absent keeps.
+    """Count what each check dropped; None where nothing was checked. A missing verdict keeps the variant.
 
-    A suite may come in parts, which are read one after the other, and of them the verdicts and reasons alone.
+    A suite may come in parts, which are read one by one, and only their verdicts and reasons.
 
     >>> rows = {"id": ["a", "a1", "a2"], "of": [None, "a", "a"], "check:surface": [None, True, False]}
     >>> found = funnel(pl.DataFrame({**rows, "check:surface:reason": [None, None, "unchanged"]}))
@@ -69,7 +69,7 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
     for part in parts:
         schema = part.lazy().collect_schema()
         names = [name for name in schema if re.fullmatch("check:[^:]+(:reason|:by)?", name)]
-        # Contrasts and controls are no rewordings, and get no verdicts.
+        # Contrasts and controls are not rewordings, and get no verdicts.
         reworded = is_unmarked(schema, "contrast", "control")
         verdicts = part.lazy().filter(pl.col("of").is_not_null(), reworded).select("of", *names).collect()
         made += verdicts.height

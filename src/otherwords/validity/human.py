@@ -76,25 +76,25 @@ def read_ballots(path: Path, column: str, least: float | None = None, above: flo
     for record in plain_records(path):
         name, annotator = _text(record, "id"), _text(record, "annotator")
         if not name:
-            raise BadInput("found nothing", where=record.where, field="id", fix="name the variant that was judged")
+            raise BadInput("found nothing", where=record.where, field="id", fix="give the id of the variant")
         vote = _vote(record, column, least, above)
         if vote is None:
             blank += 1
             continue
         if annotator and (name, annotator) in voted:
-            message = f"{annotator!r} judged {name!r} twice"
-            raise BadInput(message, where=record.where, field="annotator", fix="leave one of the two out")
+            message = f"{annotator!r} has two verdicts on {name!r}"
+            raise BadInput(message, where=record.where, field="annotator", fix="remove one of the two")
         voted.add((name, annotator))
         votes.setdefault(name, []).append(vote)
     if not votes:
-        raise BadInput("holds no verdicts", where=str(path), fix="give a row for every variant that was judged")
+        raise BadInput("contains no verdicts", where=str(path), fix="give one row per judged variant")
     return Ballots(votes, blank)
 
 
 def _vote(record: Record, column: str, least: float | None, above: float | None) -> bool | None:
     if column not in record.row:
         columns = ", ".join(map(str, record.row))
-        raise BadInput("no such column", where=record.where, field=column, fix=f"there are {columns}: say column=...")
+        raise BadInput("no such column", where=record.where, field=column, fix=f"there are {columns}: set column=...")
     cell = _text(record, column).lower()
     if cell in _BLANK:
         return None
@@ -107,7 +107,7 @@ def _vote(record: Record, column: str, least: float | None, above: float | None)
 def _read_yes(record: Record, column: str, cell: str) -> bool:
     cell = {"1.0": "1", "0.0": "0"}.get(cell, cell)  # as pandas writes whole numbers beside blanks
     if cell not in _YES | _NO:
-        fix = "say yes or no (true, 1, valid, keep, sound, ...); for a rating give least= or above="
+        fix = "use yes or no (true, 1, valid, keep, sound, ...), or set least= or above= for ratings"
         raise BadInput(f"found {shorten(record.row[column])}", where=record.where, field=column, fix=fix)
     return cell in _YES
 
@@ -133,7 +133,7 @@ def _refuse_options(rule: str, least: float | None, above: float | None, unjudge
     if unjudged not in ("keep", "drop"):
         raise BadInput(f"found {unjudged!r}", where="human", field="unjudged", fix="use keep or drop")
     if least is not None and above is not None:
-        raise BadInput("a rating has one mark", where="human", fix="give least= or above=, not both")
+        raise BadInput("only one threshold is allowed", where="human", fix="give least= or above=, not both")
     for name, mark in (("least", least), ("above", above)):
         if mark is not None and (isinstance(mark, bool) or not isinstance(mark, (int, float)) or not isfinite(mark)):
             raise BadInput(f"found {mark!r}", where="human", field=name, fix="give a number")

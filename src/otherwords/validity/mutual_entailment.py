@@ -1,6 +1,6 @@
 """Mutual entailment: two texts say the same where a judge finds that each entails the other (Arakelyan et al. 2024).
 
-The judge is a model of its own, or the model under test: then each model accepts its own variants when it answers.
+The judge is a separate model, or the model under test: then each model accepts its own variants when it answers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class EntailmentRule:
         try:
             return cls(float(match["threshold"] or 0), match["field"] or "")  # type: ignore[index]
         except (TypeError, ValueError):
-            fix = "a variant is judged by self, or not yet by anybody: leave the column out"
+            fix = "the only value is self; leave the column out for variants without a verdict"
             raise BadInput(f"found {text!r}", field=column, fix=fix) from None
 
     def refuse_task(self, task: Task) -> None:
@@ -110,8 +110,8 @@ def mutual_entailment(
 
         return EntailmentCheck(check, own.model.signature, rule.refuse_task, rule=rule, judge=own)
     if label_map:
-        fix = "the model under test has its own: --label-map, or label_map in a study"
-        raise BadInput("self needs none", where=_WHERE, field="label_map", fix=fix)
+        fix = "set that of the model under test: --label-map, or label_map in a study"
+        raise BadInput("the judge self has no label map", where=_WHERE, field="label_map", fix=fix)
 
     def postpone(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
         return (Verdict(None) for bucket in buckets for _ in bucket.variants)
@@ -145,9 +145,9 @@ def entailment_of(task: Task) -> int:
     """
     positions = [position for position, label in enumerate(task.labels) if label_key(label) in ENTAILMENT]
     if len(task.fields) != 2 or len(positions) != 1:
-        question = f"{task.name} asks for {', '.join(task.labels)} of {', '.join(task.fields)}"
-        fix = "name a judge that can tell: mutual-entailment:nli-small, or hf:NAME_OR_PATH"
-        raise BadInput(f"{question}, not whether a text entails another", where=_WHERE, field="judge", fix=fix)
+        question = f"{task.name} has the labels {', '.join(task.labels)}"
+        fix = "name an entailment judge: mutual-entailment:nli-small, or hf:NAME_OR_PATH"
+        raise BadInput(f"{question}: its models cannot judge entailment", where=_WHERE, field="judge", fix=fix)
     return positions[0]
 
 
@@ -184,21 +184,21 @@ def _reason(failures: list[str]) -> str:
 
 
 def _failure(answer: Cached, task: Task, threshold: float) -> str:
-    """Why an answer is no entailment; empty where it is."""
+    """Why an answer is not entailment; empty where it is."""
     yes = entailment_of(task)
     if answer.pred != yes:
         return task.labels[answer.pred]
     if threshold and answer.p is None:
-        message, fix = "the judge gives no probabilities", "leave threshold out"
+        message, fix = "the judge returns no probabilities", "leave threshold out"
         raise BadInput(message, where=_WHERE, field="threshold", fix=fix)
     return f"probability below {threshold:g}" if answer.p is not None and answer.p[yes] < threshold else ""
 
 
-# A model of its own as judge
+# A separate model as judge
 
 
 class EntailmentJudge:
-    """A model that is asked about each pair of texts once, however often the pair comes."""
+    """A model that is asked about each distinct pair of texts once."""
 
     def __init__(self, model: Answerer, canary: bool = True):
         self.model, self.canary = model, canary
@@ -216,13 +216,13 @@ class EntailmentJudge:
         return self._known
 
     def run_canary(self, cache: Cache) -> None:
-        """Run the canary, the first time: a judge with labels in another order would accept next to nothing."""
+        """Run the canary, the first time: a judge with permuted labels would accept almost nothing."""
         if not self.canary:
             return
         try:
             run_canary(self.model if questions(self.model.task) else _as_two_classes(self.model), cache)
         except LabelOrder as error:
-            raise LabelOrder(f"{error}; of a judge, these are its options label_map and canary=false") from error
+            raise LabelOrder(f"{error}; for a judge, use its options label_map and canary=false") from error
         self.canary = False
 
 
@@ -265,11 +265,11 @@ def _task(name: str, own: Sequence[str], meaning: Mapping[str, str]) -> Task:
     labels = list(dict.fromkeys(meaning.get(label_key(label), label_key(label)) for label in own)) or list(nli.labels)
     known = ", ".join(own)
     if own and (unknown := [label for label in meaning if label not in map(label_key, own)]):
-        message = f"{name} does not answer {', '.join(unknown)}"
+        message = f"{name} has no label {', '.join(unknown)}"
         raise BadInput(message, where=_WHERE, field="label_map", fix=f"its labels are {known}")
     if len(labels) < 2 or sum(label in ENTAILMENT for label in labels) != 1:
-        message = f"{name} answers {known}: which of them means entailment?"
-        fix = f'say so, as in label_map="{own[0]}=entailment"' if own else "name a model of natural language inference"
+        message = f"{name} has the labels {known}: none is known to mean entailment"
+        fix = f'map one, as in label_map="{own[0]}=entailment"' if own else "give an NLI model"
         raise BadInput(message, where=_WHERE, field="judge", fix=fix)
     same = [task for task in (nli, TASKS["rte"]) if set(task.labels) == set(labels)]
     return same[0] if same else Task("judging", nli.fields, tuple(labels), nli.targets)
@@ -327,10 +327,10 @@ def count_accepted(parts: Iterable[pl.LazyFrame]) -> Counts:
 
 
 def warn_none_accepted(model: str, counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Warn where a model accepts none of the variants that it was to judge."""
+    """Warn where a model accepts none of the variants that it judged."""
     for check, one in counts.items():
         if not one["accepted"]:
-            warnings.warn(f"{model}: {check}: it accepts none of {one['judged']:,} variants", stacklevel=3)
+            warnings.warn(f"{model}: {check}: accepts none of {one['judged']:,} variants", stacklevel=3)
 
 
 def judged_by(names: Iterable[str]) -> list[str]:

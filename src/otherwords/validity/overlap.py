@@ -1,4 +1,4 @@
-"""Word overlap: PaRTE keeps a paraphrase only if it shares not too many words with its source (section 3 there)."""
+"""Word overlap: PaRTE keeps a paraphrase only if it does not share too many words with its source (its section 3)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

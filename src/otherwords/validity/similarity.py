@@ -1,4 +1,4 @@
-"""Similarity of meaning, as a sentence encoder sees it: a rewording that points elsewhere says something else.
+"""Similarity of meaning by a sentence encoder: a rewording should have nearly the same vector as its original.
 
 What is near may say the opposite all the same: of SNLI's hypotheses that a premise entails and contradicts, 7 in 100
 pairs pass the default limit. Encoders see what a text is about better than what it says of it.
@@ -20,7 +20,7 @@ _WHERE = "similarity"
 # The encoder is not signed as given, since it may hold a path of this machine: the identity is its signature.
 @checks("similarity.v1", unsigned=("encoder",))
 def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least: float = 0.7) -> Any:
-    """Drop variants of which a changed field points away from the original's (cosine below `least`).
+    """Drop variants with a changed field that is not similar to the original's (cosine below `least`).
 
     `encoder` makes vectors of texts; a changed field that is longer than it reads is dropped, too. The score is the
     cosine, the smallest over changed fields. With MiniLM, below 0.7 are 4 of the 512 rewordings that people wrote for
@@ -39,7 +39,7 @@ def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least
 
 
 def cosines(model: SentenceEncoder, pairs: Sequence[Pair]) -> list[float | str]:
-    """The cosine of both texts of each pair; none where the tokenizer makes nothing of one, or the encoder cuts it."""
+    """The cosine of both texts of each pair; none where a text has no tokens or is truncated."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     legible = {text for text, there in zip(texts, model.legible(texts), strict=True) if there}
     short = {text for text, long in zip(texts, model.too_long(texts), strict=True) if not long}

@@ -1,6 +1,6 @@
-"""Generators of variants: how problems are put in other words.
+"""Generators of variants: plug-ins that put problems in other words.
 
-`generating` says what a generator is and runs it; every other module is one generator, or what generators share.
+`generating` defines `Generator` and runs generators; every other module is a generator, or shared by several.
 """
 
 from .generating import Generator, as_generator, chosen_fields, notes_table, read_notes, with_changes

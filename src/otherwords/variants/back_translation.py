@@ -1,4 +1,4 @@
-"""Paraphrases by way of another language: back-translation."""
+"""Back-translation: paraphrases through another language."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -69,7 +69,7 @@ def _pivots(writer: Writer, jobs: list[RewriteJob], prefix: str, decoding: Decod
         texts: dict[str, None] = {}
         for draft in drafts:
             text = draft.text.strip()
-            if reason := _fault(draft, job.source, prefix, cut) or ("repeats another candidate" * (text in texts)):
+            if reason := _defect(draft, job.source, prefix, cut) or ("repeats another candidate" * (text in texts)):
                 job.left_out[f"on the way there: {reason}"] += 1
             else:
                 texts[text] = None
@@ -79,8 +79,8 @@ def _pivots(writer: Writer, jobs: list[RewriteJob], prefix: str, decoding: Decod
     return pivots
 
 
-def _fault(draft: Draft, source: str, prefix: str, cut: bool) -> str:
-    """What is wrong with a translation. One that leaves the sentence as it is, is left to the way back."""
+def _defect(draft: Draft, source: str, prefix: str, cut: bool) -> str:
+    """Why a translation cannot be used; empty if it can. An unchanged sentence passes: the way back decides."""
     if not draft.text.strip() or (draft.fault and not cut):
         return draft.fault or "empty"
     asked = re.sub(r"\s+", " ", prefix.casefold())

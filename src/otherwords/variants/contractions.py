@@ -40,7 +40,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?]")
 def contractions(field: str = "") -> Any:
     """Open English contractions ("isn't" becomes "is not") or, where there is none to open, close them.
 
-    `field` names the text to change; by default all of the task's targets, each in a variant of its own.
+    `field` names the text to change; by default all of the task's targets, each in its own variant.
     """
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:

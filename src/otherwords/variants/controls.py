@@ -1,4 +1,4 @@
-"""Controls: generators whose outcome is known beforehand, to test the test.
+"""Controls: generators whose outcome is known in advance, to test the measurement.
 
 `identity` and `tautology` should change no answer; `scramble` should change many.
 """
@@ -37,7 +37,7 @@ _FUNCTION = frozenset(_GRAMMAR.split())
 
 @generators("identity.v1")
 def identity() -> Any:
-    """Repeat every problem unchanged: any flip it shows is the model's own unsteadiness."""
+    """Repeat every problem unchanged: any flip shows that the model is not deterministic."""
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         for problem in problems:
@@ -69,7 +69,7 @@ def tautology(field: str = "", times: int = 1) -> Any:
 
 @generators("scramble.v1")
 def scramble(words: int = 1, inner: bool = False, field: str = "") -> Any:
-    """Shuffle the letters of words, identically wherever they occur: a model that never minds does not read.
+    """Shuffle the letters of words, identically wherever they occur: a model that reads words should flip.
 
     `words` is how many different words, drawn with the problem's seed (0: all); function words, numbers and words of
     fewer than four letters are left alone. With `inner`, the first and last letter keep their places. `field` names

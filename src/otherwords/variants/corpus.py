@@ -45,7 +45,7 @@ def content(corpus: Path) -> str:
     """A digest of the files of a corpus, which may be named as a data set (snli:FILE)."""
     files = [corpus] if corpus.suffix == ".txt" else find(str(corpus)).function.files
     if lost := [file for file in files if not file.exists()]:
-        raise BadInput("there is no such file", where=f"the corpus {lost[0]}", fix="give a data set or a .txt file")
+        raise BadInput("no such file", where=f"the corpus {lost[0]}", fix="give a data set or a .txt file")
     return digest(*(fingerprint(file) for file in files))[:12]
 
 
@@ -59,10 +59,10 @@ def texts(corpus: Path) -> Iterator[str]:
         for row in source:
             yield from (row[name] for name in source.chosen.fields if row[name])
     except BadInput as error:
-        fix = "--task, --field and --label do not reach a corpus: give a data set with its own names, or a .txt file"
+        fix = "--task, --field and --label do not apply to a corpus: give a data set in a known layout, or a .txt file"
         raise BadInput(str(error), where=f"the corpus {corpus}", fix=fix) from error
     if left := source.intake.rejected:
-        warnings.warn(f"the corpus {corpus}: {len(left)} rows left out, as {left[0]['reason']}", stacklevel=2)
+        warnings.warn(f"the corpus {corpus}: {len(left)} rows left out, the first: {left[0]['reason']}", stacklevel=2)
 
 
 @lru_cache(maxsize=4)
@@ -76,4 +76,4 @@ def _lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8-sig") as file:
             yield from (line.strip() for line in file if line.strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot be read: {error}", where=str(path), fix="give one sentence a line in UTF-8") from error
+        raise BadInput(f"cannot be read: {error}", where=str(path), fix="give one sentence per line, UTF-8") from error

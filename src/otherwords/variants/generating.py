@@ -1,4 +1,4 @@
-"""From generators to variants: what a generator is, how it is given problems in batches, and what it notes."""
+"""The type of a generator, how generators run on batches of problems, and their notes."""
 
 import json
 import re
@@ -37,7 +37,7 @@ class Generator:
 
     `function` takes problems and a seed for each, and yields variants and notes. `identity` joins the signature: what
     decides the variants besides the options, such as the model that writes them. A `control` makes variants whose
-    outcome is known beforehand: they are marked with its name, checked by nothing, and measured apart.
+    outcome is known in advance: they are marked with its name, not checked, and measured separately.
 
     A generator that must see all texts first has `survey`, which makes the text of a table from them; it is then made
     again with the option `table` set to that file, and without the options that are `spent` on the survey.
@@ -60,7 +60,7 @@ class Generator:
 
 
 def as_generator(function: Any) -> Generator:
-    """Let a factory return the bare function; what such a function has as attributes counts as declared."""
+    """Accept a bare function from a factory; its attributes count as declared fields."""
     if isinstance(function, Generator):
         return function
     names = [one.name for one in fields(Generator) if one.name != "function"]
@@ -106,7 +106,7 @@ def prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> list
     """Bind generators by name; those that must see all texts first see them now."""
     bound = [_bind(one, originals) if isinstance(one, str) else one for one in using]
     if twice := [name for name, count in Counter(one.signature for one in bound).items() if count > 1]:
-        raise BadInput(f"{twice[0]} is named twice", fix="name it once")
+        raise BadInput(f"{twice[0]} is named twice", fix="give it once")
     return bound
 
 
@@ -125,7 +125,7 @@ def _bind(spec: str, originals: Sequence[Problem]) -> Bound:
 def surveyed(spec: str, texts: Callable[[], Iterable[str]], folder: Path, *known: str) -> str:
     """Let a generator survey all texts, if it must; return the spec with the table that it made.
 
-    The table lies in `folder`, under a name made of the spec and of what is `known` to decide its content; one that
+    The table is in `folder`, under a name made of the spec and of what is `known` to decide its content; one that
     exists is not made again.
     """
     bound = generators.make(spec)
@@ -163,7 +163,7 @@ def generate(
         seeds = [seed_for(seed, generator.signature, problem.id) for problem in some]
         for one in function(some, seeds):
             if one.of not in given:
-                raise BadInput(f"{generator.signature} made a variant of {one.of!r}, which it was not given")
+                raise BadInput(f"{generator.signature} returned a variant of {one.of!r}, which is not in its input")
             if isinstance(one, Note):
                 yield one
                 continue
@@ -175,14 +175,14 @@ def generate(
 
 
 def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:
-    """Warn, for each generator that reads rows, of those that became no variant of so many problems."""
+    """Warn, for each generator that reads rows, of those that gave no variant of any problem."""
     for bound in using:
         generator = as_generator(bound.function)
         for reason, count in sorted(generator.left_out.items()):
             if count:
-                warnings.warn(f"{bound.signature}: {count:,} of its rows are no variants: {reason}", stacklevel=3)
+                warnings.warn(f"{bound.signature}: {count:,} of its rows are not variants: {reason}", stacklevel=3)
         if generator.unmatched and (rows := generator.unmatched(problems)):
-            warnings.warn(f"{bound.signature}: {rows:,} of its rows reword none of these problems", stacklevel=3)
+            warnings.warn(f"{bound.signature}: {rows:,} of its rows match no problem", stacklevel=3)
 
 
 # Notes
@@ -199,7 +199,7 @@ def notes_table(notes: Iterable[tuple[str, Note]]) -> pl.DataFrame:
     for signature, note in notes:
         if taken := sorted(COLUMNS.keys() & note.about.keys()):
             fix = f"use another name: every table of notes has {', '.join(COLUMNS)}"
-            raise BadInput(f"a note is about {taken[0]}", where=signature, field="about", fix=fix)
+            raise BadInput(f"the column name {taken[0]} is reserved", where=signature, field="about", fix=fix)
     rows = [{"id": n.of, "generator": one, "what": n.what, "count": n.count, **n.about} for one, n in notes]
     about = sorted({name for row in rows for name in row} - set(COLUMNS))
     return pl.DataFrame(rows, schema={**COLUMNS, **dict.fromkeys(about, pl.String)}, orient="row")
@@ -213,8 +213,8 @@ def read_notes(path: str | Path) -> pl.DataFrame:
     inner = Path(path) / "notes"
     table = read(inner if inner.is_dir() else path)
     if lost := [name for name in COLUMNS if name not in table.columns]:
-        fix = "give what vary --notes FILE wrote, or the folder of a run"
-        raise BadInput(f"is no table of notes: it has no column {', '.join(lost)}", where=str(path), fix=fix)
+        fix = "give the output of vary --notes FILE, or a run folder"
+        raise BadInput(f"is not a table of notes: it has no column {', '.join(lost)}", where=str(path), fix=fix)
     about = [name for name in table.columns if name not in COLUMNS]
     return table.select(*(pl.col(name).cast(COLUMNS.get(name, pl.String)) for name in (*COLUMNS, *about)))
 

@@ -98,7 +98,7 @@ def _write(
 
 
 def _refine(writer: Writer, jobs: list[RewriteJob], need: int, tries: int, drafts_filter: DraftFilter) -> None:
-    """Draw as many more as a job lacks, as often as its tries allow; each try has a seed of its own."""
+    """Draw as many more as a job lacks, as often as its tries allow; each try has its own seed."""
     decoding = choose_decoding("sample", 1, _WHERE, **_REFINED)  # type: ignore[arg-type]
     spent = dict.fromkeys(range(len(jobs)), 0)
     while True:
@@ -123,9 +123,9 @@ def _refuse_wrong(k: int, draw: int, tries: int, need: int) -> None:
         if value < least:
             raise BadInput(f"found {value}", where=_WHERE, field=name, fix=f"give {least} or more")
     if draw and draw < k:
-        raise BadInput(f"{draw} are fewer than k={k}", where=_WHERE, field="draw", fix="give k or more, or 0")
+        raise BadInput(f"{draw} is less than k={k}", where=_WHERE, field="draw", fix="give k or more, or 0")
     if need > k:
-        raise BadInput(f"{need} are more than k={k}", where=_WHERE, field="need", fix="give k or fewer, or 0")
+        raise BadInput(f"{need} is more than k={k}", where=_WHERE, field="need", fix="give k or fewer, or 0")
 
 
 # Prompts
@@ -153,7 +153,7 @@ class Prompt:
         def value(match: re.Match[str]) -> str:
             if match[1] not in values:
                 known = ", ".join(f"{{{name}}}" for name in ("text", "context", *problem.task.fields))
-                raise BadInput(f"no place {match[0]}", where=self.where, field="prompt", fix=f"use {known}")
+                raise BadInput(f"unknown placeholder {match[0]}", where=self.where, field="prompt", fix=f"use {known}")
             return str(values[match[1]] or "")
 
         return _PLACE.sub(value, self.template)
@@ -167,11 +167,11 @@ def choose_prompt(prompt: str, context: bool, bare: bool, where: str) -> Prompt:
         fix = 'write {text} where the sentence goes, as in "Say it in other words: {text}"'
         raise BadInput(f"found {template!r}", where=where, field="prompt", fix=fix)
     if context and places == {"text"}:
-        fix = "give the prompt a place for the rest of the problem: {context}, or {premise} and its like"
-        raise BadInput("is not shown by this prompt", where=where, field="context", fix=fix)
+        fix = "add {context} to the prompt, or a field such as {premise}"
+        raise BadInput("has no placeholder in this prompt", where=where, field="context", fix=fix)
     if not context and places != {"text"}:
-        fix = "set context=true to show it the rest of the problem"
-        raise BadInput(f"has a place for {sorted(places - {'text'})[0]}", where=where, field="prompt", fix=fix)
+        fix = "set context=true to fill it"
+        raise BadInput(f"has a placeholder for {sorted(places - {'text'})[0]}", where=where, field="prompt", fix=fix)
     return Prompt(template, where)
 
 
@@ -190,7 +190,7 @@ def prefixes(sweep: Sequence[str], where: str) -> dict[str, str]:
         fix = 'give a list, as in ["semantic=80 lexical=30 syntactic=50", "semantic=80 lexical=60 syntactic=50"]'
         raise BadInput(f"found {sweep!r}", where=where, field="sweep", fix=fix)
     if len(set(sweep)) < len(sweep):
-        raise BadInput("names a setting twice", where=where, field="sweep", fix="name it once")
+        raise BadInput("has a setting twice", where=where, field="sweep", fix="give it once")
     return {setting: _tokens(setting, where) if is_controlled(setting) else setting for setting in sweep}
 
 

@@ -1,4 +1,4 @@
-"""Variants that exist already, in a file: rewordings written by people, or by another tool."""
+"""Variants recorded in a file: rewordings by people, or by another tool."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def recorded(path: Path = EVERYDAY, format: str = "", pair: str = "") -> Any:  #
 
 
 class _RecordedRows:
-    """Makes variants of the rows of one file, and counts the rows that become none."""
+    """Makes variants from the rows of one file, and counts the rows that give none."""
 
     def __init__(self, book: Book, pair: str = "") -> None:
         self._book, self._pair = book, pair
@@ -90,7 +90,7 @@ class _RecordedRows:
         return [_variant(problem, f"a rewording of {problem.id!r}", cells) for cells in joined]
 
     def _rows(self, problem: Problem) -> list[RecordedRow]:
-        """The rows on a problem. Another tool's labels may be numbers of its own; names of ours must agree."""
+        """The rows on a problem. Another tool's labels may be its own numbers; our label names must agree."""
         rows = list(self._book.find(problem))
         if self._used is None:
             return rows
@@ -103,12 +103,12 @@ class _RecordedRows:
 def _variant(problem: Problem, where: str, cells: Cells) -> Variant:
     text = {name: cells[name] for name in problem.task.fields if cells.get(name) is not None}
     if not text:
-        fix = f"name at least one of {', '.join(problem.task.fields)}"
-        raise BadInput(f"rewords nothing: there are {', '.join(cells)}", where=where, fix=fix)
+        fix = f"give at least one of {', '.join(problem.task.fields)}"
+        raise BadInput(f"has no reworded field: there are {', '.join(cells)}", where=where, fix=fix)
     if wrong := [name for name, value in text.items() if not isinstance(value, str)]:
         raise BadInput("is not text", where=where, field=wrong[0])
     if cells.get("label") is not None and label_key(cells["label"]) != label_key(problem.label):
-        message = f"found {cells['label']!r} but the original {problem.id!r} says {problem.label!r}"
+        message = f"found {cells['label']!r} but the original {problem.id!r} has {problem.label!r}"
         raise BadInput(message, where=where, field="label", fix="a variant keeps the label of its original")
     known = {*problem.task.fields, "id", "of", "how", "label", "cluster"}
     extra = {**problem.extra, **{name: value for name, value in cells.items() if name not in known}}
@@ -196,7 +196,7 @@ def _text_key(texts: Mapping[str, str]) -> str:
 
 
 def _table_rows(path: Path) -> Iterator[Record]:
-    """The rows of a table of our own; in CSV and TSV, an empty cell means that a row lacks the field."""
+    """The rows of a table in our own layout; in CSV and TSV, an empty cell means that a row lacks the field."""
     keeps_empty = path.suffix.lower() not in (".csv", ".tsv")
     for record in plain_records(path):
         row = record.row if keeps_empty else {name: value for name, value in record.row.items() if value != ""}
@@ -206,7 +206,7 @@ def _table_rows(path: Path) -> Iterator[Record]:
 def _entry_by_id(record: Record) -> tuple[str, str, str]:
     original = "" if record.row.get("of") is None else str(record.row["of"]).strip()
     if not original:
-        raise BadInput("found nothing", where=record.where, field="of", fix="name the original's id")
+        raise BadInput("found nothing", where=record.where, field="of", fix="give the id of the original")
     return f"id {original}", record.where, json.dumps(_without_marks(record.row, record.where), default=str)
 
 
@@ -214,8 +214,8 @@ def _without_marks(row: Cells, where: str) -> dict[str, Any]:
     """A row without the marks of contrasts and controls, which must be empty."""
     for name in _MARKS:
         if row.get(name) is not None and str(row[name]).strip():
-            fix = "a recorded row is a rewording: contrasts come with their originals, as data (--data), controls too"
-            raise BadInput(f"found {shorten(row[name])}", where=where, field=name, fix=f"{fix}; else rename the column")
+            fix = "recorded rows must be rewordings: give contrasts and controls as data (--data), with their originals"
+            raise BadInput(f"found {shorten(row[name])}", where=where, field=name, fix=f"{fix}; or rename the column")
     return {name: value for name, value in row.items() if name not in _MARKS}
 
 
@@ -233,7 +233,7 @@ def recognise_format(path: Path, format: str = "") -> str:  # noqa: A002 (the us
     possible = list(_possible_formats(path))
     if len(possible) == 1:
         return possible[0]
-    message = f"could be any of {', '.join(possible)}" if possible else "has a format unknown here"
+    message = f"could be any of {', '.join(possible)}" if possible else "has an unknown format"
     fix = "use .jsonl, .csv, .tsv or .parquet with a column `of`, or name the tool that wrote it"
     raise BadInput(message, where=str(path), fix=f"{fix}: format= {listed}")
 
@@ -293,7 +293,7 @@ def paired(rows: Iterable[Cells], problem: Problem, column: str, seed: int) -> l
 
 
 def pairs(first: Sequence[str], second: Sequence[str], seed: int) -> list[tuple[str, str]]:
-    """Pair each text of the larger side once; those of the smaller side are all used, and then drawn from again.
+    """Pair each text of the longer list once; those of the shorter list are all used, then drawn again.
 
     Neither side's order matters.
 
@@ -301,7 +301,7 @@ def pairs(first: Sequence[str], second: Sequence[str], seed: int) -> list[tuple[
     [('a', 'x'), ('b', 'y'), ('c', 'y')]
     """
     if not first or not second:
-        raise BadInput("one side is empty", fix="pair what has at least one text on either side")
+        raise BadInput("one of the two lists is empty", fix="give at least one text in each")
     random, size = Random(seed), max(len(first), len(second))
     drawn = [
         random.sample(sorted(side), len(side)) + random.choices(sorted(side), k=size - len(side))
@@ -325,7 +325,7 @@ def _only_target(cells: Cells, problem: Problem) -> str | None:
 def _writer(cells: Cells, problem: Problem, column: str) -> tuple[str, str] | None:
     """Who wrote a row: the column and its value; a worker 7 is not the generator 7."""
     if column and cells.get(column) is None:
-        fix = "fill it in, or leave rows as they are with pair=none"
+        fix = "fill it in, or keep rows unpaired with pair=none"
         raise BadInput("found nothing", where=f"a rewording of {problem.id!r}", field=column, fix=fix)
     writers = [(name, str(cells[name])) for name in ([column] if column else WRITERS) if cells.get(name) is not None]
     return writers[0] if writers else None

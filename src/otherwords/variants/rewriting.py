@@ -128,8 +128,8 @@ def choose_check(accept: str, where: str) -> Bound | None:
         return None
     bound = checks.make(accept)
     if getattr(bound.function, "by", ""):  # a bare function has no such field
-        fix = "name another judge, or leave it to `check`, for whatever `answer` is asked about"
-        raise BadInput("judges only when the model under test answers", where=where, field="accept", fix=fix)
+        fix = "use another judge here, or the same judge as a check of `otherwords check`"
+        raise BadInput("is known only when the model under test answers", where=where, field="accept", fix=fix)
     return bound
 
 

@@ -38,7 +38,7 @@ class Rewritten(NamedTuple):
 
 @generators("structural.v1")
 def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool = False, pipeline: str = "") -> Any:
-    """Build a sentence in another way: active or passive, swapped descriptions and conjuncts, clauses, datives.
+    """Rewrite the structure of a sentence: active or passive, swapped descriptions and conjuncts, clauses, datives.
 
     `kinds`: voice, definite, relative, coordination, dative, contraction, joined by "+", or all. Up to `n` variants per
     problem (0: all), each with one rewriting of one field, drawn by the seed; with `together`, a rewriting that several
@@ -156,5 +156,5 @@ def _kinds(kinds: str) -> tuple[str, ...]:
     names = KINDS if kinds == "all" else tuple(dict.fromkeys(kinds.split("+")))
     if strangers := [name for name in names if name not in KINDS]:
         fix = f"use {', '.join(KINDS)}, several as in voice+dative, or all"
-        raise BadInput(f"no kind of rewriting {strangers[0]!r}", where=_WHERE, field="kinds", fix=fix)
+        raise BadInput(f"unknown kind {strangers[0]!r}", where=_WHERE, field="kinds", fix=fix)
     return names

@@ -23,7 +23,7 @@ from .generating import Change, Generator, chosen_fields, with_changes
 
 SENSES = ("frequency", "context")
 _WHERE = "wordnet.v1"
-#: Most choices of words, and of their synonyms, to look at; nobody wants a thousand variants of a sentence.
+#: Most choices of words, and of their synonyms, to look at; a thousand variants of a sentence are of no use.
 _MOST = 1000
 _WORD = re.compile(r"[^\W\d_]+")
 _NAMES = {letter: name for name, letter in PARTS.items()}
@@ -53,8 +53,8 @@ def wordnet(
     _refuse_wrong(n, changes, senses, dominance)
     thesaurus = _thesaurus(lexicon, dominance)
     if lexicon and not pipeline and not other_wordnet(lexicon).english:
-        fix = "name the spaCy pipeline of its language, as in pipeline=fr_core_news_sm"
-        raise BadInput(f"{lexicon} is not English, and the tagger would be", where=_WHERE, field="pipeline", fix=fix)
+        fix = "give the spaCy pipeline of its language, as in pipeline=fr_core_news_sm"
+        raise BadInput(f"{lexicon} is not English, but the default tagger is", where=_WHERE, field="pipeline", fix=fix)
     replacer = Replacer(_parts(pos), thesaurus, senses == "context", read_veto(veto), not lexicon)
     tag = tagger(pipeline, names=True)
 
@@ -113,7 +113,7 @@ def _refuse_wrong(n: int, changes: int, senses: str, dominance: float) -> None:
     if n < 1:
         raise BadInput(f"found {n}", where=_WHERE, field="n", fix="give 1 or more variants per problem")
     if changes < 0:
-        fix = "give a number of words, 0 for all that can be"
+        fix = "give a number of words, 0 for all"
         raise BadInput(f"found {changes}", where=_WHERE, field="changes", fix=fix)
     if senses not in SENSES:
         raise BadInput(f"found {senses!r}", where=_WHERE, field="senses", fix=f"use {' or '.join(SENSES)}")
@@ -138,7 +138,7 @@ class SynonymChanges(NamedTuple):
 
 
 class Replacer(NamedTuple):
-    """Finds replacements: for words of some parts of speech, in senses that a thesaurus is sure of, but for a veto."""
+    """Finds replacements: for words of some parts of speech, in clear senses, except for vetoed words."""
 
     parts: str
     thesaurus: Thesaurus
@@ -207,7 +207,7 @@ def _has_capitals(lemma: str, sense: Synset) -> bool:
 
 
 def _wants_one_word(place: WordPlace) -> bool:
-    """Where an expression sounds wrong: his father is not "his male parent", a dog is not "gone after by" another."""
+    """Whether an expression sounds wrong: his father is not "his male parent", a dog is not "gone after by" another."""
     return place.token.tag == "VBN" or bool(place.before and place.before.tag in ("PRP$", "POS"))
 
 

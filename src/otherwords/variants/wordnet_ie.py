@@ -39,7 +39,7 @@ def wordnet_ie(
     if table == Path():
         return _surveying(kept, corpus)
     if corpus != Path():
-        raise BadInput("takes a corpus or a table, not both", where="wordnet-ie", fix="leave one of the two out")
+        raise BadInput("has both a corpus and a table", where="wordnet-ie", fix="leave one of them out")
     chosen = {word: one for word, one in synonyms.read_table(table).items() if word not in kept}
     look = _anywhere if everywhere else _nouns
 
@@ -61,7 +61,7 @@ def _surveying(veto: frozenset[str], corpus: Path) -> Generator:
 
     def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         fix = "use otherwords.vary, `otherwords vary` or `otherwords run`, or give a saved table=FILE"
-        raise BadInput("has not seen the corpus yet", where="wordnet-ie", fix=fix)
+        raise BadInput("has no corpus yet", where="wordnet-ie", fix=fix)
 
     def survey(texts: Iterable[str]) -> str:
         """Choose synonyms for the nouns of all texts, by the frequencies of the corpus, if given, or their own."""
@@ -71,7 +71,7 @@ def _surveying(veto: frozenset[str], corpus: Path) -> Generator:
             nouns, place = _count(texts_of(corpus)), corpus.name
             if not nouns:
                 fix = "give English sentences, or leave it out for the frequencies of the input"
-                raise BadInput("holds no noun", where=str(corpus), fix=fix)
+                raise BadInput("contains no nouns", where=str(corpus), fix=fix)
         chosen = {word: one for word, one in synonyms.choose_synonyms(nouns, own).items() if word not in veto}
         about = f"wordnet-ie.v1: {len(chosen)} of {len({*nouns, *own})} nouns, by the frequencies of {place} ({tags})"
         return synonyms.format_table(chosen, about)
@@ -91,7 +91,7 @@ def _anywhere(texts: Sequence[str], table: Mapping[str, Synonym]) -> Iterator[li
 
 
 def _change(word: str, start: int, table: Mapping[str, Synonym]) -> Change:
-    """The first letter is as large as it was: the paper's own data are all in small letters, ours stay as they are."""
+    """Keep the case of the first letter: the paper's data are all lower-case, ours are not."""
     entry = table[word.lower()]
     new = entry.synonym[:1].upper() + entry.synonym[1:] if word[:1].isupper() else entry.synonym
     return {"at": start, "from": word, "to": new, "synset": entry.synset}

@@ -60,7 +60,7 @@ def token_overlap(original: str, variant: str, fuzzy: float = 1.0) -> float:
 def refuse_fuzzy(fuzzy: float) -> None:
     """Refuse a similarity outside (0, 1]: all words have 0, and none have more than 1."""
     if not 0 < fuzzy <= 1:
-        raise BadInput(f"found {fuzzy!r}", field="fuzzy", fix="give a similarity above 0 and at most 1, which is exact")
+        raise BadInput(f"found {fuzzy!r}", field="fuzzy", fix="give a similarity above 0 and at most 1 (exact match)")
 
 
 def _has_similar(word: str, others: set[str], least: float) -> bool:

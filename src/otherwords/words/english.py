@@ -60,13 +60,13 @@ def warn_of_other_language(texts: Iterable[str | None], generator: str) -> bool:
         return False
     if generator not in _warned:
         _warned.add(generator)
-        message = f"{generator}: a text seems not to be in English, which it is made for: {shorten(text)}"
+        message = f"{generator}: supports only English, but a text seems to be in another language: {shorten(text)}"
         warnings.warn(message, stacklevel=3)
     return True
 
 
 def forget() -> None:
-    """Forget which generators have warned: a new study begins."""
+    """Reset the warnings, for a new study."""
     _warned.clear()
 
 

@@ -98,7 +98,7 @@ def read_table(path: Path) -> dict[str, Synonym]:
         if cells[:2] == list(_COLUMNS[:2]):
             continue
         if len(cells) < 2 or not cells[1] or not _ENTRY.fullmatch(cells[0]):
-            fix = "write a word, a tab, its synonym"
+            fix = "write a word, a tab and its synonym"
             raise BadInput(f"found {shorten(line)}", where=f"{path}, line {number}", fix=fix)
         if cells[0].lower() in table:
             fix = "a word has one synonym: remove the other line"
@@ -114,7 +114,7 @@ def read_veto(path: Path) -> frozenset[str]:
     lines = [] if path == Path() else _read_lines(path, "one word per line")
     for number, line in lines:
         if not _ENTRY.fullmatch(line.strip()):
-            fix = "a veto list has one word per line and no other punctuation"
+            fix = "write one word per line, without other punctuation"
             raise BadInput(f"found {shorten(line)}", where=f"{path}, line {number}", fix=fix)
     return frozenset(line.strip().lower() for _, line in lines)
 

@@ -93,7 +93,7 @@ def _in_turn(word: OfferedWord, offer: Offer, rule: AgreementRule) -> Iterator[t
 def _alone(
     word: OfferedWord, name: str, place: int, model: str, rule: AgreementRule, tags: Mapping[Trial, str]
 ) -> Iterator[tuple[str, int, int]]:
-    """Each filter on all suggestions; what is no word has no class."""
+    """Each filter on all suggestions; a suggestion that is not a word has no class."""
     offer, wanted = word.offers[name][place][model], CLASSES[word.shared.word_class]
     yield NO_WORD, offer.no_word, offer.suggestions
     if rule.likelier:
@@ -212,25 +212,25 @@ def seed_counts(variants: pl.DataFrame, notes: pl.DataFrame | None = None) -> pl
 
 
 def _of_masked_lm(notes: pl.DataFrame, *what: str) -> pl.DataFrame:
-    """The notes that say one of these; where there are none, the table is another one."""
+    """The notes with one of these texts; a table without any is refused."""
     if "what" not in notes.columns or not (found := notes.filter(pl.col("what").is_in(what))).height:
-        raise BadInput("the notes hold no suggestions of masked-LMs", fix=_FIX)
+        raise BadInput("the notes contain no suggestions of masked-LMs", fix=_FIX)
     return _of_one(found, "generator")
 
 
 def _of_one(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Numbers of several generators, such as an ablation and the whole, mean nothing together."""
+    """Refuse several generators, such as an ablation and the full method: their numbers must not be added."""
     names = sorted(table[column].drop_nulls().unique()) if column in table.columns else []
     if len(names) > 1:
-        fix = f"give those of one, as in table.filter({column}={names[0]!r})"
-        raise BadInput(f"the table is of {len(names)} generators", field=column, fix=fix)
+        fix = f"select one, as in table.filter({column}={names[0]!r})"
+        raise BadInput(f"the table has {len(names)} generators", field=column, fix=fix)
     return table
 
 
 def _refuse_others(variants: pl.DataFrame, kept: pl.DataFrame) -> None:
     if "how" in variants.columns and "generator" in kept.columns and variants["how"][0] != kept["generator"][0]:
         fix = f"give the notes of {variants['how'][0]}"
-        raise BadInput("the notes are of another generator than the variants", field="generator", fix=fix)
+        raise BadInput("the notes and the variants come from different generators", field="generator", fix=fix)
 
 
 def with_columns(variants: pl.DataFrame, *names: str) -> pl.DataFrame:
@@ -239,5 +239,5 @@ def with_columns(variants: pl.DataFrame, *names: str) -> pl.DataFrame:
         fix = "give the variants of masked-lm; with subsamples=10, they have a column subsamples"
         raise BadInput(f"the table has no column {', '.join(lost)}", fix=fix)
     if not (found := variants.drop_nulls(list(names))).height:
-        raise BadInput("there are no variants of masked-lm", fix="give some")
+        raise BadInput("the table has no variants of masked-lm", fix="give a table of its variants")
     return found

@@ -241,7 +241,7 @@ def tags_in_context(tag: Tagger) -> TagTrials:
 
 
 def at_every_occurrence(occurrences: Sequence[Accepted]) -> dict[str, frozenset[str]]:
-    """What each masked-LM accepts wherever a word occurs in a text: it is the same one that must.
+    """What the same masked-LM accepts at every occurrence of a word in a text.
 
     >>> at_every_occurrence([{"a": {"cat", "cow"}, "b": {"pig"}}, {"a": {"cat", "pig"}, "b": {"cow"}}])
     {'a': frozenset({'cat'}), 'b': frozenset()}

@@ -44,7 +44,7 @@ _WHERE = "masked-lm.v1"
 One = TypeVar("One")
 
 
-# Masked-LMs are signed by what they are, in the identity: where their folders lie does not matter.
+# Masked-LMs are signed by what they are, in the identity: the path of their folders does not matter.
 @generators("masked-lm.v1", unsigned=("models",))
 def masked_lm(
     models: str | list[str] = "mlm-small",
@@ -68,7 +68,7 @@ def masked_lm(
     over.
     `ablation`, on the same problems: union (of the texts), class-only, probability-only, none or scrambled. `several`:
     words of several tokens, too. `counts` of filters are of what reached them, or of all suggestions by each alone,
-    which is slow. `corpus`, a data set or a text file, tells how frequent replacements are.
+    which is slow. `corpus`, a data set or a text file, gives the frequency of replacements.
     The texts are the task's targets, of which two or more must share a word; one that stands elsewhere in the problem,
     too, is left alone.
     """
@@ -278,10 +278,10 @@ def _models(specs: Sequence[str]) -> dict[str, MaskedLM]:
     named = [(_short(spec) if name == spec else name, spec) for name, spec in map(split_name, specs)]
     names = [name for name, _ in named]
     if not names:
-        raise BadInput("no masked-LM is named", where=_WHERE, field="models", fix="name one, as in mlm-small")
+        raise BadInput("no masked-LM given", where=_WHERE, field="models", fix="give one, as in mlm-small")
     if twice := [name for name in names if names.count(name) > 1]:
-        fix = 'give each a name of its own, as in ["base=hf:one/bert", "large=hf:two/bert"]'
-        raise BadInput(f"two masked-LMs are called {twice[0]!r}", where=_WHERE, field="models", fix=fix)
+        fix = 'give each its own name, as in ["base=hf:one/bert", "large=hf:two/bert"]'
+        raise BadInput(f"two masked-LMs have the name {twice[0]!r}", where=_WHERE, field="models", fix=fix)
     return {name: _loaded(spec) for name, spec in named}
 
 
@@ -323,5 +323,5 @@ def _refuse_wrong(ablation: str, counts: str, **numbers: int) -> None:
             fix = "give a number of variants, 0 for all" if name == "n" else "give 1 or more"
             raise BadInput(f"found {number}", where=_WHERE, field=name, fix=fix)
     if not numbers["n"] and numbers["subsamples"] > 1:
-        fix = "give the size of a subsample with n, or leave subsamples out"
-        raise BadInput("all variants are the same in every subsample", where=_WHERE, field="subsamples", fix=fix)
+        fix = "set n to the size of a subsample, or leave subsamples out"
+        raise BadInput("has no effect without n", where=_WHERE, field="subsamples", fix=fix)
