@@ -73,6 +73,19 @@ def test_names_in_python_blocks_exist(page: Path) -> None:
         assert hasattr(home, name) or importlib.util.find_spec(f"{module}.{name}"), f"{module} has no {name}"
 
 
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
+def test_pages_import_from_rooms_and_not_from_their_modules(page: Path) -> None:
+    """A room's `__init__.py` is its public interface, so that its modules can move."""
+    modules = {module for module, _ in used_names("\n\n".join(blocks(page, "python")))}
+    assert [module for module in modules if not is_public(module)] == []
+
+
+def is_public(module: str) -> bool:
+    """Whether it is the package, a module at its top, a sub-package, or a paper, which is a thing by itself."""
+    folder = ROOT / "src" / Path(*module.split("."))
+    return module.count(".") < 2 or folder.is_dir() or module.startswith("otherwords.papers.")
+
+
 def used_names(code: str) -> Iterator[tuple[str, str]]:
     """What is imported from a module of the package, or asked of `ow`."""
     for node in ast.walk(ast.parse(code)):

@@ -73,15 +73,6 @@ def some_pairs(count: int = 40, seed: int = 3) -> list[tuple[str, str]]:
     return [tuple(" ".join(rng.choices(WORDS[5:], k=rng.randrange(1, 12))) for _ in "ab") for _ in range(count)]  # type: ignore[misc]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Two threads on a model this small wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="session")
 def problems(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Problems of the few words that the tiny tokenizer knows."""

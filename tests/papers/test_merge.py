@@ -9,8 +9,9 @@ import pytest
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.papers.merge import filter_rates, over_draws, overlap, seed_counts, unique_variants
+from otherwords.papers.merge import over_draws
 from otherwords.pipeline import varied
+from otherwords.variants.masked_lm import filter_rates, overlap, seed_counts, unique_variants
 from otherwords.variants.masked_lm.counts import CLASS, KEPT, UNLIKELY
 
 

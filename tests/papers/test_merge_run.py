@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 import otherwords as ow
 from otherwords.cli.app import app
 from otherwords.errors import BadInput
-from otherwords.papers.merge import filter_rates
 from otherwords.problem import Note
 from otherwords.storage import tables
 from otherwords.storage.run_folder import RunFolder
 from otherwords.variants.generating import notes_table, read_notes
+from otherwords.variants.masked_lm import filter_rates
 from otherwords.variants.masked_lm.counts import KEPT
 
 WORDS = [["cat", 0.4], ["cow", 0.3], ["dog", 0.2], ["##s", 0.1]]

@@ -161,6 +161,12 @@ class TestRerun:
         assert _parts(folder) == parts
         assert asked() == 0
 
+    def test_a_metric_of_texts_finds_them(self, study, folder):
+        of_texts = ["jaccard", "token_overlap(fields=premise)"]
+        [flips, *texts] = ow.run(study, out=folder, by=[], metrics=["flip_rate", *of_texts]).scores
+        assert [one.value for one in texts] == [one.value for one in ow.score(folder, of_texts)]
+        assert flips == ow.run(study, out=folder, by=[], metrics=["flip_rate"]).scores[0]
+
     def test_another_model_leaves_the_first_alone_and_a_removed_one_goes(self, study, folder, asked):
         parts = _parts(folder)
         both = ow.run(study, out=folder, models=[*study["models"], "other=scripted(seed=8)"])

@@ -45,15 +45,6 @@ def save_model(folder: Path, kind: type = BertModel, seed: int = 5, **config: An
     return folder
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Two threads on a model this small wait for each other, and for all else that this machine does."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="session")
 def encoder(tmp_path_factory) -> Path:
     """An encoder without a head, with its tokenizer."""

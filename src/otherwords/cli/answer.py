@@ -1,5 +1,6 @@
 """otherwords answer"""
 
+from ..problem import parse_label_map
 from . import options as opt
 from .display import bars, print_summary
 
@@ -34,7 +35,7 @@ def answer(
             source,
             out,
             model,
-            label_map=opt.label_map(label_map),
+            label_map=parse_label_map(label_map),
             canary=not no_canary,
             cache=None if no_cache else cache,
             batch_size=batch_size,

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ..problem import parse_label_map
 from . import options as opt
 from .display import bars, console, print_json, print_line
 
@@ -59,7 +60,7 @@ def circularity(
 
     with bars(quiet or json):
         result = measure(
-            suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, label_map=opt.label_map(label_map),
+            suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, label_map=parse_label_map(label_map),
             canary=not no_canary, cache=None if no_cache else cache, batch_size=batch_size, seed=seed,
             replicates=replicates, confidence=confidence, interval=interval, out=out or None,
         )  # fmt: skip

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ..problem import parse_label_map
 from . import options as opt
 from .display import bars, console, print_json, print_line
 
@@ -63,7 +64,7 @@ def export(
     from .tables import export_table
 
     columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
-    names = opt.label_map(label_map)
+    names = parse_label_map(label_map)
     data = {"task": task, "columns": columns, "labels": labels, "skip_bad": skip_bad, "label_map": names}
     with bars(quiet or json):
         exported = write(path, out, weights=weights, on=on, limit=limit, revision=revision, **data)  # type: ignore[arg-type]

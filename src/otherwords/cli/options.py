@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from ..errors import BadInput
-from ..problem import parse_label_map
 
 Inputs = Annotated[
     list[str],
@@ -120,8 +119,3 @@ def pairs(options: Iterable[str], flag: str) -> dict[str, str]:
 def given(**options: str) -> dict[str, str]:
     """Options that were given at all."""
     return {name: value for name, value in options.items() if value}
-
-
-def label_map(text: str) -> dict[str, str]:
-    """Read a label map: the model's own label = the task's, separated by commas."""
-    return parse_label_map(text)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..problem import parse_label_map
 from . import options as opt
 from .display import bars, console, print_json, print_run
 
@@ -75,7 +76,7 @@ def run(
     given: dict[str, Any] = {
         "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
-        "label_map": opt.label_map(label_map), "cache": cache,
+        "label_map": parse_label_map(label_map), "cache": cache,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
         "interval": interval, "batch_size": batch_size,
     }  # fmt: skip

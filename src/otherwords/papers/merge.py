@@ -19,8 +19,6 @@ from ..storage.run_folder import RunFolder
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap, seed_counts, unique_variants, with_columns
 from .reproduction import Cell, Key, Reproduce, against_published
 
-__all__ = ["filter_rates", "over_draws", "overlap", "reproduce", "seed_counts", "unique_variants"]
-
 Obtained = Iterator[tuple[Key, float]]
 #: Metrics of Table 3, as the paper's columns: SA on the seeds, SA and PA (at 90 %) on their variants.
 METRICS = ("accuracy_original", "accuracy_variants", "pa")

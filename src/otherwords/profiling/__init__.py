@@ -1,6 +1,6 @@
 """The profile of a transformation: what it changes in a suite, as in Salvatore et al. (2023), Appendix C."""
 
-from .changes import ARTIFACTS, changed, changes
+from .changes import ARTIFACTS, changes
 from .profile import Artifact, FilterRate, Length, Overlap, Part, Profile, Substitution, Suggestions, profile
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "Profile",
     "Substitution",
     "Suggestions",
-    "changed",
     "changes",
     "profile",
 ]

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from ..errors import BadInput, shorten
-from ..problem import Problem, changed_fields
+from ..problem import Problem
 from ..words.alignment import substitutions
 
 #: Words that betray a label in SNLI and MultiNLI, by corpus and label: the five strongest of each, in the order of
@@ -21,11 +21,6 @@ ARTIFACTS: dict[str, dict[str, tuple[str, ...]]] = {
         "contradiction": ("never", "no", "nothing", "any", "none"),
     },
 }
-
-
-def changed(variant: Problem, original: Problem) -> bool:
-    """Whether a variant differs from its original in more than white space."""
-    return bool(changed_fields(original, variant))
 
 
 def changes(variant: Problem, original: Problem) -> list[tuple[str, str]]:

@@ -23,13 +23,13 @@ from ..datasets.suite import Suite, SuiteName, open_suite
 from ..errors import BadInput
 from ..frames import kept as without_dropped
 from ..frames import reworded
-from ..problem import Bucket, Problem, Task
+from ..problem import Bucket, Problem, Task, changed_fields
 from ..progress import current
 from ..running.files import spooled
 from ..storage import tables
 from ..storage.run_folder import RunFolder, read_part
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap
-from .changes import ARTIFACTS, changed, changes
+from .changes import ARTIFACTS, changes
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -236,7 +236,7 @@ class Tally:
     def _look(self, problem: Problem, original: Problem | None = None) -> _Look:
         text = " ".join(problem.text[name] for name in self.task.fields)
         words = self._words[problem.label].intersection(_WORD.findall(text.lower()))
-        if original is None or not changed(problem, original):
+        if original is None or not changed_fields(original, problem):
             return _Look(len(text.split()), words, False, [])
         return _Look(len(text.split()), words, True, changes(problem, original))
 

@@ -17,10 +17,12 @@ from .. import pipeline
 from .._version import __version__
 from ..datasets.source import Source
 from ..errors import BadInput, UnknownName
+from ..frames import with_texts
 from ..models.answering import refuse_wrong_models, run_canary
 from ..models.cache import Cache, cache_path
 from ..problem import Score
 from ..progress import current
+from ..registry import metrics
 from ..report.page import write_report
 from ..storage.files import fingerprint, write_json
 from ..storage.run_folder import RunFolder
@@ -189,13 +191,20 @@ class Driver:
         with self._timed("scores"):
             current().start("scores")
             scores = pipeline.score(
-                self.folder.read("answers"), study.metrics, by=study.by, task=self.task, seed=study.seed,
+                self._read_answers(), study.metrics, by=study.by, task=self.task, seed=study.seed,
                 replicates=study.replicates, confidence=study.confidence, interval=study.interval,
             )  # fmt: skip
             write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
             self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
             current().done()
         return scores
+
+    def _read_answers(self) -> pl.DataFrame:
+        """The answers of all models, with their texts where a metric of texts is named."""
+        answers = self.folder.read("answers")
+        if not any(metrics.takes(name, "suite") for name in self.study.metrics):
+            return answers
+        return with_texts(answers, self.folder.read("buckets"), self.task.fields, str(self.folder.path))
 
     def run_stage(self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = "") -> list[int]:
         """Map one stage over all shards, on the engine; give the rows of each part."""
