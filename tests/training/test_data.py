@@ -189,7 +189,7 @@ def test_pairs_are_new_distinct_and_of_the_sentences(rows, seed):
     try:
         recombine(rows, 10_000, seed)
     except BadInput as error:
-        most = int(str(error).rpartition("allow for ")[2].split()[0])
+        most = int(error.fix.split()[-1])
     pairs = recombine(rows, most, seed)
     keys = [(normalized(one), normalized(other)) for one, other in pairs]
     assert len(set(keys)) == len(keys) == most
