@@ -25,6 +25,8 @@ TESTS = Path(__file__).parents[1]
 GOLDEN = TESTS / "messages.json"
 #: Where the processes of an updating run write their messages.
 DRAFTS = TESTS / ".messages"
+#: Tests of every plug-in; the wording of one that is new here is its own.
+CONTRACTS = "tests/contracts/test_every_"
 UPDATE = "OTHERWORDS_UPDATE_MESSAGES"
 #: What differs from run to run: temporary folders, the checkout, addresses in memory.
 _VARYING = [
@@ -55,7 +57,7 @@ def _compare(error: BaseException) -> None:
         DRAFTS.mkdir(exist_ok=True)
         with (DRAFTS / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps([key, entry]) + "\n")
-    elif GOLDEN.exists():
+    elif GOLDEN.exists() and (key in golden() or not test.startswith(CONTRACTS)):
         assert golden().get(key) == entry, f"{key}: if the new wording is right, run `make messages`"
 
 
