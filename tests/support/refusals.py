@@ -28,11 +28,12 @@ DRAFTS = TESTS / ".messages"
 #: Tests of every plug-in; the wording of one that is new here is its own.
 CONTRACTS = "tests/contracts/test_every_"
 UPDATE = "OTHERWORDS_UPDATE_MESSAGES"
-#: What differs from run to run: temporary folders, the checkout, addresses in memory.
+#: What differs from run to run: temporary folders, the checkout, addresses in memory, and what plug-ins there are.
 _VARYING = [
     (re.compile(r"(?:/[^\s'\":,;()]*)?/pytest-of-[^/]+/pytest-\d+/(?:popen-gw\d+/)?[^/\s'\":,;()]+"), "<tmp>"),
     (re.compile(re.escape(str(TESTS.parent))), "<root>"),
     (re.compile(r"0x[0-9a-f]{6,}"), "<address>"),
+    (re.compile(r"(?<= are: )[\w-]+\.v\d+(, [\w-]+\.v\d+)*"), "<plug-ins>"),
 ]
 _seen: Counter[str] = Counter()
 
