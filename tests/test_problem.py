@@ -147,3 +147,8 @@ def test_no_model_can_peek():
 @pytest.mark.parametrize(("label", "same"), [("Entailment ", "entailment"), ("not_entailed", "not-entailed"), (1, "1")])
 def test_labels_are_compared_plainly(label, same):
     assert label_key(label) == same
+
+
+def test_a_batch_names_the_fields_it_has():
+    with refuses(BadInput, where="the task nli", fix="it has premise, hypothesis"):
+        Batch(NLI, {"premise": ["A"], "hypothesis": ["B"]})["update"]

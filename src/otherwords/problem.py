@@ -244,6 +244,9 @@ class Batch(Sequence[Problem]):
     def __getitem__(self, key: Any) -> Any:
         """Return the texts of a field by its name, or a problem by its position."""
         if isinstance(key, str):
+            if key not in self.columns:
+                fix = f"it has {', '.join(self.columns)}"
+                raise BadInput(f"no field {key!r}", where=f"the task {self.task.name}", fix=fix)
             return self.columns[key]
         if isinstance(key, slice):
             return Batch(self.task, {name: texts[key] for name, texts in self.columns.items()})

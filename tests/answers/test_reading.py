@@ -115,7 +115,7 @@ def test_wrong_options_are_refused() -> None:
         with refuses(BadInput):
             score(changed(), **options)  # type: ignore[arg-type]
     with refuses(UnknownName):
-        score(changed(), ["flips"])
+        score(changed(), ["flip_rat"])
     with refuses(UnknownName):
         score(changed(), by=["genre"])
 

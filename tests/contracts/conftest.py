@@ -292,16 +292,25 @@ def make_spec(kind: str, name: str, folder: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def _specs() -> dict[tuple[str, str], str]:
-    return {}
+def _folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], tuple[Path, str]]:
+    @cache
+    def make(kind: str, name: str) -> tuple[Path, str]:
+        folder = tmp_path_factory.mktemp(name.replace(".", "_"))
+        return folder, make_spec(kind, name, folder)
+
+    return make
 
 
 @pytest.fixture
-def spec(plugin: tuple[str, str], _specs: dict[tuple[str, str], str], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """How a user would name the plug-in; the sample is made once."""
-    if plugin not in _specs:
-        _specs[plugin] = make_spec(*plugin, tmp_path_factory.mktemp(plugin[1].replace(".", "_")))
-    return _specs[plugin]
+def folder(plugin: tuple[str, str], _folders: Callable[[str, str], tuple[Path, str]]) -> Path:
+    """Where the plug-in's sample is, if it has one; it is made once."""
+    return _folders(*plugin)[0]
+
+
+@pytest.fixture
+def spec(plugin: tuple[str, str], _folders: Callable[[str, str], tuple[Path, str]]) -> str:
+    """How a user would name the plug-in."""
+    return _folders(*plugin)[1]
 
 
 @cache

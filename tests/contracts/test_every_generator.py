@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from functools import cache
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -17,12 +18,22 @@ from otherwords.storage.files import seed_for
 from otherwords.variants.generating import as_generator
 
 KIND = "generators"
+NOTHING = (
+    "it makes no variant of the sample: declare an `example` with options that do, or one that writes problems.jsonl "
+    "(docs/extending.md)"
+)
 pytestmark = pytest.mark.filterwarnings("ignore:.*are not variants. . unchanged")  # which the sample of `recorded` has
 
 
-def sample() -> list[Problem]:
-    """Bundled problems, and some of every task with words that most generators find something to do with."""
-    found = problems(ow.load("everyday(split=all)").head(12), TASKS["nli"])
+def frame(folder: Path, most: int) -> pl.DataFrame:
+    """Bundled problems, after those that the generator's example wrote into the folder, if any."""
+    own = [ow.load(str(path)) for path in folder.glob("problems.jsonl")]
+    return pl.concat([*own, ow.load("everyday(split=all)").head(most)], how="diagonal_relaxed")
+
+
+def sample(folder: Path) -> list[Problem]:
+    """Its own and bundled problems, and some of every task with words that most generators do something with."""
+    found = problems(frame(folder, 12), TASKS["nli"])
     texts = ["The old man isn't sleeping.", "It does not rain, and we'll wait.", "A dog runs.", "木 Zoë can't — won't!"]
     for name, task in TASKS.items():
         for i, text in enumerate(texts):
@@ -32,14 +43,19 @@ def sample() -> list[Problem]:
 
 
 @pytest.fixture
+def some(folder):
+    return sample(folder)
+
+
+@pytest.fixture
 def vary(bound):
     return lambda some: variants_of(bound, some)
 
 
 @cache
-def whole_sample(spec: str) -> list[Variant]:
+def whole_sample(spec: str, folder: Path) -> list[Variant]:
     """The variants of the whole sample, made once."""
-    return variants_of(generators.make(spec), sample())
+    return variants_of(generators.make(spec), sample(folder))
 
 
 def variants_of(bound: Bound, some: list[Problem]) -> list[Variant]:
@@ -55,13 +71,12 @@ def by_original(variants: list[Variant]) -> dict[str, list[Variant]]:
     return found
 
 
-def test_only_the_wording_changes(vary):
-    given = sample()
-    before = copy.deepcopy(given)
-    made = vary(given)
-    assert made, "it makes no variant of the sample: declare an `example` with which it does"
-    assert given == before
-    originals = {problem.id: problem for problem in given}
+def test_only_the_wording_changes(vary, some):
+    before = copy.deepcopy(some)
+    made = vary(some)
+    assert made, NOTHING
+    assert some == before
+    originals = {problem.id: problem for problem in some}
     for variant in made:
         original = originals[variant.of]
         assert isinstance(variant, Variant)
@@ -73,27 +88,26 @@ def test_only_the_wording_changes(vary):
         assert {name: variant.extra.get(name) for name in original.extra} == dict(original.extra)
 
 
-def test_it_says_something_else_or_is_a_control(bound, spec):
-    originals = {problem.id: problem for problem in sample()}
-    same = [variant for variant in whole_sample(spec) if not changed_fields(originals[variant.of], variant)]
+def test_it_says_something_else_or_is_a_control(bound, spec, folder, some):
+    originals = {problem.id: problem for problem in some}
+    same = [variant for variant in whole_sample(spec, folder) if not changed_fields(originals[variant.of], variant)]
     assert not same or as_generator(bound.function).control
 
 
-def test_it_is_deterministic(vary, spec):
+def test_it_is_deterministic(vary, spec, folder, some):
     """Also when it is made again, and asked again."""
-    assert vary(sample()) == whole_sample(spec)
+    assert vary(some) == whole_sample(spec, folder)
 
 
-def test_neither_batch_nor_order_matters(vary, spec):
-    some = sample()
+def test_neither_batch_nor_order_matters(vary, spec, folder, some):
     random.Random(7).shuffle(some)
     batches = [[some[0]], [some[1]], *(some[start : start + 7] for start in range(2, len(some), 7))]
     parts = [variant for batch in batches for variant in vary(batch)]
-    assert by_original(parts) == by_original(whole_sample(spec))
+    assert by_original(parts) == by_original(whole_sample(spec, folder))
 
 
-def test_variants_of_a_control_are_marked(bound):
-    variants = ow.vary(ow.load("everyday(split=all)").head(20), [bound])
+def test_variants_of_a_control_are_marked(bound, folder):
+    variants = ow.vary(frame(folder, 20), [bound])
     marks = set(variants["control"]) if "control" in variants.columns else {None}
     assert marks == ({bound.plugin.name} if as_generator(bound.function).control else {None})
 
@@ -102,14 +116,15 @@ def test_nothing_comes_of_nothing(vary):
     assert vary([]) == []
 
 
-@pytest.mark.filterwarnings("ignore:recorded.* of its rows are not variants")  # told once for every call
-def test_neither_shards_nor_order_matter_to_the_stage(bound, spec):
-    frame = ow.load("everyday(split=all)").head(24)
-    whole = ow.vary(frame, [bound], seed=3)
-    shards = [ow.vary(frame.slice(start, 9), [spec], seed=3) for start in range(0, 24, 9)]
+@pytest.mark.filterwarnings("ignore:recorded.* of its rows are not variants")  # once for every call
+def test_neither_shards_nor_order_matter_to_the_stage(bound, spec, folder):
+    table = frame(folder, 24)
+    whole = ow.vary(table, [bound], seed=3)
+    shards = [ow.vary(table.slice(start, 9), [spec], seed=3) for start in range(0, table.height, 9)]
     assert pl.concat(shards, how="diagonal_relaxed").sort("id").equals(whole.sort("id"))
-    shuffled = ow.vary(frame.sample(fraction=1, shuffle=True, seed=1), [spec], seed=3)
+    shuffled = ow.vary(table.sample(fraction=1, shuffle=True, seed=1), [spec], seed=3)
     assert shuffled.sort("id").equals(whole.sort("id"))
     assert whole["id"].is_unique().all()
+    assert whole.height, NOTHING
     assert set(whole["how"]) == {bound.signature}
-    assert not set(whole["id"]) & set(frame["id"])
+    assert not set(whole["id"]) & set(table["id"])

@@ -60,12 +60,68 @@ def letters(max_length: int = 256):
     return SentenceEncoder(Scheduler(encode, lambda rows: rows, count, budget=4096, exact=True))
 '''
 
+#: As a first attempt looks: a generator of rare words and no options, a model of one task, a reader of its own.
+PLAIN = {
+    "variants/big_large.py": '''
+from otherwords.registry import generators
+
+
+def sample(folder):
+    line = '{"premise": "A big dog runs.", "hypothesis": "A big dog moves.", "label": "entailment"}'
+    (folder / "problems.jsonl").write_text(line)
+    return "big-large"
+
+
+@generators("big-large.v1", example=sample)
+def big_large():
+    """Say large where a target says big."""
+    def vary(problems, seeds):
+        for problem in problems:
+            fields = [name for name in problem.task.targets if " big " in problem.text[name]]
+            if fields:
+                yield problem.restate(**{name: problem.text[name].replace(" big ", " large ") for name in fields})
+    return vary
+''',
+    "models/shared_words.py": '''
+from otherwords.registry import models
+
+
+@models("shared-words.v1")
+def shared_words():
+    """Answer entailment where premise and hypothesis share a word."""
+    def ask(batch):
+        pairs = zip(batch["premise"], batch["hypothesis"])
+        return ["entailment" if {*premise.split()} & {*other.split()} else "neutral" for premise, other in pairs]
+    return ask
+''',
+    "datasets/piped.py": '''
+from pathlib import Path
+from otherwords.datasets.records import Dataset, Record
+from otherwords.registry import datasets
+
+
+def sample(folder):
+    (folder / "piped.txt").write_text("It rains.|It is wet.|E")
+    return f"piped:{folder / 'piped.txt'}"
+
+
+@datasets("piped.v1", example=sample)
+def piped(path: Path):
+    """Lines of premise, hypothesis and label, which is E, N or C."""
+    def read():
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            yield Record(f"{path}, line {number}", dict(zip(("premise", "hypothesis", "label"), line.split("|"))))
+    return Dataset(read, task="nli", files=(path,), labels={"E": "entailment", "N": "neutral", "C": "contradiction"})
+''',
+}
+
 
 def newcomers() -> dict[str, str]:
     """Files by their paths: the guide's blocks whose first line is a path in the package, and more."""
     page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"^```python\n# (src/otherwords/\S+\.py)\n(.*?)^```", page, re.M | re.S))
-    return {**files, "src/otherwords/language_models/newcomers.py": LANGUAGE_MODELS}
+    more = {"language_models/newcomers.py": LANGUAGE_MODELS, **PLAIN}
+    return {**files, **{f"src/otherwords/{path}": text for path, text in more.items()}}
 
 
 def names(text: str) -> list[tuple[str, str]]:
@@ -81,7 +137,7 @@ def copy(tmp_path: Path) -> Path:
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     for linked in ("src/otherwords/assets", "docs"):
         (tmp_path / linked).symlink_to(ROOT / linked, target_is_directory=True)
-    for name in ("conftest.py", "pyproject.toml", "tests/conftest.py"):
+    for name in ("conftest.py", "pyproject.toml", "tests/conftest.py", "tests/messages.json"):
         shutil.copy(ROOT / name, tmp_path / name)
     for path, text in newcomers().items():
         assert not (tmp_path / path).exists(), f"{path} would replace a file of the package"

@@ -30,7 +30,7 @@ mine.labels = ["no", "yes"]
 mine.batch_invariant = False
 
 def broken(batch):
-    return batch["no such field"]
+    return {}["no such field"]
 
 @dataclass
 class Word:

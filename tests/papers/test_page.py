@@ -23,8 +23,9 @@ def counts_on_the_page(title: str) -> list[int]:
     return [int(cell) for cell in row.strip("|").split("|")[1:]]
 
 
-def test_every_paper_is_on_the_page() -> None:
-    assert {*TITLES, "merge"} == {plugin.name for plugin in papers}
+def test_the_papers_on_the_page_exist() -> None:
+    """New papers are welcome; these stay."""
+    assert {*TITLES, "merge"} <= {plugin.name for plugin in papers}
     for title in TITLES.values():
         printed, *parts = counts_on_the_page(title)
         assert printed == sum(parts)

@@ -107,7 +107,7 @@ def test_columns_that_do_not_fit_are_refused(change: dict[str, Any], fields: dic
 
 def test_what_cannot_be_measured_is_refused() -> None:
     with refuses(UnknownName):
-        ow.measure("flips", **ROWS)
+        ow.measure("flip_rat", **ROWS)
     for metric in ("ks", "jaccard", "snr"):  # probabilities, texts, several models
         with refuses(Unmeasurable):
             ow.measure(metric, **ROWS)

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,12 +35,15 @@ class Dataset:
     read: Callable[[], Iterator[Record]]
     task: str = ""
     files: tuple[Path, ...] = ()
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
     identity: str = ""
 
     def __call__(self) -> Iterator[Record]:
         """Iterate over the records."""
-        return self.read()
+        try:
+            yield from self.read()
+        except FileNotFoundError as error:
+            raise BadInput("there is no such file", where=str(error.filename or "")) from error
 
 
 def json_lines(path: Path) -> Iterator[Record]:

@@ -93,7 +93,7 @@ class Source:
             message = f"the data sets have different tasks: {', '.join(sorted(tasks))}"
             raise BadInput(message, fix="read them separately")
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
-        translations = dict(pair for bound in self.bound for pair in bound.function.labels)
+        translations = dict(pair for bound in self.bound for pair in dict(bound.function.labels).items())
         self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)
 
     def __iter__(self) -> Iterator[ProblemRow]:
