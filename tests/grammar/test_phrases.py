@@ -23,6 +23,22 @@ from otherwords.grammar.rewriting import begins_sentence, join_reordered, lower_
 
 
 @pytest.mark.parametrize(
+    ("spec", "bare"),
+    [
+        ("dogs:NNS:ROOT:0:dog", True),
+        ("the:DT:det:1 dogs:NNS:ROOT:1:dog", False),
+        ("two:CD:nummod:1 dogs:NNS:ROOT:1:dog", False),
+        ("his:PRP$:poss:1 dogs:NNS:ROOT:1:dog", False),
+        ("all:DT:predet:1 dogs:NNS:ROOT:1:dog", False),
+        ("old:JJ:amod:1 dogs:NNS:ROOT:1:dog", True),
+        ("Rex:NNP:ROOT:0", False),
+    ],
+)
+def test_a_bare_noun_has_neither_article_number_nor_possessor(spec, bare):
+    assert phrases.is_bare(by_hand(spec), spec.count(" ")) is bare
+
+
+@pytest.mark.parametrize(
     ("spec", "plural"),
     [
         ("dog:NN:ROOT:0", False),

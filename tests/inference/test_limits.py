@@ -17,6 +17,7 @@ from otherwords.inference.limits import (
     known_tokens,
     limit,
     positions,
+    refuse_sizes,
     with_limits_checked,
 )
 from otherwords.inference.tokens import PaddedRows
@@ -89,3 +90,11 @@ def test_only_where_it_can_help_is_a_smaller_length_advised():
         start(PaddedRows(np.full((2, 15), 5), None, None))
     with refuses(WrongAnswer):
         start(PaddedRows(np.full((2, 3), 20), None, None))
+
+
+def test_the_least_length_and_budget_are_allowed_and_less_is_refused():
+    refuse_sizes("m", SHORTEST, 1)
+    with refuses(BadInput, where="m", field="max_length"):
+        refuse_sizes("m", SHORTEST - 1)
+    with refuses(BadInput, where="m", field="tokens"):
+        refuse_sizes("m", SHORTEST, 0)

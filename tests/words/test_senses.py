@@ -54,6 +54,11 @@ def test_unclear_words_have_none(word, part, why):
     assert synonyms(word, part) == (), why
 
 
+def test_the_most_familiar_synonym_comes_first():
+    assert synonyms("maybe", "r") == ("perhaps", "possibly")
+    assert synonyms("perhaps", "r") == ("possibly", "maybe")
+
+
 def test_a_synonym_is_not_mostly_another_part_of_speech():
     sense = SURE.sense("chase", "v")
     assert "dog" in sense.words
