@@ -15,6 +15,7 @@ import ast
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path("src/otherwords")
+#: Seconds after which tests that do not end count as failed: a fault may make a loop endless.
+LONGEST = 150
+ENDLESS = -99
 #: The tests of each room. Doctests of the room are always run, too.
 TESTS = {
     "storage": ("tests/storage",),
@@ -270,6 +274,8 @@ def inject(fault: Fault, copy: Path, workers: str) -> Outcome:
     seconds = f"{time.monotonic() - start:.0f} s"
     if code == 0:
         return report(Outcome(fault, "survived", f"{seconds}, {', '.join(tests)}"))
+    if code == ENDLESS:
+        return report(Outcome(fault, "caught", f"{seconds}, its tests do not end"))
     if not failed:
         return report(Outcome(fault, "not applied", f"pytest ended with {code} and no failed test"))
     if run_tests(copy, failed[:1])[0]:
@@ -282,8 +288,14 @@ def run_tests(copy: Path, arguments: list[str]) -> tuple[int, list[str]]:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *arguments]
     # Bytecode is found by a file's time and size: two edits within a second could share one.
     environment = os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-    return done.returncode, re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=copy, env=environment, start_new_session=True, **pipes) as process:
+        try:
+            output, _ = process.communicate(timeout=LONGEST)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the workers, too
+            return ENDLESS, []
+    return process.returncode, re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
 
 
 def copied(folder: Path) -> Path:
