@@ -356,3 +356,12 @@ def test_empty_clusters_are_none(two: list[pl.DataFrame]) -> None:
 def test_a_metric_named_twice_is_reported_once(two: list[pl.DataFrame]) -> None:
     assert [one.metric for one in compare(*two, ["flip_rate", "flip_rate"], **FEW)] == ["flip_rate"]
     assert [one.metric for one in ow.score(two[0], ["pa", "pa(at=0.9)"], replicates=5)] == ["pa"]
+
+
+@pytest.mark.filterwarnings("ignore:.*no answer can be right")
+def test_a_p_value_of_the_bootstrap_is_never_zero():
+    """One model is always right, the other always wrong: all replicates lie on one side."""
+    rows = {"bucket": [n // 2 for n in range(60)], "variant": ["", "a"] * 30, "gold": ["yes"] * 60}
+    right, wrong = (pl.DataFrame({**rows, "model": [name] * 60, "pred": [name] * 60}) for name in ("yes", "no"))
+    [one] = compare(right, wrong, using=["accuracy_variants"], replicates=199)
+    assert one.p_bootstrap == pytest.approx(2 / 200)
