@@ -497,3 +497,11 @@ def test_the_report_shows_answers_only() -> None:
     scores = ow.score(answers, METRICS, replicates=20)
     pages = [render(scores, table, buckets, ow.TASKS["nli"], {}) for table in (answers, rejecting())]
     assert pages[0] == pages[1]
+
+
+def test_two_problems_with_one_id_are_refused_though_nothing_can_be_varied():
+    same = pl.DataFrame(
+        [{"id": "p", "premise": "Yes.", "hypothesis": text, "label": "neutral"} for text in ("A.", "B.")]
+    )
+    with refuses(BadInput, field="id"):
+        ow.vary(same, ["contractions"])

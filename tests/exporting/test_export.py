@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from refusals import refuses
 
 from otherwords import exporting
 from otherwords.errors import BadInput, GateFailed, MissingExtra
+from otherwords.exporting import original
 from otherwords.exporting.comparing import ask_all
 from otherwords.exporting.export import export, whole_folder
+from otherwords.inference.limits import SHORTEST
 from otherwords.models.model import Reply
 from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry
@@ -358,3 +361,14 @@ def test_without_onnx_the_extra_is_named(saved, problems, tmp_path, monkeypatch)
 
 def test_the_package_has_the_names_it_lists():
     assert all(getattr(exporting, name).__name__ == name for name in exporting.__all__)
+
+
+def test_the_shortest_length_that_a_pair_needs_is_enough():
+    def model(length: int) -> SimpleNamespace:
+        return SimpleNamespace(
+            folder=SimpleNamespace(who="m"), is_masked_lm=False, labels=("a", "b"), max_length=length
+        )
+
+    original._refuse_unusable(model(SHORTEST))
+    with refuses(BadInput, where="m"):
+        original._refuse_unusable(model(SHORTEST - 1))
