@@ -10,7 +10,18 @@ import platform
 import sys
 from pathlib import Path
 
-NAMES = ("metrics", "intervals", "invariance", "comparison", "synonyms", "inference", "merge", "memory", "startup")
+NAMES = (
+    "metrics",
+    "intervals",
+    "invariance",
+    "comparison",
+    "synonyms",
+    "inference",
+    "merge",
+    "memory",
+    "startup",
+    "fuzz",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
