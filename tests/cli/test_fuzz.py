@@ -48,7 +48,7 @@ def test_a_case_is_made_again_from_its_number(tmp_path):
     folders = [tmp_path / name for name in ("one", "two", "done")]
     for folder in folders:
         folder.mkdir()
-    for number in range(len(fuzzing.TEMPLATES)):
+    for number in range(0, len(fuzzing.TEMPLATES), 9):
         one, two = (fuzzing.make_case(number, folder, tmp_path / "done") for folder in folders[:2])
         assert one == two
         for folder in folders[:2]:
