@@ -111,19 +111,23 @@ class Cache:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Cached]:
         """Look up many keys at once; unknown ones are absent."""
-        found: dict[bytes, Cached] = {}
+        return {key: answer for key, (answer, _) in self.find(keys).items()}
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Cached, float]]:
+        """Look up many keys at once: the answers, and when each was stored."""
+        found: dict[bytes, tuple[Cached, float]] = {}
         for start in range(0, len(keys), 500):
             some = keys[start : start + 500]
             marks = ",".join("?" * len(some))
-            query = f"select key, pred, p, cut from answers where key in ({marks})"
-            for key, pred, p, cut in self._db.execute(query, some):
+            query = f"select key, pred, p, cut, at from answers where key in ({marks})"
+            for key, pred, p, cut, at in self._db.execute(query, some):
                 values = None if p is None else struct.unpack(f"<{len(p) // 8}d", p)
-                found[key] = Cached(pred, values, None if cut is None else bool(cut))
+                found[key] = Cached(pred, values, None if cut is None else bool(cut)), at
         return found
 
     def put(self, model: int, answers: Mapping[bytes, Cached]) -> None:
         """Store a batch in one transaction."""
-        now = int(time.time())
+        now = time.time()
         rows = [
             (k, model, a.pred, None if a.p is None else struct.pack(f"<{len(a.p)}d", *a.p), now, a.cut)
             for k, a in answers.items()
