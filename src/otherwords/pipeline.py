@@ -152,7 +152,7 @@ def answer(
     with open_cache(cache) as store:
         if isinstance(model, str):
             model = load_model(model, get_task(task), label_map)
-            warn_unused_labels(label_map or {}, [model])
+            warn_unused_labels(label_map or {}, {model.name: model.model.labels})
             if canary:
                 run_canary(model, store)
         left = kept(with_standard_columns(suite, model.task).lazy()).collect()

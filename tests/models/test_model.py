@@ -150,12 +150,14 @@ def test_labels_of_a_map_that_the_model_does_not_have_are_warned_of(tmp_path):
     mine = load(f"mine=python:{path}:f", RTE, known | strange)
     assert mine.signature == load(f"mine=python:{path}:f", RTE, known).signature
     with pytest.warns(UserWarning, match="label map has entails.*mine has not-entailed, ENTAILED"):
-        warn_unused_labels(known | {"entails": "entailed"}, [mine])
+        warn_unused_labels(known | {"entails": "entailed"}, {"mine": mine.model.labels})
     path.with_name("o.py").write_text(
         "def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['LABEL_0', 'entails']\n"
     )
     other = load(f"other=python:{path.with_name('o.py')}:f", RTE, {**strange, "LABEL_0": "not-entailed"})
-    warn_unused_labels(known | strange, [mine, other])  # warnings are errors here
+    warn_unused_labels(
+        known | strange, {one.name: one.model.labels for one in (mine, other)}
+    )  # warnings are errors here
 
 
 def test_a_label_map_may_be_for_one_model(tmp_path):
@@ -166,7 +168,7 @@ def test_a_label_map_may_be_for_one_model(tmp_path):
     assert one.targets == ("entailed", "not-entailed")
     assert two.targets == ("not-entailed", "entailed")
     with pytest.warns(UserWarning, match="has LABEL_7, but b has LABEL_0, LABEL_1"):
-        warn_unused_labels({"b": {"LABEL_7": "entailed"}}, [one, two])
+        warn_unused_labels({"b": {"LABEL_7": "entailed"}}, {"a": one.model.labels, "b": two.model.labels})
 
 
 def test_an_ambiguous_label_is_named(tmp_path):

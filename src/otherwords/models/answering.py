@@ -47,13 +47,17 @@ def load(
     return answerer
 
 
-def refuse_wrong_models(specs: Sequence[str]) -> None:
-    """Refuse a model or an option that does not exist, and two models of one name, before any is loaded."""
+def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None) -> None:
+    """Refuse, before any is loaded, a model or an option that does not exist, two of one name, a map for none."""
     chosen = [split_name(spec) for spec in specs]
     for _, spec in chosen:
         models.refuse_wrong(spec)
     if len(dict(chosen)) < len(chosen):
         raise BadInput("two models have the same name", fix="give each its own name: one=SPEC, two=SPEC")
+    names = [name for name, _ in chosen]
+    for name, entry in (label_map or {}).items() if specs else ():
+        if not isinstance(entry, str) and name not in names:
+            raise BadInput(f"no model is named {name!r}", where="label_map", fix=f"use one of {', '.join(names)}")
 
 
 def ask(
@@ -153,15 +157,15 @@ def run_canary(model: Answerer, cache: Cache) -> None:
         refuse_permuted(model, [model.task.labels[answer.pred] for answer in answers])
 
 
-def warn_unused_labels(label_map: LabelMap, loaded: Sequence[Answerer]) -> None:
-    """Warn of entries of a label map that no model has a label for. A model that declares none may have any."""
-    if not all(model.model.labels for model in loaded):
+def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]]) -> None:
+    """Warn of entries of a label map for labels that no model has. A model that declares no labels may have any."""
+    own = {name: {label_key(label) for label in labels} for name, labels in models.items()}
+    if not all(own.values()):
         return
-    own = {model.name: {label_key(label) for label in model.model.labels} for model in loaded}
     for name, entry in label_map.items():
         labels, some = ([name], own) if isinstance(entry, str) else (list(entry), {name: own.get(name, set())})
         if strange := [label for label in labels if not any(label_key(label) in one for one in some.values())]:
-            known = "; ".join(f"{one.name} has {', '.join(one.model.labels)}" for one in loaded if one.name in some)
+            known = "; ".join(f"{one} has {', '.join(models[one])}" for one in some)
             warnings.warn(f"the label map has {', '.join(strange)}, but {known}", stacklevel=3)
 
 

@@ -8,7 +8,16 @@ from typing import Any
 from ..errors import BadInput, WrongAnswer
 from ..problem import Batch
 from ..registry import models
-from ..storage.user_code import LateModules, guarded, load_target, sign_declared, sign_files, sign_object, sources
+from ..storage.user_code import (
+    LateModules,
+    guarded,
+    load_function,
+    sign_declared,
+    sign_files,
+    sign_object,
+    source_of,
+    sources,
+)
 from .model import Model
 
 
@@ -27,25 +36,12 @@ def python(target: str, batch_size: int = 256) -> Model:
     if batch_size < 1:
         raise BadInput(f"found {batch_size}", where=where, field="batch_size", fix="give 1 or more")
     known = set(sys.modules)
-    module, function = load_target(target, where)
-    place, _, name = target.rpartition(":")
-    path = Path(getattr(module, "__file__", None) or "").resolve()
-    if not path.is_file():
-        raise BadInput("has no file, so changes cannot be detected", where=where, fix="put the function in a .py file")
-    signed = sources(path)
-    origin = sys.modules.get(getattr(function, "__module__", None) or "", module)
-    if origin is not module and getattr(origin, "__file__", None):
-        signed |= sources(Path(str(origin.__file__)))
-    parts = (sign_files(signed), sign_declared(function, path.parent, where))
-    shown = f"{Path(place).name if place.endswith('.py') else place}:{name}"
-    return Model(
-        _guarded(function, where),
-        labels=_labels(function, where),
-        identity=f"{shown}@{'+'.join(filter(None, parts))}",
-        batch_invariant=bool(getattr(function, "batch_invariant", True)),
-        batch_size=batch_size,
-        uncacheable=LateModules(path, signed, known),
-    )
+    found, identity = load_function(target, where)
+    function = found.function if isinstance(found, Model) else found
+    path = source_of(function)
+    model = found if isinstance(found, Model) else replace(_as_model(function, where), batch_size=batch_size)
+    late = LateModules(path, sources(path), known) if path else None
+    return replace(model, function=_guarded(function, where), identity=identity, uncacheable=late)
 
 
 def from_object(given: Any) -> Model:
@@ -60,16 +56,11 @@ def from_object(given: Any) -> Model:
     name = name_of(function)
     where = f"the model {name}"
     owner = given if isinstance(given, Model) and (given.version or given.files) else function
-    path = _path_of(function)
+    path = source_of(function)
     declared = (given.identity if isinstance(given, Model) else "", sign_declared(owner, path and path.parent, where))
     content, reason = _content(function, path, bool(declared[0] or getattr(owner, "version", "")))
     known = set(sys.modules)
-    model = given if isinstance(given, Model) else Model(
-        function,
-        labels=_labels(function, where),
-        batch_invariant=bool(getattr(function, "batch_invariant", True)),
-        batch_size=256,
-    )  # fmt: skip
+    model = given if isinstance(given, Model) else _as_model(function, where)
     return replace(
         model,
         function=_guarded(function, where),
@@ -78,16 +69,15 @@ def from_object(given: Any) -> Model:
     )
 
 
+def _as_model(function: Any, where: str) -> Model:
+    """A function with what its attributes declare."""
+    invariant = bool(getattr(function, "batch_invariant", True))
+    return Model(function, labels=_labels(function, where), batch_invariant=invariant, batch_size=256)
+
+
 def name_of(function: Any) -> str:
     """The name of a function, or of the class of a callable object."""
     return str(getattr(function, "__name__", None) or type(function).__name__)
-
-
-def _path_of(function: Any) -> Path | None:
-    """The file that defines a function, or the class of an object; none in a notebook."""
-    module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
-    file = getattr(module, "__file__", None)
-    return Path(file).resolve() if file and Path(file).is_file() else None
 
 
 def _content(function: Any, path: Path | None, versioned: bool) -> tuple[str, str]:

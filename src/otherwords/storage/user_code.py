@@ -9,13 +9,12 @@ import ast
 import functools
 import hashlib
 import importlib
-import importlib.util
+import inspect
 import os
-import pickle
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -53,6 +52,37 @@ def load_target(target: str, where: str) -> tuple[ModuleType, Any]:
     if not callable(found := getattr(module, name)) and not is_dataclass(found):
         raise BadInput(f"has type {type(found).__name__}, not function", where=where, fix=f"its callables: {names}")
     return module, found
+
+
+def load_function(target: str, where: str) -> tuple[Any, str]:
+    """What a target stands for, and its identity: names, and the content of its source and of the files it declares.
+
+    A function without parameters is a factory: it stands for what it returns.
+    """
+    module, found = load_target(target, where)
+    path = _file_of(module)
+    if path is None or not path.is_file():
+        raise BadInput("has no file, so changes cannot be detected", where=where, fix="put the function in a .py file")
+    signed = sources(path)
+    if (origin := source_of(found)) and origin != path:
+        signed |= sources(origin)
+    if not is_dataclass(found) and not arity(found):
+        with guarded(where):
+            found = found()
+    place, _, name = target.rpartition(":")
+    shown = f"{Path(place).name if place.endswith('.py') else place}:{name}"
+    parts = (sign_files(signed), sign_declared(found, path.parent, where), str(getattr(found, "identity", "")))
+    return found, f"{shown}@{'+'.join(filter(None, parts))}"
+
+
+def arity(function: Any) -> int:
+    """How many arguments a function needs; one, where it does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    several = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    return max(sum(one.default is one.empty and one.kind in (0, 1) for one in parameters), int(several))
 
 
 def load_file(path: Path, where: str) -> ModuleType:
@@ -179,12 +209,6 @@ class _Guarded:
 # Signing by source
 
 
-def sign_module(module: ModuleType) -> str:
-    """Hash the source of a module and of all it imports; nothing where it has no file."""
-    path = _file_of(module)
-    return sign_files(sources(path)) if path and path.is_file() else ""
-
-
 def sign_files(files: dict[Path, str]) -> str:
     """Hash files by content and by the name given to each; one file by its content alone."""
     hashes = sorted((name, fingerprint(path)) for path, name in files.items())
@@ -213,8 +237,10 @@ def sources(start: Path) -> dict[Path, str]:
     """The file, and the files that its imports reach, each with a name that does not depend on where they lie."""
     start = start.resolve()
     root, package = root_of(start), _package_of(start)
-    search = list(dict.fromkeys([start.parent, root, Path.cwd(), *map(Path, sys.path)]))
+    folders = [one for one in map(Path, sys.path) if one.is_dir() and not _is_installed(one, root)]
+    search = tuple(dict.fromkeys([start.parent, root, Path.cwd(), *folders]))
     found: dict[Path, str] = {}
+    seen: set[tuple[str, str]] = set()
     todo = [start, *(folder / "__init__.py" for folder in start.parents if folder.is_relative_to(root))]
     while todo:
         path = todo.pop()
@@ -223,9 +249,11 @@ def sources(start: Path) -> dict[Path, str]:
         base = next((one for one in (root, *search) if path.is_relative_to(one)), path.parent)
         found[path] = path.relative_to(base).as_posix()
         imports, by_name = _imports(path, path.stat().st_mtime_ns, path.stat().st_size)
-        for folder, name in imports:
+        for folder, name in set(imports) - seen:
             todo += _locate(name, [Path(folder)] if folder else search)
-        if by_name and not _is_installed(root):
+        seen.update(imports)
+        if by_name and not _is_installed(root) and ("", "*") not in seen:
+            seen.add(("", "*"))
             todo += _all_below(root)
     return found
 
@@ -272,7 +300,7 @@ def _locate(name: str, search: Sequence[Path]) -> Iterable[Path]:
                 folder, first = folder / first, part
                 yield from _module_files(folder, part)
             return
-    module = sys.modules.get(first)  # an editable install is found by a hook, not in a folder
+    module = None if first in sys.stdlib_module_names else sys.modules.get(first)  # an editable install has a hook
     if (file := _file_of(module)) and not _is_installed(file):
         yield from _locate(name, [root_of(file)])
 
@@ -314,6 +342,13 @@ def _file_of(module: ModuleType | None) -> Path | None:
     return Path(file).resolve() if isinstance(file, str) else None
 
 
+def source_of(function: Any) -> Path | None:
+    """The file that defines a function, or the class of an object; none in a notebook."""
+    module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
+    path = _file_of(module)
+    return path if path and path.is_file() else None
+
+
 class LateModules:
     """Notices modules below a root that were loaded, but are not among the signed files."""
 
@@ -335,79 +370,87 @@ class LateModules:
 
 
 def sign_object(value: Any) -> str:
-    """Hash a function or object by what it consists of here: code, defaults, closure, state; and its modules' source.
+    """Hash a function or object by what it consists of here: code, defaults, closure, state; and by its source.
 
     Raises TypeError where something in it cannot be read.
     """
-    return digest(_describe(value, {}))[:12]
+    reader = _Reader()
+    described = reader.describe(value)
+    files = {path: name for module in sorted(reader.modules) for path, name in sources(module).items()}
+    return digest(described, sign_files(files) if files else "")[:12]
 
 
-def _describe(value: Any, seen: dict[int, tuple[int, Any]]) -> Any:
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, Path)):
-        return [type(value).__name__, str(value) if isinstance(value, Path) else repr(value)]
-    if id(value) in seen:
-        return ["again", seen[id(value)][0]]
-    seen[id(value)] = len(seen), value  # kept alive, or another would get its id
-    describe = functools.partial(_describe, seen=seen)
-    if isinstance(value, (list, tuple)):
-        return [type(value).__name__, *map(describe, value)]
-    if isinstance(value, (set, frozenset)):
-        return ["set", *sorted(repr(one) for one in value)]
-    if isinstance(value, dict):
-        return ["dict", *([describe(key), describe(one)] for key, one in value.items())]
-    if isinstance(value, ModuleType):
-        file = _file_of(value)
-        return ["module", value.__name__, "" if file is None or _is_installed(file) else sign_module(value)]
-    if isinstance(value, CodeType):
-        return ["code", value.co_name, value.co_code.hex(), value.co_names, describe(value.co_consts)]
-    if isinstance(value, (FunctionType, type)) and (own := _source_of(value)) is not None:
-        return ["defined", value.__qualname__, own, *_parts(value, describe, bool(own))]
-    if isinstance(value, (FunctionType, type, BuiltinFunctionType)) and not isinstance(
-        owner := getattr(value, "__self__", None), (list, dict, set)
-    ):
-        name = f"{value.__module__}.{value.__qualname__}"
-        return ["builtin", name, None if isinstance(owner, (ModuleType, type(None))) else describe(owner)]
-    if isinstance(value, MethodType):
-        return ["method", describe(value.__func__), describe(value.__self__)]
-    if isinstance(value, functools.partial):
-        return ["partial", describe(value.func), describe(value.args), describe(value.keywords)]
-    return ["object", describe(type(value)), _state(value, describe)]
+class _Reader:
+    """Describes objects as JSON, for a hash; collects the files that define them."""
 
+    def __init__(self) -> None:
+        self.modules: set[Path] = set()
+        self._seen: dict[int, tuple[int, Any]] = {}
 
-def _source_of(value: Any) -> str | None:
-    """The hash of the source that defines a function or class; "" in a notebook, None for what is installed."""
-    module = sys.modules.get(value.__module__ or "")
-    if module is None or (module.__name__ != "__main__" and _file_of(module) is None):
-        return None if module is not None else ""
-    file = _file_of(module)
-    return "" if file is None else None if _is_installed(file) else sign_module(module)
+    def describe(self, value: Any) -> Any:
+        if value is None or isinstance(value, (bool, int, float, complex, str, Path)):
+            return [type(value).__name__, str(value)]
+        if isinstance(value, (bytes, bytearray)):
+            return ["bytes", hashlib.sha256(value).hexdigest()]
+        if id(value) in self._seen:
+            return ["again", self._seen[id(value)][0]]
+        self._seen[id(value)] = len(self._seen), value  # kept alive, or another would get its id
+        if isinstance(value, (list, tuple)):
+            return [type(value).__name__, *map(self.describe, value)]
+        if isinstance(value, (set, frozenset)):
+            return ["set", *sorted(repr(one) for one in value)]
+        if isinstance(value, dict):
+            return ["dict", *([self.describe(key), self.describe(one)] for key, one in value.items())]
+        if isinstance(value, CodeType):
+            return ["code", value.co_name, value.co_code.hex(), value.co_names, self.describe(value.co_consts)]
+        if isinstance(value, MethodType):
+            return ["method", self.describe(value.__func__), self.describe(value.__self__)]
+        if isinstance(value, functools.partial):
+            return ["partial", *map(self.describe, (value.func, value.args, value.keywords))]
+        if isinstance(value, ModuleType):
+            self._is_own(value)
+            return ["module", value.__name__]
+        if isinstance(value, (FunctionType, type)):
+            return self._definition(value)
+        if isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, (ModuleType, type(None))):
+            return ["builtin", value.__module__, value.__qualname__]
+        try:
+            state = value.__reduce_ex__(4)  # what pickle would store; nothing is pickled here
+        except Exception as error:  # locks, sessions, handles: each type has its own way to say so
+            raise TypeError(f"an object of the type {type(value).__name__} in it cannot be read") from error
+        parts = (
+            [list(one) if isinstance(one, Iterator) else one for one in state] if isinstance(state, tuple) else state
+        )
+        return ["object", self.describe(type(value)), self.describe(parts)]
 
+    def _is_own(self, module: ModuleType | None) -> bool:
+        """Whether a module is the user's; note its file, if it has one."""
+        file = _file_of(module)
+        if file is None or not file.is_file():
+            return module is None or module.__name__ == "__main__"
+        if not _is_installed(file):
+            self.modules.add(file)
+        return not _is_installed(file)
 
-def _parts(value: Any, describe: Callable[[Any], Any], has_source: bool) -> list[Any]:
-    """What a function or class consists of; of its globals only code, where the file that defines them was signed."""
-    if isinstance(value, type):
-        public = {name: one for name, one in vars(value).items() if not name.startswith("__") or callable(one)}
-        hidden = {name: one for name, one in public.items() if isinstance(one, (FunctionType, str, int, float, tuple))}
-        return [describe(hidden), describe([base for base in value.__bases__ if base is not object])]
-    cells = [cell.cell_contents for cell in value.__closure__ or ()]
-    used = {name: value.__globals__[name] for name in sorted(_names(value.__code__) & value.__globals__.keys())}
-    if has_source:
-        used = {name: one for name, one in used.items() if isinstance(one, (FunctionType, type))}
-    declared = {name: one for name, one in vars(value).items() if name != "__wrapped__"}
-    return [describe(one) for one in (value.__code__, value.__defaults__, value.__kwdefaults__, cells, declared)] + [
-        describe(used)
-    ]
+    def _definition(self, value: Any) -> Any:
+        """What a function or class consists of; of its globals only code, where the file that defines them is known."""
+        module = sys.modules.get(value.__module__ or "")
+        name = [value.__module__, value.__qualname__] if _file_of(module) is None else value.__qualname__
+        if not self._is_own(module):
+            return ["installed", value.__module__, value.__qualname__]
+        if isinstance(value, type):
+            kinds = (FunctionType, str, int, float, tuple, staticmethod, classmethod, property)
+            inside = {key: one for key, one in vars(value).items() if isinstance(one, kinds) and key != "__module__"}
+            plain = {key: getattr(one, "__func__", getattr(one, "fget", one)) for key, one in inside.items()}
+            return ["class", name, *map(self.describe, (plain, [one for one in value.__bases__ if one is not object]))]
+        used = {key: value.__globals__[key] for key in sorted(_names(value.__code__) & value.__globals__.keys())}
+        if _file_of(module):
+            used = {key: one for key, one in used.items() if isinstance(one, (FunctionType, type))}
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        declared = {key: one for key, one in vars(value).items() if key != "__wrapped__"}
+        parts = (value.__code__, value.__defaults__, value.__kwdefaults__, cells, declared, used)
+        return ["function", name, *map(self.describe, parts)]
 
 
 def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*(_names(one) for one in code.co_consts if isinstance(one, CodeType)))
-
-
-def _state(value: Any, describe: Callable[[Any], Any]) -> Any:
-    """The state of an object: its attributes, if it was defined by the user, else what pickle makes of it."""
-    if "__reduce_ex__" not in vars(type(value)) and hasattr(value, "__dict__"):
-        return describe(vars(value))
-    try:
-        return hashlib.sha256(pickle.dumps(value, protocol=5)).hexdigest()
-    except Exception as error:  # locks, sessions, handles: each type has its own way to say so
-        raise TypeError(f"an object of the type {type(value).__name__} in it cannot be read") from error
