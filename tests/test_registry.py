@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
-from otherwords.registry import KINDS, Bound, Registry, datasets, generators, metrics, models
+from otherwords.problem import TASKS, Problem
+from otherwords.registry import KINDS, Bound, Registry, datasets, generators, load_plugins, metrics, models
+
+PROBLEM = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "entailment")
 
 
 @pytest.fixture
@@ -394,6 +397,138 @@ def site(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return install
+
+
+POLITE = '''
+from otherwords.registry import generators
+import ow_words
+
+@generators("ow-polite.v1")
+def polite(mark: str = "!"):
+    """Put a polite word before the hypothesis."""
+    def vary(problems, seeds):
+        for problem in problems:
+            yield problem.restate(hypothesis=f"{ow_words.WORD}: {problem.text['hypothesis']}{mark}")
+    return vary
+'''
+
+
+@pytest.fixture
+def plugin_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with a generator, whose word is in a helper; both are forgotten after the test."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "my plug-ins.py"
+    path.write_text(POLITE)
+    (tmp_path / "ow_words.py").write_text("WORD = 'Please'")
+    yield path
+    for registry in KINDS.values():
+        registry.forget(str(path))
+    sys.modules.pop("ow_words", None)
+
+
+def test_a_file_registers_plug_ins(plugin_file):
+    load_plugins(["my plug-ins.py"])
+    [variant] = generators.make("ow-polite").function([PROBLEM], [1])
+    assert variant.text["hypothesis"] == "Please: It is wet.!"
+    load_plugins([str(plugin_file)])  # the same file: nothing happens
+    assert generators.get("ow-polite").source == str(plugin_file)
+
+
+def test_a_plug_in_of_a_file_is_signed_with_what_it_imports(plugin_file):
+    signatures = []
+    for word in ("Please", "Pleaze", "Please"):
+        (plugin_file.parent / "ow_words.py").write_text(f"WORD = '{word}'")
+        load_plugins([str(plugin_file)])
+        bound = generators.make("ow-polite")
+        signatures.append(bound.signature)
+        [variant] = bound.function([PROBLEM], [1])
+        assert variant.text["hypothesis"].startswith(word)
+    assert signatures[0] == signatures[2] != signatures[1]
+    assert re.fullmatch(r'ow-polite\.v1\(mark="!"\)#[0-9a-f]{12}', signatures[0])
+    assert str(plugin_file.parent) not in signatures[0]
+
+
+def test_a_file_that_is_loaded_again_replaces_its_plug_ins(plugin_file):
+    load_plugins([str(plugin_file)])
+    plugin_file.write_text(POLITE.replace("ow-polite.v1", "ow-polite.v2").replace("def polite", "def politer"))
+    load_plugins([str(plugin_file)])
+    assert not generators.has("ow-polite.v1")
+    plugin_file.write_text(POLITE.replace("def polite", "def politest"))
+    load_plugins([str(plugin_file)])
+    assert generators.get("ow-polite").factory.__name__ == "politest"
+    plugin_file.write_text("1 / 0")
+    with refuses(BadInput) as caught:
+        load_plugins([str(plugin_file)])
+    assert str(caught.value).endswith("ZeroDivisionError: division by zero (my plug-ins.py, line 1)")
+    assert generators.has("ow-polite.v1")  # as before
+
+
+def test_two_files_may_not_claim_one_name(plugin_file):
+    load_plugins([str(plugin_file)])
+    other = plugin_file.with_name("other.py")
+    other.write_text(POLITE)
+    with refuses(BadInput) as caught:
+        load_plugins([str(other)])
+    assert "ow-polite.v1 is registered twice, in my plug-ins.py and in other.py" in str(caught.value)
+    other.write_text(POLITE.replace("ow-polite", "contractions"))
+    with refuses(BadInput) as caught:
+        load_plugins([str(other)])
+    assert "contractions.v1 is registered twice, in otherwords and in other.py" in str(caught.value)
+    assert generators.get("contractions").factory.__module__ == "otherwords.variants.contractions"
+
+
+@pytest.mark.parametrize("text", ["", "x = 1", "raise SystemExit"])
+def test_a_file_without_plug_ins_is_refused(plugin_file, text):
+    plugin_file.write_text(text)
+    for _ in "ab":
+        with refuses(BadInput):
+            load_plugins([str(plugin_file)])
+    with refuses(BadInput):
+        load_plugins([str(plugin_file.with_name("nowhere.py"))])
+
+
+CELL = """
+from otherwords.registry import generators
+@generators("ow-cell.v1")
+def {name}():
+    return lambda problems, seeds: [problem.restate(hypothesis={text!r}) for problem in problems]
+"""
+
+
+def test_a_cell_that_is_run_again_replaces_its_plug_in():
+    """A notebook's cells run in `__main__`, which has no file."""
+    code = f"""
+from otherwords import TASKS, Problem
+cell, problem = {CELL!r}, Problem("p", TASKS["nli"], {{}}, "")
+for name, text in (("one", "A"), ("one", "B"), ("two", "B"), ("two", "B")):
+    exec(compile(cell.format(name=name, text=text), f"<cell {{name}}>", "exec"))
+    bound = generators.make("ow-cell")
+    print(bound.function([problem], [1])[0].text["hypothesis"], bound.signature)
+"""
+    done = subprocess.run([sys.executable, "-"], input=code, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    (a, one), (b, two), _, _ = (line.split() for line in done.stdout.splitlines())
+    assert (a, b) == ("A", "B")
+    assert one != two
+    again = subprocess.run([sys.executable, "-"], input=code, capture_output=True, text=True, check=False)
+    assert again.stdout == done.stdout
+
+
+def test_an_upgrade_and_an_edit_are_signed(site):
+    """Where only the version changes, a compiled part may have; in a development install only the content does."""
+    code = "from otherwords.registry import generators; print(generators.make('shout').signature)"
+    folder = site({"loudly": SHOUT}, {"loudly": "generators"})
+    first = python(folder, code).stdout
+    (folder / "loudly.py").write_text(SHOUT.replace("rstrip", "strip"))
+    edited = python(folder, code).stdout
+    (folder / "outside-1.0.dist-info").rename(folder / "outside-1.1.dist-info")
+    metadata = folder / "outside-1.1.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("1.0", "1.1"))
+    upgraded = python(folder, code).stdout
+    assert first.startswith('shout.v1(mark="!")#outside-1.0+')
+    assert edited.startswith('shout.v1(mark="!")#outside-1.0+')
+    assert upgraded == edited.replace("outside-1.0", "outside-1.1")
+    assert first != edited
 
 
 def python(site: Path, code: str) -> subprocess.CompletedProcess[str]:

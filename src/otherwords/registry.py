@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from .errors import BadInput, OtherwordsError, UnknownName, WrongAnswer
 from .storage.files import fingerprint
-from .storage.user_code import guard, guarded, load_file, sign_declared, sign_object, source_of
+from .storage.user_code import guard, guarded, load_file, sign_declared, sign_files, sign_object, source_of, sources
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 #: A spec with which a plug-in can be tried, or a function that writes a sample into a folder and returns the spec.
@@ -313,7 +313,7 @@ def load_plugins(files: Sequence[str]) -> None:
     """Load files whose decorators register plug-ins, as they are now; what they registered before is replaced."""
     for file in files:
         path = Path(file).expanduser().resolve()
-        content = fingerprint(path) if path.is_file() else ""
+        content = sign_files(sources(path)) if path.is_file() else ""
         if content and _plugin_files.get(path) == content:
             continue
         before = {kind: dict(registry._plugins) for kind, registry in KINDS.items()}
@@ -325,10 +325,10 @@ def load_plugins(files: Sequence[str]) -> None:
             for kind, registry in KINDS.items():
                 registry._plugins = before[kind]
             raise
-        _plugin_files[path] = content
         if not any(plugin.source == str(path) for registry in KINDS.values() for plugin in registry._plugins.values()):
             fix = "decorate a factory in it, as in @generators('mine.v1'), or name its function: python:FILE:function"
             raise BadInput("registers no plug-in", where=file, fix=fix)
+        _plugin_files[path] = content
 
 
 # Options: from a spec's text to values of the type that the factory's annotation asks for, and back into a signature

@@ -126,5 +126,5 @@ def python(target: str) -> Metric:
     Metric, which says more.
     """
     where = f"python:{target}"
-    function, identity = load_function(target, where)
+    function, identity, _ = load_function(target, where)
     return guard(replace(as_metric(function), identity=identity), where)  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from ..registry import models, split_name
 from ..storage.files import digest
 from .cache import Cache, Cached, key
 from .canary import canary_batch, refuse_permuted
-from .model import Answerer, LabelMap, Model, Tally, as_model, label_map_of, label_map_suffix
+from .model import AnswerCount, Answerer, LabelMap, Model, as_model, label_map_of, label_map_suffix
 from .python_callable import from_object, name_of
 
 Progress = Callable[[int], None]
@@ -66,7 +66,7 @@ def ask(
     cache: Cache,
     batch_size: int = 0,
     progress: Progress = lambda count: None,
-    tally: Tally | None = None,
+    tally: AnswerCount | None = None,
 ) -> list[Cached]:
     """Answer every row of texts, in order. `progress` is called with the number of rows that each step has answered.
 

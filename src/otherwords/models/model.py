@@ -81,7 +81,7 @@ class Predictions:
 
 
 @dataclass
-class Tally:
+class AnswerCount:
     """How many answers a model gave, and how many of them had been stored before it was loaded."""
 
     answers: int = 0
@@ -99,7 +99,7 @@ class Answerer:
     label_map: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
     loaded: float = field(default_factory=time.time, compare=False)
-    tally: Tally = field(default_factory=Tally, compare=False)
+    tally: AnswerCount = field(default_factory=AnswerCount, compare=False)
 
     @cached_property
     def warned(self) -> set[str]:

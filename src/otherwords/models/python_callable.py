@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput, WrongAnswer
-from ..problem import Batch
 from ..registry import models
 from ..storage.user_code import (
     LateModules,
-    guarded,
+    guard,
     load_function,
     sign_declared,
     sign_files,
@@ -36,12 +35,11 @@ def python(target: str, batch_size: int = 256) -> Model:
     if batch_size < 1:
         raise BadInput(f"found {batch_size}", where=where, field="batch_size", fix="give 1 or more")
     known = set(sys.modules)
-    found, identity = load_function(target, where)
+    found, identity, signed = load_function(target, where)
     function = found.function if isinstance(found, Model) else found
-    path = source_of(function)
     model = found if isinstance(found, Model) else replace(_as_model(function, where), batch_size=batch_size)
-    late = LateModules(path, sources(path), known) if path else None
-    return replace(model, function=_guarded(function, where), identity=identity, uncacheable=late)
+    late = LateModules(signed, known)
+    return replace(model, function=guard(function, where, WrongAnswer), identity=identity, uncacheable=late)
 
 
 def from_object(given: Any) -> Model:
@@ -63,9 +61,9 @@ def from_object(given: Any) -> Model:
     model = given if isinstance(given, Model) else _as_model(function, where)
     return replace(
         model,
-        function=_guarded(function, where),
+        function=guard(function, where, WrongAnswer),
         identity=f"{name}@{'+'.join(filter(None, (content, *declared)))}",
-        uncacheable=(lambda: reason) if reason or not path else LateModules(path, sources(path), known),
+        uncacheable=(lambda: reason) if reason or not path else LateModules(sources(path), known),
     )
 
 
@@ -88,16 +86,6 @@ def _content(function: Any, path: Path | None, versioned: bool) -> tuple[str, st
         if versioned:
             return sign_files(sources(path)) if path else "", ""
         return "unsigned", f"{error}; set its attribute `version`, and change it with the model"
-
-
-def _guarded(function: Any, where: str) -> Any:
-    """The function with its errors named, and the size of the batch on which it failed."""
-
-    def answer(batch: Batch) -> Any:
-        with guarded(where, f"failed on a batch of {len(batch)} problems", WrongAnswer):
-            return function(batch)
-
-    return answer
 
 
 def _labels(function: Any, where: str) -> tuple[str, ...]:

@@ -54,8 +54,8 @@ def load_target(target: str, where: str) -> tuple[ModuleType, Any]:
     return module, found
 
 
-def load_function(target: str, where: str) -> tuple[Any, str]:
-    """What a target stands for, and its identity: names, and the content of its source and of the files it declares.
+def load_function(target: str, where: str) -> tuple[Any, str, dict[Path, str]]:
+    """What a target stands for, its identity (names, and the content of source and declared files), and its source.
 
     A function without parameters is a factory: it stands for what it returns.
     """
@@ -72,7 +72,7 @@ def load_function(target: str, where: str) -> tuple[Any, str]:
     place, _, name = target.rpartition(":")
     shown = f"{Path(place).name if place.endswith('.py') else place}:{name}"
     parts = (sign_files(signed), sign_declared(found, path.parent, where), str(getattr(found, "identity", "")))
-    return found, f"{shown}@{'+'.join(filter(None, parts))}"
+    return found, f"{shown}@{'+'.join(filter(None, parts))}", signed
 
 
 def arity(function: Any) -> int:
@@ -114,14 +114,20 @@ def _load_module(name: str, where: str) -> ModuleType:
 def _importing(where: str, *folders: Path) -> Iterator[None]:
     """Import from `folders` and the current directory too, during one import; say why it failed."""
     _forget_edited()
-    path, before = list(sys.path), set(sys.modules)
-    sys.path[:0] = [str(folder) for folder in (*folders, Path.cwd())]
+    with _searching(*folders, Path.cwd()), guarded(where, "its import failed"):
+        yield
+
+
+@contextmanager
+def _searching(*folders: Path) -> Iterator[None]:
+    """Import from these folders first, for a while; note what is imported."""
+    path, modules = list(sys.path), set(sys.modules)
+    sys.path[:0] = [str(folder) for folder in dict.fromkeys(folders)]
     try:
-        with guarded(where, "its import failed"):
-            yield
+        yield
     finally:
         sys.path[:] = path
-        for name in set(sys.modules) - before:
+        for name in set(sys.modules) - modules:
             if (file := _file_of(sys.modules.get(name))) and not _is_installed(file) and file.is_file():
                 _loaded[name] = (file, fingerprint(file))
 
@@ -186,9 +192,12 @@ class _Guarded:
     def __init__(self, function: Any, where: str, kind: type[OtherwordsError]):
         functools.update_wrapper(self, function, updated=())
         self._function, self._guard = function, (where, "", kind)
+        source = source_of(function)
+        own = [] if source is None or _is_installed(source) else [source.parent, root_of(source), Path.cwd()]
+        self._folders = own  # where its file was imported from, for imports inside the function
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        with guarded(*self._guard):
+        with _searching(*self._folders), guarded(*self._guard):
             result = self._function(*given, **named)
         return self._iterate(result) if isinstance(result, Iterator) else result
 
@@ -199,7 +208,7 @@ class _Guarded:
 
     def _iterate(self, results: Iterator[Any]) -> Iterator[Any]:
         while True:
-            with guarded(*self._guard):
+            with _searching(*self._folders), guarded(*self._guard):
                 result = next(results, _END)
             if result is _END:
                 return
@@ -241,7 +250,7 @@ def sources(start: Path) -> dict[Path, str]:
     search = tuple(dict.fromkeys([start.parent, root, Path.cwd(), *folders]))
     found: dict[Path, str] = {}
     seen: set[tuple[str, str]] = set()
-    todo = [start, *(folder / "__init__.py" for folder in start.parents if folder.is_relative_to(root))]
+    todo = [*(folder / "__init__.py" for folder in start.parents if folder.is_relative_to(root)), start]
     while todo:
         path = todo.pop()
         if path in found or not path.is_file() or (_is_installed(path, root) and _package_of(path) != package):
@@ -352,16 +361,18 @@ def source_of(function: Any) -> Path | None:
 class LateModules:
     """Notices modules below a root that were loaded, but are not among the signed files."""
 
-    def __init__(self, start: Path, signed: dict[Path, str], known: set[str]):
-        self._root, self._signed, self._known, self._start = root_of(start.resolve()), signed, known, start
+    def __init__(self, signed: dict[Path, str], known: set[str]):
+        self._signed, self._known = signed, known
+        self._start = next(iter(signed))
 
     def __call__(self) -> str:
         """Say why answers from now on cannot be stored, or nothing."""
         for name in [name for name in sys.modules if name not in self._known]:
             file = _file_of(sys.modules.get(name))
-            if file is None or file in self._signed or not file.is_relative_to(self._root) or not file.is_file():
+            root = root_of(self._start)
+            if file is None or file in self._signed or not file.is_relative_to(root) or not file.is_file():
                 self._known.add(name)
-            elif not _is_installed(file, self._root):
+            elif not _is_installed(file, root):
                 return f"it has loaded {name}, which is not signed; import it at the top of {self._start.name}"
         return ""
 
@@ -374,13 +385,13 @@ def sign_object(value: Any) -> str:
 
     Raises TypeError where something in it cannot be read.
     """
-    reader = _Reader()
-    described = reader.describe(value)
-    files = {path: name for module in sorted(reader.modules) for path, name in sources(module).items()}
+    description = _Description()
+    described = description.describe(value)
+    files = {path: name for module in sorted(description.modules) for path, name in sources(module).items()}
     return digest(described, sign_files(files) if files else "")[:12]
 
 
-class _Reader:
+class _Description:
     """Describes objects as JSON, for a hash; collects the files that define them."""
 
     def __init__(self) -> None:

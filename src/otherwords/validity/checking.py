@@ -71,7 +71,7 @@ def python(target: str) -> Check:
     returns: it gets buckets, and gives a Verdict for every variant.
     """
     where = f"python:{target}"
-    function, identity = load_function(target, where)
+    function, identity, _ = load_function(target, where)
     if isinstance(function, Check):
         return guard(replace(function, identity=identity), where)  # type: ignore[no-any-return]
     called = guard(function, where)

@@ -83,7 +83,7 @@ def python(target: str, field: str = "") -> Generator:
     problem, None, or several. One with two parameters is what a registered generator's factory returns.
     """
     where = f"python:{target}"
-    function, identity = load_function(target, where)
+    function, identity, _ = load_function(target, where)
     if isinstance(function, Generator):
         return guard(replace(function, identity=identity), where)  # type: ignore[no-any-return]
     called = guard(function, where)
