@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +17,10 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
-from otherwords.registry import KINDS, Registry, datasets, generators, metrics, models
+from otherwords.problem import TASKS, Problem
+from otherwords.registry import KINDS, Bound, Registry, datasets, generators, load_plugins, metrics, models
+
+PROBLEM = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "entailment")
 
 
 @pytest.fixture
@@ -36,6 +40,12 @@ def things() -> Registry:
     return registry
 
 
+def without_code(bound: Bound) -> str:
+    """The signature of a plug-in as far as its options decide it; that of a user's plug-in goes on with its source."""
+    assert "#" in bound.signature
+    return bound.signature.partition("#")[0]
+
+
 def test_plug_ins_are_listed_by_name_and_version(things):
     for name in ("zebra.v1", "echo.v10", "echo.v2", "ant.v3"):
         things(name)(lambda: None)
@@ -44,7 +54,7 @@ def test_plug_ins_are_listed_by_name_and_version(things):
 
 def test_defaults_are_bound_and_signed(things):
     bound = things.make("echo")
-    assert bound.signature == "echo.v1(word=hm, count=1, share=0.5, loud=false, file=, more=null)"
+    assert without_code(bound) == "echo.v1(word=hm, count=1, share=0.5, loud=false, file=, more=null)"
     assert bound.function["count"] == 1
     assert things.make("echo.v1()").signature == things.make(" echo.v1 ").signature == bound.signature
 
@@ -181,7 +191,7 @@ def test_what_is_written_as_json_is_read_back(word, count, share):
 
     bound = registry.make(f"echo(share={share!r}, word={json.dumps(word)}, count={count})")
     assert bound.function == (word, count, share)
-    assert registry.make(bound.signature).function == bound.function  # a signature is a spec again
+    assert registry.make(without_code(bound)).function == bound.function  # a signature is a spec again
 
 
 def test_versions(things):
@@ -195,7 +205,7 @@ def test_versions(things):
         """Say it best."""
         return word
 
-    assert things.make("echo").signature == "echo.v10(word=ten)"
+    assert without_code(things.make("echo")) == "echo.v10(word=ten)"
     assert things.make("echo.v2").function == "two"
     assert things.make("echo.v1").function["word"] == "hm"
     assert [plugin.full_name for plugin in things] == ["echo.v1", "echo.v2", "echo.v10"]
@@ -276,7 +286,7 @@ def test_context_fills_options_and_is_not_signed():
         return task
 
     assert registry.make("asker", task="nli", other=1).function == "nli"
-    assert registry.make("asker", task="nli").signature == "asker.v1(size=1)"
+    assert without_code(registry.make("asker", task="nli")) == "asker.v1(size=1)"
     assert registry.get("asker").shown_options() == "size=1"
 
 
@@ -324,7 +334,7 @@ def test_identity_is_signed():
         identity = "abc"
 
     registry("thing.v1")(Made)
-    assert registry.make("thing").signature == "thing.v1()#abc"
+    assert re.fullmatch(r"thing\.v1\(\)#[0-9a-f]{12}\+abc", registry.make("thing").signature)
 
 
 def test_texts_that_are_no_words_are_quoted_in_signatures(things):
@@ -389,6 +399,138 @@ def site(tmp_path: Path) -> Callable[..., Path]:
     return install
 
 
+POLITE = '''
+from otherwords.registry import generators
+import ow_words
+
+@generators("ow-polite.v1")
+def polite(mark: str = "!"):
+    """Put a polite word before the hypothesis."""
+    def vary(problems, seeds):
+        for problem in problems:
+            yield problem.restate(hypothesis=f"{ow_words.WORD}: {problem.text['hypothesis']}{mark}")
+    return vary
+'''
+
+
+@pytest.fixture
+def plugin_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with a generator, whose word is in a helper; both are forgotten after the test."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "my plug-ins.py"
+    path.write_text(POLITE)
+    (tmp_path / "ow_words.py").write_text("WORD = 'Please'")
+    yield path
+    for registry in KINDS.values():
+        registry.forget(str(path))
+    sys.modules.pop("ow_words", None)
+
+
+def test_a_file_registers_plug_ins(plugin_file):
+    load_plugins(["my plug-ins.py"])
+    [variant] = generators.make("ow-polite").function([PROBLEM], [1])
+    assert variant.text["hypothesis"] == "Please: It is wet.!"
+    load_plugins([str(plugin_file)])  # the same file: nothing happens
+    assert generators.get("ow-polite").source == str(plugin_file)
+
+
+def test_a_plug_in_of_a_file_is_signed_with_what_it_imports(plugin_file):
+    signatures = []
+    for word in ("Please", "Pleaze", "Please"):
+        (plugin_file.parent / "ow_words.py").write_text(f"WORD = '{word}'")
+        load_plugins([str(plugin_file)])
+        bound = generators.make("ow-polite")
+        signatures.append(bound.signature)
+        [variant] = bound.function([PROBLEM], [1])
+        assert variant.text["hypothesis"].startswith(word)
+    assert signatures[0] == signatures[2] != signatures[1]
+    assert re.fullmatch(r'ow-polite\.v1\(mark="!"\)#[0-9a-f]{12}', signatures[0])
+    assert str(plugin_file.parent) not in signatures[0]
+
+
+def test_a_file_that_is_loaded_again_replaces_its_plug_ins(plugin_file):
+    load_plugins([str(plugin_file)])
+    plugin_file.write_text(POLITE.replace("ow-polite.v1", "ow-polite.v2").replace("def polite", "def politer"))
+    load_plugins([str(plugin_file)])
+    assert not generators.has("ow-polite.v1")
+    plugin_file.write_text(POLITE.replace("def polite", "def politest"))
+    load_plugins([str(plugin_file)])
+    assert generators.get("ow-polite").factory.__name__ == "politest"
+    plugin_file.write_text("1 / 0")
+    with refuses(BadInput) as caught:
+        load_plugins([str(plugin_file)])
+    assert str(caught.value).endswith("ZeroDivisionError: division by zero (my plug-ins.py, line 1)")
+    assert generators.has("ow-polite.v1")  # as before
+
+
+def test_two_files_may_not_claim_one_name(plugin_file):
+    load_plugins([str(plugin_file)])
+    other = plugin_file.with_name("other.py")
+    other.write_text(POLITE)
+    with refuses(BadInput) as caught:
+        load_plugins([str(other)])
+    assert "ow-polite.v1 is registered twice, in my plug-ins.py and in other.py" in str(caught.value)
+    other.write_text(POLITE.replace("ow-polite", "contractions"))
+    with refuses(BadInput) as caught:
+        load_plugins([str(other)])
+    assert "contractions.v1 is registered twice, in otherwords and in other.py" in str(caught.value)
+    assert generators.get("contractions").factory.__module__ == "otherwords.variants.contractions"
+
+
+@pytest.mark.parametrize("text", ["", "x = 1", "raise SystemExit"])
+def test_a_file_without_plug_ins_is_refused(plugin_file, text):
+    plugin_file.write_text(text)
+    for _ in "ab":
+        with refuses(BadInput):
+            load_plugins([str(plugin_file)])
+    with refuses(BadInput):
+        load_plugins([str(plugin_file.with_name("nowhere.py"))])
+
+
+CELL = """
+from otherwords.registry import generators
+@generators("ow-cell.v1")
+def {name}():
+    return lambda problems, seeds: [problem.restate(hypothesis={text!r}) for problem in problems]
+"""
+
+
+def test_a_cell_that_is_run_again_replaces_its_plug_in():
+    """A notebook's cells run in `__main__`, which has no file."""
+    code = f"""
+from otherwords import TASKS, Problem
+cell, problem = {CELL!r}, Problem("p", TASKS["nli"], {{}}, "")
+for name, text in (("one", "A"), ("one", "B"), ("two", "B"), ("two", "B")):
+    exec(compile(cell.format(name=name, text=text), f"<cell {{name}}>", "exec"))
+    bound = generators.make("ow-cell")
+    print(bound.function([problem], [1])[0].text["hypothesis"], bound.signature)
+"""
+    done = subprocess.run([sys.executable, "-"], input=code, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    (a, one), (b, two), _, _ = (line.split() for line in done.stdout.splitlines())
+    assert (a, b) == ("A", "B")
+    assert one != two
+    again = subprocess.run([sys.executable, "-"], input=code, capture_output=True, text=True, check=False)
+    assert again.stdout == done.stdout
+
+
+def test_an_upgrade_and_an_edit_are_signed(site):
+    """Where only the version changes, a compiled part may have; in a development install only the content does."""
+    code = "from otherwords.registry import generators; print(generators.make('shout').signature)"
+    folder = site({"loudly": SHOUT}, {"loudly": "generators"})
+    first = python(folder, code).stdout
+    (folder / "loudly.py").write_text(SHOUT.replace("rstrip", "strip"))
+    edited = python(folder, code).stdout
+    (folder / "outside-1.0.dist-info").rename(folder / "outside-1.1.dist-info")
+    metadata = folder / "outside-1.1.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("1.0", "1.1"))
+    upgraded = python(folder, code).stdout
+    assert first.startswith('shout.v1(mark="!")#outside-1.0+')
+    assert edited.startswith('shout.v1(mark="!")#outside-1.0+')
+    assert upgraded == edited.replace("outside-1.0", "outside-1.1")
+    assert first != edited
+
+
 def python(site: Path, code: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
@@ -399,11 +541,12 @@ def test_entry_points_of_every_kind_are_found(site):
     code = """
 from otherwords.registry import KINDS
 for kind, registry in KINDS.items():
-    print(kind, registry.make("outside(size=2)").signature, registry.get("outside").factory.__module__)
+    signature, _, source = registry.make("outside(size=2)").signature.partition("+")
+    print(kind, signature, registry.get("outside").factory.__module__)
 """
     done = python(site(modules, {f"outside_{kind}": kind for kind in KINDS}), code)
     assert done.stderr == ""
-    assert done.stdout.splitlines() == [f"{kind} outside.v1(size=2) outside_{kind}" for kind in KINDS]
+    assert done.stdout.splitlines() == [f"{kind} outside.v1(size=2)#outside-1.0 outside_{kind}" for kind in KINDS]
 
 
 def test_a_plug_in_of_another_package_is_used_and_listed(site):
@@ -419,7 +562,8 @@ main()
 """
     done = python(site({"loudly": SHOUT}, {"loudly": "generators"}), code)
     assert done.stderr == ""
-    assert done.stdout.startswith('shout.v1(mark="?") True ?\n')
+    assert done.stdout.startswith('shout.v1(mark="?")#outside-1.0+')
+    assert " True ?\n" in done.stdout
     assert "Shout the hypothesis." in done.stdout
 
 
@@ -434,6 +578,6 @@ print(generators.make("identity").plugin.factory.__module__)
     assert done.returncode == 0
     assert "contractions.v1" in done.stdout
     assert "otherwords.variants.controls" in done.stdout
-    reasons = {"broken": "ModuleNotFoundError: No module named", "twice": "BadInput: generators: identity.v1 is"}
+    reasons = {"broken": "broken: ModuleNotFoundError: No module named", "twice": "generators: identity.v1 is"}
     for module, reason in reasons.items():
         assert f"UserWarning: generators: the plug-in {module} = {module} cannot be loaded: {reason}" in done.stderr

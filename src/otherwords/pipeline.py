@@ -19,7 +19,7 @@ from .errors import BadInput
 from .frames import kept, problems, reworded, to_frame, variant_rows, with_standard_columns
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import as_metric
-from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated
+from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
 from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
 from .models.model import Answerer
@@ -152,6 +152,7 @@ def answer(
     with open_cache(cache) as store:
         if isinstance(model, str):
             model = load_model(model, get_task(task), label_map)
+            warn_unused_labels(label_map or {}, {model.name: model.model.labels})
             if canary:
                 run_canary(model, store)
         left = kept(with_standard_columns(suite, model.task).lazy()).collect()
@@ -159,7 +160,7 @@ def answer(
         asked = judged.filter(accepted)
         current().advance(judged.height - asked.height)
         columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
-        answers = iter(ask(columns, model, store, batch_size, current().advance))
+        answers = iter(ask(columns, model, store, batch_size, current().advance, model.tally))
     table = answer_table(judged, model, [next(answers) if one else None for one in accepted])
     if named:
         warn_about_answers(model, [table.lazy()])

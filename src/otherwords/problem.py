@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,23 @@ def parse_label_map(text: str, where: str = "--label-map", field: str = "") -> d
             raise BadInput(f"{label} is given twice", where=where, field=field)
         meanings[label] = meaning
     return meanings
+
+
+def parse_label_maps(texts: Iterable[str], where: str = "--label-map") -> dict[str, str | dict[str, str]]:
+    """Read label maps for all models, or for one: its name and a colon come first.
+
+    >>> parse_label_maps(["LABEL_0=entailment", "small:no=neutral,yes=entailment"])
+    {'LABEL_0': 'entailment', 'small': {'no': 'neutral', 'yes': 'entailment'}}
+    """
+    maps: dict[str, str | dict[str, str]] = {}
+    for text in texts:
+        model, colon, _ = text.partition("=")[0].rpartition(":")
+        meanings = parse_label_map(text[len(model) + len(colon) :], where)
+        inner = maps.setdefault(model, {}) if model else maps
+        if isinstance(inner, str) or (twice := [label for label in meanings if label in inner]):
+            raise BadInput(f"{model or twice[0]} is given twice", where=where)
+        inner.update(meanings)
+    return maps
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,18 @@ import json
 import pkgutil
 import re
 import typing
+import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .errors import BadInput, UnknownName
+from .errors import BadInput, OtherwordsError, UnknownName, WrongAnswer
 from .storage.files import fingerprint
+from .storage.user_code import guard, guarded, load_file, sign_declared, sign_files, sign_object, source_of, sources
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 #: A spec with which a plug-in can be tried, or a function that writes a sample into a folder and returns the spec.
@@ -30,6 +32,10 @@ _SPEC = re.compile(
 _OPTION = re.compile(r"\s*(\w+)\s*=\s*")
 _WORD = re.compile(r"[^,]*")
 _NEXT = re.compile(r"\s*(?:,|$)")
+#: Stands for code that cannot be signed: what it made is not used again by another process.
+_UNSIGNED = f"unsigned-{uuid.uuid4().hex[:12]}"
+#: The content of every file that was loaded for its plug-ins.
+_plugin_files: dict[Path, str] = {}
 _PLAIN = re.compile(r"[\w./:#+-]+")
 
 
@@ -38,7 +44,8 @@ class Plugin:
     """A registered factory under its versioned name.
 
     `unsigned` options change the speed, never the result, or are signed by the function's `identity`. `example` is
-    what the contract tests make the plug-in with; without one they use its defaults.
+    what the contract tests make the plug-in with; without one they use its defaults. `distribution` is the name and
+    version of the package that announces it by an entry point.
     """
 
     name: str
@@ -46,6 +53,13 @@ class Plugin:
     factory: Callable[..., Any]
     unsigned: tuple[str, ...] = ()
     example: Example = ""
+    distribution: str = ""
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, if not from this package: the path of its file, or the name of its module."""
+        module = self.factory.__module__ or ""
+        return "" if f"{module}.".startswith("otherwords.") else str(source_of(self.factory) or module)
 
     @property
     def full_name(self) -> str:
@@ -121,11 +135,15 @@ class Registry:
             raise BadInput(f"invalid plug-in name {name!r} ({self.kind}): use a form like thing.v1")
 
         def register(factory: Factory) -> Factory:
+            plugin = Plugin(match[1], int(match[2]), factory, unsigned, example)
+            if plugin.source:
+                self._discover()  # first, so that what claims a name of ours is refused, not ours
             known = self._plugins.get(name)
-            if known and not _is_same(known.factory, factory):
+            if known and not _replaces(plugin, known):
                 fix = "give a changed method the next version number"
-                raise BadInput(f"{self.kind}: {name} is registered twice", fix=fix)
-            self._plugins[name] = Plugin(match[1], int(match[2]), factory, unsigned, example)
+                places = dict.fromkeys(Path(one.source).name or "otherwords" for one in (known, plugin))
+                raise BadInput(f"{self.kind}: {name} is registered twice, in {' and in '.join(places)}", fix=fix)
+            self._plugins[name] = plugin
             return factory
 
         return register
@@ -155,9 +173,16 @@ class Registry:
         plugin, given = self._read(rest)
         options = _bind(plugin, given, rest)
         context = {name: defaults[name] for name in options if name in defaults and name not in given}
-        function = plugin.factory(**{**options, **context})
+        if not plugin.source:
+            function = plugin.factory(**{**options, **context})
+            identity = getattr(function, "identity", "")
+        else:
+            with guarded(plugin.full_name):
+                function = plugin.factory(**{**options, **context})
+            identity = _identity(plugin, function)
+            function = guard(function, plugin.full_name, WrongAnswer if self.kind == "models" else BadInput)
         signed = {name: value for name, value in options.items() if name not in {*plugin.unsigned, *context}}
-        signature = _sign(plugin, signed, getattr(function, "identity", ""))
+        signature = _sign(plugin, signed, identity)
         return Bound(plugin, signature, function, "" if alias == spec else alias)
 
     def respell(self, spec: str, **options: object) -> str:
@@ -235,10 +260,25 @@ class Registry:
         self._complete = True
         for entry in entry_points(group=f"otherwords.{self.kind}"):
             try:
-                entry.load()
-            except Exception as error:  # somebody else's code: the rest of the toolkit works without it
+                with guarded(entry.value):
+                    entry.load()
+            except OtherwordsError as error:  # somebody else's code: the rest of the toolkit works without it
                 message = f"{self.kind}: the plug-in {entry.name} = {entry.value} cannot be loaded"
-                warnings.warn(f"{message}: {type(error).__name__}: {error}", stacklevel=2)
+                warnings.warn(f"{message}: {error}", stacklevel=2)
+            self._attribute(entry)
+
+    def _attribute(self, entry: EntryPoint) -> None:
+        """Note the name and version of the distribution that an entry point belongs to with its plug-ins."""
+        if entry.dist is None:
+            return
+        package, distribution = entry.module.partition(".")[0], f"{entry.dist.name}-{entry.dist.version}"
+        for name, plugin in self._plugins.items():
+            if (plugin.factory.__module__ or "").partition(".")[0] == package:
+                self._plugins[name] = replace(plugin, distribution=distribution)
+
+    def forget(self, source: str) -> None:
+        """Leave out the plug-ins that come from a file, before it is loaded again."""
+        self._plugins = {name: plugin for name, plugin in self._plugins.items() if plugin.source != source}
 
 
 def split_name(spec: str) -> tuple[str, str]:
@@ -260,9 +300,35 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.5)), "")
 
 
-def _is_same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
-    """Whether two factories are one, perhaps decorated twice."""
-    return one is other or getattr(one, "__code__", one) is getattr(other, "__code__", other)
+def _replaces(new: Plugin, known: Plugin) -> bool:
+    """Whether a factory is a known one, or its new version: of the same file and name, or of the same notebook."""
+    one, other = new.factory, known.factory
+    if one is other or getattr(one, "__code__", one) is getattr(other, "__code__", other):
+        return True
+    same = bool(new.source) and new.source == known.source
+    return same and (one.__module__ == "__main__" or one.__qualname__ == other.__qualname__)
+
+
+def load_plugins(files: Sequence[str]) -> None:
+    """Load files whose decorators register plug-ins, as they are now; what they registered before is replaced."""
+    for file in files:
+        path = Path(file).expanduser().resolve()
+        content = sign_files(sources(path)) if path.is_file() else ""
+        if content and _plugin_files.get(path) == content:
+            continue
+        before = {kind: dict(registry._plugins) for kind, registry in KINDS.items()}
+        for registry in KINDS.values():
+            registry.forget(str(path))
+        try:
+            load_file(Path(file), file)
+        except BaseException:
+            for kind, registry in KINDS.items():
+                registry._plugins = before[kind]
+            raise
+        if not any(plugin.source == str(path) for registry in KINDS.values() for plugin in registry._plugins.values()):
+            fix = "decorate a factory in it, as in @generators('mine.v1'), or name its function: python:FILE:function"
+            raise BadInput("registers no plug-in", where=file, fix=fix)
+        _plugin_files[path] = content
 
 
 # Options: from a spec's text to values of the type that the factory's annotation asks for, and back into a signature
@@ -329,6 +395,18 @@ def _decode(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _identity(plugin: Plugin, function: Any) -> str:
+    """What decides the results of an outsider's plug-in besides its options: its distribution, source, and files."""
+    folder = source_of(plugin.factory)
+    try:
+        content = sign_object(plugin.factory)
+    except (TypeError, ValueError, RecursionError):
+        content = _UNSIGNED
+    declared = sign_declared(function, folder and folder.parent, plugin.full_name)
+    parts = (plugin.distribution, content, declared, getattr(function, "identity", ""))
+    return "+".join(str(part) for part in parts if part)
 
 
 def _sign(plugin: Plugin, signed: dict[str, Any], identity: str) -> str:

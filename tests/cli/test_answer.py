@@ -116,7 +116,7 @@ def test_a_weak_model_gets_a_warning_only(cli, problems):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("entailment=yes", "cannot map label 'entailment'"),
+        ("entailment=yes", "the label map says that 'entailment' means 'yes'"),
         ("entailment", "--label-map: cannot read 'entailment'; write LABEL=MEANING"),
         ("neutral=neutral,neutral=entailment", "--label-map: neutral is given twice"),
     ],

@@ -13,7 +13,7 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.models.answering import answer_table, ask, load, split_name
+from otherwords.models.answering import answer_table, ask, load, split_name, warn_unused_labels
 from otherwords.models.cache import Cache
 from otherwords.models.model import Answerer, Model, Reply, as_model
 from otherwords.problem import TASKS, Batch, Task
@@ -145,9 +145,43 @@ def test_labels_of_a_map_that_the_model_does_not_have_are_warned_of(tmp_path):
     """A warning and no more: a study has one map for all its models."""
     path = tmp_path / "m.py"
     path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['not-entailed', 'ENTAILED']\n")
-    with pytest.warns(UserWarning, match="label map has entails, LABEL_0"):
-        load(f"mine=python:{path}:f", RTE, {"entails": "entailed", "entailed": "entailed", "LABEL_0": "entailed"})
-    load(f"mine=python:{path}:f", RTE, {"entailed": "not-entailed"})  # warnings are errors here
+    known = {"entailed": "not-entailed", "not_entailed": "entailed"}
+    strange = {"entails": "entailed", "LABEL_0": "entailed"}
+    mine = load(f"mine=python:{path}:f", RTE, known | strange)
+    assert mine.signature == load(f"mine=python:{path}:f", RTE, known).signature
+    with pytest.warns(UserWarning, match="label map has entails.*mine has not-entailed, ENTAILED"):
+        warn_unused_labels(known | {"entails": "entailed"}, {"mine": mine.model.labels})
+    path.with_name("o.py").write_text(
+        "def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['LABEL_0', 'entails']\n"
+    )
+    other = load(f"other=python:{path.with_name('o.py')}:f", RTE, {**strange, "LABEL_0": "not-entailed"})
+    warn_unused_labels(
+        known | strange, {one.name: one.model.labels for one in (mine, other)}
+    )  # warnings are errors here
+
+
+def test_a_label_map_may_be_for_one_model(tmp_path):
+    path = tmp_path / "m.py"
+    path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['LABEL_0', 'LABEL_1']\n")
+    maps = {"LABEL_0": "entailed", "LABEL_1": "not-entailed", "b": {"label_0": "not-entailed", "label_1": "entailed"}}
+    one, two = (load(f"{name}=python:{path}:f", RTE, maps) for name in "ab")
+    assert one.targets == ("entailed", "not-entailed")
+    assert two.targets == ("not-entailed", "entailed")
+    with pytest.warns(UserWarning, match="has LABEL_7, but b has LABEL_0, LABEL_1"):
+        warn_unused_labels({"b": {"LABEL_7": "entailed"}}, {"a": one.model.labels, "b": two.model.labels})
+
+
+def test_an_ambiguous_label_is_named(tmp_path):
+    path = tmp_path / "m.py"
+    path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['entailment', 'not_entailment']\n")
+    with refuses(BadInput, fix="map its labels: --label-map not_entailment=...") as caught:
+        load(f"mine=python:{path}:f", TASKS["nli"])
+    assert "'not_entailment' is ambiguous: it may mean neutral or contradiction" in str(caught.value)
+    with refuses(BadInput, field="label_map", where="mine") as caught:
+        load(f"mine=python:{path}:f", RTE, {"entailment": "entailed", "Entailment": "not-entailed"})
+    assert "'Entailment' is ambiguous: entailed and not-entailed" in str(caught.value)
+    with pytest.warns(UserWarning, match="none of its labels .* means contradiction"):
+        load(f"mine=python:{path}:f", TASKS["nli"], {"not_entailment": "neutral"})
 
 
 def test_nothing_wrong_reaches_the_cache():

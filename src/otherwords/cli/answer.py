@@ -1,6 +1,6 @@
 """otherwords answer"""
 
-from ..problem import parse_label_map
+from ..problem import parse_label_maps
 from . import options as opt
 from .display import bars, print_summary
 
@@ -12,11 +12,13 @@ def answer(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
-    label_map: opt.LabelMap = "",
+    label_map: opt.LabelMap = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
     batch_size: opt.BatchSize = 0,
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,
+    fresh: opt.Fresh = False,
+    plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -35,10 +37,12 @@ def answer(
             source,
             out,
             model,
-            label_map=parse_label_map(label_map),
+            label_map=parse_label_maps(label_map),
             canary=not no_canary,
             cache=None if no_cache else cache,
             batch_size=batch_size,
+            plugins=plugin,
+            fresh=fresh,
         )
     if not quiet:
         print_summary(done, out)

@@ -114,18 +114,18 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except OtherwordsError as error:
-                _print_error(str(error))
+                _print_error(str(error), error if ctx.params.get("debug") else None)
                 raise typer.Exit(error.exit_code) from error
             except BrokenPipeError:
                 sys.stdout = None  # the reader went away: print nothing more
                 raise typer.Exit(0) from None
             except OSError as error:
-                _print_error(_describe_disk_error(error))
+                _print_error(_describe_disk_error(error), error if ctx.params.get("debug") else None)
                 raise typer.Exit(2) from error
             except Exception as error:
                 if type(error).__module__ != "sqlite3":  # not imported here, because `otherwords --help` needs none
                     raise
-                _print_error(f"the answer cache cannot be used: {error}; give another file with --cache, or delete it")
+                _print_error(f"a temporary database cannot be used: {error}; free some space where TMPDIR points")
                 raise typer.Exit(2) from error
             except KeyboardInterrupt:
                 _print_error("interrupted; finished work is kept: run the same command again to continue")
@@ -155,6 +155,9 @@ def _version(value: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    debug: bool = typer.Option(
+        False, "--debug", envvar="OTHERWORDS_DEBUG", help="Show where an error was raised, as Python does."
+    ),
 ) -> None:
     pass
 
@@ -167,7 +170,11 @@ def _describe_disk_error(error: OSError) -> str:
     return "; ".join(part for part in (f"{place}{error.strerror or error}", fix) if part)
 
 
-def _print_error(message: str) -> None:
+def _print_error(message: str, error: BaseException | None = None) -> None:
+    if error is not None:
+        import traceback
+
+        typer.echo("".join(traceback.format_exception(error)), err=True)
     typer.secho(f"error: {message}", fg="red", err=True)
 
 

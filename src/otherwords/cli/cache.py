@@ -23,7 +23,7 @@ def info(cache: opt.CachePath = "", json: opt.Json = False) -> None:
     path = Path(cache or default_path())
     rows: list[dict[str, Any]] = []
     if _exists(path, bool(cache)):
-        with Cache(path) as store:
+        with Cache(path, writing=False) as store:
             rows = store.info()
     size = path.stat().st_size if path.is_file() else 0
     if json:

@@ -23,6 +23,7 @@ def check(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
 ) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ..problem import parse_label_map
+from ..problem import parse_label_maps
 from . import options as opt
 from .display import bars, console, print_json, print_line
 
@@ -33,7 +33,7 @@ def circularity(
     ] = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
     task: opt.TaskName = "",
-    label_map: opt.LabelMap = "",
+    label_map: opt.LabelMap = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
     batch_size: opt.BatchSize = 0,
     cache: opt.CachePath = "",
@@ -45,6 +45,7 @@ def circularity(
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the answers there, with the verdict of each judge."),
     ] = "",
+    plugin: opt.Plugins = [],  # noqa: B006
     seed: opt.Seed = 1,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -60,7 +61,7 @@ def circularity(
 
     with bars(quiet or json):
         result = measure(
-            suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, label_map=parse_label_map(label_map),
+            suite, model, judge or JUDGES, task, using=metric or METRICS, by=by, label_map=parse_label_maps(label_map),
             canary=not no_canary, cache=None if no_cache else cache, batch_size=batch_size, seed=seed,
             replicates=replicates, confidence=confidence, interval=interval, out=out or None,
         )  # fmt: skip

@@ -88,6 +88,7 @@ def print_summary(done: Summary, out: str) -> None:
     _print_unvaried(done.unvaried)
     _print_left_out(done.left_out)
     _print_self_judged(done.self_judged)
+    _print_answered(done.answered)
     if done.rejected:
         print_line(f"rejected rows and the reasons are in {done.rejected}")
 
@@ -99,6 +100,7 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
     _print_left_out(manifest.get("left_out", {}))
     print_funnel(funnel)
     _print_self_judged(manifest.get("self_judged", {}))
+    _print_answered(manifest.get("answered", {}))
 
 
 def _print_unvaried(counts: Mapping[str, int]) -> None:
@@ -125,6 +127,17 @@ def _print_self_judged(counts: Mapping[str, Mapping[str, Mapping[str, int]]]) ->
         for check, one in checks.items():
             share = one["accepted"] / one["judged"]
             print_line(f"{check}: {model} accepts {one['accepted']:,} of {one['judged']:,} variants ({share:.1%})")
+
+
+def _print_answered(counts: Mapping[str, Mapping[str, int | bool]]) -> None:
+    """Print how many answers of each model came from the cache, and how many the folder had already."""
+    for model, one in counts.items():
+        line = f"{model}: {one['answers']:,} answer{'' if one['answers'] == 1 else 's'}"
+        line += f", {one['from_cache']:,} from the cache"
+        if one["parts_reused"]:
+            parts = f"{one['parts_reused']:,} of {one['parts']:,} parts reused"
+            line += f", {one['from_folder']:,} from this folder ({parts})"
+        print_line(f"{line}; all asked anew, stored answers replaced" if one["fresh"] else line)
 
 
 def print_funnel(funnel: Funnel | None) -> None:

@@ -48,7 +48,8 @@ def export(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
-    label_map: opt.LabelMap = "",
+    label_map: opt.LabelMap = [],  # noqa: B006
+    plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -64,7 +65,7 @@ def export(
     from .tables import export_table
 
     columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
-    names = parse_label_map(label_map)
+    names = parse_label_map(",".join(label_map))
     data = {"task": task, "columns": columns, "labels": labels, "skip_bad": skip_bad, "label_map": names}
     with bars(quiet or json):
         exported = write(path, out, weights=weights, on=on, limit=limit, revision=revision, **data)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ def list_plugins(
             help="datasets, generators, checks, masked_lms, writers, encoders, models, metrics or papers.",
         ),
     ] = "",
+    plugin: opt.Plugins = [],  # noqa: B006
     json: opt.Json = False,
 ) -> None:
     """Show what models, metrics and so on there are.

@@ -63,8 +63,30 @@ Models = Annotated[
     ),
 ]
 LabelMap = Annotated[
-    str, typer.Option("--label-map", metavar="MODEL'S=TASK'S,...", help="What the model's labels mean.")
+    list[str],
+    typer.Option(
+        "--label-map",
+        metavar="[NAME:]MODEL'S=TASK'S,...",
+        help="What the labels of all models mean, or after a name and a colon, those of one.",
+    ),
 ]
+
+
+def _load_plugins(files: list[str]) -> list[str]:
+    if files:
+        from ..registry import load_plugins
+
+        load_plugins(files)
+    return files
+
+
+Plugins = Annotated[
+    list[str],
+    typer.Option(
+        "--plugin", metavar="FILE.py", help="A file that registers plug-ins; may be repeated.", callback=_load_plugins
+    ),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ask everything anew, and replace the stored answers.")]
 NoCanary = Annotated[
     bool,
     typer.Option("--no-canary", help="Do not ask the dozen trivial questions that reveal permuted labels."),

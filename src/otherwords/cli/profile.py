@@ -29,6 +29,7 @@ def profile(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

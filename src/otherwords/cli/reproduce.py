@@ -20,6 +20,7 @@ def reproduce(
     table: Annotated[
         list[str], typer.Option("--table", metavar="TABLE", help="Show this table only, as in 4 or 'Figure 5'.")
     ] = [],  # noqa: B006
+    plugin: opt.Plugins = [],  # noqa: B006
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..problem import parse_label_map
+from ..problem import parse_label_maps
 from . import options as opt
 from .display import bars, console, print_json, print_run
 
@@ -35,7 +35,7 @@ def run(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
-    label_map: opt.LabelMap = "",
+    label_map: opt.LabelMap = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
     batch_size: Annotated[
         int | None,
@@ -45,6 +45,8 @@ def run(
     ] = None,
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,
+    fresh: opt.Fresh = False,
+    plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = None,
     replicates: Annotated[
@@ -76,7 +78,7 @@ def run(
     given: dict[str, Any] = {
         "data": data, "vary": generators, "check": checks, "models": model, "metrics": metric, "by": by, "task": task,
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
-        "label_map": parse_label_map(label_map), "cache": cache,
+        "label_map": parse_label_maps(label_map), "cache": cache, "plugins": plugin,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
         "interval": interval, "batch_size": batch_size,
     }  # fmt: skip
@@ -91,7 +93,7 @@ def run(
     if require:
         refuse_unknown(require, settled.metrics)
     with bars(quiet):
-        result = run_study(settled, out=out or None)
+        result = run_study(settled, out=out or None, fresh=fresh)
     if not quiet:
         print_run(result.manifest, funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
     if json:

@@ -31,6 +31,7 @@ def vary(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     seed: opt.Seed = 1,
     quiet: opt.Quiet = False,

@@ -17,7 +17,7 @@ from ..errors import BadInput, UnknownName
 from ..models.answering import load as load_model
 from ..models.answering import refuse_wrong_models, run_canary
 from ..models.cache import Cache, open_cache
-from ..models.model import Answerer
+from ..models.model import Answerer, LabelMap
 from ..problem import Task
 from ..progress import current
 from ..registry import Bound
@@ -40,7 +40,7 @@ def circularity(
     *,
     using: Sequence[str] = METRICS,
     by: Sequence[str] = (),
-    label_map: Mapping[str, str] | None = None,
+    label_map: LabelMap | None = None,
     canary: bool = True,
     cache: Cache | str | Path | None = "",
     batch_size: int = 0,
@@ -69,7 +69,7 @@ def circularity(
     models = [model] if isinstance(model, str) else list(model)
     if not models:
         raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
-    refuse_wrong_models(models)
+    refuse_wrong_models(models, label_map)
     metrics, settings = choose(using)[0], IntervalSettings(seed, replicates, confidence, interval)
     table, chosen, earlier = read_suite(suite, task)
     _refuse_wrong_groups(by, table, chosen)

@@ -1,7 +1,8 @@
 """A metric is statistics per unit plus a way to combine their sums; every interval and test follows from that."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy.typing as npt
 
 from ..answers.table import Answers, Array
 from ..errors import BadInput
+from ..registry import metrics
+from ..storage.user_code import guard, load_function
 
 Uses = Literal["originals", "variants", "both", "contrasts", "controls"]
 
@@ -107,3 +110,21 @@ def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, 
 def as_metric(function: Any) -> Metric:
     """Let a factory return the bare statistics where a ratio over variants is all it needs."""
     return function if isinstance(function, Metric) else Metric(function)
+
+
+def _write_example(folder: Path) -> str:
+    body = "    return answers.sum_by_bucket(~answers.correct & answers.is_variant, answers.is_variant)\n"
+    (folder / "mine.py").write_text(f"def wrong(answers):\n{body}", encoding="utf-8")
+    return f"python:{folder / 'mine.py'}:wrong"
+
+
+@metrics("python.v1", unsigned=("target",), example=_write_example)
+def python(target: str) -> Metric:
+    """Measure with a Python function: it gets the answers, and gives a row of statistics for each bucket.
+
+    `target` is module:function or path/to/file.py:function. A function without parameters is a factory: it may return a
+    Metric, which says more.
+    """
+    where = f"python:{target}"
+    function, identity, _ = load_function(target, where)
+    return guard(replace(as_metric(function), identity=identity), where)  # type: ignore[no-any-return]

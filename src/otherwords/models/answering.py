@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,32 +13,51 @@ from ..registry import models, split_name
 from ..storage.files import digest
 from .cache import Cache, Cached, key
 from .canary import canary_batch, refuse_permuted
-from .model import Answerer, as_model, label_map_suffix
+from .model import AnswerCount, Answerer, LabelMap, Model, as_model, label_map_of, label_map_suffix
+from .python_callable import from_object, name_of
 
 Progress = Callable[[int], None]
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
 
 
-def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> Answerer:
-    """Make a model ready to answer a task. `spec` may carry a short name: `small=hf:some/model`."""
-    name, spec = split_name(spec)
-    bound = models.make(spec, task=task)
-    signature = bound.signature + label_map_suffix(label_map or {})
-    model = Answerer(name, signature, as_model(bound.function), task, label_map or {})
-    if model.model.labels:
-        _ = model.targets  # a label map that does not fit is refused now, not at the first batch
-        _warn_strange_labels(model)
-    return model
+def load(
+    spec: str | Model | Callable[[Batch], Any],
+    task: Task,
+    label_map: LabelMap | None = None,
+    *,
+    fresh: bool = False,
+) -> Answerer:
+    """Make a model ready to answer a task: its name, which may follow a short one (`small=hf:some/model`), or itself.
+
+    `label_map` says what its labels mean; a map of maps is for several models, by name. A `fresh` model uses no
+    answers that were stored before.
+    """
+    if isinstance(spec, str):
+        name, spec = split_name(spec)
+        bound = models.make(spec, task=task)
+        signature, model = bound.signature, as_model(bound.function)
+    else:
+        model = from_object(spec)
+        name, signature = name_of(spec.function if isinstance(spec, Model) else spec), f"python.v1()#{model.identity}"
+    used = label_map_of(label_map or {}, name, model.labels)
+    answerer = Answerer(name, signature + label_map_suffix(used), model, task, used, fresh)
+    if model.labels:
+        answerer.check_labels()  # now, not at the first batch
+    return answerer
 
 
-def refuse_wrong_models(specs: Sequence[str]) -> None:
-    """Refuse a model or an option that does not exist, and two models of one name, before any is loaded."""
+def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None) -> None:
+    """Refuse, before any is loaded, a model or an option that does not exist, two of one name, a map for none."""
     chosen = [split_name(spec) for spec in specs]
     for _, spec in chosen:
         models.refuse_wrong(spec)
     if len(dict(chosen)) < len(chosen):
         raise BadInput("two models have the same name", fix="give each its own name: one=SPEC, two=SPEC")
+    names = [name for name, _ in chosen]
+    for name, entry in (label_map or {}).items() if specs else ():
+        if not isinstance(entry, str) and name not in names:
+            raise BadInput(f"no model is named {name!r}", where="label_map", fix=f"use one of {', '.join(names)}")
 
 
 def ask(
@@ -46,8 +66,12 @@ def ask(
     cache: Cache,
     batch_size: int = 0,
     progress: Progress = lambda count: None,
+    tally: AnswerCount | None = None,
 ) -> list[Cached]:
-    """Answer every row of texts, in order. `progress` is called with the number of rows that each step has answered."""
+    """Answer every row of texts, in order. `progress` is called with the number of rows that each step has answered.
+
+    `tally` counts the answers, and those that were stored before the model was loaded.
+    """
     task, size = model.task, batch_size or model.model.batch_size
     number = cache.model(model.signature, _task_key(task))
     model_key = bytes.fromhex(digest(model.signature, _task_key(task)))
@@ -56,9 +80,15 @@ def ask(
     places: dict[bytes, list[int]] = {}
     for place, one in enumerate(keys):
         places.setdefault(one, []).append(place)
-    known = cache.get(list(places))
+    stored = cache.find(list(places))
+    if model.fresh:
+        stored = {one: found for one, found in stored.items() if found[1] >= model.loaded}
     if model.model.max_length:  # answers of a version that did not store `cut` are asked for again
-        known = {one: answer for one, answer in known.items() if answer.cut is not None}
+        stored = {one: found for one, found in stored.items() if found[0].cut is not None}
+    if tally:
+        tally.answers += len(rows)
+        tally.from_cache += sum(len(places[one]) for one, (_, at) in stored.items() if at < model.loaded)
+    known = {one: answer for one, (answer, _) in stored.items()}
     progress(sum(len(places[one]) for one in known))
     todo = sorted((one for one in places if one not in known), key=lambda one: (_length(rows[places[one][0]]), one))
     for some in (todo[start : start + size] for start in range(0, len(todo), size)):
@@ -67,7 +97,8 @@ def ask(
         p = [None] * len(some) if found.p is None else [tuple(row) for row in found.p.tolist()]
         cut = [None] * len(some) if found.cut is None else found.cut.tolist()
         fresh = dict(zip(some, map(Cached, found.pred.tolist(), p, cut), strict=True))
-        cache.put(number, fresh)
+        if model.is_storable():
+            cache.put(number, fresh)
         known.update(fresh)
         progress(sum(len(places[one]) for one in some))
     return [known[one] for one in keys]
@@ -126,12 +157,16 @@ def run_canary(model: Answerer, cache: Cache) -> None:
         refuse_permuted(model, [model.task.labels[answer.pred] for answer in answers])
 
 
-def _warn_strange_labels(model: Answerer) -> None:
-    """Warn of labels in a map that the model does not have. It is no error: a study has one map for all its models."""
-    own = {label_key(label) for label in model.model.labels}
-    if strange := [label for label in model.label_map if label_key(label) not in own]:
-        message = f"{model.name}: the label map has {', '.join(strange)}"
-        warnings.warn(f"{message}, but the model's labels are {', '.join(model.model.labels)}", stacklevel=3)
+def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]]) -> None:
+    """Warn of entries of a label map for labels that no model has. A model that declares no labels may have any."""
+    own = {name: {label_key(label) for label in labels} for name, labels in models.items()}
+    if not all(own.values()):
+        return
+    for name, entry in label_map.items():
+        labels, some = ([name], own) if isinstance(entry, str) else (list(entry), {name: own.get(name, set())})
+        if strange := [label for label in labels if not any(label_key(label) in one for one in some.values())]:
+            known = "; ".join(f"{one} has {', '.join(models[one])}" for one in some)
+            warnings.warn(f"the label map has {', '.join(strange)}, but {known}", stacklevel=3)
 
 
 def _input_name(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import functools
 import hashlib
 import os
 import sqlite3
@@ -9,19 +11,41 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from ..errors import BadInput
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 _SCHEMA = """
 create table if not exists models (id integer primary key, key text unique, signature text, task text);
 create table if not exists answers (
     key blob primary key, model integer, pred integer, p blob, at integer, cut integer
 ) without rowid;
 """
+#: Marks a file as an answer cache, in its header ("owac").
+_OURS = 0x6F776163
+#: Seconds to wait for another process that writes.
+_PATIENCE = 60
+_ELSEWHERE = "give another file with --cache, or use --no-cache"
+#: What SQLite says: the start of its code, then what was found, and what to do.
+_TROUBLES = {
+    "malformed": (
+        "SQLITE_CORRUPT",
+        "the answer cache is damaged",
+        f"delete it (answers are asked again), or {_ELSEWHERE}",
+    ),
+    "locked": ("SQLITE_BUSY", "the answer cache is locked by another process", f"wait for it to end, or {_ELSEWHERE}"),
+    "readonly": ("SQLITE_READONLY", "the answer cache is read-only", f"make file and folder writable, or {_ELSEWHERE}"),
+    "not a database": ("SQLITE_NOTADB", "is not an answer cache", _ELSEWHERE),
+    "unable to open": (
+        "SQLITE_CANTOPEN",
+        "the answer cache cannot be opened",
+        f"make file and folder writable, or {_ELSEWHERE}",
+    ),
+}
 _STORE = "insert or replace into answers (key, model, pred, p, at, cut) values (?, ?, ?, ?, ?, ?)"
 
 
@@ -51,35 +75,69 @@ def cache_path(chosen: str | Path | Literal[False] | None = "") -> Path | None:
     return Path(chosen) if chosen else None
 
 
-class Cache:
-    """One file of answers. Without a path, a temporary one, so that equal texts are still answered once in a run."""
+def _named(method: Method) -> Method:
+    """Let the errors of a method name the file."""
 
-    def __init__(self, path: str | Path | None = None):
+    @functools.wraps(method)
+    def named(self: Cache, *given: Any, **options: Any) -> Any:
+        with self._named_errors():
+            return method(self, *given, **options)
+
+    return cast(Method, named)
+
+
+class Cache:
+    """One file of answers. Without a path, a temporary one, so that equal texts are still answered once in a run.
+
+    A file of somebody else is refused and left as it was; every error names the file and what to do.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, writing: bool = True):
         self._temporary = tempfile.TemporaryDirectory(prefix="otherwords-") if path is None else None
         self.path = Path(self._temporary.name) / "answers.sqlite" if self._temporary else Path(path or "")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._named_errors():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _refuse_foreign(self.path)
+            self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
         try:
-            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-        except sqlite3.OperationalError as error:
-            raise BadInput(
-                f"cannot be opened: {error}", where=str(self.path), fix="give a file with --cache"
-            ) from error
-        try:
-            self._db.execute("pragma journal_mode = wal")
-            # Keys are hashes, so every batch touches pages all over the file: write back rarely, keep many in memory.
-            self._db.execute("pragma wal_autocheckpoint = 20000")
-            self._db.execute("pragma cache_size = -65536")
-            # A killed process loses nothing; a power cut, the last batches.
-            self._db.execute("pragma synchronous = normal")
-            self._db.executescript(_SCHEMA)
-            self._add_column_cut()
-        except sqlite3.DatabaseError as error:
+            with self._named_errors():
+                self._prepare()
+                if writing:  # a read-only or locked file is refused now, not at the first answer
+                    self._db.execute("begin immediate")
+                    self._db.execute("rollback")
+        except BaseException:
             self.close()
-            if isinstance(error, sqlite3.OperationalError):  # a full disk, a locked or read-only file
-                raise OSError(None, f"the answer cache cannot be written: {error}", str(self.path)) from error
-            raise BadInput(
-                f"is not an answer cache: {error}", where=str(self.path), fix="give another file with --cache"
-            ) from error
+            raise
+
+    def _prepare(self) -> None:
+        if not self._db.execute("select count(*) from sqlite_master").fetchone()[0]:
+            # All at once, and before WAL: no other process sees a file that is not yet marked as ours.
+            self._db.executescript(f"begin immediate; pragma application_id = {_OURS}; {_SCHEMA} commit")
+        self._db.execute("pragma journal_mode = wal")
+        # Keys are hashes, so every batch touches pages all over the file: write back rarely, keep many in memory.
+        self._db.execute("pragma wal_autocheckpoint = 20000")
+        self._db.execute("pragma cache_size = -65536")
+        # A killed process loses nothing; a power cut, the last batches.
+        self._db.execute("pragma synchronous = normal")
+        self._add_column_cut()
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Raise what SQLite or the disk says with the name of the file, and what to do."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            text, code = str(error), getattr(error, "sqlite_errorname", "")
+            if isinstance(error, sqlite3.ProgrammingError) or getattr(error, "errno", 0) in (
+                errno.ENOSPC,
+                errno.EDQUOT,
+            ):
+                raise
+            if "disk is full" in text or code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+                raise OSError(None, f"the answer cache cannot be written: {text}", str(self.path)) from error
+            known = next((one for one in _TROUBLES if one in text or code.startswith(_TROUBLES[one][0])), "")
+            _, found, fix = _TROUBLES.get(known, ("", f"cannot be used as answer cache: {text}", _ELSEWHERE))
+            raise BadInput(found, where=str(self.path), fix=fix) from error
 
     def __enter__(self) -> Cache:
         return self
@@ -103,6 +161,7 @@ class Cache:
             if "duplicate column" not in str(error):  # another process was faster
                 raise
 
+    @_named
     def model(self, signature: str, task: str) -> int:
         """Number a model under a task; the same pair always gets the same number."""
         key = hashlib.sha256(f"{signature}\0{task}".encode()).hexdigest()
@@ -111,19 +170,25 @@ class Cache:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Cached]:
         """Look up many keys at once; unknown ones are absent."""
-        found: dict[bytes, Cached] = {}
+        return {key: answer for key, (answer, _) in self.find(keys).items()}
+
+    @_named
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Cached, float]]:
+        """Look up many keys at once: the answers, and when each was stored."""
+        found: dict[bytes, tuple[Cached, float]] = {}
         for start in range(0, len(keys), 500):
             some = keys[start : start + 500]
             marks = ",".join("?" * len(some))
-            query = f"select key, pred, p, cut from answers where key in ({marks})"
-            for key, pred, p, cut in self._db.execute(query, some):
+            query = f"select key, pred, p, cut, at from answers where key in ({marks})"
+            for key, pred, p, cut, at in self._db.execute(query, some):
                 values = None if p is None else struct.unpack(f"<{len(p) // 8}d", p)
-                found[key] = Cached(pred, values, None if cut is None else bool(cut))
+                found[key] = Cached(pred, values, None if cut is None else bool(cut)), at
         return found
 
+    @_named
     def put(self, model: int, answers: Mapping[bytes, Cached]) -> None:
         """Store a batch in one transaction."""
-        now = int(time.time())
+        now = time.time()
         rows = [
             (k, model, a.pred, None if a.p is None else struct.pack(f"<{len(a.p)}d", *a.p), now, a.cut)
             for k, a in answers.items()
@@ -132,13 +197,12 @@ class Cache:
             self._db.execute("begin immediate")
             self._db.executemany(_STORE, rows)
             self._db.execute("commit")
-        except BaseException as error:
+        except BaseException:
             if self._db.in_transaction:  # a full disk may have ended it
                 self._db.execute("rollback")
-            if isinstance(error, sqlite3.OperationalError):
-                raise OSError(None, f"the answer cache cannot be written: {error}", str(self.path)) from error
             raise
 
+    @_named
     def info(self) -> list[dict[str, Any]]:
         """How many answers of each model are stored, and since when."""
         query = """select signature, task, count(*) as answers, min(at) as oldest, max(at) as newest
@@ -147,6 +211,7 @@ class Cache:
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor]
 
+    @_named
     def prune(self, *, model: str = "", older_than_days: float | None = None) -> int:
         """Delete the answers of models whose signature contains `model`, and older than so many days; count them."""
         before = time.time() + 1 if older_than_days is None else time.time() - older_than_days * 86_400
@@ -156,6 +221,29 @@ class Cache:
         self._db.execute("delete from models where id not in (select model from answers)")
         self._db.execute("vacuum")
         return deleted
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a file that is not an answer cache, before anything is written to it."""
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise BadInput("is not a file", where=str(path), fix=_ELSEWHERE)
+    with path.open("rb") as file:
+        head = file.read(100)
+    if not head or int.from_bytes(head[68:72], "big") == _OURS:
+        return
+    if not head.startswith(b"SQLite format 3\0"):
+        raise BadInput("is not an answer cache, nor any database", where=str(path), fix=_ELSEWHERE)
+    still = "" if Path(f"{path}-wal").exists() else "&immutable=1"  # leaves no files beside it
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{still}", uri=True)
+    try:
+        found = {name for (name,) in database.execute("select name from sqlite_master where type = 'table'")}
+    finally:
+        database.close()
+    if int.from_bytes(head[68:72], "big") or found != {"models", "answers"}:  # the tables of files that have no mark
+        names = ", ".join(sorted(found)) or "none"
+        raise BadInput(f"is a database of something else (tables: {names})", where=str(path), fix=_ELSEWHERE)
 
 
 @contextmanager

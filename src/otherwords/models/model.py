@@ -1,8 +1,11 @@
 """A model as the answer stage sees it: its labels are translated to the task's, its answers checked."""
 
+import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,8 @@ from ..errors import BadInput, WrongAnswer, shorten
 from ..problem import TOLERANCE, Batch, Task, label_key
 
 Floats = npt.NDArray[np.float64]
+#: What a model's labels mean: for all models, or, under a model's name, for this one.
+LabelMap = Mapping[str, str | Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,10 @@ class Model:
     of a model that is not `batch_invariant` may depend on the rest of the batch; manifest and report say so. A model
     that reads no more than `max_length` tokens truncates the rest, and says so in a Reply; `positions` is the most
     that it can read. It is given `batch_size` problems at a time, and their answers are stored at once.
+
+    `version`, and the content of `files` (weights, prompts; paths relative to the file of the code), are signed, too:
+    what decides the answers and is not code. `uncacheable` says, after a batch, why answers from there on must not be
+    stored, or nothing.
     """
 
     function: Callable[[Batch], Any]
@@ -43,6 +52,9 @@ class Model:
     batch_size: int = 64
     max_length: int = 0
     positions: int = 0
+    version: str = ""
+    files: Sequence[str | Path] = ()
+    uncacheable: Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -68,15 +80,39 @@ class Predictions:
         return len(self.pred)
 
 
+@dataclass
+class AnswerCount:
+    """How many answers a model gave, and how many of them had been stored before it was loaded."""
+
+    answers: int = 0
+    from_cache: int = 0
+
+
 @dataclass(frozen=True)
 class Answerer:
-    """A model made ready for one task."""
+    """A model made ready for one task. One that is `fresh` is asked everything that was stored before it was loaded."""
 
     name: str
     signature: str
     model: Model
     task: Task
     label_map: Mapping[str, str] = field(default_factory=dict)
+    fresh: bool = False
+    loaded: float = field(default_factory=time.time, compare=False)
+    tally: AnswerCount = field(default_factory=AnswerCount, compare=False)
+
+    @cached_property
+    def warned(self) -> set[str]:
+        """Why answers were not stored, of which the user was told."""
+        return set()
+
+    def is_storable(self) -> bool:
+        """Whether answers may be stored and used again; where they may not, warn of it, once."""
+        reason = self.model.uncacheable() if self.model.uncacheable else ""
+        if reason and not self.warned:
+            self.warned.add(reason)
+            warnings.warn(f"{self.name}: answers are not cached: {reason}", stacklevel=3)
+        return not reason
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -88,18 +124,42 @@ class Answerer:
     def _names(self) -> dict[str, str]:
         """The model's possible labels and their meaning; the user's map overrides equal names."""
         known = {label_key(name): name for name in self.task.labels}
-        return known | {label_key(label): target for label, target in self.label_map.items()}
+        meant = {label_key(label): known.get(label_key(target), target) for label, target in self.label_map.items()}
+        return known | meant
 
     def _translate(self, label: str) -> str:
         target = self._names.get(label_key(label))
         if target not in self.task.labels:
-            own = ", ".join(self.model.labels or self.task.labels)
-            example = ",".join(f"{name}=..." for name in (self.model.labels or self.task.labels))
-            raise BadInput(
-                f"{self.name}: cannot map label {label!r} ({own}) to {self.task.name} ({', '.join(self.task.labels)})",
-                fix=f"map its labels: --label-map {example}",
-            )
+            raise self._unmapped([label])
         return target
+
+    def check_labels(self) -> None:
+        """Refuse labels of the model without a meaning in the task; warn of a label of the task that none means."""
+        if unknown := [one for one in self.model.labels if self._names.get(label_key(one)) not in self.task.labels]:
+            raise self._unmapped(unknown)
+        if lost := [label for label in self.task.labels if label not in self.targets]:
+            own = ", ".join(self.model.labels)
+            message = f"{self.name}: none of its labels ({own}) means {' or '.join(lost)}"
+            warnings.warn(f"{message}: it never gives this answer", stacklevel=3)
+
+    def _unmapped(self, labels: Sequence[str]) -> BadInput:
+        """The error about labels that have no meaning in the task: what each could mean is what no other means."""
+        own = self.model.labels or self.task.labels
+        reached = {self._names.get(label_key(label)) for label in own}
+        free = [label for label in self.task.labels if label not in reached] or list(self.task.labels)
+        names = ", ".join(repr(label) for label in labels)
+        wrong = [target for label in labels if (target := self._names.get(label_key(label)))]
+        if wrong:
+            found = f"the label map says that {names} means {wrong[0]!r}, which {self.task.name} does not have"
+        elif len(labels) == 1 and len(free) > 1:
+            found = f"its label {names} is ambiguous: it may mean {' or '.join(free)}"
+        else:
+            found = f"its label{'s' * (len(labels) > 1)} {names} ({', '.join(own)}) cannot be mapped"
+        example = ",".join(f"{label}=..." for label in labels)
+        return BadInput(
+            f"{self.name}: {found}; the labels of {self.task.name} are {', '.join(self.task.labels)}",
+            fix=f"map its labels: --label-map {example}",
+        )
 
     def __call__(self, batch: Batch) -> Predictions:
         """Answer a batch, and refuse what is not one valid answer per problem."""
@@ -165,6 +225,27 @@ class Answerer:
 def as_model(function: Any) -> Model:
     """Accept a bare function from a factory."""
     return function if isinstance(function, Model) else Model(function)
+
+
+def label_map_of(label_map: LabelMap, model: str, labels: Sequence[str] = ()) -> dict[str, str]:
+    """The part of a label map that concerns a model: for all, then its own; of these, entries for labels that it has.
+
+    >>> label_map_of({"yes": "neutral", "LABEL_0": "entailment", "small": {"yes": "entailment"}}, "small", ["Yes"])
+    {'yes': 'entailment'}
+    """
+    chosen: dict[str, tuple[str, str]] = {}
+    inner = label_map.get(model, {})
+    for part in (label_map, {} if isinstance(inner, str) else inner):
+        meanings: dict[str, str] = {}
+        for label, meaning in part.items():
+            if not isinstance(meaning, str):
+                continue
+            if label_key(meanings.setdefault(label_key(label), meaning)) != label_key(meaning):
+                message = f"the label {label!r} is ambiguous: {meanings[label_key(label)]} and {meaning}"
+                raise BadInput(message, where=model, field="label_map", fix="labels that differ in case only are one")
+            chosen[label_key(label)] = (label, meaning)
+    own = {label_key(label) for label in labels}
+    return {label: meaning for key, (label, meaning) in chosen.items() if key in own or not labels}
 
 
 def label_map_suffix(label_map: Mapping[str, str]) -> str:

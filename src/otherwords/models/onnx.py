@@ -51,13 +51,14 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx
         is_full=onnx_files.is_full,
     )
 
-    sizes = {"batch_size": PROBLEMS, "max_length": length, "positions": room}
     return Model(
         partial(reply, scheduler, labels, where),
         labels,
         onnx_files.identity(path, file),
         graph.batch_invariant,
-        **sizes,
+        batch_size=PROBLEMS,
+        max_length=length,
+        positions=room,
     )
 
 

@@ -1,22 +1,23 @@
-"""Any Python function as a model: `python:module:function` or `python:path/to/file.py:function`."""
+"""Any Python function as a model: `python:module:function`, `python:path/to/file.py:function`, or itself."""
 
-import hashlib
-import importlib
-import importlib.util
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from ..errors import BadInput, OtherwordsError, UnknownName, WrongAnswer
-from ..problem import Batch
+from ..errors import BadInput, WrongAnswer
 from ..registry import models
+from ..storage.user_code import (
+    LateModules,
+    guard,
+    load_function,
+    sign_declared,
+    sign_files,
+    sign_object,
+    source_of,
+    sources,
+)
 from .model import Model
-
-#: The content of modules that were imported from here, to notice that one was edited since.
-_imported: dict[str, str] = {}
 
 
 # `target` is not signed as given, since it may be a path of this machine: the identity names it.
@@ -25,98 +26,66 @@ def python(target: str, batch_size: int = 256) -> Model:
     """Ask a Python function: it takes a Batch and returns labels or rows of probabilities.
 
     `target` is module:function or path/to/file.py:function; the current directory is importable. The function
-    may have the attributes `labels` (what its columns mean, where not the task's own labels) and
-    `batch_invariant` (False where answers depend on the rest of the batch). The content of its file is signed,
-    that of helper files is not.
+    may have the attributes `labels` (what its columns mean, where not the task's own labels),
+    `batch_invariant` (False where answers depend on the rest of the batch), `version`, and `files` (weights, prompts).
+    Signed are the version, the content of these files, of its own file, and of all that this imports, installed
+    packages excepted.
     """
     where = f"python:{target}"
-    place, _, name = target.rpartition(":")
-    if not place or not name:
-        raise BadInput("names no function", where=where, fix="write python:module:function or python:file.py:function")
     if batch_size < 1:
         raise BadInput(f"found {batch_size}", where=where, field="batch_size", fix="give 1 or more")
-    module = _from_file(Path(place), where) if place.endswith(".py") else _from_module(place, where)
-    function = _find(module, name, where)
-    shown = f"{Path(place).name if place.endswith('.py') else place}:{name}"
+    known = set(sys.modules)
+    found, identity, signed = load_function(target, where)
+    function = found.function if isinstance(found, Model) else found
+    model = found if isinstance(found, Model) else replace(_as_model(function, where), batch_size=batch_size)
+    late = LateModules(signed, known)
+    return replace(model, function=guard(function, where, WrongAnswer), identity=identity, uncacheable=late)
 
-    def answer(batch: Batch) -> Any:
-        try:
-            return function(batch)
-        except OtherwordsError:
-            raise
-        except Exception as error:
-            cause = f"{type(error).__name__}: {error}"
-            raise WrongAnswer(f"{where} raised {cause} on a batch of {len(batch)} problems") from error
 
-    return Model(
-        answer,
-        labels=_labels(function, where),
-        identity=f"{shown}@{_content(module, function, where)}",
-        batch_invariant=bool(getattr(function, "batch_invariant", True)),
-        batch_size=batch_size,
+def from_object(given: Any) -> Model:
+    """A function, a callable object or a Model as a model, signed by what it consists of.
+
+    What cannot be signed is not cached, unless it declares a `version`, which then stands for its state.
+    """
+    function = given.function if isinstance(given, Model) else given
+    if not callable(function):
+        fix = "give a name, a function, or ow.Model(function)"
+        raise BadInput(f"found {type(given).__name__}", where="model", fix=fix)
+    name = name_of(function)
+    where = f"the model {name}"
+    owner = given if isinstance(given, Model) and (given.version or given.files) else function
+    path = source_of(function)
+    declared = (given.identity if isinstance(given, Model) else "", sign_declared(owner, path and path.parent, where))
+    content, reason = _content(function, path, bool(declared[0] or getattr(owner, "version", "")))
+    known = set(sys.modules)
+    model = given if isinstance(given, Model) else _as_model(function, where)
+    return replace(
+        model,
+        function=guard(function, where, WrongAnswer),
+        identity=f"{name}@{'+'.join(filter(None, (content, *declared)))}",
+        uncacheable=(lambda: reason) if reason or not path else LateModules(sources(path), known),
     )
 
 
-def _from_file(path: Path, where: str) -> ModuleType:
-    """Run a file as a module, from its source as it is now."""
-    if not path.is_file():
-        raise BadInput(f"no such file (from {Path.cwd()})", where=where, fix="write python:path/to/file.py:function")
-    name = f"otherwords_file_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path.resolve())
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a .py file has a spec
-    sys.modules[name] = module  # where dataclasses and pickle look for it
-    with _importing(where, path.resolve().parent):
-        _run(module, path)
-    return module
+def _as_model(function: Any, where: str) -> Model:
+    """A function with what its attributes declare."""
+    invariant = bool(getattr(function, "batch_invariant", True))
+    return Model(function, labels=_labels(function, where), batch_invariant=invariant, batch_size=256)
 
 
-def _run(module: ModuleType, path: Path) -> None:
-    """Fill a module from its source; a .pyc may be stale when a file is edited twice in a second."""
-    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+def name_of(function: Any) -> str:
+    """The name of a function, or of the class of a callable object."""
+    return str(getattr(function, "__name__", None) or type(function).__name__)
 
 
-def _from_module(name: str, where: str) -> ModuleType:
-    importlib.invalidate_caches()
-    with _importing(where):
-        try:
-            module = importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if not f"{name}.".startswith(f"{error.name}."):
-                raise  # it is there, but something that it imports is not
-            fix = "write a module that can be imported, or path/to/file.py:function"
-            raise BadInput(f"no module {error.name!r} (looked in {Path.cwd()} too)", where=where, fix=fix) from None
-        content = _sha(module)
-        if _imported.setdefault(name, content) != content:
-            _imported[name] = content
-            _run(module, Path(str(module.__file__)))
-    return module
-
-
-@contextmanager
-def _importing(where: str, *folders: Path) -> Iterator[None]:
-    """Import from `folders` and the current directory too, during one import; say why it failed."""
-    before = list(sys.path)
-    sys.path[:0] = [str(folder) for folder in (*folders, Path.cwd())]
+def _content(function: Any, path: Path | None, versioned: bool) -> tuple[str, str]:
+    """The hash of a function as it is in this process, or the reason why it has none."""
     try:
-        yield
-    except OtherwordsError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise BadInput(f"its import failed: {type(error).__name__}: {error}", where=where) from error
-    finally:
-        sys.path[:] = before
-
-
-def _find(module: ModuleType, name: str, where: str) -> Callable[[Batch], Any]:
-    public = {key: value for key, value in vars(module).items() if callable(value) and not key.startswith("_")}
-    own = [key for key, value in public.items() if getattr(value, "__module__", "") == module.__name__]
-    names = ", ".join(own or public) or "none"
-    if not hasattr(module, name):
-        raise UnknownName(f"{where}: no {name!r} there; its public callables: {names}")
-    function = getattr(module, name)
-    if not callable(function):
-        raise BadInput(f"has type {type(function).__name__}, not function", where=where, fix=f"its callables: {names}")
-    return function  # type: ignore[no-any-return]
+        return sign_object(function), ""
+    except (TypeError, ValueError, RecursionError) as error:
+        if versioned:
+            return sign_files(sources(path)) if path else "", ""
+        return "unsigned", f"{error}; set its attribute `version`, and change it with the model"
 
 
 def _labels(function: Any, where: str) -> tuple[str, ...]:
@@ -124,17 +93,3 @@ def _labels(function: Any, where: str) -> tuple[str, ...]:
     if not isinstance(labels, (list, tuple)) or not all(isinstance(label, str) for label in labels):
         raise BadInput(f"found {labels!r}", where=where, field="labels", fix="give a list of names, one per column")
     return tuple(labels)
-
-
-def _content(module: ModuleType, function: Any, where: str) -> str:
-    """Hash the module's file, and the file that defines the function where that is another."""
-    origin = sys.modules.get(getattr(function, "__module__", None) or "", module)
-    hashes = [_sha(module), *([_sha(origin)] if origin is not module else [])]
-    if not all(hashes):
-        raise BadInput("has no file, so changes cannot be detected", where=where, fix="put the function in a .py file")
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()[:12]
-
-
-def _sha(module: ModuleType) -> str:
-    file = getattr(module, "__file__", None)
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12] if file else ""

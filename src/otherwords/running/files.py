@@ -1,7 +1,7 @@
 """The stages from file to file, for commands and shell pipes: the driver on a temporary folder."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 from ..datasets.source import Source
 from ..errors import BadInput
+from ..models.model import LabelMap
 from ..storage import tables
 from ..storage.files import write_text
 from ..storage.run_folder import RunFolder, read_part
@@ -31,6 +32,7 @@ class Summary:
     unvaried: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, dict[str, int]] = field(default_factory=dict)
     self_judged: dict[str, Counts] = field(default_factory=dict)
+    answered: dict[str, dict[str, int | bool]] = field(default_factory=dict)
 
 
 def vary_files(
@@ -80,15 +82,24 @@ def answer_files(
     out: str,
     models: Sequence[str],
     *,
-    label_map: Mapping[str, str] | None = None,
+    label_map: LabelMap | None = None,
     canary: bool = True,
     cache: str | None = "",
     batch_size: int = 0,
+    plugins: Sequence[str] = (),
+    fresh: bool = False,
     shard: int = SHARD,
 ) -> Summary:
     """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked."""
-    settings = {"label_map": dict(label_map or {}), "canary": canary, "cache": cache, "batch_size": batch_size}
-    with spooled(source, out, models=list(models), shard=shard, **settings) as (driver, summary):
+    settings: dict[str, Any] = {
+        "label_map": dict(label_map or {}),
+        "canary": canary,
+        "cache": cache,
+        "batch_size": batch_size,
+    }
+    settings |= {"models": list(models), "plugins": list(plugins), "shard": shard}
+    with spooled(source, out, **settings) as (driver, summary):
+        driver.fresh = fresh
         driver.check()
         driver.answer()
         summary.rows = _write(driver.folder, "answers", out)
@@ -113,7 +124,7 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
         manifest = driver.folder.manifest
     counts = {**manifest["intake"], **manifest.get("counts", {})}
     summary.counts = {name: count for name, count in counts.items() if isinstance(count, int)}
-    for name in ("unvaried", "left_out", "self_judged"):
+    for name in ("unvaried", "left_out", "self_judged", "answered"):
         setattr(summary, name, manifest.get(name, {}))
     if source.intake.rejected:
         summary.rejected = source.write_rejected(folder)

@@ -18,11 +18,12 @@ from .._version import __version__
 from ..datasets.source import Source
 from ..errors import BadInput, UnknownName
 from ..frames import with_texts
-from ..models.answering import refuse_wrong_models, run_canary
+from ..models.answering import refuse_wrong_models, run_canary, warn_unused_labels
 from ..models.cache import Cache, cache_path
+from ..models.model import label_map_of
 from ..problem import Score
 from ..progress import current
-from ..registry import metrics
+from ..registry import metrics, split_name
 from ..report.page import write_report
 from ..storage.files import fingerprint, write_json
 from ..storage.run_folder import RunFolder
@@ -48,9 +49,12 @@ def run(
     *,
     out: str | Path | None = None,
     engine: Engine | None = None,
+    fresh: bool = False,
     **overrides: Any,
 ) -> Run:
     """Run a study into a folder (default `runs/<name>`). What the folder already holds is not done again.
+
+    With `fresh`, the models are asked everything anew, and the answers that were stored are replaced.
 
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
@@ -62,7 +66,7 @@ def run(
         study = read_study(study.model_dump(), **overrides)
     folder = RunFolder(out or Path("runs") / study.name)
     source = Source(study.data, study.task, study.columns, study.labels, study.skip_bad)
-    driver = Driver(study, source, folder, engine or InProcess())
+    driver = Driver(study, source, folder, engine or InProcess(), fresh)
     with folder.locked(), _collected_warnings() as messages:
         driver.take_in()
         folder.begin(**_about(study, source))
@@ -88,8 +92,8 @@ class Driver:
     Each method is a stage; all they share is on disk. Commands from file to file drive some of them (`files`).
     """
 
-    def __init__(self, study: Study, source: Source, folder: RunFolder, engine: Engine):
-        self.study, self.source, self.folder, self.engine = study, source, folder, engine
+    def __init__(self, study: Study, source: Source, folder: RunFolder, engine: Engine, fresh: bool = False):
+        self.study, self.source, self.folder, self.engine, self.fresh = study, source, folder, engine, fresh
         self.task = source.chosen
         self.intake: dict[str, Any] = {}
         self.timings: dict[str, float] = {}
@@ -104,7 +108,7 @@ class Driver:
                 if (kind, name) != ("metrics", "all"):
                     stages.make_cached(kind, name)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
-        refuse_wrong_models(study.models)
+        refuse_wrong_models(study.models, study.label_map)
         if study.models and (path := cache_path(study.cache)):
             Cache(path).close()
 
@@ -126,7 +130,9 @@ class Driver:
         with self._timed("variants"):
             counts = self.run_stage("variants", generators, self.intake["originals"] * len(generators))
             found = stages.list_unvaried(self.folder, generators, unvaried)
-            self._note("vary", list(found.by_generator), variants=sum(counts), unvaried=found.problems)
+            self._note(
+                "vary", list(found.by_generator), variants=sum(made.rows for made in counts), unvaried=found.problems
+            )
             self.folder.note(unvaried=found.by_generator, left_out=found.left_out)
 
     def skip_vary(self) -> None:
@@ -143,7 +149,12 @@ class Driver:
         with self._timed("buckets"):
             counts = self.run_stage("buckets", self.study.check, None if self.study.vary else self.intake["rows"])
             asked = stages.count_asked(self.folder)
-            self._note("check", [one.title for one in self.checks], dropped=sum(counts) - asked, asked=asked)
+            self._note(
+                "check",
+                [one.title for one in self.checks],
+                dropped=sum(made.rows for made in counts) - asked,
+                asked=asked,
+            )
             warn_replaced_verdicts(self.checks, scans(self.folder.parts("problems")))
             warn_unknown_ids(self.checks, self.folder.parts("buckets"))
             self._refuse_wrong_groups()
@@ -165,12 +176,16 @@ class Driver:
         private = self.folder.path / ".answers.sqlite"  # without a lasting cache: until the run is whole
         total = self.folder.manifest["counts"]["asked"]
         signatures, invariant, accepted, wanted = {}, {}, {}, set()
+        answered: dict[str, dict[str, int | bool]] = {}
+        labels: dict[str, tuple[str, ...]] = {}
         with self._timed("answers"), Cache(cache_path(self.study.cache) or private) as cache:
             for spec in self.study.models:
-                model = stages.load_cached(spec, self.task, self._label_map)
+                model = stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
                 if self.study.canary:
                     run_canary(model, cache)
-                self.run_stage("answers", [spec], total, str(cache.path))
+                parts = self.run_stage("answers", [spec], total, str(cache.path))
+                answered[model.name] = _count_answers(parts, self.fresh)
+                labels[model.name] = model.model.labels
                 stage = stages.answer_folder(model)
                 accepted[model.name] = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
                 signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
@@ -180,8 +195,9 @@ class Driver:
         for other in (self.folder.path / "answers").iterdir():
             if other.is_dir() and other not in wanted:
                 shutil.rmtree(other)  # of a model that is no longer in the study; the cache still has its answers
+        warn_unused_labels(self.study.label_map, labels)
         self._note("models", signatures)
-        self.folder.note(batch_invariant=invariant)
+        self.folder.note(batch_invariant=invariant, answered=answered)
         if any(accepted.values()):
             self.folder.note(self_judged=accepted)
 
@@ -206,21 +222,23 @@ class Driver:
             return answers
         return with_texts(answers, self.folder.read("buckets"), self.task.fields, str(self.folder.path))
 
-    def run_stage(self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = "") -> list[int]:
-        """Map one stage over all shards, on the engine; give the rows of each part."""
+    def run_stage(
+        self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = ""
+    ) -> list[stages.Made]:
+        """Map one stage over all shards, on the engine; say of each part what was made."""
         study, folder, shards = self.study, str(self.folder.path), self.intake["shards"]
-        about = (self.task, tuple(using), study.seed, self._label_map, cache, study.batch_size)
+        label_map = self._label_map(using[0]) if stage == "answers" else ()
+        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, tuple(study.plugins))
         current().start(stage, total)
-        jobs = [stages.ShardJob(folder, number, *about) for number in range(shards)]
+        jobs = [stages.ShardJob(folder, number, *about, self.fresh) for number in range(shards)]
         counts = list(self.engine.map(stages.SHARD_FUNCTIONS[stage], jobs))
         for name in ("variants", "notes") if stage == "variants" else (stage,):
             self.folder.trim(name, shards)  # leftovers of a larger study
         current().done()
         return counts
 
-    @property
-    def _label_map(self) -> tuple[tuple[str, str], ...]:
-        return tuple(sorted(self.study.label_map.items()))
+    def _label_map(self, spec: str) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted(label_map_of(self.study.label_map, split_name(spec)[0]).items()))
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
@@ -232,6 +250,19 @@ class Driver:
         known = self.folder.manifest
         signed = {**known.get("signatures", {}), stage: signatures}
         self.folder.note(signatures=signed, counts={**known.get("counts", {}), **counts})
+
+
+def _count_answers(parts: Sequence[stages.Made], fresh: bool) -> dict[str, int | bool]:
+    """Where the answers of a model came from: the cache, parts that this folder had already, or the model."""
+    reused = [part for part in parts if part.reused]
+    return {
+        "answers": sum(part.rows for part in parts),
+        "from_cache": sum(part.from_cache for part in parts),
+        "from_folder": sum(part.rows for part in reused),
+        "parts": len(parts),
+        "parts_reused": len(reused),
+        "fresh": fresh,
+    }
 
 
 def _about(study: Study, source: Source) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 import json
 import shutil
+import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,7 +22,7 @@ from ..models.cache import Cache
 from ..models.model import Answerer
 from ..problem import Task
 from ..progress import current
-from ..registry import KINDS, Bound
+from ..registry import KINDS, Bound, load_plugins
 from ..storage import tables
 from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, key_of, read_part
@@ -45,28 +46,40 @@ class ShardJob:
     label_map: tuple[tuple[str, str], ...] = ()
     cache: str = ""
     batch_size: int = 0
+    plugins: tuple[str, ...] = ()
+    fresh: bool = False
 
 
-def vary_shard(job: ShardJob) -> int:
+class Made(NamedTuple):
+    """A part: its rows, whether it was there already, and how many of its answers were in the cache."""
+
+    rows: int
+    reused: bool = False
+    from_cache: int = 0
+
+
+def vary_shard(job: ShardJob) -> Made:
     """problems/ -> variants/ and notes/"""
+    load_plugins(job.plugins)
     folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
     generators = [make_cached("generators", name) for name in job.using]
     key = digest(__version__, key_of(source), [one.signature for one in generators], job.seed, job.task.targets)
     parts = [folder.part(stage, job.number) for stage in ("variants", "notes")]
     if all(key_of(part) == key for part in parts):  # one alone may be left of a study that did not end
         current().advance(_height(source) * len(generators))  # otherwise the generators report, batch by batch
-        return _height(parts[0])
+        return Made(_height(parts[0]), reused=True)
     problems = read_part(source)
     variants, notes = pipeline.varied(problems, generators, job.task, job.seed)
     empty = [name for name, kind in variants.schema.items() if kind == pl.Null and name in problems.schema]
     variants = variants.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
     folder.write("notes", job.number, key, notes)
     folder.write("variants", job.number, key, variants)
-    return variants.height
+    return Made(variants.height)
 
 
-def check_shard(job: ShardJob) -> int:
+def check_shard(job: ShardJob) -> Made:
     """problems/ and variants/ -> buckets/"""
+    load_plugins(job.plugins)
     folder = RunFolder(job.folder)
     sources = [part for part in (folder.part(stage, job.number) for stage in ("problems", "variants")) if part.exists()]
     checks = [make_cached("checks", name) for name in job.using]
@@ -76,25 +89,30 @@ def check_shard(job: ShardJob) -> int:
         suite = pl.concat([read_part(part) for part in sources], how="diagonal_relaxed")
         return pipeline.check(_by_bucket(suite), checks, job.task)
 
+    reused = key_of(folder.part("buckets", job.number)) == key
     part = folder.make("buckets", job.number, key, build)
     current().advance(_height(part))
-    return _height(part)
+    return Made(_height(part), reused)
 
 
-def answer_shard(job: ShardJob) -> int:
+def answer_shard(job: ShardJob) -> Made:
     """buckets/ -> answers/<model>/"""
-    folder, model = RunFolder(job.folder), load_cached(job.using[0], job.task, job.label_map)
+    load_plugins(job.plugins)
+    folder, model = RunFolder(job.folder), load_cached(job.using[0], job.task, job.label_map, job.fresh)
     source = folder.part("buckets", job.number)
     stage = answer_folder(model)
     key = digest(__version__, key_of(source), model.name, model.signature)
     part = folder.part(stage, job.number)
-    if key_of(part) == key and _has_rejected(source, part):
+    if key_of(part) == key and not job.fresh and _has_rejected(source, part):
         current().advance(_height(part))
-        return _height(part)
+        return Made(_height(part), reused=True)
+    before = model.tally.from_cache
     with Cache(job.cache) as cache:
         answers = pipeline.answer(read_part(source), model, cache=cache, batch_size=job.batch_size)
+    if not model.is_storable():
+        key = digest(key, uuid.uuid4().hex)  # fits no later run: it asks again
     folder.write(stage, job.number, key, answers)
-    return answers.height
+    return Made(answers.height, from_cache=model.tally.from_cache - before)
 
 
 def _has_rejected(source: Path, part: Path) -> bool:
@@ -103,7 +121,7 @@ def _has_rejected(source: Path, part: Path) -> bool:
     return REJECTED in columns or not judged_by(judges)
 
 
-#: What makes a part of each stage; the rows of the part are returned.
+#: What makes a part of each stage.
 SHARD_FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_shard}
 
 
@@ -128,9 +146,9 @@ def make_cached(kind: str, name: str) -> Bound:
 
 
 @lru_cache(maxsize=1)  # one at a time: several may not fit into memory
-def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> Answerer:
+def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> Answerer:
     """A model by name, loaded once for all of its shards."""
-    return load(spec, task, dict(label_map))
+    return load(spec, task, dict(label_map), fresh=fresh)
 
 
 def forget() -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import BadInput
+from ..registry import load_plugins
 from .stages import SHARD
 
 
@@ -24,7 +25,7 @@ class Study(BaseModel):
     vary: list[str] = []
     check: list[str] = ["surface"]
     models: list[str] = Field(min_length=1)
-    label_map: dict[str, str] = {}
+    label_map: dict[str, str | dict[str, str]] = {}
     canary: bool = True
     batch_size: int = Field(0, ge=0)
     cache: str | Literal[False] | None = Field("", description='path, "" for the shared one, false for none')
@@ -35,6 +36,7 @@ class Study(BaseModel):
     confidence: float = Field(0.95, gt=0, lt=1)
     interval: Literal["percentile", "bca"] = "percentile"
     shard: int = Field(SHARD, ge=1)
+    plugins: list[str] = Field([], description="files that register plug-ins")
 
 
 def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
@@ -43,9 +45,11 @@ def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
     if not isinstance(source, dict):
         where, values = str(source), {"name": Path(source).stem, **_read_toml(Path(source))}
     try:
-        return Study(**{**values, **overrides})  # type: ignore[dict-item]
+        study = Study(**{**values, **overrides})  # type: ignore[dict-item]
     except ValidationError as error:
         raise _translated(error, where) from error
+    load_plugins(study.plugins)
+    return study
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -59,7 +63,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 #: What Pydantic adds to the location of a value that may be of several types.
-_KINDS = ("str", "dict[str,any]", "literal[False]")
+_KINDS = ("str", "dict[str,any]", "dict[str,str]", "literal[False]")
 
 
 def _translated(error: ValidationError, where: str) -> BadInput:

@@ -3,15 +3,16 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput
+from ..errors import BadInput, shorten
 from ..problem import Bucket, Task, Verdict, changed_fields
-from ..registry import Bound
+from ..registry import Bound, checks
+from ..storage.user_code import arity, guard, load_function
 
 #: The text of the original, and that of the variant.
 Pair = tuple[str, str]
@@ -53,6 +54,44 @@ def as_check(function: Any) -> Check:
         return function
     names = [one.name for one in fields(Check) if one.name != "function"]
     return Check(function, **{name: getattr(function, name) for name in names if hasattr(function, name)})
+
+
+def _write_example(folder: Path) -> str:
+    body = "    return len(str(variant.text)) < 2 * len(str(problem.text))\n"
+    (folder / "mine.py").write_text(f"def short(problem, variant):\n{body}", encoding="utf-8")
+    return f"python:{folder / 'mine.py'}:short"
+
+
+@checks("python.v1", unsigned=("target",), example=_write_example)
+def python(target: str) -> Check:
+    """Ask a Python function about every variant: of the problem and the variant, or of buckets.
+
+    `target` is module:function or path/to/file.py:function. A function of two, problem and variant, gives True to keep
+    it, False or a reason to drop it, None for no verdict, or a Verdict. One of one is what a registered check's factory
+    returns: it gets buckets, and gives a Verdict for every variant.
+    """
+    where = f"python:{target}"
+    function, identity, _ = load_function(target, where)
+    if isinstance(function, Check):
+        return guard(replace(function, identity=identity), where)  # type: ignore[no-any-return]
+    called = guard(function, where)
+    if arity(function) < 2:
+        return Check(called, identity)
+
+    def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+        for bucket in buckets:
+            for variant in bucket.variants:
+                found = called(bucket.problem, variant)
+                if isinstance(found, str):
+                    found = Verdict(not found, found)
+                elif found is None or isinstance(found, bool):
+                    found = Verdict(found, "" if found is not False else f"dropped by {target.rpartition(':')[2]}")
+                if not isinstance(found, Verdict):
+                    fix = "return True, False, a reason to drop, None or a Verdict"
+                    raise BadInput(f"returned {shorten(found)}", where=where, fix=fix)
+                yield found
+
+    return Check(check, identity)
 
 
 # For checks that compare two texts with a model

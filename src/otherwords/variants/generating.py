@@ -1,23 +1,25 @@
 """The type of a generator, how generators run on batches of problems, and their notes."""
 
+import inspect
 import json
 import re
 import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput
-from ..problem import Note, Problem, Task, Variant
+from ..errors import BadInput, shorten
+from ..problem import Note, Problem, Task, Variant, changed_fields
 from ..progress import current
 from ..registry import Bound, generators
 from ..storage.files import digest, seed_for, write_text
 from ..storage.tables import read
+from ..storage.user_code import arity, guard, load_function
 
 #: A field, the place in it (`at`), the words there (`from`) and the new ones (`to`); a generator may add keys.
 Change = dict[str, Any]
@@ -65,6 +67,54 @@ def as_generator(function: Any) -> Generator:
         return function
     names = [one.name for one in fields(Generator) if one.name != "function"]
     return Generator(function, **{name: getattr(function, name) for name in names if hasattr(function, name)})
+
+
+def _write_example(folder: Path) -> str:
+    (folder / "mine.py").write_text("def reword(text):\n    return f'Indeed: {text}'\n", encoding="utf-8")
+    return f"python:{folder / 'mine.py'}:reword"
+
+
+@generators("python.v1", unsigned=("target",), example=_write_example)
+def python(target: str, field: str = "") -> Generator:
+    """Reword with a Python function: of a text, of a problem, or of problems and their seeds.
+
+    `target` is module:function or path/to/file.py:function. A function whose parameter is called `text` gets that of
+    `field`, or of each target of the task in turn; another with one parameter gets the Problem. Both give a text, a
+    problem, None, or several. One with two parameters is what a registered generator's factory returns.
+    """
+    where = f"python:{target}"
+    function, identity, _ = load_function(target, where)
+    if isinstance(function, Generator):
+        return guard(replace(function, identity=identity), where)  # type: ignore[no-any-return]
+    called = guard(function, where)
+    control = bool(getattr(function, "control", False))
+    if arity(function) > 1:
+        return Generator(called, identity, control)
+    takes_text = next(iter(inspect.signature(function).parameters)) == "text"
+
+    def vary(problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant | Note]:
+        for problem in problems:
+            names = chosen_fields(problem.task, field, where)
+            for name in names if takes_text else names[-1:]:
+                if not takes_text or problem.text[name]:
+                    made = called(problem.text[name] if takes_text else problem)
+                    yield from _restated(made, problem, name, where, control)
+
+    return Generator(vary, identity, control)
+
+
+def _restated(made: Any, problem: Problem, name: str, where: str, control: bool) -> Iterator[Variant | Note]:
+    """What a user's function made of a problem, as variants; a text is one of the field `name`."""
+    for one in [made] if isinstance(made, (str, Problem, Note)) else made or ():
+        if isinstance(one, Note):
+            yield one
+        elif isinstance(one, (str, Problem)):
+            variant = problem.restate(**({name: one} if isinstance(one, str) else one.text))
+            if control or changed_fields(problem, variant):  # a text that stays as it is, is no variant
+                yield variant if isinstance(one, str) else replace(variant, extra=one.extra)
+        elif one is not None:
+            fix = "return a text, a problem (problem.restate(...)), None, or a list of these"
+            raise BadInput(f"returned {shorten(one)}", where=where, fix=fix)
 
 
 # For generators: which fields to change, and how to write the changes down

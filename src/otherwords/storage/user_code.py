@@ -1,0 +1,467 @@
+"""Code of users, models and plug-ins: loaded from a file or a module, guarded while it runs, and signed by content.
+
+What is signed is read from the source, before anything runs: the file, and every file that its import statements reach,
+at the top or inside functions, wherever it lies; installed packages are left out. Code that imports by name (importlib,
+exec) is signed with all files below its root. So a signature depends neither on a process nor on its company.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib
+import inspect
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ..errors import BadInput, OtherwordsError, UnknownName
+from .files import digest, fingerprint
+
+_PACKAGE = Path(__file__).parents[1]
+#: Imports by name: what these load cannot be read from the source.
+_BY_NAME = {"importlib", "runpy", "pkgutil", "imp", "exec", "eval", "__import__"}
+#: Files that a root may have; where there are more, what is imported by name is not signed, and so not cached.
+_MOST = 2_000
+_END = object()
+#: The source of every module that was loaded from here, as it was then, to notice that one was edited since.
+_loaded: dict[str, tuple[Path, str]] = {}
+
+
+# Loading
+
+
+def load_target(target: str, where: str) -> tuple[ModuleType, Any]:
+    """The module and the object that `module:name` or `path/to/file.py:name` stand for."""
+    place, _, name = target.rpartition(":")
+    if not place or not name:
+        kind = where.partition(":")[0]
+        raise BadInput("names no function", where=where, fix=f"write {kind}:module:function or {kind}:file.py:function")
+    module = load_file(Path(place).expanduser(), where) if place.endswith(".py") else _load_module(place, where)
+    public = {key: value for key, value in vars(module).items() if callable(value) and not key.startswith("_")}
+    own = [key for key, value in public.items() if getattr(value, "__module__", "") == module.__name__]
+    names = ", ".join(own or public) or "none"
+    if not hasattr(module, name):
+        raise UnknownName(f"{where}: no {name!r} there; its public callables: {names}")
+    if not callable(found := getattr(module, name)) and not is_dataclass(found):
+        raise BadInput(f"has type {type(found).__name__}, not function", where=where, fix=f"its callables: {names}")
+    return module, found
+
+
+def load_function(target: str, where: str) -> tuple[Any, str, dict[Path, str]]:
+    """What a target stands for, its identity (names, and the content of source and declared files), and its source.
+
+    A function without parameters is a factory: it stands for what it returns.
+    """
+    module, found = load_target(target, where)
+    path = _file_of(module)
+    if path is None or not path.is_file():
+        raise BadInput("has no file, so changes cannot be detected", where=where, fix="put the function in a .py file")
+    signed = sources(path)
+    if (origin := source_of(found)) and origin != path:
+        signed |= sources(origin)
+    if not is_dataclass(found) and not arity(found):
+        with guarded(where):
+            found = found()
+    place, _, name = target.rpartition(":")
+    shown = f"{Path(place).name if place.endswith('.py') else place}:{name}"
+    parts = (sign_files(signed), sign_declared(found, path.parent, where), str(getattr(found, "identity", "")))
+    return found, f"{shown}@{'+'.join(filter(None, parts))}", signed
+
+
+def arity(function: Any) -> int:
+    """How many arguments a function needs; one, where it does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    several = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    return max(sum(one.default is one.empty and one.kind in (0, 1) for one in parameters), int(several))
+
+
+def load_file(path: Path, where: str) -> ModuleType:
+    """Run a file as a module, from its source as it is now."""
+    path = path.expanduser()
+    if not path.is_file():
+        raise BadInput(f"no such file (from {Path.cwd()})", where=where, fix="give the path of a .py file")
+    module = ModuleType(f"otherwords_file_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}")
+    module.__file__ = str(path.resolve())
+    with _importing(where, path.resolve().parent):
+        sys.modules[module.__name__] = module  # where dataclasses and pickle look for it
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    return module
+
+
+def _load_module(name: str, where: str) -> ModuleType:
+    importlib.invalidate_caches()
+    with _importing(where):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if not f"{name}.".startswith(f"{error.name}."):
+                raise  # it is there, but something that it imports is not
+            fix = "write a module that can be imported, or path/to/file.py:function"
+            raise BadInput(f"no module {error.name!r} (looked in {Path.cwd()} too)", where=where, fix=fix) from None
+
+
+@contextmanager
+def _importing(where: str, *folders: Path) -> Iterator[None]:
+    """Import from `folders` and the current directory too, during one import; say why it failed."""
+    _forget_edited()
+    with _searching(*folders, Path.cwd()), guarded(where, "its import failed"):
+        yield
+
+
+@contextmanager
+def _searching(*folders: Path) -> Iterator[None]:
+    """Import from these folders first, for a while; note what is imported."""
+    path, modules = list(sys.path), set(sys.modules)
+    sys.path[:0] = [str(folder) for folder in dict.fromkeys(folders)]
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name in set(sys.modules) - modules:
+            if (file := _file_of(sys.modules.get(name))) and not _is_installed(file) and file.is_file():
+                _loaded[name] = (file, fingerprint(file))
+
+
+def _forget_edited() -> None:
+    """Where a file was edited since it was loaded, let all modules be imported again: others hold parts of it."""
+    if all(path.is_file() and fingerprint(path) == content for path, content in _loaded.values()):
+        return
+    for name in _loaded:
+        if cached := getattr(sys.modules.pop(name, None), "__cached__", None):
+            Path(cached).unlink(missing_ok=True)  # it counts as fresh where a file is edited twice in a second
+    _loaded.clear()
+    importlib.invalidate_caches()
+
+
+# Guarding
+
+
+@contextmanager
+def guarded(where: str, doing: str = "", kind: type[OtherwordsError] = BadInput) -> Iterator[None]:
+    """Run a user's code: what it prints goes to standard error, what it raises becomes an error with file and line."""
+    with redirect_stdout(sys.stderr):
+        try:
+            yield
+        except OtherwordsError:
+            raise
+        except (Exception, SystemExit) as error:
+            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            if isinstance(error, SystemExit):
+                cause = f"it called sys.exit({'' if error.code is None else repr(error.code)})"
+            message = f"{doing}: {' '.join(cause.split())}" if doing else " ".join(cause.split())
+            raise kind(f"{where}: {message}{_line_of(error)}") from error
+
+
+def _line_of(error: BaseException) -> str:
+    """The line of the user's code where an error was raised, as ` (mine.py, line 12)`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [one for one in frames if one.filename[:1] != "<" and not _is_installed(Path(one.filename))]
+    if isinstance(error, SyntaxError) and error.filename and not own:
+        return f" ({Path(error.filename).name}, line {error.lineno})"
+    notebook = [one for one in frames if one.filename[:1] == "<"]
+    return "".join(f" ({Path(one.filename).name}, line {one.lineno})" for one in (own or notebook)[-1:])
+
+
+def guard(value: Any, where: str, kind: type[OtherwordsError] = BadInput) -> Any:
+    """Wrap what a user's factory returned: a function, or a dataclass of them (Generator, Check, Metric, Model ...)."""
+    if is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith("otherwords."):
+        ours = {one.name: getattr(value, one.name) for one in fields(value) if one.init}
+        wrapped = {name: _Guarded(one, where, kind) for name, one in ours.items() if _is_foreign(one)}
+        return replace(value, **wrapped) if wrapped else value
+    return _Guarded(value, where, kind) if _is_foreign(value) else value
+
+
+def _is_foreign(value: Any) -> bool:
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return callable(value) and not isinstance(value, (type, _Guarded)) and not f"{module}.".startswith("otherwords.")
+
+
+class _Guarded:
+    """A user's function, guarded while it runs; everything else about it is as it was."""
+
+    def __init__(self, function: Any, where: str, kind: type[OtherwordsError]):
+        functools.update_wrapper(self, function, updated=())
+        self._function, self._guard = function, (where, "", kind)
+        source = source_of(function)
+        own = [] if source is None or _is_installed(source) else [source.parent, root_of(source), Path.cwd()]
+        self._folders = own  # where its file was imported from, for imports inside the function
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        with _searching(*self._folders), guarded(*self._guard):
+            result = self._function(*given, **named)
+        return self._iterate(result) if isinstance(result, Iterator) else result
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._function, name)
+
+    def _iterate(self, results: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            with _searching(*self._folders), guarded(*self._guard):
+                result = next(results, _END)
+            if result is _END:
+                return
+            yield result
+
+
+# Signing by source
+
+
+def sign_files(files: dict[Path, str]) -> str:
+    """Hash files by content and by the name given to each; one file by its content alone."""
+    hashes = sorted((name, fingerprint(path)) for path, name in files.items())
+    return hashes[0][1][:12] if len(hashes) == 1 else digest(*hashes)[:12]
+
+
+def sign_declared(owner: Any, base: Path | None, where: str) -> str:
+    """What an object declares in its attributes `version`, and `files`: paths relative to its own file, by content."""
+    version, given = getattr(owner, "version", "") or "", getattr(owner, "files", ()) or ()
+    if not isinstance(version, (str, int, float)) or callable(given):
+        raise BadInput(f"found {version!r}", where=where, field="version", fix="give a text or a number")
+    if isinstance(given, (str, Path)) or not all(isinstance(one, (str, Path)) for one in given):
+        raise BadInput(f"found {given!r}", where=where, field="files", fix="give a list of paths")
+    hashes = []
+    for one in given:
+        path = next((p for p in ((base or Path()) / Path(one).expanduser(), Path(one)) if p.exists()), None)
+        if path is None:
+            fix = "give paths relative to the file of the function, or absolute ones"
+            raise BadInput(f"no such file: {one}", where=where, field="files", fix=fix)
+        hashes.append((path.name if Path(one).is_absolute() else Path(one).as_posix(), fingerprint(path)))
+    parts = [f"v{version}"] if str(version) else []
+    return "+".join(parts + ([digest(*sorted(hashes))[:12]] if hashes else []))
+
+
+def sources(start: Path) -> dict[Path, str]:
+    """The file, and the files that its imports reach, each with a name that does not depend on where they lie."""
+    start = start.resolve()
+    root, package = root_of(start), _package_of(start)
+    folders = [one for one in map(Path, sys.path) if one.is_dir() and not _is_installed(one, root)]
+    search = tuple(dict.fromkeys([start.parent, root, Path.cwd(), *folders]))
+    found: dict[Path, str] = {}
+    seen: set[tuple[str, str]] = set()
+    todo = [*(folder / "__init__.py" for folder in start.parents if folder.is_relative_to(root)), start]
+    while todo:
+        path = todo.pop()
+        if path in found or not path.is_file() or (_is_installed(path, root) and _package_of(path) != package):
+            continue
+        base = next((one for one in (root, *search) if path.is_relative_to(one)), path.parent)
+        found[path] = path.relative_to(base).as_posix()
+        imports, by_name = _imports(path, path.stat().st_mtime_ns, path.stat().st_size)
+        for folder, name in set(imports) - seen:
+            todo += _locate(name, [Path(folder)] if folder else search)
+        seen.update(imports)
+        if by_name and not _is_installed(root) and ("", "*") not in seen:
+            seen.add(("", "*"))
+            todo += _all_below(root)
+    return found
+
+
+def root_of(path: Path) -> Path:
+    """The folder of a file, or the one that its package lies in."""
+    return next(folder for folder in path.parents if not (folder / "__init__.py").exists())
+
+
+def _package_of(path: Path) -> Path:
+    """The top folder of a file's package, or the file."""
+    return next((one for one in (path, *path.parents) if one.parent == root_of(path)), path)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _imports(path: Path, *_: int) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """All that a file imports, as (folder, if relative) and name, and whether it imports by name, too."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, RecursionError):  # a compiled module, or not Python
+        return (), False
+    found, by_name = [], False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [("", alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            folder = str(path.parents[node.level - 1]) if 0 < node.level <= len(path.parents) else ""
+            start = f"{node.module}." if node.module else ""
+            found += [(folder, f"{start}{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Name):
+            by_name |= node.id in _BY_NAME - {"importlib"}
+    plain = {"importlib.metadata", "importlib.resources"}
+    by_name |= any(name.partition(".")[0] in _BY_NAME and not any(map(name.startswith, plain)) for _, name in found)
+    return tuple(dict.fromkeys(found)), by_name
+
+
+def _locate(name: str, search: Sequence[Path]) -> Iterable[Path]:
+    """The files that importing a dotted name runs: its packages and itself, in the first folder that has its start."""
+    first, *rest = name.split(".")
+    for folder in search:
+        if found := _module_files(folder, first):
+            yield from found
+            for part in rest:
+                folder, first = folder / first, part
+                yield from _module_files(folder, part)
+            return
+    module = None if first in sys.stdlib_module_names else sys.modules.get(first)  # an editable install has a hook
+    if (file := _file_of(module)) and not _is_installed(file):
+        yield from _locate(name, [root_of(file)])
+
+
+def _module_files(folder: Path, name: str) -> list[Path]:
+    package = folder / name
+    if package.is_dir() and (package / "__init__.py").is_file():
+        return [package / "__init__.py"]
+    files = [folder / f"{name}.py"] if (folder / f"{name}.py").is_file() else []
+    files += sorted(one for end in (".so", ".pyd") for one in folder.glob(f"{name}.*{end}"))
+    return files or ([package / "__init__.py"] if package.is_dir() and any(package.glob("*.py")) else [])
+
+
+def _all_below(root: Path) -> list[Path]:
+    found: list[Path] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [one for one in folders if one[0] != "." and not _is_venv(Path(folder, one))]
+        found += [Path(folder, name) for name in names if name.endswith(".py")]
+        if len(found) > _MOST:
+            return []
+    return found
+
+
+def _is_venv(folder: Path) -> bool:
+    return folder.name in ("site-packages", "node_modules", "__pycache__") or (folder / "pyvenv.cfg").is_file()
+
+
+def _is_installed(path: Path, root: Path | None = None) -> bool:
+    """Whether a file is part of Python, of this package, or installed; below a root, also whether in a venv there."""
+    if {"site-packages", "dist-packages"} & set(path.parts) or path.is_relative_to(_PACKAGE):
+        return True
+    if any(path.is_relative_to(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")):
+        return True
+    return root is not None and any(_is_venv(one) for one in path.parents if root in one.parents)
+
+
+def _file_of(module: ModuleType | None) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file).resolve() if isinstance(file, str) else None
+
+
+def source_of(function: Any) -> Path | None:
+    """The file that defines a function, or the class of an object; none in a notebook."""
+    module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
+    path = _file_of(module)
+    return path if path and path.is_file() else None
+
+
+class LateModules:
+    """Notices modules below a root that were loaded, but are not among the signed files."""
+
+    def __init__(self, signed: dict[Path, str], known: set[str]):
+        self._signed, self._known = signed, known
+        self._start = next(iter(signed))
+
+    def __call__(self) -> str:
+        """Say why answers from now on cannot be stored, or nothing."""
+        for name in [name for name in sys.modules if name not in self._known]:
+            file = _file_of(sys.modules.get(name))
+            root = root_of(self._start)
+            if file is None or file in self._signed or not file.is_relative_to(root) or not file.is_file():
+                self._known.add(name)
+            elif not _is_installed(file, root):
+                return f"it has loaded {name}, which is not signed; import it at the top of {self._start.name}"
+        return ""
+
+
+# Signing objects of this process
+
+
+def sign_object(value: Any) -> str:
+    """Hash a function or object by what it consists of here: code, defaults, closure, state; and by its source.
+
+    Raises TypeError where something in it cannot be read.
+    """
+    description = _Description()
+    described = description.describe(value)
+    files = {path: name for module in sorted(description.modules) for path, name in sources(module).items()}
+    return digest(described, sign_files(files) if files else "")[:12]
+
+
+class _Description:
+    """Describes objects as JSON, for a hash; collects the files that define them."""
+
+    def __init__(self) -> None:
+        self.modules: set[Path] = set()
+        self._seen: dict[int, tuple[int, Any]] = {}
+
+    def describe(self, value: Any) -> Any:
+        if value is None or isinstance(value, (bool, int, float, complex, str, Path)):
+            return [type(value).__name__, str(value)]
+        if isinstance(value, (bytes, bytearray)):
+            return ["bytes", hashlib.sha256(value).hexdigest()]
+        if id(value) in self._seen:
+            return ["again", self._seen[id(value)][0]]
+        self._seen[id(value)] = len(self._seen), value  # kept alive, or another would get its id
+        if isinstance(value, (list, tuple)):
+            return [type(value).__name__, *map(self.describe, value)]
+        if isinstance(value, (set, frozenset)):
+            return ["set", *sorted(repr(one) for one in value)]
+        if isinstance(value, dict):
+            return ["dict", *([self.describe(key), self.describe(one)] for key, one in value.items())]
+        if isinstance(value, CodeType):
+            return ["code", value.co_name, value.co_code.hex(), value.co_names, self.describe(value.co_consts)]
+        if isinstance(value, MethodType):
+            return ["method", self.describe(value.__func__), self.describe(value.__self__)]
+        if isinstance(value, functools.partial):
+            return ["partial", *map(self.describe, (value.func, value.args, value.keywords))]
+        if isinstance(value, ModuleType):
+            self._is_own(value)
+            return ["module", value.__name__]
+        if isinstance(value, (FunctionType, type)):
+            return self._definition(value)
+        if isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, (ModuleType, type(None))):
+            return ["builtin", value.__module__, value.__qualname__]
+        try:
+            state = value.__reduce_ex__(4)  # what pickle would store; nothing is pickled here
+        except Exception as error:  # locks, sessions, handles: each type has its own way to say so
+            raise TypeError(f"an object of the type {type(value).__name__} in it cannot be read") from error
+        parts = (
+            [list(one) if isinstance(one, Iterator) else one for one in state] if isinstance(state, tuple) else state
+        )
+        return ["object", self.describe(type(value)), self.describe(parts)]
+
+    def _is_own(self, module: ModuleType | None) -> bool:
+        """Whether a module is the user's; note its file, if it has one."""
+        file = _file_of(module)
+        if file is None or not file.is_file():
+            return module is None or module.__name__ == "__main__"
+        if not _is_installed(file):
+            self.modules.add(file)
+        return not _is_installed(file)
+
+    def _definition(self, value: Any) -> Any:
+        """What a function or class consists of; of its globals only code, where the file that defines them is known."""
+        module = sys.modules.get(value.__module__ or "")
+        name = [value.__module__, value.__qualname__] if _file_of(module) is None else value.__qualname__
+        if not self._is_own(module):
+            return ["installed", value.__module__, value.__qualname__]
+        if isinstance(value, type):
+            kinds = (FunctionType, str, int, float, tuple, staticmethod, classmethod, property)
+            inside = {key: one for key, one in vars(value).items() if isinstance(one, kinds) and key != "__module__"}
+            plain = {key: getattr(one, "__func__", getattr(one, "fget", one)) for key, one in inside.items()}
+            return ["class", name, *map(self.describe, (plain, [one for one in value.__bases__ if one is not object]))]
+        used = {key: value.__globals__[key] for key in sorted(_names(value.__code__) & value.__globals__.keys())}
+        if _file_of(module):
+            used = {key: one for key, one in used.items() if isinstance(one, (FunctionType, type))}
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        declared = {key: one for key, one in vars(value).items() if key != "__wrapped__"}
+        parts = (value.__code__, value.__defaults__, value.__kwdefaults__, cells, declared, used)
+        return ["function", name, *map(self.describe, parts)]
+
+
+def _names(code: CodeType) -> set[str]:
+    return set(code.co_names).union(*(_names(one) for one in code.co_consts if isinstance(one, CodeType)))
