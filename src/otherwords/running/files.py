@@ -10,11 +10,12 @@ from typing import Any
 from ..datasets.source import Source
 from ..errors import BadInput
 from ..storage import tables
-from ..storage.files import write_text
+from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
 from .engines import InProcess
+from .readiness import files_read
 from .runner import Driver
 from .stages import SHARD
 from .study import Study
@@ -50,8 +51,10 @@ def vary_files(
     `unvaried` names a file for the problems that a generator did not vary, `notes` one for what generators left out
     and why, `save_table` one for the table of the generator that had to see all texts first.
     """
+    study = _study(source, vary=list(using))
     for path in (unvaried, notes):
-        tables.refuse_unwritable(path)
+        tables.refuse_unwritable(path, *files_read(source.names, study))
+    refuse_overwriting(save_table, *files_read(source.names, study))
     _refuse_same(out=out, unvaried=unvaried, notes=notes, save_table=save_table)
     with spooled(source, out, vary=list(using), seed=seed, shard=shard) as (driver, summary):
         generators = driver.survey()
@@ -89,6 +92,7 @@ def answer_files(
     """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked."""
     settings = {"label_map": dict(label_map or {}), "canary": canary, "cache": cache, "batch_size": batch_size}
     with spooled(source, out, models=list(models), shard=shard, **settings) as (driver, summary):
+        driver.get_ready()
         driver.check()
         driver.answer()
         summary.rows = _write(driver.folder, "answers", out)
@@ -102,10 +106,11 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     Gives the driver on a temporary folder, and a summary that is complete after the block. Rejected rows are written to
     the folder of `out`.
     """
-    tables.refuse_unwritable(out)
     folder = Path() if out == "-" else Path(out).parent
-    # A command is a study of one stage; only a whole study must have models, hence no validation.
-    study = Study.model_construct(**{"data": list(source.names), "check": [], "models": [], **settings})
+    study = _study(source, **settings)
+    tables.refuse_unwritable(out, *files_read(source.names, study))
+    if source.skip_bad:
+        refuse_overwriting(folder / "rejected.jsonl", *files_read(source.names, study))
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         driver, summary = Driver(study, source, RunFolder(place), InProcess()), Summary()
         driver.take_in(folder)
@@ -117,6 +122,11 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
         setattr(summary, name, manifest.get(name, {}))
     if source.intake.rejected:
         summary.rejected = source.write_rejected(folder)
+
+
+def _study(source: Source, **settings: Any) -> Study:
+    """A command is a study of one stage; only a whole study must have models, hence no validation."""
+    return Study.model_construct(**{"data": list(source.names), "check": [], "models": [], **settings})
 
 
 def _write(folder: RunFolder, stage: str, out: str) -> int:

@@ -152,9 +152,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     draft = RunFolder(folder.path / ".taking-in")  # until all is known to be good, an earlier study stays as it was
     shutil.rmtree(draft.path, ignore_errors=True)
     if counts.get("key") == key and not unseen and _is_whole(folder, key, counts["shards"]):
-        for message in counts.get("warnings", ()):  # a suite that leaves rows out says so in every report
-            warnings.warn(message, stacklevel=2)
-        return counts
+        return keep_problems(folder)
     try:
         cutter = _Cutter(shard)
         with warnings.catch_warnings(record=True) as caught:
@@ -163,8 +161,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
             count = _write(draft, key, _slices(_by_bucket(draft.read("problems")), shard), unseen)
             draft.trim("problems", count)
         _align(draft)
-        shutil.rmtree(folder.path / "problems", ignore_errors=True)
-        (draft.path / "problems").rename(folder.path / "problems")
+        folder.adopt("problems", draft)
     finally:
         shutil.rmtree(draft.path, ignore_errors=True)
     intake = source.intake
@@ -178,6 +175,15 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     if intake.rejected:
         source.write_rejected(folder.path)
     folder.note(intake=counts)
+    return counts
+
+
+def keep_problems(folder: RunFolder) -> dict[str, Any]:
+    """The counts of an earlier intake, whose problems stay as they are."""
+    counts = dict(folder.manifest["intake"])
+    for message in counts.get("warnings", ()):  # a suite that leaves rows out says so in every report
+        warnings.warn(message, stacklevel=2)
+    current().advance(counts["rows"])
     return counts
 
 
@@ -268,9 +274,9 @@ def survey(folder: RunFolder, specs: Sequence[str], task: Task, rows: int) -> li
     place = folder.path / "tables"
     complete = [surveyed(spec, texts, place, *map(key_of, parts)) for spec in specs]
     wanted = " ".join(complete)
-    for other in place.iterdir() if place.exists() else ():  # of generators that are no longer in the study
+    for other in folder.inner("tables"):  # of generators that are no longer in the study
         if json.dumps(str(other.resolve()), ensure_ascii=False)[1:-1] not in wanted:  # as a spec spells it
-            shutil.rmtree(other)
+            folder.remove(f"tables/{other.name}")
     return complete
 
 
