@@ -52,7 +52,7 @@ def memory_name(table: pl.DataFrame) -> str:
     """What a table in memory is called: the same for the same columns and rows, everywhere.
 
     >>> memory_name(pl.DataFrame({"id": [1]}))
-    'memory#6a0a7f3b8a0d'
+    'memory#72c77beb0e0e'
     """
     state = hashlib.sha256(json.dumps([[name, str(kind)] for name, kind in table.schema.items()]).encode())
     for some in table.iter_slices(10_000):

@@ -65,7 +65,7 @@ def open_suite(
 
 
 def open_source(
-    names: Sequence[str],
+    names: Sequence[str | pl.DataFrame],
     task: str | Task | Mapping[str, Any] = "",
     columns: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
@@ -80,11 +80,11 @@ def open_source(
             fix = f"continue the run first: otherwords run {run.path}"
             raise BadInput(f"is a run folder without {stage}", where=str(run.path), fix=fix)
     tasks = [run.manifest["task"] for run in runs.values() if "task" in run.manifest]
-    files = [f"{name}/{stage}" if name in runs else name for name in names]
+    files = [f"{name}/{stage}" if isinstance(name, str) and name in runs else name for name in names]
     return Source(files, task or next(iter(tasks), ""), columns or {}, labels or {}, skip_bad)
 
 
-def _runs(names: Sequence[str]) -> dict[str, RunFolder]:
+def _runs(names: Sequence[str | pl.DataFrame]) -> dict[str, RunFolder]:
     """The run folders among what a user names; one whose manifest was lost is known by its buckets."""
-    folders = {name: RunFolder(name) for name in names if Path(name).is_dir()}
+    folders = {name: RunFolder(name) for name in names if isinstance(name, str) and Path(name).is_dir()}
     return {name: one for name, one in folders.items() if one.is_run() or (one.path / "buckets").is_dir()}

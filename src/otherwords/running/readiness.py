@@ -1,4 +1,4 @@
-"""What is found out before the work of a study begins: where its data are, that its models fit and its metrics measure."""
+"""What is found out before a study works: where its data are, whether its models fit and its metrics can measure."""
 
 import re
 import warnings
@@ -59,13 +59,15 @@ def open_data(study: Study, earlier: RunFolder | None, changes: Mapping[str, Any
     if "task" not in manifest or not intake or len(earlier.parts("problems")) != intake.get("shards"):
         fix = "give it with --data, or run where it is"
         raise BadInput(f"{missing[0]} is not here, and problems/ is not whole", where=str(earlier.path), fix=fix)
-    warnings.warn(f"{earlier.path}: {missing[0]} is not here: continuing with problems/, as they were read", stacklevel=3)
+    warnings.warn(
+        f"{earlier.path}: {missing[0]} is not here: continuing with problems/, as they were read", stacklevel=3
+    )
     source = Source([str(earlier.path / "problems")], manifest["task"])
     return OpenedData(source, manifest.get("inputs", []), earlier.path)
 
 
 def _missing(study: Study) -> list[str]:
-    return [name for name, table in zip(study.data, study.tables, strict=True) if table is name and not _is_here(name)]
+    return [name for name in study.tables if isinstance(name, str) and not _is_here(name)]
 
 
 def _is_here(name: str) -> bool:
@@ -165,24 +167,31 @@ def refuse_unmeasurable(
     The scoring is rehearsed on the first problems, with invented answers: with probabilities where the models give
     them, contrasts where the data has them, controls where the data or a generator has them.
     """
-    named = [name for name in study.metrics if name != "all"]
-    if not named and not require:
+    if not study.metrics and not require:
         return
+    for file in (file for name in study.metrics for file in metrics.files(name) if not file.exists()):
+        raise BadInput("there is no such file", where=str(file), fix="name a file of metrics that exists")
+    rehearsed = [name for name in study.metrics if name == "all" or not _names_suite(name)]
     table = _rehearsal(study, folder, task, gives)
-    settings: dict[str, Any] = {"task": task, "replicates": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            scores = pipeline.score(table, study.metrics, **settings)
+            scores = pipeline.score(table, rehearsed, task=task, replicates=1) if rehearsed or not study.metrics else []
         except Unmeasurable:
             raise
         except BadInput:  # of the invented answers, which the real ones need not be like
             return
     measured = {re.split(r"[(:]", one.metric)[0] for one in scores}
+    measured |= {metrics.get(name.partition("(")[0]).name for name in study.metrics if name not in rehearsed}
     for gate in require:
         if (name := re.split(r"[(:\[]", parse(gate)[0])[0]) not in measured:
             there = f"there will be: {', '.join(sorted(measured))}"
             raise UnknownName(f"cannot require {gate!r}: nothing will measure {name!r}; {there}")
+
+
+def _names_suite(name: str) -> bool:
+    """Whether a metric reads its texts from a suite of its own, which has no invented rows."""
+    return "suite" in metrics.get(re.split(r"[(:]", name)[0]).options() and not metrics.takes(name, "suite")
 
 
 def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, bool]) -> pl.DataFrame:

@@ -79,7 +79,10 @@ def run(
     ['accuracy_original', 'accuracy_variants', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
     earlier = RunFolder(study) if isinstance(study, (str, Path)) and Path(study).is_dir() else None
-    study = study.changed(**overrides) if isinstance(study, Study) else read_study(study or {}, **overrides)
+    if not isinstance(study, Study):
+        study = read_study(study or {}, **overrides)
+    elif overrides:
+        study = study.changed(**overrides)
     if isinstance(study.task, str) and study.task.endswith(".toml"):  # which need not be there the next time
         study = study.changed(task=asdict(get_task(study.task)))
     folder = RunFolder(out or (earlier.path if earlier else study.folder))
@@ -126,7 +129,7 @@ class Driver:
         self._refuse_wrong_names()
 
     def _refuse_wrong_names(self) -> None:
-        """Refuse early: wrong names and options, generators, checks and metrics that cannot be made, a broken cache."""
+        """Refuse early: wrong names and options, generators, checks and metrics that cannot be made."""
         study = self.study
         for kind, names in (("generators", study.vary), ("metrics", study.metrics)):
             for name in names:
@@ -134,14 +137,15 @@ class Driver:
                     stages.make_cached(kind, name)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
         refuse_wrong_models(study.models)
-        if study.models and (path := cache_path(study.cache)):
-            Cache(path).close()
 
     def take_in(self, rejected: Path | None = None, *, continued: bool = False) -> None:
         """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`.
 
-        A run that is `continued` without its data keeps its problems as they are.
+        A run that is `continued` without its data keeps its problems as they are. A broken cache is refused first; not
+        earlier, because it may be in the run folder, which is ours only now.
         """
+        if self.study.models and (path := cache_path(self.study.cache)):
+            Cache(path).close()
         with self._timed("problems"):
             current().start("problems")
             with self.source.rejected_to(rejected or self.folder.path):
@@ -152,7 +156,7 @@ class Driver:
             current().done()
 
     def get_ready(self, require: Sequence[str] = ()) -> None:
-        """Find out what would stop the work later: wrong groups, models that do not fit, metrics that lack something."""
+        """Find out what would stop the work later: wrong groups, models that do not fit, metrics that lack answers."""
         study = self.study
         if study.by:
             refuse_wrong_groups(study, self.folder, self.task, self.checks)

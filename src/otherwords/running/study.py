@@ -91,17 +91,19 @@ class Study(BaseModel):
     def folder(self) -> Path:
         """Where its run goes by default: `runs/`, its name, and six digits of all settings that decide the result.
 
+        Settings that have their default do not count, so that a new one in a later version changes no folder.
+
         >>> Study(name="../My study", data=["a.jsonl"], models=["scripted"]).folder.as_posix()
-        'runs/My-study-da1f4e'
+        'runs/My-study-4391c6'
         """
         plain = re.sub(r"[^\w]+", "-", self.name).strip("-_")[:40].strip("-_") or "study"
-        settings = {name: value for name, value in self.model_dump().items() if name not in _HOW}
+        settings = {name: value for name, value in self.model_dump(exclude_defaults=True).items() if name not in _HOW}
         return Path("runs") / f"{plain}-{digest(settings)[:6]}"
 
     def write(self, folder: Path) -> None:
         """Write the study into its run folder, so that `otherwords run FOLDER` can continue it."""
         head = f"# The study of this folder: `otherwords run {folder.name}` continues it.\n"
-        made = {"otherwords": __version__, "directory": os.getcwd()}
+        made = {"otherwords": __version__, "directory": str(Path.cwd())}
         note = "\n# With which version, and the directory from which the paths above start.\n"
         write_text(folder / STUDY, head + to_toml(self.model_dump()) + note + to_toml({"made": made}))
 
@@ -186,7 +188,7 @@ def to_toml(values: Mapping[str, Any]) -> str:
     """
     plain = {name: False if name == "cache" and value is None else value for name, value in values.items()}
     lines = [f"{name} = {_toml(value)}" for name, value in plain.items() if value is not None and not _is_table(value)]
-    for name, table in plain.items():
+    for name, table in values.items():
         if _is_table(table):
             lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
     return "\n".join(lines) + "\n"

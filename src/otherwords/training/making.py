@@ -47,7 +47,9 @@ def train(
     `python -m otherwords.training OUT` trains later, where only torch, transformers and numpy are needed.
     """
     read, given = read_recipe(recipe, objective, **overrides)
-    refuse_overwriting(out, recipe, *(file for names in (read.data, read.valid, read.without) for file in files_of(names)))
+    refuse_overwriting(
+        out, recipe, *(file for names in (read.data, read.valid, read.without) for file in files_of(names))
+    )
     folder, origin = Path(out), _origin(read, given)
     fresh = not is_prepared(folder)
     if not fresh:
