@@ -156,7 +156,8 @@ class TestContinuing:
     def test_changed_data_are_read_again(self, here):
         ow.run(study(), out="run")
         write(ROWS[:3])
-        assert ow.run("run").manifest["intake"]["rows"] == 3
+        with pytest.warns(UserWarning, match="the data have changed since they were read, and are read again"):
+            assert ow.run("run").manifest["intake"]["rows"] == 3
 
     def test_without_data_and_without_all_problems_is_refused(self, here):
         ow.run(study(), out="run")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ def test_a_second_model_with_permuted_labels(here):
 def test_columns_to_group_by(here):
     refused(UnknownName, by=["colour"])
     refused(UnknownName, by=["premise"])
+    refused(UnknownName, by=["label"])
     refused(UnknownName, vary=["contractions", "identity"], by=["topic", "chagnes"])
     assert ow.run(study(by=["topic", "gold", "check:surface"]), out="run").scores
 
@@ -153,6 +155,21 @@ def test_one_model_is_loaded_once_and_the_first_of_several_is_kept(here, monkeyp
     loaded.clear()
     ow.run(study(models=["a=scripted", "b=scripted(seed=1)"]), out="two")
     assert loaded == ["b=scripted(seed=1)", "a=scripted", "b=scripted(seed=1)"]
+
+
+def test_one_model_at_a_time_is_in_memory(here, monkeypatch):
+    alive, most = weakref.WeakSet(), []
+    load = stages.load
+
+    def counted(*args):
+        most.append(len(alive))
+        model = load(*args)
+        alive.add(model.model)
+        return model
+
+    monkeypatch.setattr(stages, "load", counted)
+    ow.run(study(models=["a=scripted", "b=scripted(seed=1)", "c=scripted(seed=2)"]), out="run")
+    assert most == [0] * 5
 
 
 def test_the_progress_says_what_is_done(here):

@@ -20,6 +20,8 @@ from ..storage.files import write_text
 from .intake import Intake, ProblemRow
 from .records import Dataset, Record
 
+#: How the name of a table in memory begins.
+MEMORY = "memory#"
 #: The reader for each file ending.
 ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 
@@ -57,7 +59,7 @@ def memory_name(table: pl.DataFrame) -> str:
     state = hashlib.sha256(json.dumps([[name, str(kind)] for name, kind in table.schema.items()]).encode())
     for some in table.iter_slices(10_000):
         state.update(some.write_ndjson().encode("utf-8", "surrogatepass"))
-    return f"memory#{state.hexdigest()[:12]}"
+    return f"{MEMORY}{state.hexdigest()[:12]}"
 
 
 def _in_memory(table: pl.DataFrame) -> Bound:

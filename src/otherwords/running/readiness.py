@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from .. import pipeline
-from ..datasets.source import Source, files_of, find
+from ..datasets.source import MEMORY, Source, files_of, find
 from ..datasets.suite import open_source
 from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable
 from ..frames import is_unmarked
@@ -53,7 +53,11 @@ def open_data(study: Study, earlier: RunFolder | None, changes: Mapping[str, Any
     if earlier is None or any(name in changes for name in _READING) or not (missing := _missing(study)):
         stage = "problems" if study.vary else "buckets"
         source = open_source(study.tables, study.task, study.columns, study.labels, study.skip_bad, stage=stage)
-        return OpenedData(source, [_about(bound) for bound in source.bound])
+        inputs = [_about(bound) for bound in source.bound]
+        if earlier and not any(name in changes for name in _READING) and _differ(inputs, earlier):
+            message = f"{earlier.path}: the data have changed since they were read, and are read again"
+            warnings.warn(message, stacklevel=3)
+        return OpenedData(source, inputs)
     manifest = earlier.manifest
     intake = manifest.get("intake", {})
     if "task" not in manifest or not intake or len(earlier.parts("problems")) != intake.get("shards"):
@@ -66,13 +70,19 @@ def open_data(study: Study, earlier: RunFolder | None, changes: Mapping[str, Any
     return OpenedData(source, manifest.get("inputs", []), earlier.path)
 
 
+def _differ(inputs: list[dict[str, Any]], earlier: RunFolder) -> bool:
+    before = earlier.manifest.get("inputs")
+    return before is not None and before != inputs
+
+
 def _missing(study: Study) -> list[str]:
-    return [name for name in study.tables if isinstance(name, str) and not _is_here(name)]
+    names = [name for name in study.tables if isinstance(name, str) and not _is_here(name)]
+    return ["standard input" if name == "-" else "a table" if name.startswith(MEMORY) else name for name in names]
 
 
 def _is_here(name: str) -> bool:
     """Whether data can be read again: neither piped, nor a table of a process that has ended, nor files elsewhere."""
-    if name == "-" or name.startswith("memory#"):
+    if name == "-" or name.startswith(MEMORY):
         return False
     try:
         return all(file.exists() for file in find(name).function.files)
@@ -117,6 +127,7 @@ def ready_models(study: Study, task: Task, label_map: tuple[tuple[str, str], ...
         if study.canary:
             run_canary(model, cache)
         gives[model.name] = _gives_probabilities(model, cache) if study.canary else True
+        del model  # before the next is loaded
         current().advance(1)
     current().done()
     return dict(reversed(gives.items()))
@@ -134,7 +145,7 @@ def refuse_wrong_groups(
     """Refuse a column to group by that neither the data has, nor a stage writes, nor a generator adds."""
     known = set(folder.scan(stage).collect_schema()) | {"model", "bucket", "variant", "gold", "pred"}
     known |= {f"check:{one.name}{end}" for one in checks for end in ("", ":reason", ":score")}
-    known -= {"id", "of", *task.fields}
+    known -= {"id", "of", "label", *task.fields}  # answers have none of them; the label is `gold`
     unknown = [name for name in study.by if name not in known]
     if unknown and study.vary and stage == "problems":
         added = _added_columns(study, folder, task)

@@ -213,6 +213,7 @@ class Driver:
                 accepted[model.name] = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
                 signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
                 wanted.add(self.folder.path / stage)
+                del model  # before the next is loaded
         for end in ("", "-wal", "-shm"):
             (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
         for other in self.folder.inner("answers"):

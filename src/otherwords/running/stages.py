@@ -127,16 +127,23 @@ def make_cached(kind: str, name: str) -> Bound:
     return KINDS[kind].make(name)
 
 
-@lru_cache(maxsize=1)  # one at a time: several may not fit into memory
+#: The model that is loaded. One at a time: several may not fit into memory.
+_loaded: dict[tuple[Any, ...], Answerer] = {}
+
+
 def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...]) -> Answerer:
-    """A model by name, loaded once for all of its shards."""
-    return load(spec, task, dict(label_map))
+    """A model by name, loaded once for all of its shards; the one before it is released first."""
+    key = (spec, task, label_map)
+    if key not in _loaded:
+        _loaded.clear()
+        _loaded[key] = load(spec, task, dict(label_map))
+    return _loaded[key]
 
 
 def forget() -> None:
     """Clear the caches: files behind names may have changed."""
     make_cached.cache_clear()
-    load_cached.cache_clear()
+    _loaded.clear()
     english.forget()
 
 
