@@ -207,7 +207,8 @@ def score(
     (0.5, 1, 2)
     """
     source = "the answers"
-    tables.refuse_unwritable(out)
+    for path in (out, rejected):
+        tables.refuse_unwritable(path, answers)
     if not isinstance(answers, pl.DataFrame):
         source, using, answers = str(answers), _with_texts(using, Path(answers)), tables.read(answers)
     settings = IntervalSettings(seed, replicates, confidence, interval)

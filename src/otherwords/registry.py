@@ -206,6 +206,14 @@ class Registry:
         """Whether a spec names a plug-in with that option, and does not set it."""
         return self.has(spec) and self._lacks(spec, option)
 
+    def files(self, spec: str) -> list[Path]:
+        """The files and folders that a spec names in its options; none where it cannot be read."""
+        try:
+            plugin, given = self._read(split_name(spec)[1])
+            return [one for one in _bind(plugin, given, spec).values() if isinstance(one, Path) and one != Path()]
+        except OtherwordsError:
+            return []
+
     def refuse_wrong(self, spec: str) -> None:
         """Refuse a name or an option that does not exist, without making anything."""
         plugin, given = self._read(spec)

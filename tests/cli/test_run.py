@@ -24,17 +24,24 @@ def study(problems, place):
     return place / "study.toml"
 
 
+def _run(place, name="mine"):
+    """The one folder of a study that was run without -o."""
+    [folder] = (place / "runs").glob(f"{name}-??????")
+    return folder
+
+
 def _scores(folder):
     return json.loads((folder / "scores.json").read_text(encoding="utf-8"))
 
 
 def test_a_study_file(cli, study, place, leftovers):
     result = cli("run", "study.toml")
-    folder = place / "runs" / "mine"
+    folder = _run(place)
     assert sorted(path.name for path in folder.iterdir()) == [
-        ".lock", "answers", "buckets", "manifest.json", "notes", "problems", "report.html", "scores.json", "variants",
+        ".lock", "answers", "buckets", "manifest.json", "notes", "problems", "report.html", "scores.json", "study.toml",
+        "variants",
     ]  # fmt: skip
-    assert result.stdout.splitlines()[-1] == "runs/mine/report.html"
+    assert result.stdout.splitlines()[-1] == f"runs/{folder.name}/report.html"
     for text in ("flip_rate", "95% interval", "p_c"):
         assert text in result.stdout
     assert "3 rows taken in, 3 originals, 5 variants made" in result.stderr
@@ -45,13 +52,13 @@ def test_a_study_file(cli, study, place, leftovers):
 def test_the_file_gives_its_name_to_the_folder(cli, study, place):
     study.write_text(STUDY.replace('name = "mine"\n', ""))
     cli("run", "study.toml", "-q")
-    assert (place / "runs" / "study" / "scores.json").is_file()
+    assert (_run(place, "study") / "scores.json").is_file()
 
 
 def test_flags_alone_give_the_same_scores_as_the_file(cli, study, place):
     cli("run", "study.toml", "-q")
     cli("run", *FLAGS, "-o", "by flags", "-q")
-    assert (place / "by flags" / "scores.json").read_bytes() == (place / "runs" / "mine" / "scores.json").read_bytes()
+    assert (place / "by flags" / "scores.json").read_bytes() == (_run(place) / "scores.json").read_bytes()
 
 
 def test_flags_come_on_top_of_the_file(cli, study, place):
@@ -77,7 +84,7 @@ def test_flags_come_on_top_of_the_file(cli, study, place):
 def test_json_is_scores_json(cli, study, place):
     result = cli("run", "study.toml", "--json", "-q")
     assert result.stderr == ""
-    assert json.loads(result.stdout) == _scores(place / "runs" / "mine")
+    assert json.loads(result.stdout) == _scores(_run(place))
 
 
 def test_quiet_prints_nothing(cli, study):
@@ -96,7 +103,7 @@ def test_gates(cli, study, place):
 
 def test_groups(cli, study, place):
     cli("run", "study.toml", "--by", "topic", "--metric", "flip_rate", "-q")
-    assert [score["group"] for score in _scores(place / "runs" / "mine")] == [None, "topic=people", "topic=weather"]
+    assert [score["group"] for score in _scores(_run(place))] == [None, "topic=people", "topic=weather"]
     error = cli("run", "study.toml", "--by", "colour", "-q", rc=2).stderr
     assert "no column 'colour' to group by; there are: bucket, check:surface" in error
 
@@ -104,7 +111,7 @@ def test_groups(cli, study, place):
 def test_checks_drop_variants_and_the_manifest_counts_them(cli, study, repeated, place):
     data = ("--data", "problems.jsonl", "--data", repeated)
     cli("run", "study.toml", *data, "-w", "contractions", "--check", "surface", "--check", "overlap(most=1)", "-q")
-    folder = place / "runs" / "mine"
+    folder = _run(place)
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["counts"] == {"variants": 5, "unvaried": 0, "dropped": 3, "asked": 8}
     buckets = pl.read_parquet(folder / "buckets" / "*.parquet")
@@ -138,7 +145,7 @@ def test_a_task_within_the_study(cli, write_jsonl, place):
     )
     cli("run", "two.toml", "-q")
     pairs = ("p_c_distinct", "label_agreement")  # which a single variant does not make
-    assert {score["n_units"] for score in _scores(place / "runs" / "two") if score["metric"] not in pairs} == {4}
+    assert {score["n_units"] for score in _scores(_run(place, "two")) if score["metric"] not in pairs} == {4}
 
 
 def test_columns_labels_and_label_map_in_the_study(cli, write_jsonl, place):
@@ -152,7 +159,7 @@ def test_columns_labels_and_label_map_in_the_study(cli, write_jsonl, place):
         '[label_map]\nentailment = "entailment"\nneutral = "contradiction"\ncontradiction = "neutral"\n'
     )
     cli("run", "odd.toml", "-q")
-    answers = pl.read_parquet(place / "runs" / "odd" / "answers" / "*" / "*.parquet")
+    answers = pl.read_parquet(_run(place, "odd") / "answers" / "*" / "*.parquet")
     assert set(answers["pred"]) == {"contradiction"}
     assert sorted(set(answers["gold"])) == ["contradiction", "entailment", "neutral"]
 
@@ -168,14 +175,14 @@ def test_no_cache_in_the_study(cli, study, place, tmp_path):
 def test_windows_line_ends_and_mark_in_the_study(cli, study, place):
     study.write_bytes(b"\xef\xbb\xbf" + STUDY.replace("\n", "\r\n").encode())
     cli("run", "study.toml", "-q")
-    assert (place / "runs" / "mine" / "scores.json").is_file()
+    assert (_run(place) / "scores.json").is_file()
 
 
 def test_from_another_directory(cli, study, place, monkeypatch, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     cli("run", "../here/study.toml", "--data", "../here/problems.jsonl", "-q")
-    assert (tmp_path / "elsewhere" / "runs" / "mine" / "scores.json").is_file()
+    assert (_run(tmp_path / "elsewhere") / "scores.json").is_file()
 
 
 def test_names_with_everything_in_them(cli, write_jsonl, place):
@@ -194,7 +201,8 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
     ("text", "message"),
     [
         ('modles = ["x"]\n', "study.toml: modles: no such setting; there are name, data, task"),
-        ('data = "p.jsonl"\nmodels = ["scripted"]\n', "study.toml: data: found 'p.jsonl'; "),
+        ('data = "p.jsonl"\nmodels = ["scripted"]\n', "p.jsonl: no such file"),
+        ('data = [3]\nmodels = ["scripted"]\n', "data: found 3; give names of files"),
         ('data = ["p.jsonl"\n', "study.toml: cannot be read as a study: "),
         ("data = ['p.jsonl']\nmodels = []\n", 'study.toml: no models named; write models = ["..."]'),
         ("models = ['scripted']\n", 'study.toml: no data named; write data = ["..."]'),
@@ -244,15 +252,15 @@ def test_a_file_in_the_place_of_the_folder(cli, study, place):
 def test_bad_rows_are_skipped_on_request_and_kept_with_the_reason(cli, study, problems, place, lines):
     problems.write_text(problems.read_text(encoding="utf-8") + '{"id": "bad"}\n{"id": "d", "label"\n', encoding="utf-8")
     assert "problems.jsonl, line 4: premise: no such column" in cli("run", "study.toml", rc=2).stderr
-    assert not (place / "runs" / "mine").exists()
+    assert not (place / "runs").exists() or not list((place / "runs").iterdir())
     result = cli("run", "study.toml", "--skip-bad")
     assert "3 rows taken in, 3 originals, 2 rejected" in result.stderr
-    rejected = lines(place / "runs" / "mine" / "rejected.jsonl")
+    rejected = lines(_run(place) / "rejected.jsonl")
     assert [row["where"] for row in rejected] == ["problems.jsonl, line 4", "problems.jsonl, line 5"]
     assert rejected[0]["row"] == {"id": "bad"}
     assert rejected[0]["field"] == "premise"
     cli("run", "study.toml", "--skip-bad", "-q")
-    assert len(lines(place / "runs" / "mine" / "rejected.jsonl")) == 2  # still there when nothing was read again
+    assert len(lines(_run(place) / "rejected.jsonl")) == 2  # still there when nothing was read again
     problems.write_text("".join(problems.read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
     cli("run", "study.toml", "--skip-bad", "-q")
-    assert not (place / "runs" / "mine" / "rejected.jsonl").exists()
+    assert not (_run(place) / "rejected.jsonl").exists()

@@ -177,7 +177,7 @@ def test_killed_again_and_again(place, undisturbed):
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+    ("number", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow), (signal.SIGTERM, 143)]
 )
 def test_interrupted(place, undisturbed, number, code):
     process = place.start(delay=0.3)
@@ -185,8 +185,7 @@ def test_interrupted(place, undisturbed, number, code):
     process.send_signal(number)
     out, error = process.communicate(timeout=30)
     assert (process.returncode, out) == (code, "")
-    if number == signal.SIGINT:
-        assert error.startswith("error: interrupted; ")
+    assert error == "error: interrupted; finished work is kept: run the same command again to continue\n"
     assert not (place.run / "scores.json").exists()
     before = place.asked()
     assert 0 < len(before) < 3 * PROBLEMS
@@ -194,6 +193,70 @@ def test_interrupted(place, undisturbed, number, code):
     assert len(place.asked()) <= 3 * PROBLEMS + BATCH
     assert place.scores() == undisturbed.scores()
     assert place.leftovers() == list(place.temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("answer", "nothing was written, but answers that were given are in the cache, unless there was none"),
+        pytest.param("check", "nothing was written: run the same command again\n", marks=pytest.mark.slow),
+    ],
+)
+def test_a_command_claims_to_keep_only_what_it_keeps(place, data, command, kept):
+    """Terminated in the middle, a command from file to file leaves no file; `answer` has filled the cache."""
+    slow = f"scripted(delay=0.3, log={place.log}, batch_size={BATCH})"
+    using = ("-m", slow, "--no-canary", "--cache", str(place.cache))
+    if command == "check":
+        using = ("-w", f'mutual-entailment(judge="{slow}")')
+    variants = place.temporary.parent / "suite.jsonl"
+    vary = [sys.executable, "-c", MAIN, "vary", str(data), "-w", "contractions", "--suite", "-o", str(variants), "-q"]
+    subprocess.run(vary, check=True, timeout=60)
+    out = variants.with_name("out.jsonl")
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAIN, command, str(variants), *using, "-o", str(out), "-q"],
+        env={**os.environ, "TMPDIR": str(place.temporary)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    place.wait_for_answers(process)
+    process.terminate()
+    _, error = process.communicate(timeout=30)
+    assert (process.returncode, error.startswith(f"error: interrupted; {kept}")) == (143, True), error
+    assert not out.exists()
+    assert list(place.temporary.iterdir()) == []
+    if command == "answer":
+        before = len(place.asked())
+        subprocess.run(process.args, check=True, timeout=60)
+        assert len(place.asked()) <= 3 * PROBLEMS + BATCH
+        assert 0 < before < 3 * PROBLEMS
+
+
+def test_bars_leave_the_terminal_as_it_was(place, data):
+    """Terminated while bars are drawn: the cursor is shown again, and the error stands on a line of its own."""
+    import pty
+
+    main, terminal = pty.openpty()
+    study = place.write_study(0.3)
+    command = [sys.executable, "-c", MAIN, "run", str(study), "-o", str(place.run)]
+    process = subprocess.Popen(command, stderr=terminal, stdout=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"})
+    os.close(terminal)
+    place.wait_for_answers(process)
+    process.terminate()
+    seen = b""
+    while True:
+        try:
+            some = os.read(main, 65536)
+        except OSError:
+            break
+        if not some:
+            break
+        seen += some
+    os.close(main)
+    assert process.wait(timeout=30) == 143
+    assert seen.rfind(b"\x1b[?25h") > seen.rfind(b"\x1b[?25l") >= 0
+    last = seen.rstrip().rpartition(b"\n")[2]
+    assert b"error: interrupted; finished work is kept" in last
+    assert b"\xe2\x94\x81" not in last  # no bar before it
 
 
 # A file may not grow beyond so many bytes: the first run stops at its problems, the next at its buckets, the last at

@@ -7,16 +7,20 @@ import stat
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
+from otherwords.errors import BadInput
 from otherwords.storage.files import (
     Scratch,
     atomic,
     digest,
     fingerprint,
+    refuse_overwriting,
     remove_drafts,
     seed_for,
     write_json,
@@ -134,13 +138,81 @@ def _encodable(value) -> bool:
     return True
 
 
-def test_only_drafts_are_removed(tmp_path):
-    (tmp_path / "below").mkdir()
-    for name in (".out.txt.abc.part", "below/.x.parquet.1.part", "out.part", ".hidden", "below/part-00000.parquet"):
+def test_only_the_drafts_of_a_run_are_removed(tmp_path):
+    drafts = (".scores.json.abc.part", "answers/m-01234567/.part-00000.parquet.1.part", "tables/x/.table.tsv.9_.part")
+    others = (".film.mkv.part", "answers/.x.part", "mine/.part-00000.parquet.1.part", "out.part", ".hidden")
+    for name in (*drafts, *others):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     remove_drafts(tmp_path)
-    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
-    assert left == [".hidden", "below/part-00000.parquet", "out.part"]
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == set(others)
+
+
+class TestOverwriting:
+    """Whatever the spelling, what is read is not written."""
+
+    @pytest.fixture
+    def file(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "below").mkdir()
+        (tmp_path / "data.jsonl").write_text("mine")
+        return tmp_path / "data.jsonl"
+
+    @pytest.mark.parametrize("spelling", ["data.jsonl", "./data.jsonl", "below/../data.jsonl"])
+    def test_by_another_spelling(self, file, spelling):
+        with refuses(BadInput, where=str(Path(spelling))):
+            refuse_overwriting(spelling, file)
+
+    def test_by_a_hard_link(self, file):
+        os.link(file, "other.jsonl")
+        with refuses(BadInput, where="other.jsonl"):
+            refuse_overwriting("other.jsonl", "data.jsonl")
+
+    def test_read_through_a_link(self, file):
+        Path("link.jsonl").symlink_to(file)
+        with refuses(BadInput, where="data.jsonl"):
+            refuse_overwriting("data.jsonl", "link.jsonl")
+
+    @pytest.mark.parametrize("target", ["data.jsonl", "gone"])
+    def test_a_link_is_never_written_to(self, file, target):
+        Path("link.jsonl").symlink_to(target)
+        with refuses(BadInput, where="link.jsonl"):
+            refuse_overwriting("link.jsonl")
+
+    def test_in_a_folder_that_is_read(self, file):
+        with refuses(BadInput, where="below/new/out.parquet"):
+            refuse_overwriting("below/new/out.parquet", "below")
+        refuse_overwriting("out.parquet", "below")
+
+    def test_of_a_run_folder_only_what_the_run_made(self, file):
+        Path("run/answers").mkdir(parents=True)
+        Path("run/manifest.json").write_text('{"otherwords": "0"}')
+        refuse_overwriting("run/mine.csv", "run")
+        for name in ("run/answers/mine.parquet", "run/manifest.json"):
+            with refuses(BadInput, where=name):
+                refuse_overwriting(name, "run")
+
+    def test_what_is_no_file_is_no_input(self, file):
+        refuse_overwriting("data.jsonl", "", "-", "x" * 5000, "a\0b", None, 3, "snli:gone")
+        refuse_overwriting(None, "data.jsonl")
+        refuse_overwriting("-", "-")
+
+
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+    write_text(pipe, "whole")
+    assert reader.communicate(timeout=10)[0] == "whole"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_full_device_says_so():
+    with pytest.raises(OSError, match="No space") as caught:
+        write_text(Path("/dev/full"), "x" * 100_000)
+    assert caught.value.filename == "/dev/full"
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
 
 def test_fingerprint_of_a_file_is_sha256(tmp_path):

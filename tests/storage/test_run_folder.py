@@ -92,11 +92,11 @@ def test_a_stage_that_is_not_there(folder):
 
 def test_trim_removes_what_is_beyond(folder):
     for number in range(5):
-        folder.write("answers/one", number, "k", FRAME)
-        folder.write("answers/two", number, "k", FRAME)
-    folder.trim("answers/one", 2)
-    assert len(folder.parts("answers/one")) == 2
-    assert len(folder.parts("answers/two")) == 5
+        folder.write("answers/one-00000001", number, "k", FRAME)
+        folder.write("answers/two-00000002", number, "k", FRAME)
+    folder.trim("answers/one-00000001", 2)
+    assert len(folder.parts("answers/one-00000001")) == 2
+    assert len(folder.parts("answers/two-00000002")) == 5
     assert len(folder.parts("answers")) == 7
     folder.trim("nowhere", 0)
 
@@ -149,7 +149,7 @@ def attempt(folder):
 
 
 def test_a_second_process_is_refused_at_once_until_the_first_is_killed(folder):
-    folder.note(seed=1)
+    folder.note(otherwords="0")
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(folder.path)], stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout.readline() == "held\n"
@@ -167,7 +167,7 @@ def test_a_second_process_is_refused_at_once_until_the_first_is_killed(folder):
 
 
 def test_the_lock_is_given_back(folder):
-    folder.note(seed=1)
+    folder.note(otherwords="0")
     for _ in range(2):
         with folder.locked(), refuses(Busy), RunFolder(folder.path).locked():  # nor twice in one process
             pass
@@ -184,7 +184,8 @@ def test_a_lock_that_cannot_be_written_is_not_called_busy(folder):
 
 
 def test_locking_removes_the_drafts_of_a_killed_process(folder):
-    (folder.path / "problems").mkdir(parents=True)
+    folder.note(otherwords="0")
+    (folder.path / "problems").mkdir()
     draft = folder.path / "problems" / ".part-00000.parquet.x.part"
     draft.write_text("half")
     with folder.locked():

@@ -1,14 +1,19 @@
 """The command line: one file per command; a command parses, then makes one library call."""
 
 import signal
-import sys
+from typing import Any
 
-from .app import app
+from .app import Terminated, app
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line. SIGTERM unwinds like any other end, so that no temporary file is left."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    """Run the command line. SIGTERM ends it as Ctrl-C does, so that no temporary file is left."""
+    signal.signal(signal.SIGTERM, _terminate)
     app()
+
+
+def _terminate(*_: Any) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one does not wait
+    raise Terminated

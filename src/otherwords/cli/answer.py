@@ -28,11 +28,11 @@ def answer(
     `variant`. Variants that a check dropped are not asked; one that the model was to judge itself and rejects has no
     `pred`, and the reason in `rejected`.
     """
-    from ..datasets.source import Source
+    from ..datasets.suite import open_source
     from ..running.files import answer_files
 
     with bars(quiet):
-        source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
+        source = open_source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
         done = answer_files(
             source,
             out,

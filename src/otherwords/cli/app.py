@@ -54,6 +54,23 @@ COMMANDS: dict[str, Definition] = {
 EPILOGS: dict[str, Callable[[], str]] = {"reproduce": reproduce.list_papers}
 
 
+#: What is left of a command that was stopped; of the others, nothing.
+_NOTHING_KEPT = "nothing was written: run the same command again"
+_KEPT = {
+    "run": "finished work is kept: run the same command again to continue",
+    "train": "finished work is kept: run the same command again to continue",
+    **dict.fromkeys(
+        ("answer", "circularity"),
+        "nothing was written, but answers that were given are in the cache, unless there was none (--no-cache): "
+        "run the same command again to continue",
+    ),
+}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: the command ends as after Ctrl-C, with another exit code."""
+
+
 class LazyCommands(Mapping[str, Any]):
     """Commands by name; each is built, with all its options, at first use: `--help` lists them all and needs none."""
 
@@ -120,16 +137,17 @@ class Commands(TyperGroup):
                 sys.stdout = None  # the reader went away: print nothing more
                 raise typer.Exit(0) from None
             except OSError as error:
-                _print_error(_describe_disk_error(error), error if ctx.params.get("debug") else None)
+                kept = _KEPT.get(ctx.invoked_subcommand, _NOTHING_KEPT)
+                _print_error(_describe_disk_error(error, kept), error if ctx.params.get("debug") else None)
                 raise typer.Exit(2) from error
             except Exception as error:
                 if type(error).__module__ != "sqlite3":  # not imported here, because `otherwords --help` needs none
                     raise
                 _print_error(f"a temporary database cannot be used: {error}; free some space where TMPDIR points")
                 raise typer.Exit(2) from error
-            except KeyboardInterrupt:
-                _print_error("interrupted; finished work is kept: run the same command again to continue")
-                raise typer.Exit(130) from None
+            except KeyboardInterrupt as stop:
+                _print_error(f"interrupted; {_KEPT.get(ctx.invoked_subcommand, _NOTHING_KEPT)}")
+                raise typer.Exit(143 if isinstance(stop, Terminated) else 130) from None
 
 
 app = typer.Typer(
@@ -162,11 +180,11 @@ def _root(
     pass
 
 
-def _describe_disk_error(error: OSError) -> str:
-    """A full disk is for the user to fix; what was finished is kept, so that the same command continues."""
+def _describe_disk_error(error: OSError, kept: str) -> str:
+    """A full disk is for the user to fix; `kept` says what is left of the work."""
     place = f"{error.filename}: " if error.filename else ""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "disk" in str(error.strerror)  # as SQLite says
-    fix = "free some space, then run the same command again: finished work is kept" if full else ""
+    fix = f"free some space; {kept}" if full else ""
     return "; ".join(part for part in (f"{place}{error.strerror or error}", fix) if part)
 
 

@@ -33,11 +33,11 @@ def check(
     name both files, or use `vary --suite`. Dropped variants stay in the table, marked; what each check dropped, and
     why, is summed up on standard error.
     """
-    from ..datasets.source import Source
+    from ..datasets.suite import open_source
     from ..running.files import check_files
 
     with bars(quiet):
-        source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
+        source = open_source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
         done = check_files(source, out, checks)
     if not quiet:
         print_summary(done, out)

@@ -11,8 +11,8 @@ Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="JSONL, CSV, TSV or Parquet; - for JSONL on standard input; or a data set, as in snli:FILE or everyday. "
-        "Several are read as one.",
+        help="JSONL, CSV, TSV or Parquet; - for JSONL on standard input; or a data set, as in snli:FILE or everyday; "
+        "or a run folder. Several are read as one.",
     ),
 ]
 Out = Annotated[

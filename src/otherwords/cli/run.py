@@ -11,7 +11,10 @@ from .display import bars, console, print_json, print_run
 
 def run(
     study: Annotated[
-        str, typer.Argument(metavar="STUDY.toml", help="A study file; options below come on top of it.")
+        str,
+        typer.Argument(
+            metavar="STUDY", help="A study file, or a run folder to continue; options below come on top of it."
+        ),
     ] = "",
     data: Annotated[
         list[str], typer.Option("--data", metavar="FILE", help="A file or data set; may be repeated.")
@@ -30,7 +33,13 @@ def run(
     metric: opt.Metrics = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
     out: Annotated[
-        str, typer.Option("-o", "--out", metavar="FOLDER", help="The run folder. Default: runs/<name of the study>.")
+        str,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FOLDER",
+            help="The run folder: a new one, or that of a run. Default: runs/<name>-<six digits of the study>.",
+        ),
     ] = "",
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
@@ -60,6 +69,12 @@ def run(
         str,
         typer.Option("--interval", metavar="KIND", help="percentile, or bca: corrected for bias and skew."),
     ] = "",
+    shard: Annotated[
+        int | None,
+        typer.Option(
+            "--shard", metavar="ROWS", min=1, help="Rows that are worked on, written and resumed as one part."
+        ),
+    ] = None,
     require: opt.Require = [],  # noqa: B006
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -72,6 +87,7 @@ def run(
     from ..running.runner import run as run_study
     from ..running.study import read_study
     from ..scoring.gates import enforce, refuse_unknown
+    from ..storage.run_folder import RunFolder
     from ..validity.funnel import funnel, scans
     from .tables import score_table
 
@@ -80,7 +96,7 @@ def run(
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
         "label_map": parse_label_maps(label_map), "cache": cache, "plugins": plugin,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
-        "interval": interval, "batch_size": batch_size,
+        "interval": interval, "batch_size": batch_size, "shard": shard,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     if no_cache:
@@ -89,13 +105,13 @@ def run(
         chosen["canary"] = False
     settled = read_study(study or {}, **chosen)
     if words := opt.given(veto=veto, corpus=corpus, table=table):
-        settled = settled.model_copy(update={"vary": registered.with_options(settled.vary, **words)})
+        chosen["vary"] = registered.with_options(settled.vary, **words)
     if require:
         refuse_unknown(require, settled.metrics)
     with bars(quiet):
-        result = run_study(settled, out=out or None, fresh=fresh)
+        result = run_study(study or None, out=out or None, require=require, fresh=fresh, **chosen)
     if not quiet:
-        print_run(result.manifest, funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
+        print_run(result.manifest, funnel(*scans(RunFolder(result.folder).parts("buckets"))))
     if json:
         print_json(result.scores)
     elif not quiet:

@@ -40,12 +40,13 @@ def vary(
 
     Writes the variants, a row each with `id`, `of`, `how`, the texts and the label.
     """
-    from ..datasets.source import Source
+    from ..datasets.suite import open_source
     from ..registry import generators as registered
     from ..running.files import vary_files
 
     with bars(quiet):
-        source = Source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
+        columns, labels = opt.pairs(field, "--field"), opt.pairs(label, "--label")
+        source = open_source(inputs, task, columns, labels, skip_bad, stage="problems")
         specs = registered.with_options(generators, **opt.given(veto=veto, corpus=corpus, table=table))
         done = vary_files(
             source, out, specs, seed=seed, suite=suite, unvaried=unvaried, notes=notes, save_table=save_table

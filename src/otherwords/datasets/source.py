@@ -1,5 +1,6 @@
 """Sources: from what the user names (a file, `-`, `snli:FILE`, `everyday`) to one checked stream of rows."""
 
+import hashlib
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,20 +15,25 @@ import polars as pl
 from ..errors import BadInput, UnknownName
 from ..frames import to_frame
 from ..problem import Task, get_task
-from ..registry import Bound, datasets
+from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
 from .intake import Intake, ProblemRow
-from .records import Record
+from .records import Dataset, Record
 
+#: How the name of a table in memory begins.
+MEMORY = "memory#"
 #: The reader for each file ending.
 ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 
 
-def find(name: str) -> Bound:
+def find(name: str | pl.DataFrame) -> Bound:
     """Find the data set that a user names.
 
-    An existing file or folder is read by its ending; anything else must be a registered data set with its options.
+    An existing file or folder is read by its ending; anything else must be a registered data set with its options. A
+    table in memory is one, too, signed by its content.
     """
+    if isinstance(name, pl.DataFrame):
+        return _in_memory(name)
     path = Path(name)
     if name == "-":
         return datasets.make("jsonl:-")
@@ -42,6 +48,32 @@ def find(name: str) -> Bound:
         raise BadInput("has an unknown format", where=name, fix=fix)
     names = ", ".join(plugin.name for plugin in datasets)
     raise UnknownName(f"no file and no data set {name!r}; data sets: {names} (as in snli:FILE)")
+
+
+def memory_name(table: pl.DataFrame) -> str:
+    """What a table in memory is called: the same for the same columns and rows, everywhere.
+
+    >>> memory_name(pl.DataFrame({"id": [1]}))
+    'memory#72c77beb0e0e'
+    """
+    state = hashlib.sha256(json.dumps([[name, str(kind)] for name, kind in table.schema.items()]).encode())
+    for some in table.iter_slices(10_000):
+        state.update(some.write_ndjson().encode("utf-8", "surrogatepass"))
+    return f"{MEMORY}{state.hexdigest()[:12]}"
+
+
+def _in_memory(table: pl.DataFrame) -> Bound:
+    def read() -> Iterator[Record]:
+        return (Record(f"the data, row {i}", row) for i, row in enumerate(table.iter_rows(named=True), 1))
+
+    return Bound(Plugin("memory", 1, lambda: None), memory_name(table), Dataset(read))
+
+
+def files_of(names: Any) -> list[str | Path]:
+    """All files and folders behind what a user names as data: itself, and those that a data set reads."""
+    several = names if isinstance(names, (list, tuple)) else [names]
+    plain = [one for one in several if isinstance(one, (str, Path))]
+    return [*plain, *(file for one in plain for file in datasets.files(str(one)))]
 
 
 def plain_records(path: Path) -> Iterator[Record]:
@@ -78,7 +110,7 @@ def load(
 class Source:
     """One or more data sets read as one, with the user's names for columns and labels."""
 
-    names: Sequence[str]
+    names: Sequence[str | pl.DataFrame]
     task: str | Task | Mapping[str, Any] = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from ..errors import BadInput
 from ..frames import to_frame
 from ..problem import Task, get_task
 from ..storage.run_folder import RunFolder
@@ -59,8 +60,31 @@ def open_suite(
         records = (Record(f"the suite, row {i}", row) for i, row in enumerate(suite.iter_rows(named=True), 1))
         return Suite(intake.task, intake, intake.rows(records))
     names = [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
-    runs = {name: RunFolder(name) for name in names if (Path(name) / "buckets").is_dir()}
+    source = open_source(names, task, columns, labels, skip_bad)
+    return Suite(source.chosen, source.intake, source, source, tuple(names), tuple(_runs(names).values()))
+
+
+def open_source(
+    names: Sequence[str | pl.DataFrame],
+    task: str | Task | Mapping[str, Any] = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    skip_bad: bool = False,
+    *,
+    stage: str = "buckets",
+) -> Source:
+    """Files and data sets read as one; a run folder stands for one of its stages, and its manifest names the task."""
+    runs = _runs(names)
+    for run in runs.values():
+        if not run.parts(stage):
+            fix = f"continue the run first: otherwords run {run.path}"
+            raise BadInput(f"is a run folder without {stage}", where=str(run.path), fix=fix)
     tasks = [run.manifest["task"] for run in runs.values() if "task" in run.manifest]
-    files = [f"{name}/buckets" if name in runs else name for name in names]
-    source = Source(files, task or next(iter(tasks), ""), columns or {}, labels or {}, skip_bad)
-    return Suite(source.chosen, source.intake, source, source, tuple(names), tuple(runs.values()))
+    files = [f"{name}/{stage}" if isinstance(name, str) and name in runs else name for name in names]
+    return Source(files, task or next(iter(tasks), ""), columns or {}, labels or {}, skip_bad)
+
+
+def _runs(names: Sequence[str | pl.DataFrame]) -> dict[str, RunFolder]:
+    """The run folders among what a user names; one whose manifest was lost is known by its buckets."""
+    folders = {name: RunFolder(name) for name in names if isinstance(name, str) and Path(name).is_dir()}
+    return {name: one for name, one in folders.items() if one.is_run() or (one.path / "buckets").is_dir()}

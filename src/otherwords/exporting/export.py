@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..datasets.source import Source
+from ..datasets.source import Source, files_of
 from ..errors import BadInput, GateFailed
 from ..inference import families
 from ..problem import Batch, label_key
-from ..storage.files import disk_errors, write_json
+from ..storage.files import disk_errors, refuse_overwriting, write_json
 from . import graphs, tracing
 from .comparing import Comparison, compare_labels, compare_words
 from .graphs import onnx
@@ -78,6 +78,7 @@ def export(
     """
     out = Path(out)
     _refuse_settings(weights, limit)
+    refuse_overwriting(out, path, *files_of(on))
     refuse_occupied(out)
     onnx()  # before the data is read and the model loaded
     source = Source(tuple(on), task, columns or {}, labels or {}, skip_bad)

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from .. import pipeline
+from ..datasets.source import files_of
 from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName
 from ..models.answering import load as load_model
@@ -65,7 +66,7 @@ def circularity(
     >>> found.accepted, found.without, found.score("r_r").value
     (1, 0, 0.0)
     """
-    tables.refuse_unwritable(out)
+    tables.refuse_unwritable(out, *files_of(suite))
     models = [model] if isinstance(model, str) else list(model)
     if not models:
         raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")

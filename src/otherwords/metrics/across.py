@@ -113,7 +113,7 @@ def audit(
     """
     if which not in LISTS:
         raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
-    tables.refuse_unwritable(out)
+    tables.refuse_unwritable(out, answers)
     labels = get_task(task).labels if task else ()
     if which == "never-right":
         problems = list_never_right(answers, labels)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from .._version import __version__
+from ..datasets.source import files_of
 from ..datasets.suite import Suite, SuiteName, open_suite
 from ..errors import BadInput
 from ..frames import kept as without_dropped
@@ -57,7 +58,7 @@ def profile(
     >>> found.share_changed, found.words_changed, found.substitutions[0].before, found.lengths[0].after
     (1.0, 1.0, 'man', 7.0)
     """
-    tables.refuse_unwritable(out)
+    tables.refuse_unwritable(out, *files_of(suite))
     opened = open_suite(suite, task, columns, labels, skip_bad)
     tally, left_out = Tally(opened.task), 0
     with _read_parts(opened, str(out or "-")) as parts:

@@ -14,7 +14,7 @@ import polars as pl
 from ..answers.reading import answered
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
-from ..storage.files import write_text
+from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder
 from ..validity.funnel import funnel
 from . import accounts, flips, numbers, plot
@@ -37,6 +37,8 @@ def write_report(folder: RunFolder, scores: Sequence[Score], out: Path | None = 
 def rerender(path: str | Path, out: Path | None = None) -> Path:
     """Render the report of a finished run again, from what its folder holds."""
     folder = RunFolder(path)
+    own = folder.path / "report.html"  # which may be written again
+    refuse_overwriting(out or own, *(() if out in (None, own) else (path,)))
     if not (folder.path / "scores.json").exists():
         raise BadInput("has no scores.json", where=str(path), fix="give the folder of a finished run: otherwords run")
     scores = _read_scores(folder.path)

@@ -11,11 +11,12 @@ from ..datasets.source import Source
 from ..errors import BadInput
 from ..models.model import LabelMap
 from ..storage import tables
-from ..storage.files import write_text
+from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
 from .engines import InProcess
+from .readiness import files_read
 from .runner import Driver
 from .stages import SHARD
 from .study import Study
@@ -52,8 +53,10 @@ def vary_files(
     `unvaried` names a file for the problems that a generator did not vary, `notes` one for what generators left out
     and why, `save_table` one for the table of the generator that had to see all texts first.
     """
+    study = _study(source, vary=list(using))
     for path in (unvaried, notes):
-        tables.refuse_unwritable(path)
+        tables.refuse_unwritable(path, *files_read(source.names, study))
+    refuse_overwriting(save_table, *files_read(source.names, study))
     _refuse_same(out=out, unvaried=unvaried, notes=notes, save_table=save_table)
     with spooled(source, out, vary=list(using), seed=seed, shard=shard) as (driver, summary):
         generators = driver.survey()
@@ -100,6 +103,7 @@ def answer_files(
     settings |= {"models": list(models), "plugins": list(plugins), "shard": shard}
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
+        driver.get_ready()
         driver.check()
         driver.answer()
         summary.rows = _write(driver.folder, "answers", out)
@@ -113,10 +117,11 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     Gives the driver on a temporary folder, and a summary that is complete after the block. Rejected rows are written to
     the folder of `out`.
     """
-    tables.refuse_unwritable(out)
     folder = Path() if out == "-" else Path(out).parent
-    # A command is a study of one stage; only a whole study must have models, hence no validation.
-    study = Study.model_construct(**{"data": list(source.names), "check": [], "models": [], **settings})
+    study = _study(source, **settings)
+    tables.refuse_unwritable(out, *files_read(source.names, study))
+    if source.skip_bad:
+        refuse_overwriting(folder / "rejected.jsonl", *files_read(source.names, study))
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
         driver, summary = Driver(study, source, RunFolder(place), InProcess()), Summary()
         driver.take_in(folder)
@@ -128,6 +133,11 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
         setattr(summary, name, manifest.get(name, {}))
     if source.intake.rejected:
         summary.rejected = source.write_rejected(folder)
+
+
+def _study(source: Source, **settings: Any) -> Study:
+    """A command is a study of one stage; only a whole study must have models, hence no validation."""
+    return Study.model_construct(**{"data": list(source.names), "check": [], "models": [], **settings})
 
 
 def _write(folder: RunFolder, stage: str, out: str) -> int:

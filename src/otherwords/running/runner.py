@@ -1,13 +1,12 @@
 """Running a study: a driver that takes stage after stage through a run folder, and `run`, which drives all of them."""
 
 import platform
-import shutil
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,35 @@ import polars as pl
 from .. import pipeline
 from .._version import __version__
 from ..datasets.source import Source
-from ..errors import BadInput, UnknownName
+from ..errors import BadInput
 from ..frames import with_texts
-from ..models.answering import refuse_wrong_models, run_canary, warn_unused_labels
+from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
-from ..models.model import label_map_of
-from ..problem import Score
+from ..models.model import Answerer, label_map_of
+from ..problem import Score, get_task
 from ..progress import current
 from ..registry import metrics, split_name
 from ..report.page import write_report
-from ..storage.files import fingerprint, write_json
+from ..storage.files import write_json
 from ..storage.run_folder import RunFolder
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import scans
 from . import stages
 from .engines import Engine, InProcess
+from .readiness import (
+    OpenedData,
+    open_data,
+    ready_models,
+    refuse_own_files,
+    refuse_unmeasurable,
+    refuse_wrong_groups,
+)
 from .study import Study, read_study
+
+#: The cache of a run without a lasting one.
+_PRIVATE = ".answers.sqlite"
+#: What may have a part in a result.
+_PACKAGES = ("numpy", "polars", "onnxruntime", "tokenizers", "torch", "transformers", "spacy")
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,10 @@ class Run:
     report: Path
     manifest: dict[str, Any]
 
+    def answers(self) -> pl.LazyFrame:
+        """The answers of all models, as a table that is read when it is collected."""
+        return RunFolder(self.folder).scan("answers")
+
 
 def run(
     study: str | Path | dict[str, Any] | Study | None = None,
@@ -50,9 +66,15 @@ def run(
     out: str | Path | None = None,
     engine: Engine | None = None,
     fresh: bool = False,
+    require: Sequence[str] = (),
     **overrides: Any,
 ) -> Run:
-    """Run a study into a folder (default `runs/<name>`). What the folder already holds is not done again.
+    """Run a study into a folder. What the folder already holds is not done again.
+
+    `study` is a study file, settings, or the folder of an earlier run, which is then continued; settings given by name
+    replace those in it. Data may be tables. Without `out`, the folder is `runs/`, the name of the study and six digits
+    of its content, so that the same study is continued and another one has another folder. Before any work is done,
+    everything that the study names is looked up and tried; so are the gates that will be `require`d of its scores.
 
     With `fresh`, the models are asked everything anew, and the answers that were stored are replaced.
 
@@ -60,16 +82,26 @@ def run(
     >>> sorted({score.metric for score in result.scores})
     ['accuracy_original', 'accuracy_variants', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
+    earlier = RunFolder(study) if isinstance(study, (str, Path)) and Path(study).is_dir() else None
     if not isinstance(study, Study):
-        study = read_study(study if study is not None else {}, **overrides)
+        study = read_study(study or {}, **overrides)
     elif overrides:
-        study = read_study(study.model_dump(), **overrides)
-    folder = RunFolder(out or Path("runs") / study.name)
-    source = Source(study.data, study.task, study.columns, study.labels, study.skip_bad)
-    driver = Driver(study, source, folder, engine or InProcess(), fresh)
+        study = study.changed(**overrides)
+    if isinstance(study.task, str) and study.task.endswith(".toml"):  # which need not be there the next time
+        study = study.changed(task=asdict(get_task(study.task)))
+    folder = RunFolder(out or (earlier.path if earlier else study.folder))
+    folder.refuse_foreign()
+    opened = open_data(study, earlier, overrides)
+    refuse_own_files(study, opened, folder)
+    driver = Driver(study, opened.source, folder, engine or InProcess(), fresh)
     with folder.locked(), _collected_warnings() as messages:
-        driver.take_in()
-        folder.begin(**_about(study, source))
+        before = folder.manifest.get("intake")
+        driver.take_in(continued=opened.before == folder.path)
+        if driver.intake != before:  # other data: what was found for the earlier ones goes
+            folder.begin(**_about(study, opened))
+        driver.get_ready(require)
+        folder.begin(**_about(study, opened))
+        study.write(folder.path)
         if study.vary:
             driver.vary(driver.survey(), folder.path / "unvaried.jsonl")
         else:
@@ -101,7 +133,7 @@ class Driver:
         self._refuse_wrong_names()
 
     def _refuse_wrong_names(self) -> None:
-        """Refuse early: wrong names and options, checks that do not fit, a broken cache."""
+        """Refuse early: wrong names and options, generators, checks and metrics that cannot be made."""
         study = self.study
         for kind, names in (("generators", study.vary), ("metrics", study.metrics)):
             for name in names:
@@ -109,16 +141,32 @@ class Driver:
                     stages.make_cached(kind, name)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
         refuse_wrong_models(study.models, study.label_map)
-        if study.models and (path := cache_path(study.cache)):
-            Cache(path).close()
 
-    def take_in(self, rejected: Path | None = None) -> None:
-        """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`."""
+    def take_in(self, rejected: Path | None = None, *, continued: bool = False) -> None:
+        """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`.
+
+        A run that is `continued` without its data keeps its problems as they are. A broken cache is refused first; not
+        earlier, because it may be in the run folder, which is ours only now.
+        """
+        if self.study.models and (path := cache_path(self.study.cache)):
+            Cache(path).close()
         with self._timed("problems"):
             current().start("problems")
             with self.source.rejected_to(rejected or self.folder.path):
-                self.intake = stages.take_in(self.source, self.folder, self.study.shard)
+                if not continued or self.study.shard != self.folder.manifest["study"]["shard"]:
+                    self.intake = stages.take_in(self.source, self.folder, self.study.shard)
+                else:
+                    self.intake = stages.keep_problems(self.folder)
             current().done()
+
+    def get_ready(self, require: Sequence[str] = ()) -> None:
+        """Find out what would stop the work later: wrong groups, models that do not fit, metrics that lack answers."""
+        study = self.study
+        if study.by:
+            refuse_wrong_groups(study, self.folder, self.task, self.checks)
+        with self._timed("answers"), self._open_cache() as cache:
+            gives = ready_models(study, self._load, cache)
+        refuse_unmeasurable(study, self.folder, self.task, gives, require)
 
     def survey(self) -> list[str]:
         """The specs of all generators; those that must see all texts first name the table that they learned."""
@@ -142,7 +190,7 @@ class Driver:
             raise BadInput("no variants", fix=fix)
         with self._timed("variants"):
             for stage in ("variants", "notes", "tables"):
-                shutil.rmtree(self.folder.path / stage, ignore_errors=True)
+                self.folder.remove(stage)
 
     def check(self) -> None:
         """Put originals and variants together, with the verdict of each check."""
@@ -157,32 +205,22 @@ class Driver:
             )
             warn_replaced_verdicts(self.checks, scans(self.folder.parts("problems")))
             warn_unknown_ids(self.checks, self.folder.parts("buckets"))
-            self._refuse_wrong_groups()
+            if self.study.by:  # what only some generator adds is known now
+                refuse_wrong_groups(self.study, self.folder, self.task, self.checks, "buckets")
 
-    def _refuse_wrong_groups(self) -> None:
-        """Refuse a column to group by that does not exist, before the models are asked."""
-        if not self.study.by:
-            return
-        parts = self.folder.parts("buckets")
-        known = {name for part in parts for name in pl.scan_parquet(part, glob=False).collect_schema()}
-        known |= {"model", "bucket", "variant", "gold", "pred"}
-        known -= {"id", "of", *self.task.fields}
-        for name in self.study.by:
-            if name not in known:
-                raise UnknownName(f"no column {name!r} to group by; there are: {', '.join(sorted(known))}")
+    def _open_cache(self) -> Cache:
+        """The answer cache; without a lasting one, that of the folder, until the run is whole."""
+        return Cache(cache_path(self.study.cache) or self.folder.path / _PRIVATE)
 
     def answer(self) -> None:
-        """Ask the models, one after the other, what no check dropped."""
-        private = self.folder.path / ".answers.sqlite"  # without a lasting cache: until the run is whole
+        """Ask the models, one after the other, what no check dropped. They are `ready` already."""
         total = self.folder.manifest["counts"]["asked"]
         signatures, invariant, accepted, wanted = {}, {}, {}, set()
         answered: dict[str, dict[str, int | bool]] = {}
         labels: dict[str, tuple[str, ...]] = {}
-        with self._timed("answers"), Cache(cache_path(self.study.cache) or private) as cache:
+        with self._timed("answers"), self._open_cache() as cache:
             for spec in self.study.models:
-                model = stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
-                if self.study.canary:
-                    run_canary(model, cache)
+                model = self._load(spec)
                 parts = self.run_stage("answers", [spec], total, str(cache.path))
                 answered[model.name] = _count_answers(parts, self.fresh)
                 labels[model.name] = model.model.labels
@@ -190,11 +228,12 @@ class Driver:
                 accepted[model.name] = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
                 signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
                 wanted.add(self.folder.path / stage)
-        for leftover in self.folder.path.glob(".answers.sqlite*"):
-            leftover.unlink()
-        for other in (self.folder.path / "answers").iterdir():
-            if other.is_dir() and other not in wanted:
-                shutil.rmtree(other)  # of a model that is no longer in the study; the cache still has its answers
+                del model  # before the next is loaded
+        for end in ("", "-wal", "-shm"):
+            (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
+        for other in self.folder.inner("answers"):
+            if other not in wanted:  # of a model that is no longer in the study; the cache still has its answers
+                self.folder.remove(f"answers/{other.name}")
         warn_unused_labels(self.study.label_map, labels)
         self._note("models", signatures)
         self.folder.note(batch_invariant=invariant, answered=answered)
@@ -237,6 +276,9 @@ class Driver:
         current().done()
         return counts
 
+    def _load(self, spec: str) -> Answerer:
+        return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
+
     def _label_map(self, spec: str) -> tuple[tuple[str, str], ...]:
         return tuple(sorted(label_map_of(self.study.label_map, split_name(spec)[0]).items()))
 
@@ -265,22 +307,23 @@ def _count_answers(parts: Sequence[stages.Made], fresh: bool) -> dict[str, int |
     }
 
 
-def _about(study: Study, source: Source) -> dict[str, Any]:
+def _about(study: Study, opened: OpenedData) -> dict[str, Any]:
     """The manifest's opening: everything that decides the result, and the versions it was made with."""
-    inputs = []
-    for bound in source.bound:
-        files = [path for path in bound.function.files if path.exists()]
-        listed = [{"name": f.name, "sha256": fingerprint(f), "bytes": f.stat().st_size} for f in files]
-        inputs.append({"signature": bound.signature, "files": listed})
-    packages = ("numpy", "polars", "onnxruntime", "tokenizers")
     return {
         "otherwords": __version__,
         "study": study.model_dump(),
         "seed": study.seed,
-        "task": asdict(source.chosen),
-        "inputs": inputs,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
+        "task": asdict(opened.source.chosen),
+        "inputs": opened.inputs,
+        "versions": {"python": platform.python_version(), **dict(_installed(_PACKAGES))},
     }
+
+
+def _installed(packages: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The versions of packages as they are installed, without importing any."""
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            yield name, version(name)
 
 
 @contextmanager

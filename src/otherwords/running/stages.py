@@ -145,16 +145,23 @@ def make_cached(kind: str, name: str) -> Bound:
     return KINDS[kind].make(name)
 
 
-@lru_cache(maxsize=1)  # one at a time: several may not fit into memory
+#: The model that is loaded. One at a time: several may not fit into memory.
+_loaded: dict[tuple[Any, ...], Answerer] = {}
+
+
 def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> Answerer:
-    """A model by name, loaded once for all of its shards."""
-    return load(spec, task, dict(label_map), fresh=fresh)
+    """A model by name, loaded once for all of its shards; the one before it is released first."""
+    key = (spec, task, label_map, fresh)
+    if key not in _loaded:
+        _loaded.clear()
+        _loaded[key] = load(spec, task, dict(label_map), fresh=fresh)
+    return _loaded[key]
 
 
 def forget() -> None:
     """Clear the caches: files behind names may have changed."""
     make_cached.cache_clear()
-    load_cached.cache_clear()
+    _loaded.clear()
     english.forget()
 
 
@@ -170,9 +177,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     draft = RunFolder(folder.path / ".taking-in")  # until all is known to be good, an earlier study stays as it was
     shutil.rmtree(draft.path, ignore_errors=True)
     if counts.get("key") == key and not unseen and _is_whole(folder, key, counts["shards"]):
-        for message in counts.get("warnings", ()):  # a suite that leaves rows out says so in every report
-            warnings.warn(message, stacklevel=2)
-        return counts
+        return keep_problems(folder)
     try:
         cutter = _Cutter(shard)
         with warnings.catch_warnings(record=True) as caught:
@@ -181,8 +186,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
             count = _write(draft, key, _slices(_by_bucket(draft.read("problems")), shard), unseen)
             draft.trim("problems", count)
         _align(draft)
-        shutil.rmtree(folder.path / "problems", ignore_errors=True)
-        (draft.path / "problems").rename(folder.path / "problems")
+        folder.adopt("problems", draft)
     finally:
         shutil.rmtree(draft.path, ignore_errors=True)
     intake = source.intake
@@ -196,6 +200,15 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     if intake.rejected:
         source.write_rejected(folder.path)
     folder.note(intake=counts)
+    return counts
+
+
+def keep_problems(folder: RunFolder) -> dict[str, Any]:
+    """The counts of an earlier intake, whose problems stay as they are."""
+    counts = dict(folder.manifest["intake"])
+    for message in counts.get("warnings", ()):  # a suite that leaves rows out says so in every report
+        warnings.warn(message, stacklevel=2)
+    current().advance(counts["rows"])
     return counts
 
 
@@ -286,9 +299,9 @@ def survey(folder: RunFolder, specs: Sequence[str], task: Task, rows: int) -> li
     place = folder.path / "tables"
     complete = [surveyed(spec, texts, place, *map(key_of, parts)) for spec in specs]
     wanted = " ".join(complete)
-    for other in place.iterdir() if place.exists() else ():  # of generators that are no longer in the study
+    for other in folder.inner("tables"):  # of generators that are no longer in the study
         if json.dumps(str(other.resolve()), ensure_ascii=False)[1:-1] not in wanted:  # as a spec spells it
-            shutil.rmtree(other)
+            folder.remove(f"tables/{other.name}")
     return complete
 
 

@@ -1,23 +1,41 @@
-"""A study: the whole pipeline as one description, from a TOML file or from options."""
+"""A study: the whole pipeline as one description, from a TOML file, a run folder or from options."""
 
+import json
+import os
+import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
-from ..errors import BadInput
+from .._version import __version__
+from ..datasets.source import memory_name
+from ..errors import BadInput, shorten
 from ..registry import load_plugins
+from ..storage.files import digest, write_text
+from ..storage.run_folder import RunFolder
 from .stages import SHARD
+
+#: The study in its run folder.
+STUDY = "study.toml"
+#: Settings that change no result: where answers are kept, and in which portions work is done.
+_HOW = frozenset({"cache", "canary", "batch_size", "shard"})
+_LISTS = ("data", "vary", "check", "models", "metrics", "by")
 
 
 class Study(BaseModel):
-    """What to do, from data to scores. Every field can stand in a TOML file under the same name."""
+    """What to do, from data to scores. Every field can stand in a TOML file under the same name.
+
+    Tables among the data are replaced by a name made from their content; `tables` gives what is named.
+    """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     name: str = "study"
-    data: list[str] = Field(description="files or data sets")
+    data: list[Any] = Field(description="files, data sets or tables")
     task: str | dict[str, Any] = ""
     columns: dict[str, str] = {}
     labels: dict[str, str] = {}
@@ -37,29 +55,110 @@ class Study(BaseModel):
     interval: Literal["percentile", "bca"] = "percentile"
     shard: int = Field(SHARD, ge=1)
     plugins: list[str] = Field([], description="files that register plug-ins")
+    _tables: dict[str, pl.DataFrame] = PrivateAttr({})
+
+    @field_validator(*_LISTS, mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        """One thing where a list is expected is a list of one; so is a table, as a list of rows, too."""
+        rows = isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, Mapping) for one in value)
+        return [value] if rows or not isinstance(value, (list, tuple, set)) else value
+
+    @field_validator("cache", mode="after")
+    @classmethod
+    def _none(cls, value: Any) -> Any:
+        return None if value is False else value  # TOML has no null
+
+    @model_validator(mode="after")
+    def _name_tables(self) -> "Study":
+        for place, one in enumerate(self.data):
+            if isinstance(one, (str, os.PathLike)):
+                self.data[place] = os.fspath(one)
+                continue
+            table = _table(one)
+            self.data[place] = memory_name(table)
+            self._tables[self.data[place]] = table
+        return self
+
+    @property
+    def tables(self) -> list[str | pl.DataFrame]:
+        """The data: names of files and data sets, and tables."""
+        return [self._tables.get(one, one) for one in self.data]
+
+    def changed(self, **settings: Any) -> "Study":
+        """The study with other settings."""
+        return read_study({**self.model_dump(), "data": self.tables}, **settings)
+
+    @property
+    def folder(self) -> Path:
+        """Where its run goes by default: `runs/`, its name, and six digits of all settings that decide the result.
+
+        Settings that have their default do not count, so that a new one in a later version changes no folder.
+
+        >>> Study(name="../My study", data=["a.jsonl"], models=["scripted"]).folder.as_posix()
+        'runs/My-study-4391c6'
+        """
+        plain = re.sub(r"[^\w]+", "-", self.name).strip("-_")[:40].strip("-_") or "study"
+        settings = {name: value for name, value in self.model_dump(exclude_defaults=True).items() if name not in _HOW}
+        return Path("runs") / f"{plain}-{digest(settings)[:6]}"
+
+    def write(self, folder: Path) -> None:
+        """Write the study into its run folder, so that `otherwords run FOLDER` can continue it."""
+        head = f"# The study of this folder: `otherwords run {folder.name}` continues it.\n"
+        made = {"otherwords": __version__, "directory": str(Path.cwd())}
+        note = "\n# With which version, and the directory from which the paths above start.\n"
+        write_text(folder / STUDY, head + to_toml(self.model_dump()) + note + to_toml({"made": made}))
+
+
+def _table(value: Any) -> pl.DataFrame:
+    if isinstance(value, pl.LazyFrame):
+        return value.collect()
+    if isinstance(value, pl.DataFrame):
+        return value
+    if isinstance(value, (list, tuple)):
+        return pl.DataFrame(list(value), infer_schema_length=None, strict=False)
+    fix = "give names of files or data sets, or tables"
+    raise BadInput(f"found {shorten(value)}", field="data", fix=fix)
 
 
 def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
-    """Read a study from a TOML file or a dictionary; settings given by name replace those in it."""
+    """Read a study from a TOML file, a run folder or a dictionary; settings given by name replace those in it."""
     where, values = "", source
     if not isinstance(source, dict):
-        where, values = str(source), {"name": Path(source).stem, **_read_toml(Path(source))}
+        where = str(source)
+        values = _read_folder(Path(source)) if Path(source).is_dir() else _read_toml(Path(source))
     try:
         study = Study(**{**values, **overrides})  # type: ignore[dict-item]
+        json.dumps(study.model_dump(), ensure_ascii=False).encode()
     except ValidationError as error:
         raise _translated(error, where) from error
+    except UnicodeEncodeError as error:
+        raise BadInput("a name is not valid Unicode", where=where, fix="rename the file or column") from error
     load_plugins(study.plugins)
     return study
 
 
+def _read_folder(folder: Path) -> dict[str, Any]:
+    """The study of a run folder; of one that an earlier version made, the manifest's."""
+    if (folder / STUDY).is_file():
+        return _read_toml(folder / STUDY)
+    run = RunFolder(folder)
+    if run.is_run() and "study" in run.manifest:
+        return dict(run.manifest["study"])
+    fix = "give a study file or the folder of a run; to run on data, use --data"
+    raise BadInput("is a folder without a study", where=str(folder), fix=fix)
+
+
 def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise BadInput("no such file", where=str(path), fix="give a TOML file, or use --data")
+        raise BadInput("no such file", where=str(path), fix="give a TOML file or a run folder, or use --data")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:  # neither UTF-8 nor TOML
+        read = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # neither UTF-8 nor TOML
         fix = "a study is a TOML file; to run on data, use --data"
         raise BadInput(f"cannot be read as a study: {error}", where=str(path), fix=fix) from error
+    read.pop("made", None)  # about the run that wrote it
+    return {"name": path.stem, **read}
 
 
 #: What Pydantic adds to the location of a value that may be of several types.
@@ -76,4 +175,35 @@ def _translated(error: ValidationError, where: str) -> BadInput:
         flag = {"data": "--data", "models": "--model"}.get(field, field)
         fix = f'write {field} = ["..."]' if where else f"give {flag}, or a study file"
         return BadInput(f"no {field} named", where=where, fix=fix)
-    return BadInput(f"found {first['input']!r}", where=where, field=field, fix=first["msg"])
+    return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=first["msg"])
+
+
+def to_toml(values: Mapping[str, Any]) -> str:
+    """Settings as TOML, tables last; None is left out, except that no cache is written as false.
+
+    >>> print(to_toml({"labels": {"0": "yes"}, "name": "ü", "vary": [], "cache": None}), end="")
+    name = "ü"
+    vary = []
+    cache = false
+    <BLANKLINE>
+    [labels]
+    "0" = "yes"
+    """
+    plain = {name: False if name == "cache" and value is None else value for name, value in values.items()}
+    lines = [f"{name} = {_toml(value)}" for name, value in plain.items() if value is not None and not _is_table(value)]
+    for name, table in values.items():
+        if _is_table(table):
+            lines += ["", f"[{name}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON writes as it is

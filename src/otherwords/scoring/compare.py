@@ -84,7 +84,7 @@ def compare(
     >>> row.value, row.other_value, row.difference, row.n_units
     (0.5, 1.0, -0.5, 2)
     """
-    tables.refuse_unwritable(out)
+    tables.refuse_unwritable(out, answers, other)
     settings = IntervalSettings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
@@ -150,7 +150,7 @@ def compare_groups(
     `matched` looks only at buckets that have variants in both groups, and pairs them; else the groups are taken as
     samples of different problems, as they mostly are. The model is the difference's `group`.
     """
-    tables.refuse_unwritable(out)
+    tables.refuse_unwritable(out, answers)
     settings = IntervalSettings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)

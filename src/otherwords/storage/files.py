@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -11,12 +12,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import Busy
+from ..errors import BadInput, Busy
+
+#: What a run makes in its folder: the folders of its stages, and files. Nothing else in there is touched.
+STAGES = ("problems", "variants", "notes", "tables", "buckets", "answers")
+RUN_FILES = ("manifest.json", "study.toml", "scores.json", "report.html", "unvaried.jsonl", "rejected.jsonl")
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to `path`; move it there when the block succeeds, delete it when it fails."""
+    """Yield a temporary path next to `path`; move it there when the block succeeds, delete it when it fails.
+
+    A device or a pipe is not replaced: what is whole is copied into it.
+    """
+    if is_stream(path):
+        with tempfile.TemporaryDirectory(prefix="otherwords-") as folder, disk_errors(path):
+            whole = Path(folder) / path.name
+            yield whole
+            with whole.open("rb") as source, path.open("wb") as stream:
+                shutil.copyfileobj(source, stream)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
@@ -30,6 +45,62 @@ def atomic(path: Path) -> Iterator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path is a device, a pipe or a socket: something to write into, and never to replace."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def refuse_link(path: Path, fix: str = "") -> None:
+    """Refuse to write where a link stands: neither the link nor what it leads to is ours to replace."""
+    if path.is_symlink() and not is_stream(path):
+        fix = fix or f"name {os.path.realpath(path)} itself, or remove the link"
+        raise BadInput("is a link", where=str(path), fix=fix)
+
+
+def refuse_overwriting(target: str | Path | None, *inputs: Any) -> None:
+    """Refuse, before any work, a target that is a link, or that is also read: in any spelling, or inside a folder.
+
+    Of the inputs, those that are no paths are passed over. A run folder stands for what a run makes in it, so that
+    other outputs may go there.
+    """
+    if not target or str(target) == "-" or is_stream(Path(target)):
+        return
+    path = Path(target)
+    refuse_link(path)
+    for one in inputs:
+        source = Path(one) if isinstance(one, (str, Path)) and str(one) not in ("", "-") else None
+        if source is None or not _exists(source):
+            continue
+        if _is_same(path, source):
+            raise BadInput("is read and written", where=str(path), fix="write to another file: nothing is changed")
+        if inner := next((each for each in _read_below(source) if _is_same(path, each) or _is_below(path, each)), None):
+            message = f"is in {inner}, which is read" if inner.is_dir() else f"belongs to the run {source}"
+            raise BadInput(message, where=str(path), fix="write to another place: nothing is changed")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name too long for a file, or with a zero byte: no file
+        return False
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths are one file: through links, hard links, and letters of either case where these are equal."""
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    return folder.is_dir() and any(_is_same(each, folder) for each in path.absolute().resolve().parents)
+
+
+def _read_below(source: Path) -> list[Path]:
+    """What is read of an input: the file or folder itself, or all that a run has made in its folder."""
+    if not (source / "manifest.json").is_file():
+        return [source]
+    return [source / name for name in (*STAGES, *RUN_FILES) if (source / name).exists()]
 
 
 @contextmanager
@@ -76,10 +147,15 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+#: The temporary files of a run: those of its parts, tables and files, and no other that ends in .part.
+_DRAFT = re.compile(rf"\.(part-\d{{5,}}\.parquet|table\.tsv|{'|'.join(map(re.escape, RUN_FILES))})\.[^.]+\.part")
+
+
 def remove_drafts(folder: Path) -> None:
-    """Delete the temporary files of a killed process in a folder that this process has locked."""
-    for draft in folder.rglob(".*.part"):
-        draft.unlink(missing_ok=True)
+    """Delete the temporary files of a killed process in a run folder that this process has locked."""
+    for draft in (*folder.glob(".*.part"), *(one for stage in STAGES for one in (folder / stage).rglob(".*.part"))):
+        if _DRAFT.fullmatch(draft.name) and not draft.is_symlink():
+            draft.unlink(missing_ok=True)
 
 
 def fingerprint(path: Path) -> str:

@@ -4,6 +4,7 @@ A part whose key still matches is never made again. That rule makes a run resuma
 """
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,14 +13,26 @@ from typing import Any
 
 import polars as pl
 
+from .._version import __version__
 from ..errors import BadInput
-from .files import atomic, lock_folder, remove_drafts, write_json
+from .files import RUN_FILES, STAGES, atomic, lock_folder, refuse_link, remove_drafts, write_json
 
 _KEY = "otherwords.key"
+_PART = re.compile(r"part-(\d{5,})\.parquet")
+#: A folder within a stage: of a model's answers, or of a table. Others are somebody else's.
+_INNER = re.compile(r"(.+-)?[0-9a-f]{8}")
+#: What a folder may hold and still count as empty.
+_NOTHING = (".lock", ".DS_Store")
+_WORK = (".lock", ".taking-in", ".answers.sqlite")
+#: The manifest of a folder in which nothing has been done.
+_MARK = {"otherwords": __version__}
 
 
 class RunFolder:
-    """The folder of one study: problems/, variants/, buckets/, answers/, scores.json, report.html, manifest.json."""
+    """The folder of one study: problems/, variants/, buckets/, answers/, scores.json, report.html, manifest.json.
+
+    What else lies in it is never deleted, nor written to.
+    """
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
@@ -27,26 +40,71 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the folder for the block; a second process is refused at once with `Busy`."""
-        if self.path.exists() and not self.path.is_dir():
-            raise BadInput("is a file, not a folder", where=str(self.path), fix="choose another folder with -o")
+        self.refuse_foreign()
         fresh = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
         with lock_folder(self.path, self.path / ".lock"):
             remove_drafts(self.path)
+            if not (self.path / "manifest.json").exists():
+                write_json(self.path / "manifest.json", _MARK)  # first of all: it says whose folder this is
             try:
                 yield
             finally:
-                if fresh and [file.name for file in self.path.iterdir()] == [".lock"]:
-                    # Bad input, nothing was written. Windows cannot delete the open lock: there the folder stays.
-                    shutil.rmtree(self.path, ignore_errors=True)
+                self._remove_if_empty(fresh)
+
+    def _remove_if_empty(self, fresh: bool) -> None:
+        """Bad input, nothing was written: leave the place as it was."""
+        names = sorted(file.name for file in self.path.iterdir() if file.name != ".DS_Store")
+        if names == [".lock", "manifest.json"] and self._manifest_or_none() == _MARK:
+            (self.path / "manifest.json").unlink()
+            if fresh:  # Windows cannot delete the open lock: there the folder stays
+                shutil.rmtree(self.path, ignore_errors=True)
+
+    def refuse_foreign(self) -> None:
+        """Refuse a folder that holds something and is not a run's, and links in the place of what a run makes."""
+        path, fix = self.path, "choose another folder with -o: a new or empty one, or that of an earlier run"
+        refuse_link(path)
+        if path.exists() and not path.is_dir():
+            raise BadInput("is a file, not a folder", where=str(path), fix="choose another folder with -o")
+        names = sorted(one.name for one in path.iterdir() if one.name not in _NOTHING) if path.exists() else []
+        if not names:
+            refuse_link(path / ".lock")
+        elif self.is_run():
+            self._refuse_links()
+        else:
+            shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+            whose = "a manifest.json of something else" if "manifest.json" in names else "no manifest of a run"
+            raise BadInput(f"is not empty and not a run folder: it has {shown}, {whose}", where=str(path), fix=fix)
+
+    def is_run(self) -> bool:
+        """Whether a run made this folder, as its manifest says; if that was deleted or damaged, a part does."""
+        manifest = self._manifest_or_none()
+        if manifest is not None:
+            return "otherwords" in manifest or "key" in (manifest.get("intake") or ())
+        return bool(key_of(self.part("problems", 0)))
+
+    def _manifest_or_none(self) -> dict[str, Any] | None:
+        try:
+            return self.manifest if (self.path / "manifest.json").is_file() else None
+        except BadInput:
+            return None
+
+    def _refuse_links(self) -> None:
+        inner = [one for stage in ("answers", "tables") for one in (self.path / stage).glob("*")]
+        parts = [part for stage in STAGES for part in self.parts(stage)]
+        for one in (*(self.path / name for name in (*_WORK, *RUN_FILES, *STAGES)), *inner, *parts):
+            refuse_link(one, "a run writes only into its own folder: remove the link, or choose another folder with -o")
 
     def part(self, stage: str, number: int) -> Path:
         """The path of the given shard of a stage."""
         return self.path / stage / f"part-{number:05}.parquet"
 
     def parts(self, stage: str) -> list[Path]:
-        """All parts of a stage, in order."""
-        return sorted((self.path / stage).rglob("part-*.parquet"))
+        """All parts of a stage, in order; of the stage `answers`, those of all models."""
+        place = self.path / stage
+        found = [*place.glob("part-*.parquet"), *place.glob("*/part-*.parquet")]
+        inside = (one for one in found if one.parent == place or _INNER.fullmatch(one.parent.name))
+        return sorted(one for one in inside if _PART.fullmatch(one.name))
 
     def make(self, stage: str, number: int, key: str, build: Callable[[], pl.DataFrame]) -> Path:
         """Return the path of a shard's part; build it only if there is none with this key."""
@@ -57,6 +115,7 @@ class RunFolder:
 
     def write(self, stage: str, number: int, key: str, frame: pl.DataFrame) -> None:
         """Write a shard's part atomically, with its key in the Parquet metadata."""
+        _refuse_stranger(self.part(stage, number))
         with atomic(self.part(stage, number)) as draft:
             frame.write_parquet(draft, metadata={_KEY: key}, statistics=False)
 
@@ -64,19 +123,51 @@ class RunFolder:
         """Delete parts beyond `count`: leftovers of an earlier, larger study in the same folder."""
         for path in self.parts(stage):
             if int(path.stem.removeprefix("part-")) >= count:
+                _refuse_stranger(path)
                 path.unlink()
+
+    def adopt(self, stage: str, made: "RunFolder") -> None:
+        """Replace the parts of a stage by those that were made in another folder."""
+        parts = made.parts(stage)
+        for part in parts:
+            _refuse_stranger(self.path / stage / part.name)
+        (self.path / stage).mkdir(exist_ok=True)
+        for part in parts:
+            part.replace(self.path / stage / part.name)
+        self.trim(stage, len(parts))
+
+    def remove(self, stage: str) -> None:
+        """Delete the parts and tables of a stage, and its folders where nothing else is in them."""
+        place = self.path / stage
+        tables = [one for one in place.glob("*/table.tsv") if _INNER.fullmatch(one.parent.name)]
+        own = [*(part for part in self.parts(stage) if not _is_stranger(part)), *tables]
+        if _INNER.fullmatch(place.name) and (place / "table.tsv").exists():
+            own.append(place / "table.tsv")
+        for path in own:
+            path.unlink()
+        for folder in (*dict.fromkeys(path.parent for path in own), place):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    def inner(self, stage: str) -> list[Path]:
+        """The folders that a run made within a stage: one for each model's answers, or for each table."""
+        return sorted(one for one in (self.path / stage).glob("*") if one.is_dir() and _INNER.fullmatch(one.name))
 
     def read(self, stage: str) -> pl.DataFrame:
         """Read a whole stage as one table; parts may differ in their extra columns."""
+        try:
+            return self.scan(stage).collect()
+        except pl.exceptions.PolarsError as error:
+            for part in self.parts(stage):
+                read_part(part)  # names the damaged one
+            raise BadInput(f"{stage} cannot be read together: {error}", where=str(self.path)) from error
+
+    def scan(self, stage: str) -> pl.LazyFrame:
+        """A whole stage as one table that is read when it is collected."""
         parts = self.parts(stage)
         if not parts:
             raise BadInput(f"has no {stage}", where=str(self.path), fix="run the study first: otherwords run")
-        try:
-            return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
-        except pl.exceptions.PolarsError as error:
-            for part in parts:
-                read_part(part)  # names the damaged one
-            raise BadInput(f"{stage} cannot be read together: {error}", where=str(self.path)) from error
+        return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
 
     def begin(self, **about: Any) -> None:
         """Open the manifest of a study, and delete the results of a different study that used this folder before."""
@@ -116,13 +207,29 @@ def read_part(path: Path) -> pl.DataFrame:
 
 
 def key_of(path: Path) -> str:
-    """Return the key a part was written with, or "" if it is absent or unreadable."""
-    if not path.exists() or path.stat().st_size == 0:
-        return ""
+    """Return the key a part was written with, or "" if it is absent, unreadable, or of another tool."""
+    return (_metadata(path) or {}).get(_KEY, "")
+
+
+def _metadata(path: Path) -> dict[str, str] | None:
+    """The metadata of a Parquet file; None if it is absent or unreadable."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return None
     try:
-        return pl.read_parquet_metadata(path).get(_KEY, "")
+        return pl.read_parquet_metadata(path)
     except pl.exceptions.PolarsError:
-        return ""
+        return None
+
+
+def _is_stranger(path: Path) -> bool:
+    """Whether a file in the place of a part is somebody else's: a whole Parquet file without a key."""
+    found = _metadata(path)
+    return found is not None and _KEY not in found
+
+
+def _refuse_stranger(path: Path) -> None:
+    if _is_stranger(path):
+        raise BadInput("was not made by this run", where=str(path), fix="move it out of the run folder")
 
 
 def _as_json(value: Any) -> Any:

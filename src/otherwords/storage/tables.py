@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, shorten
-from .files import atomic, disk_errors
+from .files import atomic, disk_errors, is_stream, refuse_overwriting
 
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 #: Names and labels: text even where they look like numbers, because 01 is not 1.
@@ -25,14 +25,18 @@ _NAMES = ("id", "model", "bucket", "variant", "gold", "pred", "cluster")
 _BOM = b"\xef\xbb\xbf"
 
 
-def refuse_unwritable(target: str | Path | None) -> None:
-    """Raise before any work is done if a target cannot be written; None means that nothing is written."""
+def refuse_unwritable(target: str | Path | None, *inputs: Any) -> None:
+    """Raise before any work is done if a target cannot be written; None means that nothing is written.
+
+    One that is among the `inputs`, in any spelling, or a link is refused, too.
+    """
     if not target or str(target) == "-":
         return
     path = Path(target)
     if path.is_dir():
         raise BadInput("is a folder", where=str(path), fix="name a file")
-    if path.suffix not in FORMATS:
+    refuse_overwriting(path, *inputs)
+    if path.suffix not in FORMATS and not is_stream(path):
         raise BadInput(
             f"cannot write {path.name!r}",
             fix=f"end the name in {', '.join(FORMATS)}, or use - for standard output",

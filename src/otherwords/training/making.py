@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..datasets.source import Source
+from ..datasets.source import Source, files_of
 from ..errors import BadInput, OtherwordsError
-from ..storage.files import write_json, write_text
+from ..storage.files import refuse_overwriting, write_json, write_text
 from .checkpoints import exists, is_trained
 from .data import TrainingData, TrainingRow, collect_rows, recombine
 from .prepared import DATA, change_settings, is_prepared, prepare, prepared_settings, train_prepared
@@ -47,6 +47,9 @@ def train(
     `python -m otherwords.training OUT` trains later, where only torch, transformers and numpy are needed.
     """
     read, given = read_recipe(recipe, objective, **overrides)
+    refuse_overwriting(
+        out, recipe, *(file for names in (read.data, read.valid, read.without) for file in files_of(names))
+    )
     folder, origin = Path(out), _origin(read, given)
     fresh = not is_prepared(folder)
     if not fresh:
@@ -136,7 +139,8 @@ def _refuse_occupied(folder: Path) -> None:
     """Refuse a folder with another model, perhaps the start itself: it would look like a finished training."""
     if folder.exists() and not folder.is_dir():
         raise BadInput("is a file, not a folder", where=str(folder), fix="choose another folder with -o")
-    if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if path.name != DATA)):
+    begun = (folder / DATA / LEFT_OUT).exists() or not any((folder / DATA).glob("*"))  # it is written first
+    if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if path.name != DATA or not begun)):
         fix = "choose a new folder with -o"
         raise BadInput(f"is not a training folder: it contains {', '.join(others[:3])}", where=str(folder), fix=fix)
 

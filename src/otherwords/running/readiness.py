@@ -1,0 +1,249 @@
+"""What is found out before a study works: where its data are, whether its models fit and its metrics can measure."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from .. import pipeline
+from ..datasets.source import MEMORY, Source, files_of, find
+from ..datasets.suite import open_source
+from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable
+from ..frames import is_unmarked
+from ..models.answering import ask, run_canary
+from ..models.cache import Cache
+from ..models.canary import canary_batch
+from ..models.model import Answerer
+from ..problem import Task
+from ..progress import current
+from ..registry import Bound, checks, generators, metrics, models
+from ..scoring.gates import parse
+from ..storage.files import RUN_FILES, STAGES, fingerprint, refuse_overwriting
+from ..storage.run_folder import RunFolder
+from ..variants.generating import BATCH, as_generator
+from . import stages
+from .study import Study
+
+#: Problems of each role on which the scoring is rehearsed.
+_SAMPLE = 12
+
+
+#: Settings that decide what is read: with any of them changed, the data are read again.
+_READING = ("data", "task", "columns", "labels", "skip_bad")
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """The data of a study, and what the manifest says of them; `before` is the run folder in which they were read.
+
+    That is None where the data themselves are there, which are then read, or known to be unchanged.
+    """
+
+    source: Source
+    inputs: list[dict[str, Any]]
+    before: Path | None = None
+
+
+def open_data(study: Study, earlier: RunFolder | None, changes: Mapping[str, Any]) -> OpenedData:
+    """Open the data of a study. Where those of an earlier run are not here, its `problems/` stand for them."""
+    if earlier is None or any(name in changes for name in _READING) or not (missing := _missing(study)):
+        stage = "problems" if study.vary else "buckets"
+        source = open_source(study.tables, study.task, study.columns, study.labels, study.skip_bad, stage=stage)
+        inputs = [_about(bound) for bound in source.bound]
+        if earlier and not any(name in changes for name in _READING) and _differ(inputs, earlier):
+            message = f"{earlier.path}: the data have changed since they were read, and are read again"
+            warnings.warn(message, stacklevel=3)
+        return OpenedData(source, inputs)
+    manifest = earlier.manifest
+    intake = manifest.get("intake", {})
+    if "task" not in manifest or not intake or len(earlier.parts("problems")) != intake.get("shards"):
+        fix = "give it with --data, or run where it is"
+        raise BadInput(f"{missing[0]} is not here, and problems/ is not whole", where=str(earlier.path), fix=fix)
+    warnings.warn(
+        f"{earlier.path}: {missing[0]} is not here: continuing with problems/, as they were read", stacklevel=3
+    )
+    source = Source([str(earlier.path / "problems")], manifest["task"])
+    return OpenedData(source, manifest.get("inputs", []), earlier.path)
+
+
+def _differ(inputs: list[dict[str, Any]], earlier: RunFolder) -> bool:
+    before = earlier.manifest.get("inputs")
+    return before is not None and before != inputs
+
+
+def _missing(study: Study) -> list[str]:
+    names = [name for name in study.tables if isinstance(name, str) and not _is_here(name)]
+    return ["standard input" if name == "-" else "a table" if name.startswith(MEMORY) else name for name in names]
+
+
+def _is_here(name: str) -> bool:
+    """Whether data can be read again: neither piped, nor a table of a process that has ended, nor files elsewhere."""
+    if name == "-" or name.startswith(MEMORY):
+        return False
+    try:
+        return all(file.exists() for file in find(name).function.files)
+    except (OtherwordsError, OSError):
+        return False
+
+
+def _about(bound: Bound) -> dict[str, Any]:
+    files = [path for path in bound.function.files if path.exists()]
+    listed = [{"name": f.name, "sha256": fingerprint(f), "bytes": f.stat().st_size} for f in files]
+    return {"signature": bound.signature, "files": listed}
+
+
+def files_read(names: Iterable[Any], study: Study) -> list[str | Path]:
+    """All files and folders that a study reads: its data, and what its plug-ins name."""
+    kinds = ((generators, study.vary), (checks, study.check), (metrics, study.metrics), (models, study.models))
+    return [*files_of(list(names)), *(file for kind, specs in kinds for one in specs for file in kind.files(one))]
+
+
+def refuse_own_files(study: Study, opened: OpenedData, folder: RunFolder) -> None:
+    """Refuse a run folder that is read as data, or lies in data; and data that the run would replace."""
+    inputs = files_read(study.tables, study)
+    refuse_overwriting(folder.path, *inputs)
+    if opened.before:
+        return
+    own = [(folder.path / name).resolve() for name in (*STAGES, *RUN_FILES)]
+    for one in inputs:
+        if any(part in own for part in (Path(one).resolve(), *Path(one).resolve().parents)):
+            fix = "choose another folder with -o, or copy it first"
+            raise BadInput(f"belongs to the run folder {folder.path}, which is written", where=str(one), fix=fix)
+
+
+def ready_models(study: Study, load: Callable[[str], Answerer], cache: Cache) -> dict[str, bool]:
+    """Load every model and put it to the canary, one after the other; say which of them give probabilities.
+
+    The last comes first, so that the first is still loaded when the answering begins.
+    """
+    gives: dict[str, bool] = {}
+    current().start("models", len(study.models))
+    for spec in reversed(study.models):
+        model = load(spec)
+        if study.canary:
+            run_canary(model, cache)
+        gives[model.name] = _gives_probabilities(model, cache) if study.canary else True
+        del model  # before the next is loaded
+        current().advance(1)
+    current().done()
+    return dict(reversed(gives.items()))
+
+
+def _gives_probabilities(model: Answerer, cache: Cache) -> bool:
+    """As its answers to the canary show, which are stored; true where there are none."""
+    batch = canary_batch(model.task)
+    return not len(batch) or any(answer.p is not None for answer in ask(batch.columns, model, cache))
+
+
+def refuse_wrong_groups(
+    study: Study, folder: RunFolder, task: Task, checks: Sequence[Bound], stage: str = "problems"
+) -> None:
+    """Refuse a column to group by that neither the data has, nor a stage writes, nor a generator adds."""
+    known = set(folder.scan(stage).collect_schema()) | {"model", "bucket", "variant", "gold", "pred"}
+    known |= {f"check:{one.name}{end}" for one in checks for end in ("", ":reason", ":score")}
+    known -= {"id", "of", "label", *task.fields}  # answers have none of them; the label is `gold`
+    unknown = [name for name in study.by if name not in known]
+    if unknown and study.vary and stage == "problems":
+        added = _added_columns(study, folder, task)
+        unknown = [] if added is None else [name for name in unknown if name not in added]
+        known |= added or set()
+    if unknown:
+        raise UnknownName(f"no column {unknown[0]!r} to group by; there are: {', '.join(sorted(known))}")
+
+
+def _added_columns(study: Study, folder: RunFolder, task: Task) -> set[str] | None:
+    """The columns of variants of the first problems; None where a generator made none, so that it is not known yet."""
+    found = folder.scan("problems")
+    first = found.filter(pl.col("of").is_null(), is_unmarked(found.collect_schema(), "contrast")).head(BATCH).collect()
+    columns: set[str] = set()
+    for spec in study.vary:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they come when all problems are varied
+            variants = pipeline.varied(first, [spec], task, study.seed)[0] if first.height else first
+        if not variants.height:
+            return None
+        columns |= set(variants.columns)
+    return columns - {"id", "of", "label", *task.fields}
+
+
+def refuse_unmeasurable(
+    study: Study, folder: RunFolder, task: Task, gives: dict[str, bool], require: Iterable[str] = ()
+) -> None:
+    """Refuse metrics that are asked for by name, and gates, for which the answers will lack something.
+
+    The scoring is rehearsed on the first problems, with invented answers: with probabilities where the models give
+    them, contrasts where the data has them, controls where the data or a generator has them.
+    """
+    if not study.metrics and not require:
+        return
+    for file in (file for name in study.metrics for file in metrics.files(name) if not file.exists()):
+        raise BadInput("there is no such file", where=str(file), fix="name a file of metrics that exists")
+    rehearsed = [name for name in study.metrics if name == "all" or not _names_suite(name)]
+    table = _rehearsal(study, folder, task, gives)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            scores = pipeline.score(table, rehearsed, task=task, replicates=1) if rehearsed or not study.metrics else []
+        except Unmeasurable:
+            raise
+        except BadInput:  # of the invented answers, which the real ones need not be like
+            return
+    measured = {re.split(r"[(:]", one.metric)[0] for one in scores}
+    measured |= {metrics.get(name.partition("(")[0]).name for name in study.metrics if name not in rehearsed}
+    for gate in require:
+        if (name := re.split(r"[(:\[]", parse(gate)[0])[0]) not in measured:
+            there = f"there will be: {', '.join(sorted(measured))}"
+            raise UnknownName(f"cannot require {gate!r}: nothing will measure {name!r}; {there}")
+
+
+def _names_suite(name: str) -> bool:
+    """Whether a metric reads its texts from a suite of its own, which has no invented rows."""
+    return "suite" in metrics.get(re.split(r"[(:]", name)[0]).options() and not metrics.takes(name, "suite")
+
+
+def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, bool]) -> pl.DataFrame:
+    """Answers that nobody gave, to problems of each role, each with two rewordings and with the controls there are."""
+    found = folder.scan("problems")
+    columns = found.collect_schema()
+    marked = [~is_unmarked(columns, mark) for mark in ("contrast", "control") if mark in columns]
+    samples = [found.filter(one).head(_SAMPLE) for one in (is_unmarked(columns, "contrast", "control"), *marked)]
+    rows = pl.concat(samples).collect()
+    near = found.filter(pl.col("id").is_in(rows["of"].drop_nulls().implode())).collect()
+    rows = pl.concat([rows, near]).unique("id", maintain_order=True)
+    originals = rows.filter(pl.col("of").is_null(), is_unmarked(columns, "contrast"))
+    made = [rows, *(_restated(originals, f"~{number}") for number in (1, 2) if _has_rewordings(study, rows))]
+    for spec in study.vary:
+        bound = stages.make_cached("generators", spec)
+        if as_generator(bound.function).control:
+            made.append(_restated(originals, f"~{bound.plugin.name}", control=bound.plugin.name))
+    suite = pl.concat(made, how="diagonal_relaxed")
+    texts = any(metrics.takes(name, "suite") for name in study.metrics)
+    return pl.concat([_invented(suite, name, task, p, texts) for name, p in gives.items()], how="diagonal_relaxed")
+
+
+def _has_rewordings(study: Study, rows: pl.DataFrame) -> bool:
+    generators = [as_generator(stages.make_cached("generators", spec).function) for spec in study.vary]
+    return any(not one.control for one in generators) or not generators
+
+
+def _restated(originals: pl.DataFrame, end: str, **marks: str) -> pl.DataFrame:
+    columns = [pl.lit(value).alias(name) for name, value in marks.items()]
+    return originals.with_columns(pl.col("id").alias("of"), pl.col("id") + end, *columns)
+
+
+def _invented(suite: pl.DataFrame, model: str, task: Task, p: bool, texts: bool) -> pl.DataFrame:
+    count, labels = suite.height, task.labels
+    given = {"pred": [labels[row % len(labels)] for row in range(count)]}
+    shares = {f"p:{label}": [float(pred == label) for pred in given["pred"]] for label in labels} if p else {}
+    head = suite.select(
+        pl.lit(model).alias("model"),
+        pl.coalesce("of", "id").alias("bucket"),
+        pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
+        pl.col("label").alias("gold"),
+    )
+    others = suite.drop("id", "of", "label", *(() if texts else task.fields))
+    return pl.concat([head, pl.DataFrame({**given, **shares}), others], how="horizontal")
