@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from .pipeline import answer, check, score, vary
     from .problem import TASKS, Batch, Bucket, Problem, Score, Task, Variant, Verdict
     from .profiling.profile import Profile, profile
-    from .running.runner import run
+    from .running.runner import Run, run
     from .running.study import Study
-    from .scoring.compare import Difference, compare, compare_groups
+    from .scoring.compare import compare, compare_groups
     from .scoring.measure import measure
+    from .scoring.results import Difference, Results
     from .training.making import train
     from .validity.checking import Check
     from .variants.generating import Generator
@@ -48,9 +49,10 @@ _HOME = {
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
     "Profile": "profiling.profile",
     "profile": "profiling.profile",
-    "run": "running.runner",
+    **dict.fromkeys(("Run", "run"), "running.runner"),
     "Study": "running.study",
-    **dict.fromkeys(("Difference", "compare", "compare_groups"), "scoring.compare"),
+    **dict.fromkeys(("compare", "compare_groups"), "scoring.compare"),
+    **dict.fromkeys(("Difference", "Results"), "scoring.results"),
     "train": "training.making",
     "Check": "validity.checking",
     "Generator": "variants.generating",
@@ -71,6 +73,8 @@ __all__ = [
     "OtherwordsError",
     "Problem",
     "Profile",
+    "Results",
+    "Run",
     "Score",
     "Study",
     "Task",

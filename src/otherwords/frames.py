@@ -3,14 +3,14 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
 from .errors import BadInput, Unmeasurable, shorten
 from .problem import Bucket, Problem, Task, Variant
-from .storage.files import digest
 
+Named = TypeVar("Named")
 #: Why a model, asked to accept a variant itself, rejected it: such a row of an answers table has no `pred`.
 REJECTED = "rejected"
 #: Columns that a later stage writes: one that comes along under such a name is kept as `input_<name>`.
@@ -52,25 +52,6 @@ def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
         make = _verdicts if re.fullmatch("check:[^:]+", name) else _column
         columns[name] = make(name, [row.get(name) for row in rows])
     return pl.DataFrame(columns)
-
-
-def with_standard_columns(frame: pl.DataFrame, task: Task) -> pl.DataFrame:
-    """A table made by hand, with the columns that `load` would have given it.
-
-    >>> task = Task("nli", fields=("premise", "hypothesis"), labels=("yes", "no"))
-    >>> frame = pl.DataFrame({"id": ["1"], "premise": ["It rains."], "hypothesis": ["It is wet."]})
-    >>> with_standard_columns(frame, task).columns
-    ['id', 'premise', 'hypothesis', 'of', 'how', 'label', 'cluster']
-    """
-    if missing := [name for name in ("id", *task.fields) if name not in frame.columns]:
-        fix = f"give id, {', '.join(task.fields)}, label; ow.load(FILE, columns=...) maps other names"
-        raise BadInput(f"the table has no column {', '.join(missing)}", fix=fix)
-    empty = [name for name in ("of", "how", "label") if name not in frame.columns]
-    whole = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in empty)
-    if "cluster" in frame.columns:
-        return whole
-    names = [digest(*map(str, texts))[:16] for texts in whole.select(task.cluster).iter_rows()]
-    return whole.with_columns(pl.Series("cluster", names, dtype=pl.String))
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
@@ -147,6 +128,13 @@ def reworded(suite: pl.DataFrame, task: Task) -> list[Bucket]:
     return [Bucket(one.problem, tuple(v for v in one.variants if not v.extra.get("control"))) for one in ordinary]
 
 
+def by_bucket(suite: pl.DataFrame) -> pl.DataFrame:
+    """Move every original before its variants, in the order of the first rows of the buckets."""
+    place = "\0place"  # no column of the user's is called so
+    begins = pl.col(place).min().over(pl.coalesce("of", "id"))
+    return suite.with_row_index(place).sort(begins, maintain_order=True).drop(place)
+
+
 def is_unmarked(columns: Iterable[str], *marks: str) -> pl.Expr:
     """Which rows have none of these marks. A missing column or an empty name is no mark."""
     empty = [pl.col(name).cast(pl.String).fill_null("").str.strip_chars() == "" for name in marks if name in columns]
@@ -189,7 +177,16 @@ def with_texts(
     return joined.drop(key, found)
 
 
-# Whatever a user calls a table
+# Whatever a user calls a table, or a list
+
+
+def as_list(names: Named | Sequence[Named]) -> list[Named]:
+    """A list of what may be given alone: one name is a list with one name.
+
+    >>> as_list("flip_rate"), as_list(["flip_rate", "p_c"])
+    (['flip_rate'], ['flip_rate', 'p_c'])
+    """
+    return list(names) if isinstance(names, Sequence) and not isinstance(names, str) else [names]
 
 
 class ArrowTable(Protocol):

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..report.accounts import short_names
+from ..scoring.results import ends_text, number_text, p_value, value_text
 
 if TYPE_CHECKING:
     from ..exporting.export import Export
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..papers.reproduction import Cell
     from ..problem import Score
     from ..profiling.profile import Part, Profile, Suggestions
-    from ..scoring.compare import Difference
+    from ..scoring.results import Difference
     from ..validity.funnel import Drops, Funnel
 
 #: Letters of the longest bar.
@@ -61,31 +62,11 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
         (
             (
                 (*([one.model] if several else []), *([one.group or "all"] if grouped else [])),
-                (Text(one.metric), _value(one, "  "), _ends(one), f"{one.n_units:,}", f"{one.n_answers:,}"),
+                (Text(one.metric), value_text(one, "  "), ends_text(one), f"{one.n_units:,}", f"{one.n_answers:,}"),
             )
             for one in scores
         ),
     )
-
-
-def shown(number: float, score: Score | Difference, sign: str = "") -> str:
-    """A share in per cent to a tenth, another number to three places."""
-    if score.unit == "share":
-        return f"{round(100 * number, 1) + 0.0:{sign}.1f}"  # never -0.0
-    return f"{round(number, 3) + 0.0:{sign}.3f}"
-
-
-def _value(score: Score, otherwise: str = "") -> str:
-    """The value with its unit; a value that is not a share ends in `otherwise`, to stay aligned."""
-    if score.value is None:
-        return "–"
-    return f"{shown(score.value, score)}{' %' if score.unit == 'share' else otherwise}"
-
-
-def _ends(score: Score | Difference, sign: str = "") -> str:
-    if score.low is None or score.high is None:
-        return "–"
-    return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
 
 
 def difference_table(differences: Sequence[Difference], confidence: float) -> Table:
@@ -101,9 +82,9 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
 
     def row(one: Difference) -> tuple[Lead, list[str | Text]]:
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([one.group or "all"] if grouped else [])]
-        values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
+        values = (number_text(one.value, one), number_text(one.other_value, one), number_text(one.difference, one, "+"))
         p = [p_value(one.p_swap), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
-        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]
+        return tuple(lead), [Text(one.metric), *values, ends_text(one, "+"), *p, f"{one.n_units:,}"]
 
     return _add_sections(_table(names, numbers, caption=_caption(differences)), map(row, differences))
 
@@ -114,21 +95,6 @@ def _caption(differences: Sequence[Difference]) -> str:
         units += f"; {', '.join(dict.fromkeys(others))} as they are"
     tests = sum(one.p_swap is not None for one in differences)
     return f"{units}; p: clusters swapped between the two, adjusted for {tests} tests"
-
-
-def _or_dash(number: float | None, one: Difference, sign: str = "") -> str:
-    return "–" if number is None else shown(number, one, sign)
-
-
-def p_value(p: float | None) -> str:
-    """A p-value as papers print it.
-
-    >>> p_value(0.04213), p_value(0.0001), p_value(1.0)
-    ('0.042', '<0.001', '1.000')
-    """
-    if p is None:
-        return "–"
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def frame_table(frame: Any) -> Table:
@@ -353,7 +319,13 @@ def _acceptance(report: Circularity, confidence: float) -> Table:
         (
             (
                 (f"{row.judge}: {row.model}" if row.model else row.judge,),
-                (Text(short[row.source]), f"{row.variants:,}", f"{row.accepted:,}", _value(row.rate), _ends(row.rate)),
+                (
+                    Text(short[row.source]),
+                    f"{row.variants:,}",
+                    f"{row.accepted:,}",
+                    value_text(row.rate),
+                    ends_text(row.rate),
+                ),
             )
             for row in report.acceptance
         ),
@@ -376,4 +348,4 @@ def _disagreements(report: Circularity) -> Table:
 def _with_interval(score: Score | None) -> str:
     if score is None or score.value is None:
         return "–"
-    return _value(score) if _ends(score) == "–" else f"{_value(score)}\n[{_ends(score)}]"
+    return value_text(score) if ends_text(score) == "–" else f"{value_text(score)}\n[{ends_text(score)}]"

@@ -1,6 +1,7 @@
-"""Sources: from what the user names (a file, `-`, `snli:FILE`, `everyday`) to one checked stream of rows."""
+"""Sources: from what the user names (a file, `-`, `snli:FILE`, `everyday`) or a table to one checked stream of rows."""
 
 import json
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,22 +13,27 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, UnknownName
-from ..frames import to_frame
+from ..frames import AnyTable, as_rows, to_frame
 from ..problem import Task, get_task
-from ..registry import Bound, datasets
-from ..storage.files import write_text
+from ..registry import Bound, Plugin, datasets
+from ..storage.files import digest, write_text
 from .intake import Intake, ProblemRow
-from .records import Record
+from .records import Dataset, Record
 
 #: The reader for each file ending.
 ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+#: The name of a file, a folder or a data set; a Run stands for its folder.
+Name = str | os.PathLike[str]
 
 
-def find(name: str) -> Bound:
-    """Find the data set that a user names.
+def find(name: Name | AnyTable) -> Bound:
+    """Find the data set that a user names, or take the table that is given instead.
 
-    An existing file or folder is read by its ending; anything else must be a registered data set with its options.
+    An existing file or folder is read by its ending; any other name must be a registered data set with its options.
     """
+    if not isinstance(name, str | os.PathLike):
+        return _of_table(name)
+    name = os.fspath(name)
     path = Path(name)
     if name == "-":
         return datasets.make("jsonl:-")
@@ -44,6 +50,13 @@ def find(name: str) -> Bound:
     raise UnknownName(f"no file and no data set {name!r}; data sets: {names} (as in snli:FILE)")
 
 
+def _of_table(table: AnyTable) -> Bound:
+    """A table in memory as a data set, signed by its content."""
+    rows = list(as_rows(table))  # once: it may be an iterator
+    dataset = Dataset(lambda: (Record(f"the table, row {number}", row) for number, row in enumerate(rows, 1)))
+    return Bound(Plugin("table", 1, lambda: dataset), f"table.v1@{digest(repr(rows))[:12]}", dataset)
+
+
 def plain_records(path: Path) -> Iterator[Record]:
     """Read the rows of a plain table in the format of its ending; a row that cannot be read raises."""
     kind = ENDINGS.get(path.suffix.lower())
@@ -56,18 +69,26 @@ def plain_records(path: Path) -> Iterator[Record]:
 
 
 def load(
-    *names: str,
+    *data: Name | AnyTable,
     task: str | Task | Mapping[str, Any] = "",
     columns: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[Any, str] | None = None,
     skip_bad: bool = False,
 ) -> pl.DataFrame:
     """Read problems, or a suite of problems and variants, as a table that every stage takes.
 
+    `data` names files or data sets, or is a table: pandas, Polars or Arrow, a list of dicts, a dict of columns. Several
+    are read as one. `columns` maps the names used here to the table's, `labels` its labels to the task's. Rows without
+    an id are numbered. With `skip_bad`, rows that cannot be used are left out.
+
     >>> load("everyday").columns
     ['id', 'of', 'how', 'premise', 'hypothesis', 'label', 'cluster', 'topic', 'split']
+    >>> rows = [{"text": "It rains.", "claim": "It is wet.", "gold_label": 0}]
+    >>> names = {"premise": "text", "hypothesis": "claim", "label": "gold_label"}
+    >>> load(rows, columns=names, labels={0: "entailment"}).row(0)[:6]
+    ('1', None, None, 'It rains.', 'It is wet.', 'entailment')
     """
-    source = Source(names, task, columns or {}, labels or {}, skip_bad)
+    source = Source(data, task, columns or {}, labels or {}, skip_bad)
     rows = list(source)
     if rejected := source.intake.rejected:
         warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)
@@ -78,15 +99,16 @@ def load(
 class Source:
     """One or more data sets read as one, with the user's names for columns and labels."""
 
-    names: Sequence[str]
+    names: Sequence[Name | AnyTable]
     task: str | Task | Mapping[str, Any] = ""
     columns: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[Any, str] = field(default_factory=dict)
     skip_bad: bool = False
 
     def __post_init__(self) -> None:
         if not self.names:
             raise BadInput("no data named", fix="name a file or a data set (otherwords list datasets)")
+        self.labels = {str(label): name for label, name in self.labels.items()}
         self.bound = [find(name) for name in self.names]
         tasks = {bound.function.task for bound in self.bound} - {""}
         if not self.task and len(tasks) > 1:

@@ -1,22 +1,22 @@
 """A suite of originals and variants, however the user names it: a table, a run folder, or files and data sets."""
 
+import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from ..frames import to_frame
-from ..problem import Task, get_task
+from ..frames import AnyTable, to_frame
+from ..problem import Task
 from ..storage.run_folder import RunFolder
 from .intake import Intake, ProblemRow
-from .records import Record
-from .source import Source
+from .source import Name, Source
 
-#: What a user may name: a table, a path, or several paths and data sets that are read as one.
-SuiteName = pl.DataFrame | str | Path | Sequence[str | Path]
+#: What a user may give: a table, a path or the name of a data set, or several names that are read as one.
+SuiteName = AnyTable | Name | Sequence[Name]
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,25 @@ def open_suite(
     suite: SuiteName,
     task: str | Task | Mapping[str, Any] = "",
     columns: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[Any, str] | None = None,
     skip_bad: bool = False,
 ) -> Suite:
     """Open a suite. A run folder stands for its buckets, and its manifest names the task unless `task` does."""
-    if isinstance(suite, pl.DataFrame):
-        intake = Intake(get_task(task or "nli"), columns or {}, labels or {}, skip_bad)
-        records = (Record(f"the suite, row {i}", row) for i, row in enumerate(suite.iter_rows(named=True), 1))
-        return Suite(intake.task, intake, intake.rows(records))
-    names = [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
+    given = [suite] if isinstance(suite, str | os.PathLike) else suite
+    if not isinstance(given, list | tuple) or not all(isinstance(name, str | os.PathLike) for name in given):
+        source = Source([given], task, columns or {}, labels or {}, skip_bad)  # type: ignore[list-item]
+        return Suite(source.chosen, source.intake, _in_order(source))
+    names = [os.fspath(name) for name in given]
     runs = {name: RunFolder(name) for name in names if (Path(name) / "buckets").is_dir()}
     tasks = [run.manifest["task"] for run in runs.values() if "task" in run.manifest]
     files = [f"{name}/buckets" if name in runs else name for name in names]
     source = Source(files, task or next(iter(tasks), ""), columns or {}, labels or {}, skip_bad)
     return Suite(source.chosen, source.intake, source, source, tuple(names), tuple(runs.values()))
+
+
+def _in_order(source: Source) -> Iterator[ProblemRow]:
+    """The checked rows of a table in the table's own order, so that what is set beside it stays beside it."""
+    name = source.columns.get("id", "id")
+    records = enumerate(source.bound[0].function(), 1)
+    places = {str(record.row.get(name, number)).strip(): number for number, record in records}
+    yield from sorted(source, key=lambda row: places[row["id"]])

@@ -119,7 +119,7 @@ def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: boo
     if canary:
         run_canary(model, judging.cache)
     current().start("answers", suite.height + len(judging.names))
-    answers = pipeline.answer(suite, model, cache=judging.cache, batch_size=batch_size)
+    answers = pipeline.answers_of(model, suite, judging.cache, batch_size)
     verdicts = judging.by(model, batch_size)
     current().done()
     return answers.join(verdicts, on="variant", how="left", maintain_order="left")

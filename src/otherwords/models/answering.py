@@ -13,15 +13,19 @@ from ..storage.files import digest
 from .cache import Cache, Cached, key
 from .canary import canary_batch, refuse_permuted
 from .model import Answerer, as_model, label_map_suffix
+from .python_callable import AnyModel, as_spec
 
 Progress = Callable[[int], None]
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
 
 
-def load(spec: str, task: Task, label_map: Mapping[str, str] | None = None) -> Answerer:
-    """Make a model ready to answer a task. `spec` may carry a short name: `small=hf:some/model`."""
-    name, spec = split_name(spec)
+def load(spec: AnyModel, task: Task, label_map: Mapping[str, str] | None = None) -> Answerer:
+    """Make a model ready to answer a task: by its name, which may carry a short one (`small=hf:some/model`), or itself.
+
+    What a function or a Model is called is said in `as_spec`.
+    """
+    name, spec = split_name(as_spec(spec))
     bound = models.make(spec, task=task)
     signature = bound.signature + label_map_suffix(label_map or {})
     model = Answerer(name, signature, as_model(bound.function), task, label_map or {})

@@ -3,18 +3,28 @@
 import hashlib
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from uuid import uuid4
 
 from ..errors import BadInput, OtherwordsError, UnknownName, WrongAnswer
 from ..problem import Batch
 from ..registry import models
 from .model import Model
 
+#: The name of a model, a function from a Batch to labels or probabilities, or a Model.
+AnyModel = str | Model | Callable[[Batch], Any]
+#: Functions and Models that were given in this process, by what their targets begin with and a random number.
+_HERE = "here-"
+#: How many of them are remembered: more than any study has, and no more, because each may hold a large model.
+_MOST = 64
+_given: dict[str, tuple[str, Model | Callable[[Batch], Any]]] = {}
 #: The content of modules that were imported from here, to notice that one was edited since.
 _imported: dict[str, str] = {}
 
@@ -30,6 +40,8 @@ def python(target: str, batch_size: int = 256) -> Model:
     that of helper files is not.
     """
     where = f"python:{target}"
+    if target.startswith(_HERE):
+        return _given_here(target, where)
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise BadInput("names no function", where=where, fix="write python:module:function or python:file.py:function")
@@ -38,6 +50,17 @@ def python(target: str, batch_size: int = 256) -> Model:
     module = _from_file(Path(place), where) if place.endswith(".py") else _from_module(place, where)
     function = _find(module, name, where)
     shown = f"{Path(place).name if place.endswith('.py') else place}:{name}"
+    return Model(
+        _explained(function, where),
+        labels=_labels(function, where),
+        identity=f"{shown}@{_content(module, function, where)}",
+        batch_invariant=bool(getattr(function, "batch_invariant", True)),
+        batch_size=batch_size,
+    )
+
+
+def _explained(function: Callable[[Batch], Any], where: str) -> Callable[[Batch], Any]:
+    """The function; what it raises names it, and the size of the batch."""
 
     def answer(batch: Batch) -> Any:
         try:
@@ -48,12 +71,47 @@ def python(target: str, batch_size: int = 256) -> Model:
             cause = f"{type(error).__name__}: {error}"
             raise WrongAnswer(f"{where} raised {cause} on a batch of {len(batch)} problems") from error
 
+    return answer
+
+
+def as_spec(model: AnyModel) -> str:
+    """The spec of a model: its own if it is named, else one that stands for a function or a Model in this process.
+
+    It is called by the function's name. Nothing tells whether a function still does what it did (a classifier that it
+    uses may have been trained again): it is asked afresh each time it is given, unless a Model has an `identity`.
+
+    >>> as_spec("nli-small"), as_spec(lambda batch: ["neutral"] * len(batch)).partition("=")[0]
+    ('nli-small', 'lambda')
+    """
+    if isinstance(model, str):
+        return model
+    if not callable(model):
+        fix = "give a name, a function of a batch, or ow.Model(function)"
+        raise BadInput(f"found {type(model).__name__}, not a model", fix=fix)
+    function = model.function if isinstance(model, Model) else model
+    name = re.sub(r"\W+", "-", getattr(function, "__name__", type(function).__name__)).strip("-_")
+    target = f"{_HERE}{uuid4().hex[:12]}"
+    _given[target] = (name, model)
+    for old in list(_given)[:-_MOST]:
+        del _given[old]
+    return f"{name}=python:{target}"
+
+
+def _given_here(target: str, where: str) -> Model:
+    """A model that was given as a function in this process."""
+    if target not in _given:
+        fix = "give the function again: models=[...]"
+        raise BadInput("was a function of the process that ran the study", where=where, fix=fix)
+    name, model = _given[target]
+    if isinstance(model, Model):
+        identity = model.identity or target.removeprefix(_HERE)
+        return replace(model, function=_explained(model.function, name), identity=f"{name}@{identity}")
     return Model(
-        answer,
-        labels=_labels(function, where),
-        identity=f"{shown}@{_content(module, function, where)}",
-        batch_invariant=bool(getattr(function, "batch_invariant", True)),
-        batch_size=batch_size,
+        _explained(model, name),
+        labels=_labels(model, name),
+        identity=f"{name}@{target.removeprefix(_HERE)}",
+        batch_invariant=bool(getattr(model, "batch_invariant", True)),
+        batch_size=256,
     )
 
 

@@ -4,9 +4,11 @@ import platform
 import shutil
 import time
 import warnings
+import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from ..problem import Score
 from ..progress import current
 from ..registry import metrics
 from ..report.page import write_report
+from ..scoring.results import Results
 from ..storage.files import fingerprint, write_json
 from ..storage.run_folder import RunFolder
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
@@ -33,14 +36,39 @@ from .engines import Engine, InProcess
 from .study import Study, read_study
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
-    """The result of a study: its scores, and the folder with all data behind them."""
+    """The result of a study: its scores, and the folder with all data behind them.
+
+    Wherever a function takes a run folder, it takes the Run.
+    """
 
     folder: Path
-    scores: list[Score]
+    scores: Results[Score]
     report: Path
     manifest: dict[str, Any]
+
+    def open(self) -> None:
+        """Open the report in the browser."""
+        if not webbrowser.open(self.report.resolve().as_uri()):
+            warnings.warn(f"no browser was found; the report is {self.report}", stacklevel=2)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The scores as a Polars frame."""
+        return self.scores.to_polars()
+
+    def to_pandas(self) -> Any:
+        """The scores as a pandas frame; needs the extra `pandas`."""
+        return self.scores.to_pandas()
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
+    def __repr__(self) -> str:
+        return f"{self.scores!r}\nreport: {self.report}"
+
+    def _repr_html_(self) -> str:
+        return f"{self.scores._repr_html_()}\n<p>report: <code>{escape(str(self.report))}</code></p>"
 
 
 def run(
@@ -185,7 +213,7 @@ class Driver:
         if any(accepted.values()):
             self.folder.note(self_judged=accepted)
 
-    def score(self) -> list[Score]:
+    def score(self) -> Results[Score]:
         """Measure the answers of all models, and write `scores.json`."""
         study = self.study
         with self._timed("scores"):

@@ -1,12 +1,14 @@
 """A study: the whole pipeline as one description, from a TOML file or from options."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ..errors import BadInput
+from ..models.python_callable import as_spec
 from .stages import SHARD
 
 
@@ -35,6 +37,25 @@ class Study(BaseModel):
     confidence: float = Field(0.95, gt=0, lt=1)
     interval: Literal["percentile", "bca"] = "percentile"
     shard: int = Field(SHARD, ge=1)
+
+    @field_validator("data", "vary", "check", "models", "metrics", "by", mode="before")
+    @classmethod
+    def _list(cls, value: Any) -> Any:
+        """One name is a list with one name."""
+        return [value] if isinstance(value, str) else value
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _specs(cls, value: Any) -> Any:
+        """A function or a Model is known by a spec, as every model is."""
+        given = value if isinstance(value, list | tuple) else [value]
+        return [as_spec(one) if callable(one) else one for one in given]
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _texts(cls, value: Any) -> Any:
+        """Labels may be numbers."""
+        return {str(label): name for label, name in value.items()} if isinstance(value, Mapping) else value
 
 
 def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
