@@ -251,7 +251,7 @@ def as_rows(data: AnyTable, where: str = "the table") -> Iterator[dict[str, Any]
             if not isinstance(row, Mapping):
                 fix = "give a list of dicts, one for each row"
                 raise BadInput(f"found {shorten(row)}", where=f"{where}, row {number}", fix=fix)
-            yield {_column_name(name, where): _plain(value) for name, value in row.items()}
+            yield {_column_name(name, where): plain(value) for name, value in row.items()}
 
 
 def _polars(data: Any, where: str) -> pl.DataFrame | None:
@@ -294,7 +294,7 @@ def _pandas_columns(data: Any, where: str) -> dict[str, list[Any]]:
         name = _column_name(given, where)
         if name in frame:
             raise BadInput("names this column twice", where=where, field=name, fix="rename one of them")
-        values = [_plain(value) for value in column.tolist()]
+        values = [plain(value) for value in column.tolist()]
         there = [value for value in values if value is not None]
         if len(there) < len(values) and there and all(type(one) is float and one.is_integer() for one in there):
             values = [None if value is None else int(value) for value in values]
@@ -308,7 +308,7 @@ def _named_columns(data: Mapping[Any, Any], where: str) -> dict[str, list[Any]]:
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             fix = "give a list of values for each column; for one row, a list with one dict"
             raise BadInput(f"found {shorten(values)}", where=where, field=str(name), fix=fix)
-        columns[_column_name(name, where)] = [_plain(value) for value in values]
+        columns[_column_name(name, where)] = [plain(value) for value in values]
     if len({len(values) for values in columns.values()}) > 1:
         sizes = ", ".join(f"{name} has {len(values)}" for name, values in columns.items())
         raise BadInput(f"columns of different lengths: {sizes}", where=where, fix="give one entry per row")
@@ -322,7 +322,7 @@ def _column_name(name: Any, where: str) -> str:
     return str(name)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as Python has it: what numpy wraps without its wrapping, what pandas calls missing as None."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None

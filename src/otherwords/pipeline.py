@@ -170,9 +170,8 @@ def answer(
     ['neutral']
     """
     opened = open_suite(suite, task)
-    lasting = isinstance(model, str) or bool(
-        getattr(model, "identity", "")
-    )  # else nobody can tell that it is the same again
+    # Of a bare function nobody can tell later whether it is still the same.
+    lasting = isinstance(model, str) or bool(getattr(model, "identity", ""))
     with open_cache(cache if lasting or isinstance(cache, Cache) else None) as store:
         loaded = load_model(model, opened.task, label_map)
         if canary:

@@ -14,10 +14,12 @@ import polars as pl
 from .. import pipeline
 from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName
+from ..frames import as_list
 from ..models.answering import load as load_model
 from ..models.answering import refuse_wrong_models, run_canary
 from ..models.cache import Cache, open_cache
 from ..models.model import Answerer
+from ..models.python_callable import AnyModel, as_spec
 from ..problem import Task
 from ..progress import current
 from ..registry import Bound
@@ -34,12 +36,12 @@ METRICS = ("r_r", "r_s", "r_s_without_neutral", "r_r_at(k=1)")
 
 def circularity(
     suite: SuiteName,
-    model: str | Sequence[str],
-    judges: Sequence[str] = JUDGES,
+    model: AnyModel | Sequence[AnyModel],
+    judges: str | Sequence[str] = JUDGES,
     task: str | Task | Mapping[str, Any] = "",
     *,
-    using: Sequence[str] = METRICS,
-    by: Sequence[str] = (),
+    using: str | Sequence[str] = METRICS,
+    by: str | Sequence[str] = (),
     label_map: Mapping[str, str] | None = None,
     canary: bool = True,
     cache: Cache | str | Path | None = "",
@@ -66,7 +68,8 @@ def circularity(
     (1, 0, 0.0)
     """
     tables.refuse_unwritable(out)
-    models = [model] if isinstance(model, str) else list(model)
+    judges, by = as_list(judges), as_list(by)
+    models = [as_spec(one) for one in as_list(model)]
     if not models:
         raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
     refuse_wrong_models(models)
