@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .pipeline import answer, check, score, vary
     from .problem import TASKS, Batch, Bucket, Problem, Score, Task, Variant, Verdict
     from .profiling.profile import Profile, profile
+    from .progress import show_progress
     from .running.runner import Run, run
     from .running.study import Study
     from .scoring.compare import compare, compare_groups
@@ -49,6 +50,7 @@ _HOME = {
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
     "Profile": "profiling.profile",
     "profile": "profiling.profile",
+    "show_progress": "progress",
     **dict.fromkeys(("Run", "run"), "running.runner"),
     "Study": "running.study",
     **dict.fromkeys(("compare", "compare_groups"), "scoring.compare"),
@@ -93,6 +95,7 @@ __all__ = [
     "reproduce",
     "run",
     "score",
+    "show_progress",
     "train",
     "vary",
 ]

@@ -60,8 +60,10 @@ def vary(
     """
     tables.refuse_unwritable(notes)
     opened = open_suite(data, task)
-    originals = opened.table()
-    variants, table = varied(originals, as_list(using), opened.task, seed)
+    originals, using = opened.table(), as_list(using)
+    current().start("variants", originals["of"].null_count() * len(using))
+    variants, table = varied(originals, using, opened.task, seed)
+    current().done()
     if notes:
         tables.write([table], notes)
     return by_bucket(pl.concat([originals, variants], how="diagonal_relaxed")) if suite else variants
@@ -176,7 +178,10 @@ def answer(
         loaded = load_model(model, opened.task, label_map)
         if canary:
             run_canary(loaded, store)
-        table = answers_of(loaded, opened.table(), store, batch_size)
+        rows = opened.table()
+        current().start("answers", rows.height)
+        table = answers_of(loaded, rows, store, batch_size)
+        current().done()
     warn_about_answers(loaded, [table.lazy()])
     return table
 

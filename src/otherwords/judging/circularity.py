@@ -69,7 +69,7 @@ def circularity(
     """
     tables.refuse_unwritable(out)
     judges, by = as_list(judges), as_list(by)
-    models = [as_spec(one) for one in as_list(model)]
+    models = [as_spec(one) for one in as_list(model)]  # type: ignore[arg-type]  # of a Union mypy infers one part
     if not models:
         raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
     refuse_wrong_models(models)
