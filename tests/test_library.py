@@ -151,6 +151,22 @@ def test_a_table_is_checked_as_a_file_is(rows: Any, field: str, stage: Any) -> N
 
 
 @pytest.mark.parametrize(
+    ("rows", "columns", "option"),
+    [
+        (changed(label=2), {}, "labels={2: ...}"),
+        (changed(hypothesis=" "), {}, "skip_bad=True"),
+        ([{"text": "a"}], {}, "columns={'premise': COLUMN}"),
+        (ROWS, {"cluster": "group"}, "columns={'cluster': COLUMN}"),
+    ],
+)
+def test_who_gives_a_table_is_told_of_keywords_and_not_of_options(rows: Any, columns: Any, option: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        ow.load(rows, columns=columns)
+    assert option in caught.value.fix
+    assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("table", "field"),
     [
         (pd.DataFrame([["a", "b"]], columns=["premise", "premise"]), "premise"),

@@ -261,7 +261,9 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 
 def _is_same(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
-    """Whether two factories are one, perhaps decorated twice."""
+    """Whether two factories are one, perhaps decorated twice, or both of a notebook, whose cells are run again."""
+    if one.__module__ == other.__module__ == "__main__":
+        return True
     return one is other or getattr(one, "__code__", one) is getattr(other, "__code__", other)
 
 

@@ -17,7 +17,7 @@ from ..frames import AnyTable, as_rows, to_frame
 from ..problem import Task, get_task
 from ..registry import Bound, Plugin, datasets
 from ..storage.files import digest, write_text
-from .intake import Intake, ProblemRow
+from .intake import KEYWORDS, OPTIONS, Intake, ProblemRow
 from .records import Dataset, Record
 
 #: The reader for each file ending.
@@ -116,7 +116,9 @@ class Source:
             raise BadInput(message, fix="read them separately")
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in dict(bound.function.labels).items())
-        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)
+        tables = not all(isinstance(name, str | os.PathLike) for name in self.names)
+        options = KEYWORDS if tables else OPTIONS
+        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad, options)
 
     def __iter__(self) -> Iterator[ProblemRow]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex, TypeVar, overload
 
 import polars as pl
 
-from ..errors import MissingExtra, UnknownName
+from ..errors import BadInput, MissingExtra, UnknownName
 from ..problem import Score
+from ..storage.files import write_text
 
 _EMPTY = "–"
 
@@ -105,6 +107,10 @@ class Results(list[Row]):
         """All fields of all rows as a pandas frame; needs the extra `pandas`."""
         return to_pandas(self.to_polars())
 
+    def plot(self) -> Picture:
+        """A picture: a point for each value and a line for its interval, row by row."""
+        return Picture(_draw(self))
+
     def __repr__(self) -> str:
         if not self:
             return "no results"
@@ -131,6 +137,23 @@ class Results(list[Row]):
         )
         note = f"\n<caption style='caption-side: bottom'>{escape(table.caption)}</caption>" if table.caption else ""
         return f"<table>{note}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a notebook shows, as SVG."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> None:
+        """Write it to an .svg file."""
+        write_text(Path(path), self.svg)
+
+    def __repr__(self) -> str:
+        return f"a picture ({len(self.svg):,} bytes of SVG); .save(FILE) writes it"
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
@@ -191,6 +214,67 @@ def _html_row(cells: Sequence[str], texts: int, signature: str) -> str:
         side = "left" if place < texts else "right"
         parts.append(f'<td style="text-align: {side}"{title}>{escape(cell)}</td>')
     return f"<tr>{''.join(parts)}</tr>"
+
+
+# Pictures
+
+_ROW, _LABEL, _WIDTH, _FONT = 26, 7.2, 420, "font: 13px system-ui, sans-serif"
+
+
+def _draw(results: Sequence[Score | Difference]) -> str:
+    """Draw rows one below the other on one scale: from 0 to 100 per cent, or as wide as the numbers are."""
+    if not results:
+        raise BadInput("no results to draw")
+    if len({one.unit for one in results}) > 1:
+        fix = "draw some of them: .where(metric=...).plot()"
+        raise BadInput("shares and other numbers have no scale in common", where="plot", fix=fix)
+    table = layout(results)
+    labels = ["  ".join(row[: table.texts]) for row in table.rows]
+    left = round(_LABEL * max(map(len, labels))) + 12
+    low, high = _scale(results)
+    height = _ROW * len(results) + 34
+    parts = [_axis(low, high, left, height, results[0])]
+    for place, (one, label) in enumerate(zip(results, labels, strict=True)):
+        parts.append(_point(one, label, _ROW * place + 16, left, low, high))
+    total = left + _WIDTH + 70
+    size = f'width="{total}" height="{height}" viewBox="0 0 {total} {height}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{_FONT}">\n{"".join(parts)}</svg>\n'
+
+
+def _middle(one: Score | Difference) -> float | None:
+    return one.value if isinstance(one, Score) else one.difference
+
+
+def _scale(results: Sequence[Score | Difference]) -> tuple[float, float]:
+    numbers = [number for one in results for number in (_middle(one), one.low, one.high) if number is not None]
+    low, high = min([0.0, *numbers]), max([0.0, *numbers])
+    if results[0].unit == "share" and isinstance(results[0], Score):
+        return 0.0, 1.0
+    return low, high if high > low else low + 1
+
+
+def _axis(low: float, high: float, left: int, height: int, like: Score | Difference) -> str:
+    lines = []
+    for place in range(5):
+        number, x = low + (high - low) * place / 4, left + _WIDTH * place / 4
+        text = f"{shown(number, like)}{' %' if like.unit == 'share' else ''}"
+        lines.append(f'<path d="M{x:.1f} 4V{height - 24}" stroke="#8884"/>')
+        lines.append(f'<text x="{x:.1f}" y="{height - 8}" text-anchor="middle" fill="#888">{text}</text>\n')
+    return "".join(lines)
+
+
+def _point(one: Score | Difference, label: str, y: int, left: int, low: float, high: float) -> str:
+    def x(number: float) -> str:
+        return f"{left + _WIDTH * (number - low) / (high - low):.1f}"
+
+    middle = _middle(one)
+    parts = [f'<text x="{left - 10}" y="{y + 4}" text-anchor="end" fill="currentColor">{escape(label)}</text>']
+    if one.low is not None and one.high is not None:
+        parts.append(f'<path d="M{x(one.low)} {y}H{x(one.high)}" stroke="#3572a5" stroke-width="3" opacity=".5"/>')
+    if middle is not None:
+        title = f"{number_text(middle, one)} [{ends_text(one)}]"
+        parts.append(f'<circle cx="{x(middle)}" cy="{y}" r="5" fill="#3572a5"><title>{title}</title></circle>')
+    return "".join(parts) + "\n"
 
 
 # Numbers as text
