@@ -1,6 +1,7 @@
 """Conversions: what users call a table, frames, Problems and Buckets; and texts joined to answers."""
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -235,6 +236,11 @@ def as_frame(data: AnyTable, where: str = "the table") -> pl.DataFrame:
     texts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
     objects = [_column_of_any(name, frame[name].to_list()) for name, kind in frame.schema.items() if kind == pl.Object]
     return frame.with_columns(*(pl.col(name).cast(pl.String) for name in texts), *objects)
+
+
+def frame_or_name(data: AnyTable | str | os.PathLike[str], where: str = "the table") -> pl.DataFrame | str:
+    """Any table as a Polars frame; the name of a file or folder as it is."""
+    return os.fspath(data) if isinstance(data, str | os.PathLike) else as_frame(data, where)
 
 
 def as_rows(data: AnyTable, where: str = "the table") -> Iterator[dict[str, Any]]:

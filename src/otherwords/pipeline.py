@@ -12,14 +12,13 @@ from typing import Literal
 
 import polars as pl
 
-from .answers.alignment import TableOrPath, answers_table
 from .answers.groups import columns_of, of_model, with_model
 from .answers.reading import answered, check_columns, separate_rejects
 from .answers.roles import split_roles
 from .answers.table import Location, is_variant
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput
-from .frames import as_list, by_bucket, kept, problems, reworded, to_frame, variant_rows
+from .frames import AnyTable, as_list, by_bucket, frame_or_name, kept, problems, reworded, to_frame, variant_rows
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated
@@ -211,7 +210,7 @@ def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts
 
 
 def score(
-    answers: TableOrPath,
+    answers: AnyTable | str | os.PathLike[str],
     using: str | Sequence[str] = (),
     *,
     by: str | Sequence[str] = (),
@@ -238,10 +237,9 @@ def score(
     (0.5, 1, 2)
     """
     tables.refuse_unwritable(out)
-    using, by = as_list(using), as_list(by)
-    if isinstance(answers, str | os.PathLike):
-        using = _with_texts(using, Path(answers))
-    answers, source = answers_table(answers)
+    source, using, by, answers = "the answers", as_list(using), as_list(by), frame_or_name(answers, "the answers")
+    if not isinstance(answers, pl.DataFrame):
+        source, using, answers = answers, _with_texts(using, Path(answers)), tables.read(answers)
     settings = IntervalSettings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     bound, lenient = choose(using)

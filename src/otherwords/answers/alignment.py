@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,6 @@ from pathlib import Path
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import AnyTable, as_frame
 from ..problem import TASKS
 from ..storage import tables
 from .groups import of_model, split, with_model
@@ -21,7 +19,7 @@ from .roles import Role, split_roles
 from .table import WHOLE_TABLE, Answers, Location, is_original, label_texts
 
 #: An answers table, or the file or run folder that holds one.
-TableOrPath = AnyTable | str | os.PathLike[str]
+TableOrPath = pl.DataFrame | str | Path
 _BUCKET, _VARIANT = "\0bucket", "\0variant"  # no column of the user's is called so
 _TEXTS = tuple(dict.fromkeys(name for task in TASKS.values() for name in task.fields))
 
@@ -48,17 +46,11 @@ class ModelTable:
         return roles
 
 
-def answers_table(answers: TableOrPath) -> tuple[pl.DataFrame, str]:
-    """An answers table, however it is given, and what to call it in messages."""
-    if isinstance(answers, str | os.PathLike):
-        return tables.read(os.fspath(answers)), os.fspath(answers)
-    return as_frame(answers, "the answers"), "the answers"
-
-
 def load(answers: TableOrPath) -> list[ModelTable]:
     """Read an answers table, model by model; a file without a model column names its model after itself."""
-    table, source = answers_table(answers)
-    if "model" not in table.columns and isinstance(answers, str | os.PathLike) and table.height:
+    source = "the answers" if isinstance(answers, pl.DataFrame) else str(answers)
+    table = answers if isinstance(answers, pl.DataFrame) else tables.read(answers)
+    if "model" not in table.columns and not isinstance(answers, pl.DataFrame) and table.height:
         table = table.with_columns(pl.lit(Path(answers).stem).alias("model"))
     table = with_model(table, source)
     table, location = answered(table, Location(source))

@@ -9,7 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ..report.accounts import short_names
-from ..scoring.results import ends_text, number_text, p_value, value_text
+from ..scoring.results import ends_text as _ends
+from ..scoring.results import number_text as _or_dash
+from ..scoring.results import p_value
+from ..scoring.results import value_text as _value
 
 if TYPE_CHECKING:
     from ..exporting.export import Export
@@ -62,7 +65,7 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
         (
             (
                 (*([one.model] if several else []), *([one.group or "all"] if grouped else [])),
-                (Text(one.metric), value_text(one, "  "), ends_text(one), f"{one.n_units:,}", f"{one.n_answers:,}"),
+                (Text(one.metric), _value(one, "  "), _ends(one), f"{one.n_units:,}", f"{one.n_answers:,}"),
             )
             for one in scores
         ),
@@ -82,9 +85,9 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
 
     def row(one: Difference) -> tuple[Lead, list[str | Text]]:
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([one.group or "all"] if grouped else [])]
-        values = (number_text(one.value, one), number_text(one.other_value, one), number_text(one.difference, one, "+"))
+        values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
         p = [p_value(one.p_swap), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
-        return tuple(lead), [Text(one.metric), *values, ends_text(one, "+"), *p, f"{one.n_units:,}"]
+        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]
 
     return _add_sections(_table(names, numbers, caption=_caption(differences)), map(row, differences))
 
@@ -319,13 +322,7 @@ def _acceptance(report: Circularity, confidence: float) -> Table:
         (
             (
                 (f"{row.judge}: {row.model}" if row.model else row.judge,),
-                (
-                    Text(short[row.source]),
-                    f"{row.variants:,}",
-                    f"{row.accepted:,}",
-                    value_text(row.rate),
-                    ends_text(row.rate),
-                ),
+                (Text(short[row.source]), f"{row.variants:,}", f"{row.accepted:,}", _value(row.rate), _ends(row.rate)),
             )
             for row in report.acceptance
         ),
@@ -348,4 +345,4 @@ def _disagreements(report: Circularity) -> Table:
 def _with_interval(score: Score | None) -> str:
     if score is None or score.value is None:
         return "–"
-    return value_text(score) if ends_text(score) == "–" else f"{value_text(score)}\n[{ends_text(score)}]"
+    return _value(score) if _ends(score) == "–" else f"{_value(score)}\n[{_ends(score)}]"

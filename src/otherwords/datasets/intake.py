@@ -40,10 +40,10 @@ class Intake:
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
-    options: Mapping[str, str] = field(default_factory=lambda: OPTIONS)
     accepted: int = 0
     no_majority: int = 0
     rejected: list[ProblemRow] = field(default_factory=list)
+    options: Mapping[str, str] = field(default_factory=lambda: OPTIONS)
 
     def __post_init__(self) -> None:
         known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast", "control"}

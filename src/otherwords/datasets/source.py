@@ -117,8 +117,8 @@ class Source:
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in dict(bound.function.labels).items())
         tables = not all(isinstance(name, str | os.PathLike) for name in self.names)
-        options = KEYWORDS if tables else OPTIONS
-        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad, options)
+        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)
+        self.intake.options = KEYWORDS if tables else OPTIONS
 
     def __iter__(self) -> Iterator[ProblemRow]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))

@@ -6,7 +6,6 @@ the models, its labels should be checked.
 """
 
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -127,9 +126,9 @@ def audit(
 
 
 def _with_texts(problems: pl.DataFrame, answers: TableOrPath) -> pl.DataFrame:
-    if not isinstance(answers, str | os.PathLike) or not (Path(answers) / "buckets").is_dir():
+    if isinstance(answers, pl.DataFrame) or not (Path(answers) / "buckets").is_dir():
         return problems
-    folder = RunFolder(Path(answers))
+    folder = RunFolder(answers)
     fields = folder.manifest.get("task", {}).get("fields", ())
     originals = problems.with_columns(pl.lit(None, pl.String).alias("variant"))
     return with_texts(originals, folder.read("buckets"), fields).drop("variant")

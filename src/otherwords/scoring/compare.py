@@ -1,6 +1,7 @@
 """Do two models, or two groups of one model's variants, differ? A difference with interval and p-value per metric."""
 
 import math
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from .._version import __version__
-from ..answers.alignment import ModelTable, TableOrPath, align, load, two_groups, two_models
+from ..answers.alignment import ModelTable, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
 from ..errors import BadInput, Unmeasurable
-from ..frames import as_list
+from ..frames import AnyTable, as_list, frame_or_name
 from ..metrics.metric import Metric, as_metric
 from ..problem import Task, get_task
 from ..progress import current
@@ -31,8 +32,8 @@ from .select import IntervalSettings, choose, collect_measurable, metrics_by_rol
 
 
 def compare(
-    answers: TableOrPath,
-    other: TableOrPath | None = None,
+    answers: AnyTable | str | os.PathLike[str],
+    other: AnyTable | str | os.PathLike[str] | None = None,
     using: str | Sequence[str] = ("all",),
     *,
     models: Sequence[str] = (),
@@ -59,7 +60,8 @@ def compare(
     settings = IntervalSettings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
-    both = two_models(answers, other, models)
+    second = None if other is None else frame_or_name(other, "the answers")
+    both = two_models(frame_or_name(answers, "the answers"), second, models)
     names = [one.name for one in both]
     shared = _shared_roles([one.by_role(labels) for one in both])  # a wrong row is an error before any is left out
     by_role = metrics_by_role(chosen, shared, lenient, " and ".join(names))
@@ -105,7 +107,7 @@ def _shared_groups(both: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tu
 
 
 def compare_groups(
-    answers: TableOrPath,
+    answers: AnyTable | str | os.PathLike[str],
     column: str,
     using: str | Sequence[str] = ("all",),
     *,
@@ -130,7 +132,7 @@ def compare_groups(
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     rows = []
     current().start("compare")
-    for model in load(answers):
+    for model in load(frame_or_name(answers, "the answers")):
         roles = _grouped_by(column, model.by_role(labels))
         by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
         for role, table in roles.items():
