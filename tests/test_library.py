@@ -218,6 +218,8 @@ def test_stages_take_names_and_run_folders(tmp_path: Path) -> None:
     assert ow.answer(run, same, canary=False).height == 430
     assert ow.score(run, "flip_rate", by="topic", replicates=50) == run.scores
     assert ow.profile(run) == ow.profile(str(run.folder))
+    assert ow.load(run).height == 430
+    assert ow.load(run, ROWS).height == 433
     assert {score.metric for score in run.scores} == {"flip_rate"}
 
 

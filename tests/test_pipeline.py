@@ -15,7 +15,7 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords import pipeline
-from otherwords.datasets.source import load
+from otherwords.datasets.suite import load
 from otherwords.errors import BadInput, LabelOrder, WrongAnswer
 from otherwords.metrics.across import audit
 from otherwords.models.cache import Cache, cache_path, open_cache

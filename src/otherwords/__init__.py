@@ -12,7 +12,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .datasets.records import Dataset
-    from .datasets.source import load
+    from .datasets.suite import load
     from .errors import OtherwordsError
     from .exporting.export import export
     from .judging.circularity import circularity
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Dataset": "datasets.records",
-    "load": "datasets.source",
+    "load": "datasets.suite",
     "measure": "scoring.measure",
     "OtherwordsError": "errors",
     "export": "exporting.export",

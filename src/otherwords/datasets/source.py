@@ -2,7 +2,6 @@
 
 import json
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,10 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from ..errors import BadInput, UnknownName
-from ..frames import AnyTable, as_rows, to_frame
+from ..frames import AnyTable, as_rows
 from ..problem import Task, get_task
 from ..registry import Bound, Plugin, datasets
 from ..storage.files import digest, write_text
@@ -66,33 +63,6 @@ def plain_records(path: Path) -> Iterator[Record]:
         if record.error:
             raise BadInput(record.error, where=record.where, fix="repair the row, or leave it out")
         yield record
-
-
-def load(
-    *data: Name | AnyTable,
-    task: str | Task | Mapping[str, Any] = "",
-    columns: Mapping[str, str] | None = None,
-    labels: Mapping[Any, str] | None = None,
-    skip_bad: bool = False,
-) -> pl.DataFrame:
-    """Read problems, or a suite of problems and variants, as a table that every stage takes.
-
-    `data` names files or data sets, or is a table: pandas, Polars or Arrow, a list of dicts, a dict of columns. Several
-    are read as one. `columns` maps the names used here to the table's, `labels` its labels to the task's. Rows without
-    an id are numbered. With `skip_bad`, rows that cannot be used are left out.
-
-    >>> load("everyday").columns
-    ['id', 'of', 'how', 'premise', 'hypothesis', 'label', 'cluster', 'topic', 'split']
-    >>> rows = [{"text": "It rains.", "claim": "It is wet.", "gold_label": 0}]
-    >>> names = {"premise": "text", "hypothesis": "claim", "label": "gold_label"}
-    >>> load(rows, columns=names, labels={0: "entailment"}).row(0)[:6]
-    ('1', None, None, 'It rains.', 'It is wet.', 'entailment')
-    """
-    source = Source(data, task, columns or {}, labels or {}, skip_bad)
-    rows = list(source)
-    if rejected := source.intake.rejected:
-        warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)
-    return to_frame(rows, source.chosen)
 
 
 @dataclass

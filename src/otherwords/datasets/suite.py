@@ -54,16 +54,49 @@ def open_suite(
     skip_bad: bool = False,
 ) -> Suite:
     """Open a suite. A run folder stands for its buckets, and its manifest names the task unless `task` does."""
-    given = [suite] if isinstance(suite, str | os.PathLike) else suite
-    if not isinstance(given, list | tuple) or not all(isinstance(name, str | os.PathLike) for name in given):
-        source = Source([given], task, columns or {}, labels or {}, skip_bad)  # type: ignore[list-item]
-        return Suite(source.chosen, source.intake, _in_order(source))
-    names = [os.fspath(name) for name in given]
+    named = isinstance(suite, list | tuple) and all(isinstance(name, str | os.PathLike) for name in suite)
+    return _open(suite if named else [suite], task, columns or {}, labels or {}, skip_bad)  # type: ignore[arg-type, list-item]
+
+
+def load(
+    *data: Name | AnyTable,
+    task: str | Task | Mapping[str, Any] = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[Any, str] | None = None,
+    skip_bad: bool = False,
+) -> pl.DataFrame:
+    """Read problems, or a suite of problems and variants, as a table that every stage takes.
+
+    `data` names files, data sets or run folders, or is a table: pandas, Polars or Arrow, a list of dicts, a dict of
+    columns. Several are read as one. `columns` maps the names used here to the table's, `labels` its labels to the
+    task's. Rows without an id are numbered. With `skip_bad`, rows that cannot be used are left out.
+
+    >>> load("everyday").columns
+    ['id', 'of', 'how', 'premise', 'hypothesis', 'label', 'cluster', 'topic', 'split']
+    >>> rows = [{"text": "It rains.", "claim": "It is wet.", "gold_label": 0}]
+    >>> names = {"premise": "text", "hypothesis": "claim", "label": "gold_label"}
+    >>> load(rows, columns=names, labels={0: "entailment"}).row(0)[:6]
+    ('1', None, None, 'It rains.', 'It is wet.', 'entailment')
+    """
+    return _open(data, task, columns or {}, labels or {}, skip_bad).table()
+
+
+def _open(
+    data: Sequence[Name | AnyTable],
+    task: str | Task | Mapping[str, Any],
+    columns: Mapping[str, str],
+    labels: Mapping[Any, str],
+    skip_bad: bool,
+) -> Suite:
+    names = tuple(os.fspath(one) for one in data if isinstance(one, str | os.PathLike))
     runs = {name: RunFolder(name) for name in names if (Path(name) / "buckets").is_dir()}
     tasks = [run.manifest["task"] for run in runs.values() if "task" in run.manifest]
-    files = [f"{name}/buckets" if name in runs else name for name in names]
-    source = Source(files, task or next(iter(tasks), ""), columns or {}, labels or {}, skip_bad)
-    return Suite(source.chosen, source.intake, source, source, tuple(names), tuple(runs.values()))
+    read = [os.fspath(one) if isinstance(one, str | os.PathLike) else one for one in data]
+    read = [f"{one}/buckets" if isinstance(one, str) and one in runs else one for one in read]
+    source = Source(read, task or next(iter(tasks), ""), columns, labels, skip_bad)
+    if len(data) == 1 and not names:
+        return Suite(source.chosen, source.intake, _in_order(source))
+    return Suite(source.chosen, source.intake, source, source, names, tuple(runs.values()))
 
 
 def _in_order(source: Source) -> Iterator[ProblemRow]:
