@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
 import webbrowser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pandas as pd
 import polars as pl
@@ -350,6 +352,36 @@ def test_differences_are_results_too() -> None:
     ]  # fmt: skip
     assert "difference" in differences._repr_html_()
     assert differences.to_polars()["other"].to_list() == ["gold"]
+
+
+def test_results_are_drawn(tmp_path: Path) -> None:
+    table = answers().with_columns(pl.lit("<b>").alias("kind"))
+    scores = ow.score(table, "flip_rate", by=["kind", "topic"], replicates=50)
+    picture = scores.plot()
+    root = ElementTree.fromstring(picture._repr_svg_())
+    space = "{http://www.w3.org/2000/svg}"
+    assert len(root.findall(f"{space}circle")) == len(scores) == 4
+    labels = [text.text for text in root.findall(f"{space}text") if text.get("text-anchor") == "end"]
+    assert labels[:2] == ["all  flip_rate", "kind=<b>  flip_rate"]
+    left, right = (float(root.findall(f"{space}path")[place].get("d", "M0")[1:].split()[0]) for place in (0, 4))
+    middle = float(root.findall(f"{space}circle")[0].get("cx", 0))
+    assert (middle - left) / (right - left) == pytest.approx(scores[0].value, abs=0.001)
+    picture.save(tmp_path / "flips.svg")
+    assert (tmp_path / "flips.svg").read_text(encoding="utf-8") == picture.svg
+    assert "SVG" in repr(picture)
+
+
+def test_differences_are_drawn_around_zero_and_nothing_is_not_drawn() -> None:
+    other = answers().with_columns(pl.col("gold").alias("pred"), pl.lit("gold").alias("model"))
+    picture = ow.compare(answers(), other, ["accuracy_variants", "p_c"], replicates=50).plot()
+    assert picture.svg.count("<circle") == 2
+    assert ">0.0 %<" in picture.svg
+    scores = ow.score(answers(), "flip_rate", replicates=50)
+    with refuses(BadInput):
+        scores[:0].plot()
+    number = dataclasses.replace(scores[0], unit="number", value=3.0)
+    with refuses(BadInput, where="plot"):
+        ow.Results([*scores, number]).plot()
 
 
 def test_results_become_data_frames(monkeypatch: pytest.MonkeyPatch) -> None:
