@@ -15,7 +15,7 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords import pipeline
-from otherwords.datasets.source import load
+from otherwords.datasets.suite import load
 from otherwords.errors import BadInput, LabelOrder, WrongAnswer
 from otherwords.metrics.across import audit
 from otherwords.models.cache import Cache, cache_path, open_cache
@@ -355,10 +355,9 @@ def test_the_canary_is_run_before_anything_is_asked(tmp_path: Path) -> None:
         pipeline.answer(problems, "scripted(otherwise=neutral)", cache=None)
 
 
-def test_no_problem_is_no_answer(tmp_path: Path) -> None:
-    table = pipeline.answer(frame(rows(), tmp_path).head(0), "scripted", cache=None, canary=False)
-    assert table.height == 0
-    assert table.columns[:5] == ["model", "bucket", "variant", "gold", "pred"]
+def test_a_table_without_rows_is_refused_as_an_empty_file_is(tmp_path: Path) -> None:
+    with refuses(BadInput, fix="give at least one problem"):
+        pipeline.answer(frame(rows(), tmp_path).head(0), "scripted", cache=None, canary=False)
 
 
 def test_an_open_cache_stays_open_and_a_default_one_is_where_the_environment_says(

@@ -12,7 +12,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .datasets.records import Dataset
-    from .datasets.source import load
+    from .datasets.suite import load
     from .errors import OtherwordsError
     from .exporting.export import export
     from .judging.circularity import circularity
@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from .pipeline import answer, check, score, vary
     from .problem import TASKS, Batch, Bucket, Problem, Score, Task, Variant, Verdict
     from .profiling.profile import Profile, profile
-    from .running.runner import run
+    from .progress import show_progress
+    from .running.runner import Run, run
     from .running.study import Study
-    from .scoring.compare import Difference, compare, compare_groups
+    from .scoring.compare import compare, compare_groups
     from .scoring.measure import measure
+    from .scoring.results import Difference, Results
     from .training.making import train
     from .validity.checking import Check
     from .variants.generating import Generator
 
 _HOME = {
     "Dataset": "datasets.records",
-    "load": "datasets.source",
+    "load": "datasets.suite",
     "measure": "scoring.measure",
     "OtherwordsError": "errors",
     "export": "exporting.export",
@@ -48,9 +50,11 @@ _HOME = {
     **dict.fromkeys(("TASKS", "Batch", "Bucket", "Problem", "Score", "Task", "Variant", "Verdict"), "problem"),
     "Profile": "profiling.profile",
     "profile": "profiling.profile",
-    "run": "running.runner",
+    "show_progress": "progress",
+    **dict.fromkeys(("Run", "run"), "running.runner"),
     "Study": "running.study",
-    **dict.fromkeys(("Difference", "compare", "compare_groups"), "scoring.compare"),
+    **dict.fromkeys(("compare", "compare_groups"), "scoring.compare"),
+    **dict.fromkeys(("Difference", "Results"), "scoring.results"),
     "train": "training.making",
     "Check": "validity.checking",
     "Generator": "variants.generating",
@@ -71,6 +75,8 @@ __all__ = [
     "OtherwordsError",
     "Problem",
     "Profile",
+    "Results",
+    "Run",
     "Score",
     "Study",
     "Task",
@@ -89,6 +95,7 @@ __all__ = [
     "reproduce",
     "run",
     "score",
+    "show_progress",
     "train",
     "vary",
 ]

@@ -1,16 +1,17 @@
-"""Conversions between tables and objects: rows, frames, Problems and Buckets; and texts joined to answers."""
+"""Conversions: what users call a table, frames, Problems and Buckets; and texts joined to answers."""
 
 import json
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
 from .errors import BadInput, Unmeasurable, shorten
 from .problem import Bucket, Problem, Task, Variant
-from .storage.files import digest
 
+Named = TypeVar("Named")
 #: Why a model, asked to accept a variant itself, rejected it: such a row of an answers table has no `pred`.
 REJECTED = "rejected"
 #: Columns that a later stage writes: one that comes along under such a name is kept as `input_<name>`.
@@ -52,25 +53,6 @@ def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
         make = _verdicts if re.fullmatch("check:[^:]+", name) else _column
         columns[name] = make(name, [row.get(name) for row in rows])
     return pl.DataFrame(columns)
-
-
-def with_standard_columns(frame: pl.DataFrame, task: Task) -> pl.DataFrame:
-    """A table made by hand, with the columns that `load` would have given it.
-
-    >>> task = Task("nli", fields=("premise", "hypothesis"), labels=("yes", "no"))
-    >>> frame = pl.DataFrame({"id": ["1"], "premise": ["It rains."], "hypothesis": ["It is wet."]})
-    >>> with_standard_columns(frame, task).columns
-    ['id', 'premise', 'hypothesis', 'of', 'how', 'label', 'cluster']
-    """
-    if missing := [name for name in ("id", *task.fields) if name not in frame.columns]:
-        fix = f"give id, {', '.join(task.fields)}, label; ow.load(FILE, columns=...) maps other names"
-        raise BadInput(f"the table has no column {', '.join(missing)}", fix=fix)
-    empty = [name for name in ("of", "how", "label") if name not in frame.columns]
-    whole = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in empty)
-    if "cluster" in frame.columns:
-        return whole
-    names = [digest(*map(str, texts))[:16] for texts in whole.select(task.cluster).iter_rows()]
-    return whole.with_columns(pl.Series("cluster", names, dtype=pl.String))
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
@@ -147,6 +129,13 @@ def reworded(suite: pl.DataFrame, task: Task) -> list[Bucket]:
     return [Bucket(one.problem, tuple(v for v in one.variants if not v.extra.get("control"))) for one in ordinary]
 
 
+def by_bucket(suite: pl.DataFrame) -> pl.DataFrame:
+    """Move every original before its variants, in the order of the first rows of the buckets."""
+    place = "\0place"  # no column of the user's is called so
+    begins = pl.col(place).min().over(pl.coalesce("of", "id"))
+    return suite.with_row_index(place).sort(begins, maintain_order=True).drop(place)
+
+
 def is_unmarked(columns: Iterable[str], *marks: str) -> pl.Expr:
     """Which rows have none of these marks. A missing column or an empty name is no mark."""
     empty = [pl.col(name).cast(pl.String).fill_null("").str.strip_chars() == "" for name in marks if name in columns]
@@ -187,3 +176,166 @@ def with_texts(
         fix = "give the suite of these answers: its ids are their variants and, for originals, buckets"
         raise Unmeasurable(f"the suite has no row {absent!r}", where=where, field="id", fix=fix)
     return joined.drop(key, found)
+
+
+# Whatever a user calls a table, or a list
+
+
+def as_list(names: Named | Sequence[Named]) -> list[Named]:
+    """A list of what may be given alone: one name is a list with one name.
+
+    >>> as_list("flip_rate"), as_list(["flip_rate", "p_c"])
+    (['flip_rate'], ['flip_rate', 'p_c'])
+    """
+    return list(names) if isinstance(names, Sequence) and not isinstance(names, str) else [names]
+
+
+class ArrowTable(Protocol):
+    """Anything that exports Arrow data: a pyarrow Table, a DuckDB relation, a cuDF or Modin frame."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Export the data."""
+
+
+class PandasFrame(Protocol):
+    """A pandas DataFrame, as far as it is used here."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of the columns."""
+
+    @property
+    def iloc(self) -> Any:
+        """Columns by position."""
+
+    @property
+    def index(self) -> Any:
+        """The names of the rows."""
+
+
+#: A table in memory: Polars, pandas, Arrow, rows as dicts (also of a Hugging Face data set), or columns by name.
+AnyTable = (
+    pl.DataFrame | pl.LazyFrame | ArrowTable | PandasFrame | Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
+)
+
+
+def as_frame(data: AnyTable, where: str = "the table") -> pl.DataFrame:
+    """Any table as a Polars frame; `where` names it in messages. A column of mixed kinds becomes text.
+
+    >>> as_frame([{"id": 1, "label": 0}, {"id": 2, "label": "neutral"}])["label"].to_list()
+    ['0', 'neutral']
+    """
+    frame = _polars(data, where)
+    if frame is None:
+        columns = _columns(data, where)
+        if columns is None:
+            rows = list(as_rows(data, where))
+            names = dict.fromkeys(name for row in rows for name in row)
+            columns = {name: [row.get(name) for row in rows] for name in names}
+        return pl.DataFrame([_column_of_any(name, values) for name, values in columns.items()])
+    texts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
+    objects = [_column_of_any(name, frame[name].to_list()) for name, kind in frame.schema.items() if kind == pl.Object]
+    return frame.with_columns(*(pl.col(name).cast(pl.String) for name in texts), *objects)
+
+
+def frame_or_name(data: AnyTable | str | os.PathLike[str], where: str = "the table") -> pl.DataFrame | str:
+    """Any table as a Polars frame; the name of a file or folder as it is."""
+    return os.fspath(data) if isinstance(data, str | os.PathLike) else as_frame(data, where)
+
+
+def as_rows(data: AnyTable, where: str = "the table") -> Iterator[dict[str, Any]]:
+    """Any table row by row, each value of the kind that it has there; what is missing is None."""
+    if (frame := _polars(data, where)) is not None:
+        yield from frame.iter_rows(named=True)
+    elif (columns := _columns(data, where)) is not None:
+        yield from (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+    elif isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        fix = "give a pandas, Polars or Arrow table, a list of dicts, or a dict of columns"
+        raise BadInput(f"found {type(data).__name__}, not a table", where=where, fix=fix)
+    else:
+        for number, row in enumerate(data, 1):
+            if not isinstance(row, Mapping):
+                fix = "give a list of dicts, one for each row"
+                raise BadInput(f"found {shorten(row)}", where=f"{where}, row {number}", fix=fix)
+            yield {_column_name(name, where): plain(value) for name, value in row.items()}
+
+
+def _polars(data: Any, where: str) -> pl.DataFrame | None:
+    """What Polars reads without a copy: its own frames and Arrow data."""
+    if isinstance(data, pl.DataFrame | pl.LazyFrame):
+        return data.lazy().collect()
+    exports = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+    if not exports or _is_pandas(data):
+        return None
+    try:
+        frame = pl.DataFrame(data) if hasattr(data, "__arrow_c_stream__") else pl.from_arrow(data)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        fix = "give a table whose columns have names, each another"
+        message = f"{type(data).__name__} cannot be read: {str(error).partition(chr(10))[0]}"
+        raise BadInput(message, where=where, fix=fix) from error
+    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+
+
+def _columns(data: Any, where: str) -> dict[str, list[Any]] | None:
+    """The columns of a pandas frame or of a dict; None for anything else."""
+    if _is_pandas(data):
+        return _pandas_columns(data, where)
+    return _named_columns(data, where) if isinstance(data, Mapping) else None
+
+
+def _is_pandas(data: Any) -> bool:
+    return any(one.__module__.partition(".")[0] == "pandas" and one.__name__ == "DataFrame" for one in type(data).mro())
+
+
+def _pandas_columns(data: Any, where: str) -> dict[str, list[Any]]:
+    """The columns of a pandas frame, without pyarrow; the index is one where it has a name.
+
+    Whole numbers beside missing ones are kept by pandas as floats: here they are whole numbers again.
+    """
+    named = {name: data.index.get_level_values(name) for name in data.index.names if name is not None}
+    columns = [(name, values) for name, values in named.items() if name not in data.columns]
+    columns += [(name, data.iloc[:, place]) for place, name in enumerate(data.columns)]
+    frame: dict[str, list[Any]] = {}
+    for given, column in columns:
+        name = _column_name(given, where)
+        if name in frame:
+            raise BadInput("names this column twice", where=where, field=name, fix="rename one of them")
+        values = [plain(value) for value in column.tolist()]
+        there = [value for value in values if value is not None]
+        if len(there) < len(values) and there and all(type(one) is float and one.is_integer() for one in there):
+            values = [None if value is None else int(value) for value in values]
+        frame[name] = values
+    return frame
+
+
+def _named_columns(data: Mapping[Any, Any], where: str) -> dict[str, list[Any]]:
+    columns = {}
+    for name, values in data.items():
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            fix = "give a list of values for each column; for one row, a list with one dict"
+            raise BadInput(f"found {shorten(values)}", where=where, field=str(name), fix=fix)
+        columns[_column_name(name, where)] = [plain(value) for value in values]
+    if len({len(values) for values in columns.values()}) > 1:
+        sizes = ", ".join(f"{name} has {len(values)}" for name, values in columns.items())
+        raise BadInput(f"columns of different lengths: {sizes}", where=where, fix="give one entry per row")
+    return columns
+
+
+def _column_name(name: Any, where: str) -> str:
+    if not isinstance(name, str | int):
+        fix = "name every column with a text; flatten a pandas MultiIndex first"
+        raise BadInput(f"found the column name {shorten(name)}", where=where, fix=fix)
+    return str(name)
+
+
+def plain(value: Any) -> Any:
+    """A value as Python has it: what numpy wraps without its wrapping, what pandas calls missing as None."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if type(value).__module__ == "numpy":
+        value = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value.tolist()
+    return None if isinstance(value, float) and value != value else value
+
+
+def _column_of_any(name: str, values: list[Any]) -> pl.Series:
+    return _column(name, [_scalar(value) for value in values])

@@ -3,9 +3,10 @@
 Every stage takes a table and gives one. The driver in `running` calls the same functions shard by shard.
 """
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,18 +16,21 @@ from .answers.groups import columns_of, of_model, with_model
 from .answers.reading import answered, check_columns, separate_rejects
 from .answers.roles import split_roles
 from .answers.table import Location, is_variant
+from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput
-from .frames import kept, problems, reworded, to_frame, variant_rows, with_standard_columns
+from .frames import AnyTable, as_list, by_bucket, frame_or_name, kept, problems, reworded, to_frame, variant_rows
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
 from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
 from .models.model import Answerer
+from .models.python_callable import AnyModel
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics
 from .scoring.measure import measure_groups, measure_together
+from .scoring.results import Results
 from .scoring.select import IntervalSettings, choose, keep_original_metrics, metrics_by_role
 from .storage import tables
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
@@ -35,34 +39,41 @@ from .variants.generating import generate, notes_table, numbered, prepared, warn
 
 
 def vary(
-    frame: pl.DataFrame,
-    using: Sequence[str | Bound],
-    task: str | Task = "nli",
+    data: SuiteName,
+    using: str | Bound | Sequence[str | Bound],
+    task: str | Task = "",
     seed: int = 1,
     *,
+    suite: bool = False,
     notes: str | Path | None = None,
 ) -> pl.DataFrame:
-    """Reword the originals of a table with each generator; return the variants only.
+    """Reword the originals of a table with each generator; return the variants or, with `suite`, all rows.
 
+    `data` is a table (pandas, Polars, Arrow, rows as dicts), or names a file, a data set or a run folder; its rows are
+    checked as `load` does. A suite has every original before its variants: what `check` and `answer` take.
     What generators left out, and why, is written to the table `notes`, if one is named.
+
+    >>> rows = [{"premise": "It isn't wet.", "hypothesis": "It is dry.", "label": "entailment"}]
+    >>> vary(rows, "contractions(field=premise)", suite=True)["premise"].to_list()
+    ["It isn't wet.", 'It is not wet.']
     """
     tables.refuse_unwritable(notes)
-    variants, table = varied(frame, using, task, seed)
+    opened = open_suite(data, task)
+    originals, using = opened.table(), as_list(using)
+    current().start("variants", originals["of"].null_count() * len(using))
+    variants, table = varied(originals, using, opened.task, seed)
+    current().done()
     if notes:
         tables.write([table], notes)
-    return variants
+    return by_bucket(pl.concat([originals, variants], how="diagonal_relaxed")) if suite else variants
 
 
 def varied(
-    frame: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli", seed: int = 1
+    frame: pl.DataFrame, using: Sequence[str | Bound], task: Task, seed: int = 1
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The variants, and the notes of the generators."""
-    task = get_task(task)
-    frame = with_standard_columns(frame, task)
+    """The variants of rows that were checked before, and the notes of the generators."""
     originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
     clusters = dict(frame.select("id", "cluster").iter_rows())
-    if len({one.id for one in originals}) < len(originals):
-        raise BadInput("two problems have the same id", field="id", fix="ids must be unique")
     generators = prepared(using, originals)
     if repeated := {one.signature for one in generators} & set(frame["how"].drop_nulls()):
         fix = "give only the originals, or change the options"
@@ -88,15 +99,22 @@ def _refuse_repeated_ids(variants: Sequence[Variant], taken: Mapping[str, str]) 
         seen.add(variant.id)
 
 
-def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = "nli") -> pl.DataFrame:
+def check(
+    suite: SuiteName, using: str | Bound | Sequence[str | Bound] = "surface", task: str | Task = ""
+) -> pl.DataFrame:
     """Give every variant to each check: `check:<name>` says whether it is kept, two more columns why.
 
+    `suite` has originals and variants, as a table or by name, as in `vary`.
     The name is the check's, or its own where it has one: `grammar=human:verdicts.csv(column=grammar)`.
     Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are not rewordings and are
     not checked. Where the model under test is the judge, a fourth column says so, and `answer` carries it out.
     """
-    task = get_task(task)
-    suite = with_standard_columns(suite, task)
+    opened = open_suite(suite, task)
+    return checked(opened.table(), as_list(using), opened.task)
+
+
+def checked(suite: pl.DataFrame, using: Sequence[str | Bound], task: Task) -> pl.DataFrame:
+    """The verdicts of each check on rows that passed the intake."""
     bound = bind_checks(using, task)
     named = [one for one, spec in zip(bound, using, strict=True) if isinstance(spec, str)]
     warn_replaced_verdicts(named, [suite])
@@ -132,9 +150,9 @@ def bind_checks(using: Sequence[str | Bound], task: Task) -> list[Bound]:
 
 
 def answer(
-    suite: pl.DataFrame,
-    model: str | Answerer,
-    task: str | Task = "nli",
+    suite: SuiteName,
+    model: AnyModel,
+    task: str | Task = "",
     *,
     cache: Cache | str | Path | Literal[False] | None = "",
     label_map: Mapping[str, str] | None = None,
@@ -143,28 +161,38 @@ def answer(
 ) -> pl.DataFrame:
     """Ask a model every problem and every variant that was kept; one row per question.
 
-    Variants that the model was to judge itself and rejects are not asked: their rows have no `pred`, and the reason in
-    a column `rejected`.
-    `cache` is an open cache, the path of one, "" for the one all runs share, or None for none. A model that is loaded
-    already (the driver's, which answers many shards) is not put to the canary here, and nothing is warned of.
+    `suite` is a table or a name, as in `vary`; `model` the name of a model, a function from a Batch to labels or
+    probabilities, or an `ow.Model`. Variants that the model was to judge itself and rejects are not asked: their rows
+    have no `pred`, and the reason in a column `rejected`.
+    `cache` is an open cache, the path of one, "" for the one all runs share, or None for none.
+
+    >>> rows = [{"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"}]
+    >>> answer(rows, lambda batch: ["neutral"] * len(batch), canary=False, cache=None)["pred"].to_list()
+    ['neutral']
     """
-    named = isinstance(model, str)
+    opened = open_suite(suite, task)
     with open_cache(cache) as store:
-        if isinstance(model, str):
-            model = load_model(model, get_task(task), label_map)
-            warn_unused_labels(label_map or {}, {model.name: model.model.labels})
-            if canary:
-                run_canary(model, store)
-        left = kept(with_standard_columns(suite, model.task).lazy()).collect()
-        judged, accepted = with_own_verdicts(left, model, store, batch_size)
-        asked = judged.filter(accepted)
-        current().advance(judged.height - asked.height)
-        columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
-        answers = iter(ask(columns, model, store, batch_size, current().advance, model.tally))
-    table = answer_table(judged, model, [next(answers) if one else None for one in accepted])
-    if named:
-        warn_about_answers(model, [table.lazy()])
+        loaded = load_model(model, opened.task, label_map)
+        warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})
+        if canary:
+            run_canary(loaded, store)
+        rows = opened.table()
+        current().start("answers", rows.height)
+        table = answers_of(loaded, rows, store, batch_size)
+        current().done()
+    warn_about_answers(loaded, [table.lazy()])
     return table
+
+
+def answers_of(model: Answerer, suite: pl.DataFrame, store: Cache, batch_size: int = 0) -> pl.DataFrame:
+    """The answers of a loaded model to rows that were checked before."""
+    left = kept(suite.lazy()).collect()
+    judged, accepted = with_own_verdicts(left, model, store, batch_size)
+    asked = judged.filter(accepted)
+    current().advance(judged.height - asked.height)
+    columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
+    answers = iter(ask(columns, model, store, batch_size, current().advance, model.tally))
+    return answer_table(judged, model, [next(answers) if one else None for one in accepted])
 
 
 def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts:
@@ -181,10 +209,10 @@ def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts
 
 
 def score(
-    answers: pl.DataFrame | str | Path,
-    using: Sequence[str] = (),
+    answers: AnyTable | str | os.PathLike[str],
+    using: str | Sequence[str] = (),
     *,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     task: str | Task = "",
     seed: int = 1,
     replicates: int = 10_000,
@@ -192,12 +220,13 @@ def score(
     interval: str = "percentile",
     rejected: str | Path | None = None,
     out: str | Path | None = None,
-) -> list[Score]:
+) -> Results[Score]:
     """Measure each model in an answers table with each metric, overall and by groups of columns.
 
-    `using` names metrics; none means the usual ones, "all" every one that this table allows. Rows marked `contrast` are
-    measured by the metrics of contrasts, and by no other: overall, and by suite where there are several. So are
-    variants marked `control`, where there are rewordings beside them.
+    `answers` is a table of any kind, a file or a run folder. `using` names metrics; none means the usual ones, "all"
+    every one that this table allows. Rows marked `contrast` are measured by the metrics of contrasts, and by no other:
+    overall, and by suite where there are several. So are variants marked `control`, where there are rewordings beside
+    them.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too.
 
@@ -206,11 +235,11 @@ def score(
     >>> flips.value, flips.n_units, flips.n_answers
     (0.5, 1, 2)
     """
-    source = "the answers"
     for path in (out, rejected):
         tables.refuse_unwritable(path, answers)
+    source, using, by, answers = "the answers", as_list(using), as_list(by), frame_or_name(answers, "the answers")
     if not isinstance(answers, pl.DataFrame):
-        source, using, answers = str(answers), _with_texts(using, Path(answers)), tables.read(answers)
+        source, using, answers = answers, _with_texts(using, Path(answers)), tables.read(answers)
     settings = IntervalSettings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     bound, lenient = choose(using)
@@ -227,7 +256,7 @@ def score(
     by_role = metrics_by_role(bound, roles, lenient, source)
     if "controls" in roles and not is_variant(roles["rewordings"][0]["variant"]).any():
         by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, source)
-    scores = []
+    scores: list[Score] = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []
         for role, (table, place) in roles.items():
@@ -244,8 +273,8 @@ def score(
         fix = "give answers to originals and enough of their variants for the metric"
         raise BadInput("nothing to measure", where=source, fix=fix)
     if out:
-        tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
-    return scores
+        tables.write([Results(scores).to_polars()], out)
+    return Results(scores)
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:

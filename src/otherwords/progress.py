@@ -1,5 +1,7 @@
-"""How the stages report their progress: silently by default; the command line shows bars instead."""
+"""How the stages report their progress: silently; the command line shows bars, `show_progress` a line."""
 
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,12 +20,52 @@ class Progress:
         """The stage ended well."""
 
 
-_current: ContextVar[Progress] = ContextVar("progress", default=Progress())  # noqa: B039 (it has no state)
+class ProgressLine(Progress):
+    """Writes how far a stage is to one line of standard error, and again over it; nothing for what takes no time."""
+
+    def __init__(self) -> None:
+        self.start("")
+
+    def start(self, stage: str, total: int | None = None) -> None:
+        """A stage begins."""
+        self._stage, self._total, self._count, self._width = stage, total, 0, 0
+        self._begin = self._last = time.monotonic()
+
+    def advance(self, count: int) -> None:
+        """So many more rows are done."""
+        self._count += count
+        if time.monotonic() - self._last > 0.2:
+            self._last = time.monotonic()
+            self._write("")
+
+    def done(self) -> None:
+        """The stage ended well."""
+        if self._width:
+            self._write(f" in {time.monotonic() - self._begin:.1f} s")
+            sys.stderr.write("\n")
+        self._width = 0
+
+    def _write(self, more: str) -> None:
+        of = "" if self._total is None else f" of {self._total:,}"
+        text = f"{self._stage}: {self._count:,}{of}{more}"
+        sys.stderr.write(f"\r{text.ljust(self._width)}")
+        sys.stderr.flush()
+        self._width = len(text)
+
+
+_current: ContextVar[Progress | None] = ContextVar("progress", default=None)
+#: Where to report if nothing else was chosen; no ContextVar, because a notebook may give each cell another context.
+_usual = [Progress()]
 
 
 def current() -> Progress:
     """The progress to report to now. On a worker of another machine it is the silent one."""
-    return _current.get()
+    return _current.get() or _usual[0]
+
+
+def show_progress(on: bool = True) -> None:
+    """Show how far each stage is, on a line of standard error, from now on; or no longer."""
+    _usual[0] = ProgressLine() if on else Progress()
 
 
 @contextmanager

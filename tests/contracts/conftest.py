@@ -109,7 +109,7 @@ def buckets() -> str:
 
 def repeating(folder: Path) -> str:
     """The bundled rewordings, and rows that say what their original says, as people's files have them."""
-    from otherwords.datasets.source import load
+    from otherwords.datasets.suite import load
     from otherwords.variants.recorded import EVERYDAY
 
     one = load("everyday(split=all)").row(0, named=True)
@@ -143,7 +143,7 @@ def tiny_masked_lm(folder: Path) -> str:
 
 def scripted_merge(folder: Path) -> str:
     """MERGE with a masked-LM that knows the words of the bundled problems, and proposes any of them."""
-    from otherwords.datasets.source import load
+    from otherwords.datasets.suite import load
 
     texts = load("everyday(split=all)").select("premise", "hypothesis").rows()
     known = sorted({word.strip(".,") for row in texts for text in row for word in text.split()} | {"man", "dog"})

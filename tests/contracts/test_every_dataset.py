@@ -9,7 +9,7 @@ from refusals import refuses
 
 from otherwords.datasets.intake import Intake
 from otherwords.datasets.records import Dataset, Record
-from otherwords.datasets.source import load
+from otherwords.datasets.suite import load
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, get_task
 from otherwords.registry import datasets

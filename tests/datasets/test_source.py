@@ -13,7 +13,8 @@ import pytest
 from refusals import refuses
 
 import otherwords as ow
-from otherwords.datasets.source import Source, find, load
+from otherwords.datasets.source import Source, find
+from otherwords.datasets.suite import load
 from otherwords.errors import BadInput, UnknownName
 
 SPECIAL = "Zoë said “no” — 木曜日 \U0001f327\ufe0f, it’s\xa0wet."

@@ -212,7 +212,7 @@ def test_one_generator_with_several_options_is_several_sources(model):
 def test_a_problem_without_a_right_answer_is_reported_before_any_work(tmp_path):
     log = tmp_path / "log.jsonl"
     label = pl.when(pl.col("id") != "p2").then("label").alias("label")
-    with refuses(BadInput, where="the suite, row 2", field="label"):
+    with refuses(BadInput, where="the table, row 2", field="label"):
         measured(f"scripted(log={log})", ["self"], suite().with_columns(label))
     assert not log.exists()
 

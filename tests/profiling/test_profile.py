@@ -135,7 +135,7 @@ def test_a_table_may_have_its_own_names_and_labels():
 
 
 def test_bad_rows_of_a_table_are_left_out_with_a_warning():
-    with pytest.warns(UserWarning, match=r"left out 1 rows.*the suite, row 10: hypothesis"):
+    with pytest.warns(UserWarning, match=r"left out 1 rows.*the table, row 10: hypothesis"):
         found = ow.profile(frame([*SUITE, row("z", hypothesis="")]), skip_bad=True)
     assert found == ow.profile(frame(SUITE))
 
@@ -199,14 +199,14 @@ def test_substitutions_as_a_table(tmp_path):
     ("rows", "options", "error", "fields"),
     [
         ([row("a")], {}, BadInput, {"where": "the suite"}),
-        (SUITE, {"task": "a-nli"}, BadInput, {"where": "the suite, row 1", "field": "obs1"}),
-        (SUITE, {"task": "rte"}, BadInput, {"where": "the suite, row 1", "field": "label"}),
+        (SUITE, {"task": "a-nli"}, BadInput, {"where": "the table, row 1", "field": "obs1"}),
+        (SUITE, {"task": "rte"}, BadInput, {"where": "the table, row 1", "field": "label"}),
         (SUITE, {"task": "nil"}, UnknownName, {}),
         (SUITE, {"out": "list.xlsx"}, BadInput, {}),
-        ([row("a1", "a")], {}, BadInput, {"where": "the suite, row 1", "field": "of"}),
-        ([row("a"), row("a")], {}, BadInput, {"where": "the suite, row 2", "field": "id"}),
-        ([row("a"), row("a1", "a", "x", "neutral")], {}, BadInput, {"where": "the suite, row 2", "field": "label"}),
-        ([row("a", premise=" ")], {}, BadInput, {"where": "the suite, row 1", "field": "premise"}),
+        ([row("a1", "a")], {}, BadInput, {"where": "the table, row 1", "field": "of"}),
+        ([row("a"), row("a")], {}, BadInput, {"where": "the table, row 2", "field": "id"}),
+        ([row("a"), row("a1", "a", "x", "neutral")], {}, BadInput, {"where": "the table, row 2", "field": "label"}),
+        ([row("a", premise=" ")], {}, BadInput, {"where": "the table, row 1", "field": "premise"}),
         ([row("a", **{"check:x": "maybe"})], {}, BadInput, {"field": "check:x"}),
     ],
 )

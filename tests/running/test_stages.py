@@ -17,7 +17,8 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords import pipeline
-from otherwords.datasets.source import Source, load
+from otherwords.datasets.source import Source
+from otherwords.datasets.suite import load
 from otherwords.errors import BadInput
 from otherwords.problem import Note, Score, Task
 from otherwords.running import InProcess, Study, stages

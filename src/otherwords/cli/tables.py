@@ -9,6 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ..report.accounts import short_names
+from ..scoring.results import ends_text as _ends
+from ..scoring.results import number_text as _or_dash
+from ..scoring.results import p_value
+from ..scoring.results import value_text as _value
 
 if TYPE_CHECKING:
     from ..exporting.export import Export
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
     from ..papers.reproduction import Cell
     from ..problem import Score
     from ..profiling.profile import Part, Profile, Suggestions
-    from ..scoring.compare import Difference
+    from ..scoring.results import Difference
     from ..validity.funnel import Drops, Funnel
 
 #: Letters of the longest bar.
@@ -68,26 +72,6 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     )
 
 
-def shown(number: float, score: Score | Difference, sign: str = "") -> str:
-    """A share in per cent to a tenth, another number to three places."""
-    if score.unit == "share":
-        return f"{round(100 * number, 1) + 0.0:{sign}.1f}"  # never -0.0
-    return f"{round(number, 3) + 0.0:{sign}.3f}"
-
-
-def _value(score: Score, otherwise: str = "") -> str:
-    """The value with its unit; a value that is not a share ends in `otherwise`, to stay aligned."""
-    if score.value is None:
-        return "–"
-    return f"{shown(score.value, score)}{' %' if score.unit == 'share' else otherwise}"
-
-
-def _ends(score: Score | Difference, sign: str = "") -> str:
-    if score.low is None or score.high is None:
-        return "–"
-    return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
-
-
 def difference_table(differences: Sequence[Difference], confidence: float) -> Table:
     """Both values, their difference with its interval, and p-values: a row per metric."""
     first, second = differences[0].model, differences[0].other
@@ -114,21 +98,6 @@ def _caption(differences: Sequence[Difference]) -> str:
         units += f"; {', '.join(dict.fromkeys(others))} as they are"
     tests = sum(one.p_swap is not None for one in differences)
     return f"{units}; p: clusters swapped between the two, adjusted for {tests} tests"
-
-
-def _or_dash(number: float | None, one: Difference, sign: str = "") -> str:
-    return "–" if number is None else shown(number, one, sign)
-
-
-def p_value(p: float | None) -> str:
-    """A p-value as papers print it.
-
-    >>> p_value(0.04213), p_value(0.0001), p_value(1.0)
-    ('0.042', '<0.001', '1.000')
-    """
-    if p is None:
-        return "–"
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def frame_table(frame: Any) -> Table:

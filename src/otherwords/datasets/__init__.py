@@ -6,6 +6,7 @@ read what the user names. One module per layout.
 
 from .intake import Intake
 from .records import Dataset, Record, delimited, json_lines, renamed, table_rows
-from .source import Source, load
+from .source import Source
+from .suite import load
 
 __all__ = ["Dataset", "Intake", "Record", "Source", "delimited", "json_lines", "load", "renamed", "table_rows"]

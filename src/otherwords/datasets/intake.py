@@ -14,6 +14,14 @@ from ..storage.files import Scratch, digest
 from .records import Record
 
 ProblemRow = dict[str, Any]
+#: How messages spell an option: on the command line, and to somebody who gave a table in Python.
+OPTIONS = {"column": "--field {}=COLUMN", "label": "--label {}=...", "skip": "--skip-bad", "task": "--task"}
+KEYWORDS = {
+    "column": "columns={{{!r}: COLUMN}}",
+    "label": "labels={{{}: ...}}",
+    "skip": "skip_bad=True",
+    "task": "task",
+}
 _SAME_LABEL = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
 
 
@@ -35,6 +43,7 @@ class Intake:
     accepted: int = 0
     no_majority: int = 0
     rejected: list[ProblemRow] = field(default_factory=list)
+    options: Mapping[str, str] = field(default_factory=lambda: OPTIONS)
 
     def __post_init__(self) -> None:
         known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast", "control"}
@@ -65,7 +74,8 @@ class Intake:
                 self._reject(record, BadInput(message, where=record.where, field="of", fix=fix))
         if absent := [name for name in self.columns if name not in self._mapped]:
             message = f"no row has the column {self.columns[absent[0]]!r}"
-            raise BadInput(message, field=absent[0], fix="map an existing column with --field, or leave it out")
+            option = self.options["column"].format(absent[0])
+            raise BadInput(message, field=absent[0], fix=f"map an existing column with {option}, or leave it out")
         if not self.accepted:
             first = f", the first: {self.rejected[0]['reason']}" if self.rejected else ""
             counts = f"{self.no_majority} without a majority label, {len(self.rejected)} rejected{first}"
@@ -107,12 +117,15 @@ class Intake:
     def _row(self, record: Record, number: int) -> ProblemRow:
         where = record.where
         if record.error:
-            raise BadInput(record.error, where=where, fix="repair the row, or leave it out with --skip-bad")
+            raise BadInput(
+                record.error, where=where, fix=f"repair the row, or leave it out with {self.options['skip']}"
+            )
         values, others = self._split(record.row)
         for name in (*self.task.fields, "label", *({"id"} & set(self.columns))):
             if name not in values and name not in self.task.optional:
                 columns = ", ".join(map(str, record.row))
-                fix = f"there are {columns}: map one with --field {name}=COLUMN, or choose another --task"
+                option = self.options["column"].format(name)
+                fix = f"there are {columns}: map one with {option}, or choose another {self.options['task']}"
                 message = f"no column {self.columns[name]!r}" if name in self.columns else "no such column"
                 raise BadInput(message, where=where, field=name, fix=fix)
         row: ProblemRow = {
@@ -148,7 +161,7 @@ class Intake:
         if not isinstance(value, str):
             raise BadInput(f"found {shorten(value)}", where=where, field=name, fix="texts must be strings")
         if not value.strip() and name not in self.task.optional:
-            fix = "fill it in, or leave the row out with --skip-bad"
+            fix = f"fill it in, or leave the row out with {self.options['skip']}"
             raise BadInput("found an empty text", where=where, field=name, fix=fix)
         return value
 
@@ -156,7 +169,8 @@ class Intake:
         label = self._labels.get(label_key(value))
         if label is None:
             known, shown = ", ".join(self.task.labels), shorten(value)[:20]
-            fix = f"{self.task.name} has {known}: map it with --label {shown}=..., or choose another --task"
+            option = self.options["label"].format(shown)
+            fix = f"{self.task.name} has {known}: map it with {option}, or choose another {self.options['task']}"
             raise BadInput(f"found {shorten(value)}", where=where, field="label", fix=fix)
         return label
 

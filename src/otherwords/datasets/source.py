@@ -1,8 +1,8 @@
-"""Sources: from what the user names (a file, `-`, `snli:FILE`, `everyday`) to one checked stream of rows."""
+"""Sources: from what the user names (a file, `-`, `snli:FILE`, `everyday`) or a table to one checked stream of rows."""
 
 import hashlib
 import json
-import warnings
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,27 +13,29 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, UnknownName
-from ..frames import to_frame
+from ..frames import AnyTable, as_rows
 from ..problem import Task, get_task
 from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
-from .intake import Intake, ProblemRow
+from .intake import KEYWORDS, OPTIONS, Intake, ProblemRow
 from .records import Dataset, Record
 
 #: How the name of a table in memory begins.
 MEMORY = "memory#"
 #: The reader for each file ending.
 ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+#: The name of a file, a folder or a data set; a Run stands for its folder.
+Name = str | os.PathLike[str]
 
 
-def find(name: str | pl.DataFrame) -> Bound:
-    """Find the data set that a user names.
+def find(name: Name | AnyTable) -> Bound:
+    """Find the data set that a user names, or take the table that is given instead.
 
-    An existing file or folder is read by its ending; anything else must be a registered data set with its options. A
-    table in memory is one, too, signed by its content.
+    An existing file or folder is read by its ending; any other name must be a registered data set with its options.
     """
-    if isinstance(name, pl.DataFrame):
-        return _in_memory(name)
+    if not isinstance(name, str | os.PathLike):
+        return _of_table(name)
+    name = os.fspath(name)
     path = Path(name)
     if name == "-":
         return datasets.make("jsonl:-")
@@ -50,30 +52,35 @@ def find(name: str | pl.DataFrame) -> Bound:
     raise UnknownName(f"no file and no data set {name!r}; data sets: {names} (as in snli:FILE)")
 
 
-def memory_name(table: pl.DataFrame) -> str:
+def memory_name(table: pl.DataFrame | list[dict[str, Any]]) -> str:
     """What a table in memory is called: the same for the same columns and rows, everywhere.
 
     >>> memory_name(pl.DataFrame({"id": [1]}))
     'memory#72c77beb0e0e'
     """
+    if isinstance(table, list):
+        return f"{MEMORY}{hashlib.sha256(repr(table).encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
     state = hashlib.sha256(json.dumps([[name, str(kind)] for name, kind in table.schema.items()]).encode())
     for some in table.iter_slices(10_000):
         state.update(some.write_ndjson().encode("utf-8", "surrogatepass"))
     return f"{MEMORY}{state.hexdigest()[:12]}"
 
 
-def _in_memory(table: pl.DataFrame) -> Bound:
-    def read() -> Iterator[Record]:
-        return (Record(f"the data, row {i}", row) for i, row in enumerate(table.iter_rows(named=True), 1))
+def _of_table(table: AnyTable) -> Bound:
+    """A table in memory as a data set, signed by its content."""
+    kept = table if isinstance(table, pl.DataFrame) else list(as_rows(table))  # once: it may be an iterator
 
-    return Bound(Plugin("memory", 1, lambda: None), memory_name(table), Dataset(read))
+    def read() -> Iterator[Record]:
+        return (Record(f"the table, row {number}", row) for number, row in enumerate(as_rows(kept), 1))
+
+    return Bound(Plugin("memory", 1, lambda: None), memory_name(kept), Dataset(read))
 
 
 def files_of(names: Any) -> list[str | Path]:
     """All files and folders behind what a user names as data: itself, and those that a data set reads."""
     several = names if isinstance(names, (list, tuple)) else [names]
-    plain = [one for one in several if isinstance(one, (str, Path))]
-    return [*plain, *(file for one in plain for file in datasets.files(str(one)))]
+    plain = [os.fspath(one) for one in several if isinstance(one, (str, os.PathLike))]
+    return [*plain, *(file for one in plain for file in datasets.files(one))]
 
 
 def plain_records(path: Path) -> Iterator[Record]:
@@ -87,38 +94,20 @@ def plain_records(path: Path) -> Iterator[Record]:
         yield record
 
 
-def load(
-    *names: str,
-    task: str | Task | Mapping[str, Any] = "",
-    columns: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
-    skip_bad: bool = False,
-) -> pl.DataFrame:
-    """Read problems, or a suite of problems and variants, as a table that every stage takes.
-
-    >>> load("everyday").columns
-    ['id', 'of', 'how', 'premise', 'hypothesis', 'label', 'cluster', 'topic', 'split']
-    """
-    source = Source(names, task, columns or {}, labels or {}, skip_bad)
-    rows = list(source)
-    if rejected := source.intake.rejected:
-        warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)
-    return to_frame(rows, source.chosen)
-
-
 @dataclass
 class Source:
     """One or more data sets read as one, with the user's names for columns and labels."""
 
-    names: Sequence[str | pl.DataFrame]
+    names: Sequence[Name | AnyTable]
     task: str | Task | Mapping[str, Any] = ""
     columns: Mapping[str, str] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[Any, str] = field(default_factory=dict)
     skip_bad: bool = False
 
     def __post_init__(self) -> None:
         if not self.names:
             raise BadInput("no data named", fix="name a file or a data set (otherwords list datasets)")
+        self.labels = {str(label): name for label, name in self.labels.items()}
         self.bound = [find(name) for name in self.names]
         tasks = {bound.function.task for bound in self.bound} - {""}
         if not self.task and len(tasks) > 1:
@@ -126,7 +115,9 @@ class Source:
             raise BadInput(message, fix="read them separately")
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in dict(bound.function.labels).items())
+        tables = not all(isinstance(name, str | os.PathLike) for name in self.names)
         self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)
+        self.intake.options = KEYWORDS if tables else OPTIONS
 
     def __iter__(self) -> Iterator[ProblemRow]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))

@@ -1,7 +1,8 @@
 """A suite of originals and variants, however the user names it: a table, a run folder, or files and data sets."""
 
+import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,14 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import to_frame
-from ..problem import Task, get_task
+from ..frames import AnyTable, to_frame
+from ..problem import Task
 from ..storage.run_folder import RunFolder
 from .intake import Intake, ProblemRow
-from .records import Record
-from .source import Source
+from .source import Name, Source
 
-#: What a user may name: a table, a path, or several paths and data sets that are read as one.
-SuiteName = pl.DataFrame | str | Path | Sequence[str | Path]
+#: What a user may give: a table, a path or the name of a data set, or several names that are read as one.
+SuiteName = AnyTable | Name | Sequence[Name]
 
 
 @dataclass(frozen=True)
@@ -51,29 +51,62 @@ def open_suite(
     suite: SuiteName,
     task: str | Task | Mapping[str, Any] = "",
     columns: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[Any, str] | None = None,
     skip_bad: bool = False,
 ) -> Suite:
     """Open a suite. A run folder stands for its buckets, and its manifest names the task unless `task` does."""
-    if isinstance(suite, pl.DataFrame):
-        intake = Intake(get_task(task or "nli"), columns or {}, labels or {}, skip_bad)
-        records = (Record(f"the suite, row {i}", row) for i, row in enumerate(suite.iter_rows(named=True), 1))
-        return Suite(intake.task, intake, intake.rows(records))
-    names = [str(suite)] if isinstance(suite, (str, Path)) else list(map(str, suite))
-    source = open_source(names, task, columns, labels, skip_bad)
-    return Suite(source.chosen, source.intake, source, source, tuple(names), tuple(_runs(names).values()))
+    named = isinstance(suite, list | tuple) and all(isinstance(name, str | os.PathLike) for name in suite)
+    return _open(suite if named else [suite], task, columns or {}, labels or {}, skip_bad)  # type: ignore[arg-type, list-item]
+
+
+def load(
+    *data: Name | AnyTable,
+    task: str | Task | Mapping[str, Any] = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[Any, str] | None = None,
+    skip_bad: bool = False,
+) -> pl.DataFrame:
+    """Read problems, or a suite of problems and variants, as a table that every stage takes.
+
+    `data` names files, data sets or run folders, or is a table: pandas, Polars or Arrow, a list of dicts, a dict of
+    columns. Several are read as one. `columns` maps the names used here to the table's, `labels` its labels to the
+    task's. Rows without an id are numbered. With `skip_bad`, rows that cannot be used are left out.
+
+    >>> load("everyday").columns
+    ['id', 'of', 'how', 'premise', 'hypothesis', 'label', 'cluster', 'topic', 'split']
+    >>> rows = [{"text": "It rains.", "claim": "It is wet.", "gold_label": 0}]
+    >>> names = {"premise": "text", "hypothesis": "claim", "label": "gold_label"}
+    >>> load(rows, columns=names, labels={0: "entailment"}).row(0)[:6]
+    ('1', None, None, 'It rains.', 'It is wet.', 'entailment')
+    """
+    return _open(data, task, columns or {}, labels or {}, skip_bad).table()
+
+
+def _open(
+    data: Sequence[Name | AnyTable],
+    task: str | Task | Mapping[str, Any],
+    columns: Mapping[str, str],
+    labels: Mapping[Any, str],
+    skip_bad: bool,
+) -> Suite:
+    source = open_source(data, task, columns, labels, skip_bad)
+    names = tuple(os.fspath(one) for one in data if isinstance(one, str | os.PathLike))
+    if len(data) == 1 and not names:
+        return Suite(source.chosen, source.intake, _in_order(source))
+    return Suite(source.chosen, source.intake, source, source, names, tuple(_runs(names).values()))
 
 
 def open_source(
-    names: Sequence[str | pl.DataFrame],
+    data: Sequence[Name | AnyTable],
     task: str | Task | Mapping[str, Any] = "",
     columns: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[Any, str] | None = None,
     skip_bad: bool = False,
     *,
     stage: str = "buckets",
 ) -> Source:
     """Files and data sets read as one; a run folder stands for one of its stages, and its manifest names the task."""
+    names = [os.fspath(one) if isinstance(one, str | os.PathLike) else one for one in data]
     runs = _runs(names)
     for run in runs.values():
         if not run.parts(stage):
@@ -84,7 +117,15 @@ def open_source(
     return Source(files, task or next(iter(tasks), ""), columns or {}, labels or {}, skip_bad)
 
 
-def _runs(names: Sequence[str | pl.DataFrame]) -> dict[str, RunFolder]:
+def _runs(names: Sequence[Any]) -> dict[str, RunFolder]:
     """The run folders among what a user names; one whose manifest was lost is known by its buckets."""
     folders = {name: RunFolder(name) for name in names if isinstance(name, str) and Path(name).is_dir()}
     return {name: one for name, one in folders.items() if one.is_run() or (one.path / "buckets").is_dir()}
+
+
+def _in_order(source: Source) -> Iterator[ProblemRow]:
+    """The checked rows of a table in the table's own order, so that what is set beside it stays beside it."""
+    name = source.columns.get("id", "id")
+    records = enumerate(source.bound[0].function(), 1)
+    places = {str(record.row.get(name, number)).strip(): number for number, record in records}
+    yield from sorted(source, key=lambda row: places[row["id"]])

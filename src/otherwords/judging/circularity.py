@@ -15,10 +15,12 @@ from .. import pipeline
 from ..datasets.source import files_of
 from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName
+from ..frames import as_list
 from ..models.answering import load as load_model
 from ..models.answering import refuse_wrong_models, run_canary
 from ..models.cache import Cache, open_cache
 from ..models.model import Answerer, LabelMap
+from ..models.python_callable import AnyModel, as_spec
 from ..problem import Task
 from ..progress import current
 from ..registry import Bound
@@ -35,12 +37,12 @@ METRICS = ("r_r", "r_s", "r_s_without_neutral", "r_r_at(k=1)")
 
 def circularity(
     suite: SuiteName,
-    model: str | Sequence[str],
-    judges: Sequence[str] = JUDGES,
+    model: AnyModel | Sequence[AnyModel],
+    judges: str | Sequence[str] = JUDGES,
     task: str | Task | Mapping[str, Any] = "",
     *,
-    using: Sequence[str] = METRICS,
-    by: Sequence[str] = (),
+    using: str | Sequence[str] = METRICS,
+    by: str | Sequence[str] = (),
     label_map: LabelMap | None = None,
     canary: bool = True,
     cache: Cache | str | Path | None = "",
@@ -67,7 +69,8 @@ def circularity(
     (1, 0, 0.0)
     """
     tables.refuse_unwritable(out, *files_of(suite))
-    models = [model] if isinstance(model, str) else list(model)
+    judges, by = as_list(judges), as_list(by)
+    models = [as_spec(one) for one in as_list(model)]  # type: ignore[arg-type]  # of a Union mypy infers one part
     if not models:
         raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
     refuse_wrong_models(models, label_map)
@@ -120,7 +123,7 @@ def _answers(suite: pl.DataFrame, model: Answerer, judging: Judging, canary: boo
     if canary:
         run_canary(model, judging.cache)
     current().start("answers", suite.height + len(judging.names))
-    answers = pipeline.answer(suite, model, cache=judging.cache, batch_size=batch_size)
+    answers = pipeline.answers_of(model, suite, judging.cache, batch_size)
     verdicts = judging.by(model, batch_size)
     current().done()
     return answers.join(verdicts, on="variant", how="left", maintain_order="left")

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,35 +12,25 @@ from ..registry import models, split_name
 from ..storage.files import digest
 from .cache import Cache, Cached, key
 from .canary import canary_batch, refuse_permuted
-from .model import AnswerCount, Answerer, LabelMap, Model, as_model, label_map_of, label_map_suffix
-from .python_callable import from_object, name_of
+from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix
+from .python_callable import AnyModel, as_spec
 
 Progress = Callable[[int], None]
 #: The column that marks answers to truncated problems.
 TRUNCATED = "truncated"
 
 
-def load(
-    spec: str | Model | Callable[[Batch], Any],
-    task: Task,
-    label_map: LabelMap | None = None,
-    *,
-    fresh: bool = False,
-) -> Answerer:
-    """Make a model ready to answer a task: its name, which may follow a short one (`small=hf:some/model`), or itself.
+def load(spec: AnyModel, task: Task, label_map: LabelMap | None = None, *, fresh: bool = False) -> Answerer:
+    """Make a model ready to answer a task: by its name, which may carry a short one (`small=hf:some/model`), or itself.
 
     `label_map` says what its labels mean; a map of maps is for several models, by name. A `fresh` model uses no
-    answers that were stored before.
+    answers that were stored before. What a function or a Model is called is said in `as_spec`.
     """
-    if isinstance(spec, str):
-        name, spec = split_name(spec)
-        bound = models.make(spec, task=task)
-        signature, model = bound.signature, as_model(bound.function)
-    else:
-        model = from_object(spec)
-        name, signature = name_of(spec.function if isinstance(spec, Model) else spec), f"python.v1()#{model.identity}"
+    name, spec = split_name(as_spec(spec))
+    bound = models.make(spec, task=task)
+    model = as_model(bound.function)
     used = label_map_of(label_map or {}, name, model.labels)
-    answerer = Answerer(name, signature + label_map_suffix(used), model, task, used, fresh)
+    answerer = Answerer(name, bound.signature + label_map_suffix(used), model, task, used, fresh)
     if model.labels:
         answerer.check_labels()  # now, not at the first batch
     return answerer

@@ -1,12 +1,16 @@
 """Any Python function as a model: `python:module:function`, `python:path/to/file.py:function`, or itself."""
 
+import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput, WrongAnswer
+from ..problem import Batch
 from ..registry import models
+from ..storage.files import digest
 from ..storage.user_code import (
     LateModules,
     guard,
@@ -18,6 +22,14 @@ from ..storage.user_code import (
     sources,
 )
 from .model import Model
+
+#: The name of a model, a function from a Batch to labels or probabilities, or a Model.
+AnyModel = str | Model | Callable[[Batch], Any]
+#: Functions and Models that were given in this process, by what their targets begin with and their content.
+_HERE = "here-"
+#: How many of them are remembered: more than any study has, and no more, because each may hold a large model.
+_MOST = 64
+_given: dict[str, Model] = {}
 
 
 # `target` is not signed as given, since it may be a path of this machine: the identity names it.
@@ -32,6 +44,8 @@ def python(target: str, batch_size: int = 256) -> Model:
     packages excepted.
     """
     where = f"python:{target}"
+    if target.startswith(_HERE):
+        return _given_here(target, where)
     if batch_size < 1:
         raise BadInput(f"found {batch_size}", where=where, field="batch_size", fix="give 1 or more")
     known = set(sys.modules)
@@ -40,6 +54,34 @@ def python(target: str, batch_size: int = 256) -> Model:
     model = found if isinstance(found, Model) else replace(_as_model(function, where), batch_size=batch_size)
     late = LateModules(signed, known)
     return replace(model, function=guard(function, where, WrongAnswer), identity=identity, uncacheable=late)
+
+
+def as_spec(model: AnyModel) -> str:
+    """The spec of a model: its own if it is named, else one that stands for a function or a Model in this process.
+
+    It is called by the function's name, and known by what it consists of, so that a changed one is another model.
+
+    >>> as_spec("nli-small"), as_spec(lambda batch: ["neutral"] * len(batch)).partition("=")[0]
+    ('nli-small', 'lambda')
+    """
+    if isinstance(model, str):
+        return model
+    made = from_object(model)
+    target = f"{_HERE}{digest(made.identity)[:12]}"
+    _given.pop(target, None)
+    _given[target] = made
+    for old in list(_given)[:-_MOST]:
+        del _given[old]
+    name = re.sub(r"\W+", "-", name_of(model.function if isinstance(model, Model) else model)).strip("-_")
+    return f"{name or 'model'}=python:{target}"
+
+
+def _given_here(target: str, where: str) -> Model:
+    """A model that was given as a function in this process."""
+    if target not in _given:
+        fix = "give the function again: models=[...]"
+        raise BadInput("was a function of the process that ran the study", where=where, fix=fix)
+    return _given[target]
 
 
 def from_object(given: Any) -> Model:

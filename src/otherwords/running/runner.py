@@ -3,9 +3,11 @@
 import platform
 import time
 import warnings
+import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from ..problem import Score, get_task
 from ..progress import current
 from ..registry import metrics, split_name
 from ..report.page import write_report
+from ..scoring.results import Results
 from ..storage.files import write_json
 from ..storage.run_folder import RunFolder
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
@@ -46,18 +49,43 @@ _PRIVATE = ".answers.sqlite"
 _PACKAGES = ("numpy", "polars", "onnxruntime", "tokenizers", "torch", "transformers", "spacy")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
-    """The result of a study: its scores, and the folder with all data behind them."""
+    """The result of a study: its scores, and the folder with all data behind them.
+
+    Wherever a function takes a run folder, it takes the Run.
+    """
 
     folder: Path
-    scores: list[Score]
+    scores: Results[Score]
     report: Path
     manifest: dict[str, Any]
 
     def answers(self) -> pl.LazyFrame:
         """The answers of all models, as a table that is read when it is collected."""
         return RunFolder(self.folder).scan("answers")
+
+    def open(self) -> None:
+        """Open the report in the browser."""
+        if not webbrowser.open(self.report.resolve().as_uri()):
+            warnings.warn(f"no browser was found; the report is {self.report}", stacklevel=2)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The scores as a Polars frame."""
+        return self.scores.to_polars()
+
+    def to_pandas(self) -> Any:
+        """The scores as a pandas frame; needs the extra `pandas`."""
+        return self.scores.to_pandas()
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
+    def __repr__(self) -> str:
+        return f"{self.scores!r}\nreport: {self.report}"
+
+    def _repr_html_(self) -> str:
+        return f"{self.scores._repr_html_()}\n<p>report: <code>{escape(str(self.report))}</code></p>"
 
 
 def run(
@@ -240,7 +268,7 @@ class Driver:
         if any(accepted.values()):
             self.folder.note(self_judged=accepted)
 
-    def score(self) -> list[Score]:
+    def score(self) -> Results[Score]:
         """Measure the answers of all models, and write `scores.json`."""
         study = self.study
         with self._timed("scores"):

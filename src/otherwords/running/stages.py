@@ -16,7 +16,7 @@ from .. import pipeline
 from .._version import __version__
 from ..datasets.intake import ProblemRow
 from ..datasets.source import Source
-from ..frames import REJECTED, is_unmarked, kept, to_frame
+from ..frames import REJECTED, by_bucket, is_unmarked, kept, to_frame
 from ..models.answering import load
 from ..models.cache import Cache
 from ..models.model import Answerer
@@ -87,7 +87,7 @@ def check_shard(job: ShardJob) -> Made:
 
     def build() -> pl.DataFrame:
         suite = pl.concat([read_part(part) for part in sources], how="diagonal_relaxed")
-        return pipeline.check(_by_bucket(suite), checks, job.task)
+        return pipeline.checked(by_bucket(suite), checks, job.task)
 
     reused = key_of(folder.part("buckets", job.number)) == key
     part = folder.make("buckets", job.number, key, build)
@@ -108,7 +108,7 @@ def answer_shard(job: ShardJob) -> Made:
         return Made(_height(part), reused=True)
     before = model.tally.from_cache
     with Cache(job.cache) as cache:
-        answers = pipeline.answer(read_part(source), model, cache=cache, batch_size=job.batch_size)
+        answers = pipeline.answers_of(model, read_part(source), cache, job.batch_size)
     if not model.is_storable():
         key = digest(key, uuid.uuid4().hex)  # fits no later run: it asks again
     folder.write(stage, job.number, key, answers)
@@ -183,7 +183,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
         with warnings.catch_warnings(record=True) as caught:
             count = _write(draft, key, cutter.cut(iter(source), source.chosen), unseen)
         if not cutter.contiguous:
-            count = _write(draft, key, _slices(_by_bucket(draft.read("problems")), shard), unseen)
+            count = _write(draft, key, _slices(by_bucket(draft.read("problems")), shard), unseen)
             draft.trim("problems", count)
         _align(draft)
         folder.adopt("problems", draft)
@@ -252,13 +252,6 @@ def _slices(frame: pl.DataFrame, shard: int) -> Iterator[pl.DataFrame]:
             yield frame.slice(begin, start - begin)
             begin = start
     yield frame.slice(begin)
-
-
-def _by_bucket(suite: pl.DataFrame) -> pl.DataFrame:
-    """Move every original before its variants, in the order of the first rows of the buckets."""
-    place = "\0place"  # no column of the user's is called so
-    begins = pl.col(place).min().over(pl.coalesce("of", "id"))
-    return suite.with_row_index(place).sort(begins, maintain_order=True).drop(place)
 
 
 def _align(folder: RunFolder) -> None:

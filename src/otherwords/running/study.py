@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from .._version import __version__
 from ..datasets.source import memory_name
 from ..errors import BadInput, shorten
+from ..frames import as_frame
+from ..models.python_callable import as_spec
 from ..registry import load_plugins
 from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
@@ -64,6 +66,19 @@ class Study(BaseModel):
         rows = isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, Mapping) for one in value)
         return [value] if rows or not isinstance(value, (list, tuple, set)) else value
 
+    @field_validator("models", mode="before")
+    @classmethod
+    def _specs(cls, value: Any) -> Any:
+        """A function or a Model is known by a spec, as every model is."""
+        given = value if isinstance(value, list | tuple) else [value]
+        return [as_spec(one) if callable(one) else one for one in given]
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _texts(cls, value: Any) -> Any:
+        """Labels may be numbers."""
+        return {str(label): name for label, name in value.items()} if isinstance(value, Mapping) else value
+
     @field_validator("cache", mode="after")
     @classmethod
     def _none(cls, value: Any) -> Any:
@@ -75,7 +90,7 @@ class Study(BaseModel):
             if isinstance(one, (str, os.PathLike)):
                 self.data[place] = os.fspath(one)
                 continue
-            table = _table(one)
+            table = as_frame(one, "the data")
             self.data[place] = memory_name(table)
             self._tables[self.data[place]] = table
         return self
@@ -108,17 +123,6 @@ class Study(BaseModel):
         made = {"otherwords": __version__, "directory": str(Path.cwd())}
         note = "\n# With which version, and the directory from which the paths above start.\n"
         write_text(folder / STUDY, head + to_toml(self.model_dump()) + note + to_toml({"made": made}))
-
-
-def _table(value: Any) -> pl.DataFrame:
-    if isinstance(value, pl.LazyFrame):
-        return value.collect()
-    if isinstance(value, pl.DataFrame):
-        return value
-    if isinstance(value, (list, tuple)):
-        return pl.DataFrame(list(value), infer_schema_length=None, strict=False)
-    fix = "give names of files or data sets, or tables"
-    raise BadInput(f"found {shorten(value)}", field="data", fix=fix)
 
 
 def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:

@@ -1,20 +1,22 @@
 """Do two models, or two groups of one model's variants, differ? A difference with interval and p-value per metric."""
 
 import math
+import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from .._version import __version__
-from ..answers.alignment import ModelTable, TableOrPath, align, load, two_groups, two_models
+from ..answers.alignment import ModelTable, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
 from ..errors import BadInput, Unmeasurable
+from ..frames import AnyTable, as_list, frame_or_name
 from ..metrics.metric import Metric, as_metric
 from ..problem import Task, get_task
 from ..progress import current
@@ -25,54 +27,24 @@ from ..significance.permutation import MetricDifference, exchange_test, paired_s
 from ..significance.t_test import t_test
 from ..storage import tables
 from .measure import evidence_of
+from .results import Difference, Results
 from .select import IntervalSettings, choose, collect_measurable, metrics_by_role, number, title
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One metric of two models (or groups): both values, the first minus the second, its interval and p-values.
-
-    `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
-    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences of one call. `n_units`
-    and `n_answers` are those of the model that has fewer, or of both groups together.
-    `p_t` is of a t test over several models' scores, where groups are compared.
-    """
-
-    metric: str
-    signature: str
-    model: str
-    other: str
-    group: str | None
-    value: float | None
-    other_value: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    p_swap: float | None
-    p_bootstrap: float | None
-    n_units: int
-    n_answers: int
-    unit: str = "share"
-    p_bonferroni: float | None = None
-    p_holm: float | None = None
-    p_bh: float | None = None
-    p_t: float | None = None
-
-
 def compare(
-    answers: TableOrPath,
-    other: TableOrPath | None = None,
-    using: Sequence[str] = ("all",),
+    answers: AnyTable | str | os.PathLike[str],
+    other: AnyTable | str | os.PathLike[str] | None = None,
+    using: str | Sequence[str] = ("all",),
     *,
     models: Sequence[str] = (),
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     task: str | Task = "",
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "percentile",
     out: str | Path | None = None,
-) -> list[Difference]:
+) -> Results[Difference]:
     """Compare two models, from two answers tables or from one that holds both, with each metric (default: all).
 
     `models` names the two where there are more. Only what both answered counts; a warning says what is left out.
@@ -88,11 +60,13 @@ def compare(
     settings = IntervalSettings(seed, replicates, confidence, interval)
     labels = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
-    both = two_models(answers, other, models)
+    second = None if other is None else frame_or_name(other, "the answers")
+    both = two_models(frame_or_name(answers, "the answers"), second, models)
     names = [one.name for one in both]
     shared = _shared_roles([one.by_role(labels) for one in both])  # a wrong row is an error before any is left out
     by_role = metrics_by_role(chosen, shared, lenient, " and ".join(names))
-    jobs = [(role, *group) for role, pair in shared.items() if by_role[role] for group in _shared_groups(pair, by)]
+    grouped = {role: list(_shared_groups(pair, as_list(by))) for role, pair in shared.items() if by_role[role]}
+    jobs = [(role, *group) for role, groups in grouped.items() for group in groups]
     current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
     rows: list[Difference] = []
     known = dict.fromkeys(shared, labels)
@@ -133,9 +107,9 @@ def _shared_groups(both: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tu
 
 
 def compare_groups(
-    answers: TableOrPath,
+    answers: AnyTable | str | os.PathLike[str],
     column: str,
-    using: Sequence[str] = ("all",),
+    using: str | Sequence[str] = ("all",),
     *,
     matched: bool = False,
     task: str | Task = "",
@@ -144,7 +118,7 @@ def compare_groups(
     confidence: float = 0.95,
     interval: str = "percentile",
     out: str | Path | None = None,
-) -> list[Difference]:
+) -> Results[Difference]:
     """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
 
     `matched` looks only at buckets that have variants in both groups, and pairs them; else the groups are taken as
@@ -158,7 +132,7 @@ def compare_groups(
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     rows = []
     current().start("compare")
-    for model in load(answers):
+    for model in load(frame_or_name(answers, "the answers")):
         roles = _grouped_by(column, model.by_role(labels))
         by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
         for role, table in roles.items():
@@ -362,7 +336,7 @@ def _beyond_zero(drawn: Array) -> Array:
     return np.where(defined > 0, np.minimum(1.0, 2 * (1 + side) / (defined + 1)), np.nan)
 
 
-def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Path | None) -> list[Difference]:
+def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Path | None) -> Results[Difference]:
     """Adjust the p-values for all differences together, and write them."""
     tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
     if not tested:
@@ -377,5 +351,5 @@ def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Pat
     for i, place in enumerate(tested):
         rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
     if out:
-        tables.write([pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None)], out)
-    return rows
+        tables.write([Results(rows).to_polars()], out)
+    return Results(rows)

@@ -19,6 +19,7 @@ from ..answers.reading import read
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, is_variant
 from ..errors import BadInput, Unmeasurable
+from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound, metrics
@@ -105,7 +106,7 @@ def _listed(name: str, values: npt.ArrayLike) -> list[Any]:
     array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise BadInput(f"found an array of shape {array.shape}", field=name, fix="give one entry per answer")
-    return list(array.tolist())
+    return [plain(value) for value in array.tolist()]
 
 
 def _by_label(p: Any, labels: Sequence[str]) -> Mapping[str, npt.ArrayLike]:

@@ -10,6 +10,7 @@ from .._version import __version__
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers
 from ..errors import BadInput, Unmeasurable
+from ..frames import as_list
 from ..metrics.metric import Metric, as_metric, ratio
 from ..registry import Bound, metrics
 from ..significance.bootstrap import KINDS
@@ -67,12 +68,13 @@ def resampled(data: Answers) -> str:
     return "cluster" if "cluster" in data.frame.columns else "bucket"
 
 
-def choose(using: Sequence[str]) -> tuple[list[Bound], bool]:
+def choose(using: str | Sequence[str]) -> tuple[list[Bound], bool]:
     """Bind the chosen metrics; without a choice the usual ones, with "all" every one that needs no option.
 
     The second value says whether they were chosen for the user: then one may be left out where the table lacks what
     it needs, and need not be explained where it has nothing to measure.
     """
+    using = as_list(using)
     known = [plugin.full_name for plugin in metrics if ... not in plugin.options().values()] if "all" in using else []
     named = [*known, *(name for name in using or USUAL if name != "all")]
     chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}

@@ -1,0 +1,321 @@
+"""A list of scores or differences that shows itself as a table, finds a metric by name, and becomes a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple, SupportsIndex, TypeVar, overload
+
+import polars as pl
+
+from ..errors import BadInput, MissingExtra, UnknownName
+from ..problem import Score
+from ..storage.files import write_text
+
+_EMPTY = "–"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of two models (or groups): both values, the first minus the second, its interval and p-values.
+
+    `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
+    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences of one call. `n_units`
+    and `n_answers` are those of the model that has fewer, or of both groups together.
+    `p_t` is of a t test over several models' scores, where groups are compared.
+    """
+
+    metric: str
+    signature: str
+    model: str
+    other: str
+    group: str | None
+    value: float | None
+    other_value: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_swap: float | None
+    p_bootstrap: float | None
+    n_units: int
+    n_answers: int
+    unit: str = "share"
+    p_bonferroni: float | None = None
+    p_holm: float | None = None
+    p_bh: float | None = None
+    p_t: float | None = None
+
+
+Row = TypeVar("Row", bound=Score | Difference)
+
+
+class Results(list[Row]):
+    """A list of Scores or of Differences. A notebook shows it as a table; so does `print`.
+
+    `results["flip_rate"]` is the one row of that metric over all data. Slices, and what `where` chooses, are Results.
+
+    >>> values = {"p_c": 0.9, "pa": 0.2}
+    >>> rows = [Score(name, f"{name}.v1()", "m", None, value, 0.1, 0.3, 10, 20) for name, value in values.items()]
+    >>> Results(rows)["pa"].value
+    0.2
+    >>> Results(rows)[:1]
+    metric   value     interval  buckets  answers
+    p_c     90.0 %  10.0 – 30.0       10       20
+    """
+
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> Results[Row]: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a row by its position or the name of its metric, or some rows by a slice."""
+        if isinstance(key, str):
+            return self._named(key)
+        found = super().__getitem__(key)
+        return Results(found) if isinstance(key, slice) else found
+
+    def where(self, *, metric: str = "", model: str = "", group: str | None = "") -> Results[Row]:
+        """The rows of a metric, a model, a group (`topic=sport`; None is all data), or of several of these at once."""
+        return Results(
+            row
+            for row in self
+            if (not metric or row.metric == metric)
+            and (not model or row.model == model)
+            and (group == "" or row.group == group)
+        )
+
+    def _named(self, metric: str) -> Row:
+        named = self.where(metric=metric)
+        found = named.where(group=None) or named
+        if not found:
+            known = ", ".join(dict.fromkeys(row.metric for row in self)) or "none"
+            raise UnknownName(f"no metric {metric!r} here; there are: {known}")
+        if len(found) > 1:
+            rows = ", ".join(dict.fromkeys(" ".join(filter(None, (row.model, row.group))) for row in found))
+            fix = f".where(metric={metric!r}, model=..., group=...)"
+            raise UnknownName(f"{metric!r} has {len(found)} rows ({rows}): choose with {fix}")
+        return found[0]
+
+    def to_polars(self) -> pl.DataFrame:
+        """All fields of all rows as a Polars frame."""
+        return pl.DataFrame([asdict(row) for row in self], infer_schema_length=None)
+
+    def to_pandas(self) -> Any:
+        """All fields of all rows as a pandas frame; needs the extra `pandas`."""
+        return to_pandas(self.to_polars())
+
+    def plot(self) -> Picture:
+        """A picture: a point for each value and a line for its interval, row by row."""
+        return Picture(_draw(self))
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no results"
+        table = layout(self)
+        cells = [table.header, *table.rows]
+        widths = [max(len(row[place]) for row in cells) for place in range(len(table.header))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if place < table.texts else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in cells
+        ]
+        return "\n".join([*lines, *([table.caption] if table.caption else [])])
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks; pointing at a metric shows its signature."""
+        if not self:
+            return "<p>no results</p>"
+        table = layout(self)
+        head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
+        body = "\n".join(
+            _html_row(cells, table.texts, row.signature) for cells, row in zip(table.rows, self, strict=True)
+        )
+        note = f"\n<caption style='caption-side: bottom'>{escape(table.caption)}</caption>" if table.caption else ""
+        return f"<table>{note}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a notebook shows, as SVG."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> None:
+        """Write it to an .svg file."""
+        write_text(Path(path), self.svg)
+
+    def __repr__(self) -> str:
+        return f"a picture ({len(self.svg):,} bytes of SVG); .save(FILE) writes it"
+
+
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """A pandas frame; pandas and pyarrow come with an extra."""
+    try:
+        return frame.to_pandas()
+    except ModuleNotFoundError as error:
+        raise MissingExtra("to_pandas()", "pandas") from error
+
+
+class Layout(NamedTuple):
+    """The cells of a table as text: so many columns of `texts`, then numbers."""
+
+    header: list[str]
+    texts: int
+    rows: list[list[str]]
+    caption: str = ""
+
+
+def layout(results: Sequence[Score | Difference]) -> Layout:
+    """What is printed of scores or differences; a column in which all rows are alike is left out."""
+    return _score_layout(results) if isinstance(results[0], Score) else _difference_layout(results)  # type: ignore[arg-type]
+
+
+def _score_layout(scores: Sequence[Score]) -> Layout:
+    several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
+    known = {one.confidence for one in scores} - {None}
+    interval = f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
+    names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
+    rows = [
+        [*([one.model] if several else []), *([one.group or "all"] if grouped else []), one.metric,
+         value_text(one), ends_text(one), f"{one.n_units:,}", f"{one.n_answers:,}"]
+        for one in scores
+    ]  # fmt: skip
+    return Layout([*names, "value", interval, "buckets", "answers"], len(names), rows)
+
+
+def _difference_layout(differences: Sequence[Difference]) -> Layout:
+    first, grouped = differences[0], any(one.group for one in differences)
+    several = len({(one.model, one.other) for one in differences}) > 1
+    pair = ["first", "second"] if several else [first.model, first.other]
+    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
+    rows = [
+        [*([f"{one.model} − {one.other}"] if several else []), *([one.group or "all"] if grouped else []), one.metric,
+         *(number_text(number, one) for number in (one.value, one.other_value)), number_text(one.difference, one, "+"),
+         ends_text(one, "+"), p_value(one.p_swap), p_value(one.p_holm), f"{one.n_units:,}"]
+        for one in differences
+    ]  # fmt: skip
+    header = [*names, *pair, "difference", "interval", "p", "p (Holm)", "buckets"]
+    return Layout(header, len(names), rows, "shares in per cent, their differences in points")
+
+
+def _html_row(cells: Sequence[str], texts: int, signature: str) -> str:
+    """Cells of text to the left, numbers to the right, the signature behind the metric."""
+    parts = []
+    for place, cell in enumerate(cells):
+        title = f' title="{escape(signature)}"' if place == texts - 1 else ""
+        side = "left" if place < texts else "right"
+        parts.append(f'<td style="text-align: {side}"{title}>{escape(cell)}</td>')
+    return f"<tr>{''.join(parts)}</tr>"
+
+
+# Pictures
+
+_ROW, _LABEL, _WIDTH, _FONT = 26, 7.2, 420, "font: 13px system-ui, sans-serif"
+
+
+def _draw(results: Sequence[Score | Difference]) -> str:
+    """Draw rows one below the other on one scale: from 0 to 100 per cent, or as wide as the numbers are."""
+    if not results:
+        raise BadInput("no results to draw")
+    if len({one.unit for one in results}) > 1:
+        fix = "draw some of them: .where(metric=...).plot()"
+        raise BadInput("shares and other numbers have no scale in common", where="plot", fix=fix)
+    table = layout(results)
+    labels = ["  ".join(row[: table.texts]) for row in table.rows]
+    left = round(_LABEL * max(map(len, labels))) + 12
+    low, high = _scale(results)
+    height = _ROW * len(results) + 34
+    parts = [_axis(low, high, left, height, results[0])]
+    for place, (one, label) in enumerate(zip(results, labels, strict=True)):
+        parts.append(_point(one, label, _ROW * place + 16, left, low, high))
+    total = left + _WIDTH + 70
+    size = f'width="{total}" height="{height}" viewBox="0 0 {total} {height}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{_FONT}">\n{"".join(parts)}</svg>\n'
+
+
+def _middle(one: Score | Difference) -> float | None:
+    return one.value if isinstance(one, Score) else one.difference
+
+
+def _scale(results: Sequence[Score | Difference]) -> tuple[float, float]:
+    """Shares from 0 to 1, differences as far to the left as to the right of 0, other numbers with 0 among them."""
+    numbers = [number for one in results for number in (_middle(one), one.low, one.high) if number is not None]
+    if not isinstance(results[0], Score):
+        most = max([abs(number) for number in numbers], default=0) or 1
+        return -most, most
+    if results[0].unit == "share":
+        return 0.0, 1.0
+    low, high = min([0.0, *numbers]), max([0.0, *numbers])
+    return low, high if high > low else low + 1
+
+
+def _axis(low: float, high: float, left: int, height: int, like: Score | Difference) -> str:
+    lines = []
+    for place in range(5):
+        number, x = low + (high - low) * place / 4, left + _WIDTH * place / 4
+        text = f"{shown(number, like)}{' %' if like.unit == 'share' else ''}"
+        lines.append(f'<path d="M{x:.1f} 4V{height - 24}" stroke="#8884"/>')
+        lines.append(f'<text x="{x:.1f}" y="{height - 8}" text-anchor="middle" fill="#888">{text}</text>\n')
+    return "".join(lines)
+
+
+def _point(one: Score | Difference, label: str, y: int, left: int, low: float, high: float) -> str:
+    def x(number: float) -> str:
+        return f"{left + _WIDTH * (number - low) / (high - low):.1f}"
+
+    middle = _middle(one)
+    parts = [f'<text x="{left - 10}" y="{y + 4}" text-anchor="end" fill="currentColor">{escape(label)}</text>']
+    if one.low is not None and one.high is not None:
+        parts.append(f'<path d="M{x(one.low)} {y}H{x(one.high)}" stroke="#3572a5" stroke-width="3" opacity=".5"/>')
+    if middle is not None:
+        title = f"{number_text(middle, one)} [{ends_text(one)}]"
+        parts.append(f'<circle cx="{x(middle)}" cy="{y}" r="5" fill="#3572a5"><title>{title}</title></circle>')
+    return "".join(parts) + "\n"
+
+
+# Numbers as text
+
+
+def shown(number: float, score: Score | Difference, sign: str = "") -> str:
+    """A share in per cent to a tenth, another number to three places."""
+    if score.unit == "share":
+        return f"{round(100 * number, 1) + 0.0:{sign}.1f}"  # never -0.0
+    return f"{round(number, 3) + 0.0:{sign}.3f}"
+
+
+def number_text(number: float | None, score: Score | Difference, sign: str = "") -> str:
+    """A number, or a dash where there is none."""
+    return _EMPTY if number is None else shown(number, score, sign)
+
+
+def value_text(score: Score, otherwise: str = "") -> str:
+    """The value with its unit; a value that is not a share ends in `otherwise`, to stay aligned."""
+    if score.value is None:
+        return _EMPTY
+    return f"{shown(score.value, score)}{' %' if score.unit == 'share' else otherwise}"
+
+
+def ends_text(score: Score | Difference, sign: str = "") -> str:
+    """Both ends of the interval."""
+    if score.low is None or score.high is None:
+        return _EMPTY
+    return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value as papers print it.
+
+    >>> p_value(0.04213), p_value(0.0001), p_value(1.0)
+    ('0.042', '<0.001', '1.000')
+    """
+    if p is None:
+        return _EMPTY
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,436 @@
+"""The library as its users meet it: any table, one name for a list, functions as models, results as tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+import webbrowser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from refusals import refuses
+
+import otherwords as ow
+from otherwords.errors import BadInput, MissingExtra, UnknownName, WrongAnswer
+
+ROWS: list[dict[str, Any]] = [
+    {"id": 1, "premise": "It isn't wet.", "hypothesis": "It is dry.", "label": "entailment", "topic": "weather"},
+    {"id": 2, "premise": "They're late.", "hypothesis": "She isn't here.", "label": "neutral", "topic": "people"},
+    {"id": 3, "premise": "He can't swim.", "hypothesis": "He swims.", "label": "contradiction", "topic": "people"},
+]
+COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+#: The same table as everybody has it.
+TABLES: dict[str, Any] = {
+    "pandas": pd.DataFrame(ROWS),
+    "pandas with an index": pd.DataFrame(ROWS).set_index("id"),
+    "pandas, categorical": pd.DataFrame(ROWS).astype({"label": "category", "topic": "category"}),
+    "pandas, nullable": pd.DataFrame(ROWS).convert_dtypes(),
+    "pandas, of arrow": pd.DataFrame(ROWS).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.DataFrame(ROWS),
+    "polars, lazy": pl.LazyFrame(ROWS),
+    "polars, categorical": pl.DataFrame(ROWS).with_columns(pl.col("label", "topic").cast(pl.Categorical)),
+    "arrow": pa.table(COLUMNS),
+    "arrow, batch": pa.RecordBatch.from_pylist(ROWS),
+    "rows": ROWS,
+    "rows, one by one": (row for row in ROWS),
+    "columns": COLUMNS,
+}
+TABLES_AGAIN = {name: table for name, table in TABLES.items() if name != "rows, one by one"}
+
+
+def same(batch: ow.Batch) -> list[str]:
+    """Answers by the length of the premise, so that some rewordings flip it."""
+    return ["entailment" if len(text) % 2 else "neutral" for text in batch["premise"]]
+
+
+def problems() -> pl.DataFrame:
+    return ow.load(ROWS)
+
+
+def answers() -> pl.DataFrame:
+    return ow.answer(ow.vary(ROWS, "contractions", suite=True), same, canary=False)
+
+
+# Tables
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_load_takes_every_kind_of_table(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pl.DataFrame(ROWS).write_parquet(path)
+    assert ow.load(TABLES[name]).equals(ow.load(str(path)))
+
+
+@pytest.mark.parametrize("name", TABLES_AGAIN)
+def test_every_stage_takes_every_kind_of_table(name: str) -> None:
+    table = TABLES_AGAIN[name]
+    expected = ow.vary(problems(), ["contractions"])
+    assert ow.vary(table, "contractions").equals(expected)
+    assert ow.check(table, "surface").columns[:3] == ["id", "of", "how"]
+    assert ow.answer(table, same, canary=False)["bucket"].to_list() == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        pl.DataFrame.to_pandas, pl.DataFrame.lazy, pl.DataFrame.to_arrow, pl.DataFrame.to_dicts,
+        lambda frame: frame.to_dict(as_series=False),
+    ],
+)  # fmt: skip
+def test_answers_are_scored_compared_and_suites_profiled_from_every_kind_of_table(convert: Any) -> None:
+    table, suite = convert(answers()), convert(ow.vary(ROWS, "contractions", suite=True))
+    assert ow.score(table, replicates=50) == ow.score(answers(), replicates=50)
+    other = convert(answers().with_columns(pl.col("gold").alias("pred")))
+    assert ow.compare(table, other, "flip_rate", replicates=50) == ow.compare(
+        answers(), answers().with_columns(pl.col("gold").alias("pred")), ["flip_rate"], replicates=50
+    )
+    assert ow.profile(suite) == ow.profile(ow.vary(ROWS, "contractions", suite=True))
+    found = ow.circularity(suite, same, "self", canary=False, cache=None, replicates=50)
+    assert found.under("self").variants == 4
+
+
+def test_measure_takes_columns_of_a_data_frame() -> None:
+    table = answers().to_pandas()
+    columns = {name: table[name] for name in ("gold", "pred", "bucket", "variant", "cluster")}
+    assert ow.measure("flip_rate", **columns).value == ow.score(table, "flip_rate")["flip_rate"].value
+
+
+def test_odd_columns_and_labels_as_numbers() -> None:
+    mine = pd.DataFrame(
+        {"text": ["It rains."] * 3, "claim": ["It is wet.", "It is late.", "It is dry."], "y": [0, 1, 2]}
+    )
+    names = {"premise": "text", "hypothesis": "claim", "label": "y"}
+    loaded = ow.load(mine, columns=names, labels={0: "entailment", 1: "neutral", 2: "contradiction"})
+    assert loaded["label"].to_list() == ["entailment", "neutral", "contradiction"]
+    assert loaded["id"].to_list() == ["1", "2", "3"]
+
+
+def test_whole_numbers_beside_missing_ones_are_whole_again() -> None:
+    """pandas keeps them as floats: 7 would be "7.0" in a table and in every group."""
+    table = pd.DataFrame([{**row, "year": year} for row, year in zip(ROWS, (1999, None, 2001), strict=True)])
+    assert ow.load(table)["year"].to_list() == [1999, None, 2001]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_what_is_missing_in_pandas_is_missing(missing: Any) -> None:
+    table = pd.DataFrame([*ROWS[:2], {**ROWS[2], "topic": missing}])
+    assert ow.load(table)["topic"].to_list() == ["weather", "people", None]
+    with refuses(BadInput, where="the table, row 3", field="premise"):
+        ow.load(pd.DataFrame([*ROWS[:2], {**ROWS[2], "premise": missing}]))
+
+
+def test_a_column_of_mixed_kinds_is_text_and_a_text_that_is_none_is_refused() -> None:
+    assert ow.load([{**ROWS[0], "note": 1}, {**ROWS[1], "note": "two"}])["note"].to_list() == ["1", "two"]
+    with refuses(BadInput, where="the table, row 1", field="premise", fix="texts must be strings"):
+        ow.load(pd.DataFrame([{**ROWS[0], "premise": 7}, ROWS[1]]))
+
+
+def changed(**values: Any) -> list[dict[str, Any]]:
+    return [ROWS[0], {**ROWS[1], **values}]
+
+
+@pytest.mark.parametrize("stage", [ow.load, lambda data: ow.vary(data, "contractions"), ow.check, ow.profile])
+@pytest.mark.parametrize(
+    ("rows", "field"),
+    [
+        (changed(label="maybe"), "label"),
+        (changed(id=1), "id"),
+        (changed(hypothesis=" "), "hypothesis"),
+        ([ROWS[0], {name: value for name, value in ROWS[1].items() if name != "premise"}], "premise"),
+        (changed(of="nobody"), "of"),
+    ],
+    ids=["label", "id", "empty", "column", "original"],
+)
+def test_a_table_is_checked_as_a_file_is(rows: Any, field: str, stage: Any) -> None:
+    with refuses(BadInput, where="the table, row 2", field=field):
+        stage(rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "option"),
+    [
+        (changed(label=2), {}, "labels={2: ...}"),
+        (changed(hypothesis=" "), {}, "skip_bad=True"),
+        ([{"text": "a"}], {}, "columns={'premise': COLUMN}"),
+        (ROWS, {"cluster": "group"}, "columns={'cluster': COLUMN}"),
+    ],
+)
+def test_who_gives_a_table_is_told_of_keywords_and_not_of_options(rows: Any, columns: Any, option: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        ow.load(rows, columns=columns)
+    assert option in caught.value.fix
+    assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "field"),
+    [
+        (pd.DataFrame([["a", "b"]], columns=["premise", "premise"]), "premise"),
+        (pd.DataFrame([["a"]], columns=pd.MultiIndex.from_tuples([("premise", "first")])), ""),
+        (pa.table([["a"], ["b"]], names=["premise", "premise"]), ""),
+        (pd.Series(["a"]), ""),
+        ({"premise": "a"}, "premise"),
+        ({"premise": ["a"], "hypothesis": ["b", "c"]}, ""),
+        ([["a", "b"]], ""),
+        (7, ""),
+        ([{("a", "b"): 1}], ""),
+    ],
+)
+def test_what_is_no_table_is_refused(table: Any, field: str) -> None:
+    with refuses(BadInput, field=field):
+        ow.load(table)
+
+
+def test_rows_that_cannot_be_used_can_be_left_out() -> None:
+    with pytest.warns(UserWarning, match=r"left out 1 rows, the first: the table, row 2: label: found 'maybe'"):
+        assert ow.load(changed(label="maybe"), skip_bad=True)["id"].to_list() == ["1"]
+
+
+def test_pandas_is_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pd.DataFrame(ROWS, dtype=object)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert ow.load(table).equals(problems())
+
+
+def test_what_is_set_beside_a_table_stays_beside_it() -> None:
+    """A variant may stand before its original; the rows come back in the order in which they were given."""
+    suite = ow.vary(ROWS, "contractions", suite=True).reverse()
+    assert ow.check(suite, "surface")["id"].to_list() == suite["id"].to_list()
+
+
+def test_a_suite_has_each_original_before_its_variants() -> None:
+    suite = ow.vary(pd.DataFrame(ROWS), "contractions", suite=True)
+    assert suite.filter(pl.col("of").is_null()).equals(problems().select(suite.columns))
+    variants = suite.filter(pl.col("of").is_not_null())
+    assert variants.equals(ow.vary(ROWS, "contractions").select(suite.columns))
+    assert suite["id"].to_list()[:2] == ["1", "1~contractions.1"]
+
+
+def test_stages_take_names_and_run_folders(tmp_path: Path) -> None:
+    run = ow.run(data="everyday", vary="recorded", models="scripted", canary=False, cache=None, replicates=50,
+                 by="topic", metrics="flip_rate", check="surface", out=tmp_path / "run")  # fmt: skip
+    assert ow.vary("everyday", "contractions").height == 30
+    assert ow.check(run, "overlap").height == ow.check(run.folder, ["overlap"]).height == 430
+    assert ow.answer(run, same, canary=False).height == 430
+    assert ow.score(run, "flip_rate", by="topic", replicates=50) == run.scores
+    assert ow.profile(run) == ow.profile(str(run.folder))
+    assert ow.load(run).height == 430
+    assert ow.load(run, ROWS).height == 433
+    assert {score.metric for score in run.scores} == {"flip_rate"}
+
+
+# Models
+
+
+class Lengths:
+    """A model with a state, such as a classifier that was trained here."""
+
+    labels = ("long", "short")
+
+    def __init__(self, limit: int):
+        self.limit = limit
+
+    def __call__(self, batch: ow.Batch) -> list[list[float]]:
+        return [[1.0, 0.0] if len(text) > self.limit else [0.0, 1.0] for text in batch["premise"]]
+
+
+def test_a_function_a_model_and_an_object_answer() -> None:
+    expected = ["entailment", "entailment", "neutral"]
+    assert ow.answer(ROWS, same, canary=False)["pred"].to_list() == expected
+    table = ow.answer(ROWS, ow.Model(same, identity="lengths-1"), canary=False, cache=None)
+    assert table["pred"].to_list() == expected
+    assert table["model"].unique().to_list() == ["same"]
+    table = ow.answer(ROWS, Lengths(13), label_map={"long": "entailment", "short": "neutral"}, canary=False)
+    assert table["pred"].to_list() == ["neutral", "neutral", "entailment"]
+    assert table["model"][0] == "Lengths"
+    assert table["p:entailment"].to_list() == [0, 0, 1]
+
+
+def test_a_function_is_asked_afresh_and_a_model_with_an_identity_is_not(tmp_path: Path) -> None:
+    """Nothing tells that a function, which may use a classifier trained again, still does what it did."""
+    model, cache = Lengths(13), tmp_path / "cache.sqlite"
+    labels = {"long": "entailment", "short": "neutral"}
+    first = ow.answer(ROWS, model, label_map=labels, canary=False, cache=cache)["pred"].to_list()
+    model.limit = 100
+    second = ow.answer(ROWS, model, label_map=labels, canary=False, cache=cache)["pred"].to_list()
+    assert first != second == ["neutral"] * 3
+    calls: list[int] = []
+
+    def count(batch: ow.Batch) -> list[str]:
+        calls.append(len(batch))
+        return ["neutral"] * len(batch)
+
+    for _ in range(2):
+        ow.answer(ROWS, ow.Model(count, identity="v1"), canary=False, cache=cache)
+    assert sum(calls) == 3
+
+
+def test_the_canary_is_asked_of_functions_too() -> None:
+    with pytest.warns(UserWarning, match="same"):
+        ow.answer(ROWS, same)
+
+
+def test_what_a_function_raises_names_it() -> None:
+    def broken(batch: ow.Batch) -> list[str]:
+        raise KeyError("premises")
+
+    with refuses(WrongAnswer):
+        ow.answer(ROWS, broken, canary=False)
+    with refuses(BadInput):
+        ow.answer(ROWS, 7, canary=False)  # type: ignore[arg-type]
+
+
+def test_a_run_takes_functions_and_models_beside_names(tmp_path: Path) -> None:
+    def other(batch: ow.Batch) -> list[str]:
+        return ["neutral"] * len(batch)
+
+    run = ow.run(data="everyday", vary="recorded", models=[same, ow.Model(other, identity="v1"), "scripted"],
+                 canary=False, cache=None, metrics="flip_rate", replicates=50, out=tmp_path / "run")  # fmt: skip
+    assert {score.model for score in run.scores} == {"same", "other", "scripted"}
+    signatures = run.manifest["signatures"]["models"]
+    assert signatures["other"] == "python.v1()#other@v1"
+    assert signatures["same"].startswith("python.v1()#same@")
+
+
+# Results
+
+
+def test_results_are_lists_and_more() -> None:
+    scores = ow.score(answers(), ["flip_rate", "p_c"], by="topic", replicates=50)
+    assert isinstance(scores, list)
+    assert scores == list(scores)
+    assert isinstance(scores[:2], ow.Results)
+    assert scores["p_c"] == next(one for one in scores if one.metric == "p_c" and one.group is None)
+    assert [one.metric for one in scores.where(group="topic=people")] == ["flip_rate", "p_c"]
+    assert scores[-1].group == "topic=weather"
+    with refuses(UnknownName):
+        scores["flips"]
+    with refuses(UnknownName):
+        scores.where(group="topic=people")[:0]["p_c"]
+
+
+def test_a_metric_of_two_models_is_chosen_with_where() -> None:
+    both = pl.concat([answers(), answers().with_columns(pl.lit("other").alias("model"))])
+    scores = ow.score(both, "flip_rate", replicates=50)
+    with refuses(UnknownName):
+        scores["flip_rate"]
+    assert scores.where(model="other")["flip_rate"].model == "other"
+
+
+def test_results_print_as_a_table() -> None:
+    scores = ow.score(answers(), ["flip_rate", "p_c"], replicates=50)
+    assert repr(scores).splitlines() == [
+        "metric      value  95% interval  buckets  answers",
+        "flip_rate  75.0 %  52.3 – 100.0        3        4",
+        "p_c        83.3 %  66.7 – 100.0        3        4",
+    ]
+
+
+def test_results_are_a_table_in_a_notebook() -> None:
+    table = answers().with_columns(pl.lit("<b>x</b> & y").alias("model"), pl.lit("<i>").alias("kind"))
+    scores = ow.score(table, "flip_rate", by="kind", replicates=50)
+    html = scores._repr_html_()
+    assert html.count("<tr>") == 3
+    assert "kind=&lt;i&gt;" in html
+    assert "<i>" not in html
+    assert f'title="{scores[0].signature}"' in html
+    assert scores[:0]._repr_html_() == "<p>no results</p>"
+
+
+def test_differences_are_results_too() -> None:
+    other = answers().with_columns(pl.col("gold").alias("pred"), pl.lit("gold").alias("model"))
+    differences = ow.compare(answers(), other, "accuracy_variants", replicates=50)
+    assert differences["accuracy_variants"].other == "gold"
+    assert repr(differences).splitlines()[0].split() == [
+        "metric", "same", "gold", "difference", "interval", "p", "p", "(Holm)", "buckets",
+    ]  # fmt: skip
+    assert "difference" in differences._repr_html_()
+    assert differences.to_polars()["other"].to_list() == ["gold"]
+
+
+def test_results_are_drawn(tmp_path: Path) -> None:
+    table = answers().with_columns(pl.lit("<b>").alias("kind"))
+    scores = ow.score(table, "flip_rate", by=["kind", "topic"], replicates=50)
+    picture = scores.plot()
+    root = ElementTree.fromstring(picture._repr_svg_())
+    space = "{http://www.w3.org/2000/svg}"
+    assert len(root.findall(f"{space}circle")) == len(scores) == 4
+    labels = [text.text for text in root.findall(f"{space}text") if text.get("text-anchor") == "end"]
+    assert labels[:2] == ["all  flip_rate", "kind=<b>  flip_rate"]
+    left, right = (float(root.findall(f"{space}path")[place].get("d", "M0")[1:].split()[0]) for place in (0, 4))
+    middle = float(root.findall(f"{space}circle")[0].get("cx", 0))
+    assert (middle - left) / (right - left) == pytest.approx(scores[0].value, abs=0.001)
+    picture.save(tmp_path / "flips.svg")
+    assert (tmp_path / "flips.svg").read_text(encoding="utf-8") == picture.svg
+    assert "SVG" in repr(picture)
+
+
+def test_differences_are_drawn_around_zero_and_nothing_is_not_drawn() -> None:
+    other = answers().with_columns(pl.col("gold").alias("pred"), pl.lit("gold").alias("model"))
+    picture = ow.compare(answers(), other, ["accuracy_variants", "p_c"], replicates=50).plot()
+    assert picture.svg.count("<circle") == 2
+    assert ">0.0 %<" in picture.svg
+    scores = ow.score(answers(), "flip_rate", replicates=50)
+    with refuses(BadInput):
+        scores[:0].plot()
+    number = dataclasses.replace(scores[0], unit="number", value=3.0)
+    with refuses(BadInput, where="plot"):
+        ow.Results([*scores, number]).plot()
+
+
+def test_results_become_data_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = ow.score(answers(), ["flip_rate", "p_c"], replicates=50)
+    assert scores.to_polars()["metric"].to_list() == ["flip_rate", "p_c"]
+    frame = scores.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["value"].tolist() == [one.value for one in scores]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with refuses(MissingExtra):
+        scores.to_pandas()
+
+
+def test_a_run_shows_its_scores_and_opens_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ow.run(data="everyday", vary="recorded", models="scripted", canary=False, cache=None, replicates=50,
+                 metrics="flip_rate", out=tmp_path / "run")  # fmt: skip
+    assert "flip_rate" in repr(run)
+    assert str(run.report) in repr(run)
+    assert "<table>" in run._repr_html_()
+    assert run.to_polars().equals(run.scores.to_polars())
+    assert run.to_pandas()["metric"].tolist() == ["flip_rate"]
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    run.open()
+    assert opened == [run.report.resolve().as_uri()]
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    with pytest.warns(UserWarning, match=r"no browser was found; the report is .*report\.html"):
+        run.open()
+
+
+# Progress
+
+
+def slow(batch: ow.Batch) -> list[str]:
+    time.sleep(0.3)
+    return same(batch)
+
+
+def test_progress_is_shown_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    ow.answer(ROWS, slow, canary=False, batch_size=1)
+    assert capsys.readouterr().err == ""
+    try:
+        ow.show_progress()
+        ow.answer(ROWS, slow, canary=False, batch_size=1)
+        ow.vary(ROWS, "contractions")  # too fast to be worth a line
+    finally:
+        ow.show_progress(False)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("answers: 3 of 3 in ")
+    assert any("2 of 3" in line for line in lines)
+    ow.answer(ROWS, slow, canary=False)
+    assert capsys.readouterr().err == ""
