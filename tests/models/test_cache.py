@@ -164,6 +164,102 @@ def test_a_file_that_is_no_cache(tmp_path, content):
     assert (tmp_path / "notes").read_bytes() == content
 
 
+def foreign(path: Path, *statements: str) -> bytes:
+    """Make a database of somebody else; its content."""
+    database = sqlite3.connect(path)
+    for statement in statements:
+        database.execute(statement)
+    database.commit()
+    database.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["create table bookmarks (url text)"],
+        ["create table models (id integer)", "create table answers (id integer)", "create table more (id integer)"],
+        ["pragma application_id = 252006674", "create table notes (text)"],
+        ["pragma journal_mode = wal", "create table bookmarks (url text)"],
+        ["pragma user_version = 7"],
+    ],
+)
+def test_a_database_of_somebody_else_is_left_as_it_was(tmp_path, statements):
+    path = tmp_path / "places.sqlite"
+    content = foreign(path, *statements)
+    with refuses(BadInput, where=str(path), fix="give another file with --cache, or use --no-cache"):
+        Cache(path)
+    assert path.read_bytes() == content
+    assert [one.name for one in tmp_path.iterdir()] == ["places.sqlite"]
+
+
+def test_a_new_file_is_marked_as_ours(path):
+    Cache(path).close()
+    assert path.read_bytes()[68:72] == b"owac"
+    Cache(path).close()
+
+
+def test_an_empty_file_becomes_a_cache(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    with Cache(path) as cache:
+        cache.put(cache.model("m", "t"), {A: Cached(0, None)})
+
+
+def test_a_damaged_file_is_named_with_what_to_do(path):
+    with Cache(path) as cache:
+        number = cache.model("m", "t")
+        cache.put(number, {key(b"m", [str(n)]): Cached(0, (0.5, 0.5)) for n in range(2_000)})
+    content = bytearray(path.read_bytes())
+    content[8192:] = b"\xff" * (len(content) - 8192)
+    path.write_bytes(bytes(content))
+    fix = "delete it (answers are asked again), or give another file with --cache, or use --no-cache"
+    with refuses(BadInput, where=str(path), fix=fix), Cache(path) as cache:
+        cache.get([key(b"m", [str(n)]) for n in range(2_000)])
+    with refuses(BadInput, where=str(path)), Cache(path) as cache:
+        cache.put(cache.model("m", "t"), {key(b"m", [f"new {n}"]): Cached(0, None) for n in range(500)})
+
+
+def test_a_locked_file_is_named_with_what_to_do(path, monkeypatch):
+    Cache(path).close()
+    monkeypatch.setattr("otherwords.models.cache._PATIENCE", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin exclusive")
+    fix = "wait for it to end, or give another file with --cache, or use --no-cache"
+    with refuses(BadInput, where=str(path), fix=fix):
+        Cache(path)
+    other.execute("rollback")
+    other.close()
+    Cache(path).close()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_file_is_named_with_what_to_do(path):
+    with Cache(path) as cache:
+        cache.put(cache.model("m", "t"), {A: Cached(0, None)})
+    path.chmod(0o444)
+    with refuses(BadInput, where=str(path)):
+        Cache(path)
+    with Cache(path, writing=False) as cache:
+        assert cache.info()[0]["answers"] == 1
+
+
+def test_a_read_only_database_is_named_with_what_to_do(path):
+    """As an administrator sees it, who may write to every file: SQLite itself refuses."""
+    with Cache(path) as cache:
+        cache._db.execute("pragma query_only = true")
+        fix = "make file and folder writable, or give another file with --cache, or use --no-cache"
+        with refuses(BadInput, where=str(path), fix=fix):
+            cache.put(1, {A: Cached(0, None)})
+
+
+@pytest.mark.parametrize("place", ["file/answers.sqlite", "file/deeper/answers.sqlite"])
+def test_an_unreachable_place_is_named_with_what_to_do(tmp_path, place):
+    (tmp_path / "file").touch()
+    with refuses(BadInput, where=str(tmp_path / place), fix="give another file with --cache, or use --no-cache"):
+        Cache(tmp_path / place)
+
+
 def test_a_folder_is_no_cache(tmp_path):
     with refuses(BadInput):
         Cache(tmp_path)

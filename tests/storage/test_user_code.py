@@ -117,6 +117,11 @@ def test_a_project_inside_a_virtual_environment_is_signed(write, here):
     assert names("project/ow_main.py") == {"ow_main.py", "ow_helper.py"}
 
 
+def test_packages_without_init_are_signed(write):
+    write(**{"ow_main": "import ow_space.deep.one", "ow_space/deep/one": "from . import two", "ow_space/deep/two": ""})
+    assert names("ow_main.py") == {"ow_main.py", "ow_space/deep/one.py", "ow_space/deep/two.py"}
+
+
 def test_too_many_files_are_not_read(write, here, monkeypatch):
     monkeypatch.setattr("otherwords.storage.user_code._MOST", 2)
     write(ow_main="import importlib", ow_a="", ow_b="")

@@ -105,8 +105,22 @@ def _build(name: str, definition: Definition) -> Any:
     if isinstance(definition, typer.Typer):
         app.add_typer(definition, name=name)
         return typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
-    app.command(name, epilog=EPILOGS[name]() if name in EPILOGS else None)(definition)
+    app.command(name, epilog=EPILOGS[name]() if name in EPILOGS else None)(_after_plugins(definition))
     return typer.main.get_command(app)
+
+
+def _after_plugins(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, after the files of its option --plugin, if it has one, were loaded."""
+
+    @functools.wraps(command)
+    def loaded(**options: Any) -> Any:
+        if files := options.get("plugin"):
+            from ..registry import load_plugins
+
+            load_plugins(files)
+        return command(**options)
+
+    return loaded
 
 
 class Commands(TyperGroup):

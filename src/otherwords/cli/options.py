@@ -71,20 +71,9 @@ LabelMap = Annotated[
     ),
 ]
 
-
-def _load_plugins(files: list[str]) -> list[str]:
-    if files:
-        from ..registry import load_plugins
-
-        load_plugins(files)
-    return files
-
-
 Plugins = Annotated[
     list[str],
-    typer.Option(
-        "--plugin", metavar="FILE.py", help="A file that registers plug-ins; may be repeated.", callback=_load_plugins
-    ),
+    typer.Option("--plugin", metavar="FILE.py", help="A file that registers plug-ins; may be repeated."),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ask everything anew, and replace the stored answers.")]
 NoCanary = Annotated[

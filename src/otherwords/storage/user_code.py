@@ -14,9 +14,10 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields, is_dataclass, replace
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -24,6 +25,8 @@ from typing import Any
 from ..errors import BadInput, OtherwordsError, UnknownName
 from .files import digest, fingerprint
 
+#: The names in a folder.
+Listing = Callable[[Path], frozenset[str]]
 _PACKAGE = Path(__file__).parents[1]
 #: Imports by name: what these load cannot be read from the source.
 _BY_NAME = {"importlib", "runpy", "pkgutil", "imp", "exec", "eval", "__import__"}
@@ -226,10 +229,10 @@ def sign_files(files: dict[Path, str]) -> str:
 
 def sign_declared(owner: Any, base: Path | None, where: str) -> str:
     """What an object declares in its attributes `version`, and `files`: paths relative to its own file, by content."""
-    version, given = getattr(owner, "version", "") or "", getattr(owner, "files", ()) or ()
-    if not isinstance(version, (str, int, float)) or callable(given):
+    version, given = getattr(owner, "version", ""), getattr(owner, "files", ())
+    if not isinstance(version, (str, int, float)):
         raise BadInput(f"found {version!r}", where=where, field="version", fix="give a text or a number")
-    if isinstance(given, (str, Path)) or not all(isinstance(one, (str, Path)) for one in given):
+    if not isinstance(given, (list, tuple)) or not all(isinstance(one, (str, Path)) for one in given):
         raise BadInput(f"found {given!r}", where=where, field="files", fix="give a list of paths")
     hashes = []
     for one in given:
@@ -248,6 +251,7 @@ def sources(start: Path) -> dict[Path, str]:
     root, package = root_of(start), _package_of(start)
     folders = [one for one in map(Path, sys.path) if one.is_dir() and not _is_installed(one, root)]
     search = tuple(dict.fromkeys([start.parent, root, Path.cwd(), *folders]))
+    listing = functools.cache(_list_folder)
     found: dict[Path, str] = {}
     seen: set[tuple[str, str]] = set()
     todo = [*(folder / "__init__.py" for folder in start.parents if folder.is_relative_to(root)), start]
@@ -259,7 +263,7 @@ def sources(start: Path) -> dict[Path, str]:
         found[path] = path.relative_to(base).as_posix()
         imports, by_name = _imports(path, path.stat().st_mtime_ns, path.stat().st_size)
         for folder, name in set(imports) - seen:
-            todo += _locate(name, [Path(folder)] if folder else search)
+            todo += _locate(name, [Path(folder)] if folder else search, listing)
         seen.update(imports)
         if by_name and not _is_installed(root) and ("", "*") not in seen:
             seen.add(("", "*"))
@@ -299,36 +303,41 @@ def _imports(path: Path, *_: int) -> tuple[tuple[tuple[str, str], ...], bool]:
     return tuple(dict.fromkeys(found)), by_name
 
 
-def _locate(name: str, search: Sequence[Path]) -> Iterable[Path]:
+def _locate(name: str, search: Sequence[Path], listing: Listing) -> Iterator[Path]:
     """The files that importing a dotted name runs: its packages and itself, in the first folder that has its start."""
-    first, *rest = name.split(".")
-    for folder in search:
-        if found := _module_files(folder, first):
-            yield from found
-            for part in rest:
-                folder, first = folder / first, part
-                yield from _module_files(folder, part)
-            return
-    module = None if first in sys.stdlib_module_names else sys.modules.get(first)  # an editable install has a hook
-    if (file := _file_of(module)) and not _is_installed(file):
-        yield from _locate(name, [root_of(file)])
+    first = name.partition(".")[0]
+    homes = [folder for folder in search if _module_files(folder, first, listing)][:1]
+    if not homes:  # parts of a package without __init__.py may lie in several folders
+        homes = [folder for folder in search if first in listing(folder) and listing(folder / first)]
+    for folder in homes:
+        for part in name.split("."):
+            yield from _module_files(folder, part, listing)
+            folder /= part
+    if not homes and first not in sys.stdlib_module_names:  # an editable install is found by a hook
+        file = _file_of(sys.modules.get(first))
+        if file and not _is_installed(file) and _module_files(root_of(file), first, listing):
+            yield from _locate(name, [root_of(file)], listing)
 
 
-def _module_files(folder: Path, name: str) -> list[Path]:
-    package = folder / name
-    if package.is_dir() and (package / "__init__.py").is_file():
-        return [package / "__init__.py"]
-    files = [folder / f"{name}.py"] if (folder / f"{name}.py").is_file() else []
-    files += sorted(one for end in (".so", ".pyd") for one in folder.glob(f"{name}.*{end}"))
-    return files or ([package / "__init__.py"] if package.is_dir() and any(package.glob("*.py")) else [])
+def _module_files(folder: Path, name: str, listing: Listing) -> list[Path]:
+    if name in listing(folder) and "__init__.py" in listing(folder / name):
+        return [folder / name / "__init__.py"]
+    return [folder / f"{name}{end}" for end in (".py", *EXTENSION_SUFFIXES) if f"{name}{end}" in listing(folder)]
+
+
+def _list_folder(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(one.name for one in folder.iterdir())
+    except OSError:
+        return frozenset()
 
 
 def _all_below(root: Path) -> list[Path]:
     found: list[Path] = []
-    for folder, folders, names in os.walk(root):
+    for visited, (folder, folders, names) in enumerate(os.walk(root)):
         folders[:] = [one for one in folders if one[0] != "." and not _is_venv(Path(folder, one))]
         found += [Path(folder, name) for name in names if name.endswith(".py")]
-        if len(found) > _MOST:
+        if len(found) > _MOST or visited > _MOST:
             return []
     return found
 

@@ -105,7 +105,9 @@ def python(target: str, field: str = "") -> Generator:
 
 def _restated(made: Any, problem: Problem, name: str, where: str, control: bool) -> Iterator[Variant | Note]:
     """What a user's function made of a problem, as variants; a text is one of the field `name`."""
-    for one in [made] if isinstance(made, (str, Problem, Note)) else made or ():
+    if made is None:
+        return
+    for one in made if isinstance(made, Iterable) and not isinstance(made, str) else [made]:
         if isinstance(one, Note):
             yield one
         elif isinstance(one, (str, Problem)):
