@@ -91,7 +91,7 @@ def test_a_masked_lm_is_compared_on_words(cli, place, problems):
     [
         (("nowhere", "-o", "out"), "no folder"),
         (("nli", "-o", "problems.jsonl"), "problems.jsonl: is a file, not a folder; choose another folder with -o"),
-        (("nli", "-o", "nli"), "nli: exists and is not an export"),
+        (("nli", "-o", "nli"), "nli: is read and written; name another place"),
         (("nli", "-o", "out", "--weights", "int4"), "weights: found 'int4'; give one of int8, fp16, fp32"),
         (("nli", "-o", "out", "--limit", "-1"), "limit: found -1.0; give a share from 0 to 1"),
         (("nli", "-o", "out", "--on", "absent.jsonl"), "absent.jsonl"),

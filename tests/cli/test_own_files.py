@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from otherwords.running.stages import SHARD_FUNCTIONS
+
 ANSWERS = (
     "bucket,variant,gold,pred\na,,neutral,neutral\na,a1,neutral,entailment\nb,,neutral,neutral\nb,b1,neutral,neutral\n"
 )
@@ -46,8 +48,11 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("how", ["same", "link", "hard link", "through a link"])
-@pytest.mark.parametrize(("command", "name"), COMMANDS, ids=lambda value: value if isinstance(value, str) else value[0])
+@pytest.mark.parametrize(
+    ("command", "name", "how"),
+    [*((*one, "same") for one in COMMANDS), *((*COMMANDS[0], how) for how in ("link", "hard link", "through a link"))],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
 def test_what_is_read_is_not_written(cli, files, command, name, how):
     target = {"same": f"./{name}", "link": f"link-{name}", "hard link": f"hard-{name}", "through a link": f"up/{name}"}
     out = target[how]
@@ -92,6 +97,31 @@ def test_devices_and_pipes_are_written_into(cli, files):
     error = cli("vary", "problems.jsonl", "-w", "contractions", "-o", "/dev/full", "-q", rc=2).stderr
     assert error.startswith("error: /dev/full: No space left on device; free some space; nothing was written")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        (("vary", "problems.jsonl", "-w", "contractions"), "nothing was written: run the same command again"),
+        (("check", "suite.jsonl"), "nothing was written: run the same command again"),
+        (
+            ("answer", "suite.jsonl", "-m", "python:stops.py:ask"),
+            "nothing was written, but answers that were given",
+        ),
+        (("run", "--data", "suite.jsonl", "-m", "python:stops.py:ask"), "finished work is kept: run the same command"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_stopped_command_claims_to_keep_only_what_it_keeps(cli, files, monkeypatch, command, kept):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    Path("stops.py").write_text("def ask(batch):\n    raise KeyboardInterrupt\n")
+    for stage in ("variants", "buckets") if command[0] in ("vary", "check") else ():
+        monkeypatch.setitem(SHARD_FUNCTIONS, stage, stop)
+    error = cli(*command, "-o", "out.jsonl", "-q", rc=130).stderr
+    assert error.startswith(f"error: interrupted; {kept}")
+    assert Path("out.jsonl").exists() == (command[0] == "run")
 
 
 class TestReports:

@@ -252,7 +252,7 @@ def test_a_file_in_the_place_of_the_folder(cli, study, place):
 def test_bad_rows_are_skipped_on_request_and_kept_with_the_reason(cli, study, problems, place, lines):
     problems.write_text(problems.read_text(encoding="utf-8") + '{"id": "bad"}\n{"id": "d", "label"\n', encoding="utf-8")
     assert "problems.jsonl, line 4: premise: no such column" in cli("run", "study.toml", rc=2).stderr
-    assert not (place / "runs").exists() or not list((place / "runs").iterdir())
+    assert not (place / "runs").exists()
     result = cli("run", "study.toml", "--skip-bad")
     assert "3 rows taken in, 3 originals, 2 rejected" in result.stderr
     rejected = lines(_run(place) / "rejected.jsonl")

@@ -199,9 +199,10 @@ def test_interrupted(place, undisturbed, number, code):
     ("command", "kept"),
     [
         ("answer", "nothing was written, but answers that were given are in the cache, unless there was none"),
-        pytest.param("check", "nothing was written: run the same command again\n", marks=pytest.mark.slow),
+        ("check", "nothing was written: run the same command again\n"),
     ],
 )
+@pytest.mark.slow  # in this process: tests/cli/test_own_files.py
 def test_a_command_claims_to_keep_only_what_it_keeps(place, data, command, kept):
     """Terminated in the middle, a command from file to file leaves no file; `answer` has filled the cache."""
     slow = f"scripted(delay=0.3, log={place.log}, batch_size={BATCH})"
@@ -231,6 +232,7 @@ def test_a_command_claims_to_keep_only_what_it_keeps(place, data, command, kept)
         assert 0 < before < 3 * PROBLEMS
 
 
+@pytest.mark.slow
 def test_bars_leave_the_terminal_as_it_was(place, data):
     """Terminated while bars are drawn: the cursor is shown again, and the error stands on a line of its own."""
     import pty

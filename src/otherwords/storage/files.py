@@ -74,10 +74,10 @@ def refuse_overwriting(target: str | Path | None, *inputs: Any) -> None:
         if source is None or not _exists(source):
             continue
         if _is_same(path, source):
-            raise BadInput("is read and written", where=str(path), fix="write to another file: nothing is changed")
+            raise BadInput("is read and written", where=str(path), fix="name another place for the output")
         if inner := next((each for each in _read_below(source) if _is_same(path, each) or _is_below(path, each)), None):
             message = f"is in {inner}, which is read" if inner.is_dir() else f"belongs to the run {source}"
-            raise BadInput(message, where=str(path), fix="write to another place: nothing is changed")
+            raise BadInput(message, where=str(path), fix="name another place for the output")
 
 
 def _exists(path: Path) -> bool:

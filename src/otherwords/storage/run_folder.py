@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Lock the folder for the block; a second process is refused at once with `Busy`."""
         self.refuse_foreign()
-        fresh = not self.path.exists()
+        fresh = [one for one in (self.path, *self.path.parents) if not one.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         with lock_folder(self.path, self.path / ".lock"):
             remove_drafts(self.path)
@@ -52,13 +52,16 @@ class RunFolder:
             finally:
                 self._remove_if_empty(fresh)
 
-    def _remove_if_empty(self, fresh: bool) -> None:
+    def _remove_if_empty(self, fresh: list[Path]) -> None:
         """Bad input, nothing was written: leave the place as it was."""
         names = sorted(file.name for file in self.path.iterdir() if file.name != ".DS_Store")
         if names == [".lock", "manifest.json"] and self._manifest_or_none() == _MARK:
             (self.path / "manifest.json").unlink()
             if fresh:  # Windows cannot delete the open lock: there the folder stays
                 shutil.rmtree(self.path, ignore_errors=True)
+            for above in fresh[1:]:
+                with suppress(OSError):  # somebody else has put something there
+                    above.rmdir()
 
     def refuse_foreign(self) -> None:
         """Refuse a folder that holds something and is not a run's, and links in the place of what a run makes."""
