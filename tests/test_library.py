@@ -302,6 +302,19 @@ def test_a_run_takes_functions_and_models_beside_names(tmp_path: Path) -> None:
     assert signatures["same"].startswith("python.v1()#same@")
 
 
+def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
+    def ask(batch: ow.Batch) -> list[str]:
+        return ["neutral"] * len(batch)
+
+    study = {"data": "everyday", "vary": "recorded", "canary": False, "cache": None, "metrics": "flip_rate"}
+    run = ow.run(study, models=ask, replicates=50, out=tmp_path / "run")
+    assert run.manifest["study"]["models"] == ["ask=python:this-process:ask"]
+    with refuses(BadInput):
+        ow.run(study, models=[ask, ow.Model(ask)], out=tmp_path / "other")
+    with refuses(BadInput, where="python:this-process:gone", fix="give the function again: models=[...]"):
+        ow.answer(ROWS, "gone=python:this-process:gone", cache=None)
+
+
 # Results
 
 

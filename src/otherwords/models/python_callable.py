@@ -20,11 +20,9 @@ from .model import Model
 
 #: The name of a model, a function from a Batch to labels or probabilities, or a Model.
 AnyModel = str | Model | Callable[[Batch], Any]
-#: Functions and Models that were given in this process, by what their targets begin with and a random number.
-_HERE = "here-"
-#: How many of them are remembered: more than any study has, and no more, because each may hold a large model.
-_MOST = 64
-_given: dict[str, tuple[str, Model | Callable[[Batch], Any]]] = {}
+#: What stands before the name of a function that was given in this process; no module is called so.
+_HERE = "this-process:"
+_given: dict[str, Model] = {}
 #: The content of modules that were imported from here, to notice that one was edited since.
 _imported: dict[str, str] = {}
 
@@ -77,8 +75,9 @@ def _explained(function: Callable[[Batch], Any], where: str) -> Callable[[Batch]
 def as_spec(model: AnyModel) -> str:
     """The spec of a model: its own if it is named, else one that stands for a function or a Model in this process.
 
-    It is called by the function's name. Nothing tells whether a function still does what it did (a classifier that it
-    uses may have been trained again): it is asked afresh each time it is given, unless a Model has an `identity`.
+    It is called by the function's name; another of that name takes its place. Nothing tells whether a function still
+    does what it did (a classifier that it uses may have been trained again): it is asked afresh each time it is given,
+    unless a Model has an `identity`.
 
     >>> as_spec("nli-small"), as_spec(lambda batch: ["neutral"] * len(batch)).partition("=")[0]
     ('nli-small', 'lambda')
@@ -90,11 +89,12 @@ def as_spec(model: AnyModel) -> str:
         raise BadInput(f"found {type(model).__name__}, not a model", fix=fix)
     function = model.function if isinstance(model, Model) else model
     name = re.sub(r"\W+", "-", getattr(function, "__name__", type(function).__name__)).strip("-_")
-    target = f"{_HERE}{uuid4().hex[:12]}"
-    _given[target] = (name, model)
-    for old in list(_given)[:-_MOST]:
-        del _given[old]
-    return f"{name}=python:{target}"
+    if not isinstance(model, Model):
+        invariant = bool(getattr(model, "batch_invariant", True))
+        model = Model(model, labels=_labels(model, name), batch_invariant=invariant, batch_size=256)
+    identity = f"{name}@{model.identity or uuid4().hex[:12]}"
+    _given[f"{_HERE}{name}"] = replace(model, function=_explained(function, name), identity=identity)
+    return f"{name}=python:{_HERE}{name}"
 
 
 def _given_here(target: str, where: str) -> Model:
@@ -102,17 +102,7 @@ def _given_here(target: str, where: str) -> Model:
     if target not in _given:
         fix = "give the function again: models=[...]"
         raise BadInput("was a function of the process that ran the study", where=where, fix=fix)
-    name, model = _given[target]
-    if isinstance(model, Model):
-        identity = model.identity or target.removeprefix(_HERE)
-        return replace(model, function=_explained(model.function, name), identity=f"{name}@{identity}")
-    return Model(
-        _explained(model, name),
-        labels=_labels(model, name),
-        identity=f"{name}@{target.removeprefix(_HERE)}",
-        batch_invariant=bool(getattr(model, "batch_invariant", True)),
-        batch_size=256,
-    )
+    return _given[target]
 
 
 def _from_file(path: Path, where: str) -> ModuleType:
