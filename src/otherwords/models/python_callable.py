@@ -10,7 +10,6 @@ from typing import Any
 from ..errors import BadInput, WrongAnswer
 from ..problem import Batch
 from ..registry import models
-from ..storage.files import digest
 from ..storage.user_code import (
     LateModules,
     guard,
@@ -25,10 +24,8 @@ from .model import Model
 
 #: The name of a model, a function from a Batch to labels or probabilities, or a Model.
 AnyModel = str | Model | Callable[[Batch], Any]
-#: Functions and Models that were given in this process, by what their targets begin with and their content.
-_HERE = "here-"
-#: How many of them are remembered: more than any study has, and no more, because each may hold a large model.
-_MOST = 64
+#: What stands before the name of a function that was given in this process; no module is called so.
+_HERE = "this-process:"
 _given: dict[str, Model] = {}
 
 
@@ -59,21 +56,16 @@ def python(target: str, batch_size: int = 256) -> Model:
 def as_spec(model: AnyModel) -> str:
     """The spec of a model: its own if it is named, else one that stands for a function or a Model in this process.
 
-    It is called by the function's name, and known by what it consists of, so that a changed one is another model.
+    It is called by the function's name; another of that name takes its place. What it consists of is signed.
 
     >>> as_spec("nli-small"), as_spec(lambda batch: ["neutral"] * len(batch)).partition("=")[0]
     ('nli-small', 'lambda')
     """
     if isinstance(model, str):
         return model
-    made = from_object(model)
-    target = f"{_HERE}{digest(made.identity)[:12]}"
-    _given.pop(target, None)
-    _given[target] = made
-    for old in list(_given)[:-_MOST]:
-        del _given[old]
-    name = re.sub(r"\W+", "-", name_of(model.function if isinstance(model, Model) else model)).strip("-_")
-    return f"{name or 'model'}=python:{target}"
+    name = re.sub(r"\W+", "-", name_of(model.function if isinstance(model, Model) else model)).strip("-_") or "model"
+    _given[f"{_HERE}{name}"] = from_object(model)
+    return f"{name}=python:{_HERE}{name}"
 
 
 def _given_here(target: str, where: str) -> Model:
