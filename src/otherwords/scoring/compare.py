@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from .._version import __version__
-from ..answers.alignment import ModelTable, TableOrPath, align, load, two_groups, two_models
+from ..answers.alignment import ModelTable, Names, TableOrPath, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
@@ -25,7 +25,7 @@ from ..significance.permutation import MetricDifference, exchange_test, paired_s
 from ..significance.t_test import t_test
 from ..storage import tables
 from .measure import evidence_of
-from .select import IntervalSettings, choose, collect_measurable, metrics_by_role, number, title
+from .select import IntervalSettings, by_family, choose, collect_measurable, family, metrics_by_role, number, title
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class Difference:
     `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
     beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences of one call. `n_units`
     and `n_answers` are those of the model that has fewer, or of both groups together.
-    `p_t` is of a t test over several models' scores, where groups are compared.
+    `p_t` is of a t test over several models' scores, where groups are compared. `family` names the metrics that say
+    nearly the same: read them as one finding.
     """
 
     metric: str
@@ -57,25 +58,31 @@ class Difference:
     p_holm: float | None = None
     p_bh: float | None = None
     p_t: float | None = None
+    family: str = ""
 
 
 def compare(
     answers: TableOrPath,
     other: TableOrPath | None = None,
-    using: Sequence[str] = ("all",),
+    using: Sequence[str] = (),
     *,
     models: Sequence[str] = (),
     by: Sequence[str] = (),
     task: str | Task = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "percentile",
     out: str | Path | None = None,
 ) -> list[Difference]:
-    """Compare two models, from two answers tables or from one that holds both, with each metric (default: all).
+    """Compare two models, from two answers tables or from one that holds both.
 
+    `using` names metrics; none means the usual ones, as in `score`, "all" every one that the tables allow. p-values are
+    adjusted for the differences that are asked for, and for no others.
     `models` names the two where there are more. Only what both answered counts; a warning says what is left out.
+    `columns` and `labels` map foreign columns and labels, as in `score`.
 
     >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes"] * 4}
     >>> one = pl.DataFrame({**rows, "pred": ["yes", "yes", "yes", "no"]})
@@ -86,17 +93,17 @@ def compare(
     """
     tables.refuse_unwritable(out)
     settings = IntervalSettings(seed, replicates, confidence, interval)
-    labels = get_task(task).labels if task else ()
+    of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
-    both = two_models(answers, other, models)
+    both = two_models(answers, other, models, Names(columns or {}, labels or {}, of_task))
     names = [one.name for one in both]
-    shared = _shared_roles([one.by_role(labels) for one in both])  # a wrong row is an error before any is left out
+    shared = _shared_roles([one.by_role(of_task) for one in both])  # a wrong row is an error before any is left out
     by_role = metrics_by_role(chosen, shared, lenient, " and ".join(names))
     jobs = [(role, *group) for role, pair in shared.items() if by_role[role] for group in _shared_groups(pair, by)]
     current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
     rows: list[Difference] = []
-    known = dict.fromkeys(shared, labels)
-    if "controls" in shared and not labels:  # which are compared one by one, and not as a whole
+    known: dict[Role, tuple[str, ...]] = dict.fromkeys(shared, of_task)
+    if "controls" in shared and not of_task:  # which are compared one by one, and not as a whole
         known["controls"] = align([one.frame for one in shared["controls"]])[0].labels
     for role, group, frames in jobs:
         try:
@@ -135,10 +142,12 @@ def _shared_groups(both: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tu
 def compare_groups(
     answers: TableOrPath,
     column: str,
-    using: Sequence[str] = ("all",),
+    using: Sequence[str] = (),
     *,
     matched: bool = False,
     task: str | Task = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
@@ -152,17 +161,17 @@ def compare_groups(
     """
     tables.refuse_unwritable(out)
     settings = IntervalSettings(seed, replicates, confidence, interval)
-    labels = get_task(task).labels if task else ()
+    of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     rows = []
     current().start("compare")
-    for model in load(answers):
-        roles = _grouped_by(column, model.by_role(labels))
+    for model in load(answers, names=Names(columns or {}, labels or {}, of_task)):
+        roles = _grouped_by(column, model.by_role(of_task))
         by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
         for role, table in roles.items():
-            known = table.read(labels).labels
+            known = table.read(of_task).labels
             pairs = list(two_groups(table.frame, column, known, matched)) if by_role[role] else []
             for first, second, pair in pairs:
                 names = [first, second]
@@ -266,7 +275,7 @@ def differences(
         skipped = lenient and (metric.across or not metric.compared)
         return None if skipped else _paired(bound, chosen, metric, pair, shared)
 
-    pairs = collect_measurable(chosen, lenient, "not compared", work)
+    pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
     drawn = bootstrap([one.sample for one in pairs], settings.replicates, settings.seed)
     rows = []
     for one, values in zip(pairs, drawn, strict=True):
@@ -349,6 +358,7 @@ def _rows(
                 n_units=int(one.n_units[i]),
                 n_answers=int(one.n_answers[i]),
                 unit="share" if one.metric.share else "number",
+                family=family(one.bound),
             )
         )
     return rows

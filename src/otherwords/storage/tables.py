@@ -100,8 +100,11 @@ def _refuse_breaks(table: pl.LazyFrame, target: Path) -> None:
             )
 
 
-def read(path: str | Path) -> pl.DataFrame:
-    """Read a whole answers table from a file, standard input (`-`), a run folder or a folder of Parquet parts."""
+def read(path: str | Path, texts: Iterable[str] = ()) -> pl.DataFrame:
+    """Read a whole answers table from a file, standard input (`-`), a run folder or a folder of Parquet parts.
+
+    `texts` names further columns of names and labels, which stay text even where they look like numbers.
+    """
     where, path = str(path), Path(path)
     if where != "-" and not path.exists():
         raise BadInput("no such file", where=where)
@@ -114,24 +117,27 @@ def read(path: str | Path) -> pl.DataFrame:
         raise BadInput(f"cannot be read as Parquet: {_first_line(error)}", where=where) from error
     if where != "-" and path.suffix not in FORMATS:
         raise BadInput("has an unknown format", where=where, fix=f"use one of {', '.join(FORMATS)}")
-    return _read_text(sys.stdin.buffer.read() if where == "-" else path, path.suffix, where)
+    return _read_text(sys.stdin.buffer.read() if where == "-" else path, path.suffix, where, (*_NAMES, *texts))
 
 
 def _read_folder(path: Path) -> pl.DataFrame:
     inner = path / "answers"
+    if (path / "problems").is_dir() and not any(inner.rglob("*.parquet")):
+        fix = f"continue it: repeat its command, or otherwords run {path}"
+        raise BadInput("has no answers yet: the run is not finished", where=str(path), fix=fix)
     parts = sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
     if not parts:
         raise BadInput("contains no Parquet files", where=str(path), fix="give a file, or the folder of a finished run")
     return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
 
 
-def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
+def _read_text(source: Path | bytes, suffix: str, where: str, texts: Iterable[str]) -> pl.DataFrame:
     separator = {".csv": ",", ".tsv": "\t"}.get(suffix)
     source = _without_bom(source)
     try:
         if separator is None:
             return pl.read_ndjson(source, infer_schema_length=None)
-        options: dict[str, Any] = {"schema_overrides": dict.fromkeys(_NAMES, pl.String), "infer_schema_length": None}
+        options: dict[str, Any] = {"schema_overrides": dict.fromkeys(texts, pl.String), "infer_schema_length": None}
         if separator == "\t":
             return _unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options))
         return pl.read_csv(source, **options)
