@@ -1,4 +1,4 @@
-"""Answers that other programs made: labels spelled in any way, columns of any name, tables that contradict themselves."""
+"""Answers that other programs made: labels in any spelling, columns of any name, tables that contradict themselves."""
 
 from __future__ import annotations
 
