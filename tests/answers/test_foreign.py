@@ -303,3 +303,22 @@ def test_the_texts_of_a_suite_are_shown(tmp_path: Path) -> None:
     assert audit(table(), "hard-cases", suite=suite)["premise"].to_list() == ["It is a."]
     with refuses(BadInput, field="id"):
         audit(table(bucket=["c"] * 3 + ["b"] * 2), "hard-cases", suite=suite)
+
+
+def test_the_judges_of_a_suite_and_a_test_set_take_any_spelling(tmp_path: Path) -> None:
+    rows = {
+        "id": ["a", "a1"],
+        "of": [None, "a"],
+        "premise": ["It rains."] * 2,
+        "hypothesis": ["It is wet.", "It's wet."],
+    }
+    model = "scripted(otherwise=entailment)"
+    found = [
+        ow.circularity(pl.DataFrame({**rows, "label": labels}), model, ["self"], canary=False, cache=None, replicates=5)
+        for labels in (["entailment"] * 2, ["Entailment ", "ENTAILMENT"])
+    ]
+    assert found[0].under("self") == found[1].under("self")
+    items = pl.DataFrame({"id": ["1", "2"], "gold": ["ENTAILED", "Not_Entailed"], "pred": ["entailed"] * 2})
+    items.write_ndjson(tmp_path / "testset.jsonl")
+    metric = f"accuracy_testset(testset={tmp_path / 'testset.jsonl'})"
+    assert [one.value for one in ow.score(table(), [metric], replicates=5)] == [0.5]

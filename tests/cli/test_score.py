@@ -309,3 +309,13 @@ def test_a_run_that_is_not_finished_says_so(cli, problems, place):
     assert error == (
         "error: r: has no answers yet: the run is not finished; continue it: repeat its command, or otherwords run r\n"
     )
+
+
+def test_a_run_that_is_half_finished_says_so(cli, place):
+    import otherwords as ow
+
+    ow.run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, shard=60, out="r")
+    parts = sorted((place / "r" / "answers").rglob("*.parquet"))
+    parts[-1].unlink()
+    with pytest.warns(UserWarning, match=rf"r: the run is not finished: scripted.* has answered {len(parts) - 1} of"):
+        ow.score("r", ["accuracy_original"], replicates=5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,9 @@ def test_every_metric_of_a_family_exists_and_is_in_one() -> None:
     named = [metric for members in FAMILIES.values() for metric in members]
     assert len(named) == len(set(named))
     assert set(named) <= {plugin.name for plugin in metrics}
+    documented = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    for name, members in FAMILIES.items():
+        assert f"| {name} | {', '.join(f'`{metric}`' for metric in members)} |" in documented
 
 
 def test_all_metrics_but_curves_and_suite_statistics(two: list[pl.DataFrame]) -> None:

@@ -191,8 +191,11 @@ def _by_hash(texts: pl.Series) -> tuple[Array, int]:
 
 
 def label_codes(column: pl.Series, names: tuple[str, ...], where: Location) -> Array:
-    """Give each label its place among the names; an unknown label is refused with its row."""
+    """Give each label its place among the names, in whatever spelling; an unknown label is refused with its row."""
     texts = label_texts(column)
+    known = {label_key(name): name for name in names}
+    other = {text: known.get(label_key(text), text) for text in set(texts.unique().drop_nulls()) - set(names)}
+    texts = texts.replace(other) if other else texts
     numbers = np.full(len(texts), -1, dtype=np.int16)
     for number, name in enumerate(names):
         numbers[(texts == name).fill_null(False).to_numpy()] = number

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -128,13 +129,24 @@ def read(path: str | Path, texts: Iterable[str] = ()) -> pl.DataFrame:
 
 def _read_folder(path: Path) -> pl.DataFrame:
     inner = path / "answers"
-    if (path / "problems").is_dir() and not any(inner.rglob("*.parquet")):
-        fix = f"continue it: repeat its command, or otherwords run {path}"
-        raise BadInput("has no answers yet: the run is not finished", where=str(path), fix=fix)
+    _refuse_unfinished(path, inner)
     parts = sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
     if not parts:
         raise BadInput("contains no Parquet files", where=str(path), fix="give a file, or the folder of a finished run")
     return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
+
+
+def _refuse_unfinished(run: Path, answers: Path) -> None:
+    """Refuse a run folder without answers; warn where a model has answered some of its shards only."""
+    if not (run / "problems").is_dir():
+        return
+    how = f"continue it: repeat its command, or otherwords run {run}"
+    if not any(answers.rglob("*.parquet")):
+        raise BadInput("has no answers yet: the run is not finished", where=str(run), fix=how)
+    shards = len(list((run / "buckets").glob("part-*.parquet")))
+    parts = {model.name: len(list(model.glob("part-*.parquet"))) for model in sorted(answers.iterdir())}
+    if some := [f"{name} has answered {count} of {shards} shards" for name, count in parts.items() if count < shards]:
+        warnings.warn(f"{run}: the run is not finished: {', '.join(some)}; {how}", stacklevel=2)
 
 
 def _read_text(source: Path | bytes, suffix: str, where: str, texts: Iterable[str]) -> pl.DataFrame:
