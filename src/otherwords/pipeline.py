@@ -212,12 +212,14 @@ def score(
     tables.refuse_unwritable(out)
     settings = IntervalSettings(seed, replicates, confidence, interval)
     sources = [answers] if isinstance(answers, (pl.DataFrame, str, Path)) else list(answers)
+    if not sources:
+        raise BadInput("no answers", fix="give a table, or several")
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using = _with_texts(using, Path(sources[0]))
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
     scores = scored(table, using, by=by, task=task, settings=settings, where=location)
-    warn_suspicious(table, location, known or labels_of_run(sources[0]))
+    warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
     return scores

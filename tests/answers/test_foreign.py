@@ -141,6 +141,35 @@ def test_labels_are_mapped_in_gold_pred_and_probabilities() -> None:
         ow.score(foreign, task="rte", labels={"0": "neutral"})
 
 
+def test_arrays_take_any_spelling() -> None:
+    arrays = {name: GOOD[name] for name in ("bucket", "variant", "gold")}
+    p = {name[2:].title(): values for name, values in P.items()}
+    loud = [one.upper() for one in GOOD["pred"]]
+    for metric in ("flip_rate", "p_c", "ks"):
+        first, second = (
+            ow.measure(metric, **arrays, pred=pred, p=stated, labels=labels, replicates=20)
+            for pred, stated, labels in (
+                (GOOD["pred"], {name[2:]: values for name, values in P.items()}, ()),
+                (loud, p, ("not-entailed", "entailed")),
+            )
+        )
+        assert first == second
+
+
+def test_no_table_is_an_error() -> None:
+    with refuses(BadInput):
+        ow.score([])
+
+
+def test_names_of_columns_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
+    with refuses(BadInput, where="the answers", field="\0row"):
+        ow.score(table(**{"\0row": [1] * 5}), rejected=tmp_path / "rejected.jsonl")
+    path = tmp_path / "twice.csv"
+    path.write_text("bucket,variant,gold,pred,pred\na,,x,x,y\na,1,x,x,y\n", encoding="utf-8")
+    with refuses(BadInput, where=f"{path}, line 1", field="pred", fix="rename one of them"):
+        ow.score(path)
+
+
 # Columns
 
 

@@ -73,6 +73,8 @@ class Names:
 
     def rename(self, table: pl.DataFrame, where: str) -> pl.DataFrame:
         """Give the columns of a table the names used here; one in the way is kept as `input_<name>`."""
+        if odd := [name for name in table.columns if "\0" in name]:
+            raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
         if absent := [name for name, column in self.columns.items() if column not in table.columns]:
             message = f"no column {self.columns[absent[0]]!r}"
             raise BadInput(message, where=where, field=absent[0], fix=f"there are {', '.join(table.columns)}")

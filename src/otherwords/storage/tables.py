@@ -159,8 +159,8 @@ def _read_text(source: Path | bytes, suffix: str, where: str, texts: Iterable[st
             return table
         options: dict[str, Any] = {"schema_overrides": dict.fromkeys(texts, pl.String), "infer_schema_length": None}
         if separator == "\t":
-            return _unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options))
-        return pl.read_csv(source, **options)
+            return _distinct(_unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options)), where)
+        return _distinct(pl.read_csv(source, **options), where)
     except (pl.exceptions.PolarsError, ValueError) as error:
         _raise_unreadable(source, separator, where)
         raise BadInput(f"cannot be read as a table: {_first_line(error)}", where=where) from error
@@ -184,6 +184,15 @@ def _unquoted(table: pl.DataFrame) -> pl.DataFrame:
     marks = r'^"(.*)"$'
     bare = table.with_columns(pl.col(pl.String).str.replace(marks, "$1"))
     return bare.rename(lambda name: re.sub(marks, r"\1", name))
+
+
+def _distinct(table: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Refuse a header that names a column twice; Polars would give the second another name."""
+    for name in table.columns:
+        first = re.sub(r"_duplicated_\d+$", "", name)
+        if first != name and first in table.columns:
+            raise BadInput("names this column twice", where=f"{where}, line 1", field=first, fix="rename one of them")
+    return table
 
 
 # Which line is wrong
