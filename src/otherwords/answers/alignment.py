@@ -102,11 +102,10 @@ def open_tables(
     opened = []
     for source, model in zip(sources, models or [""] * len(sources), strict=True):
         table, where = _read(source, names)
+        check_columns(table, Location(where))
         if model and "model" not in table.columns and table.height:
             table = table.with_columns(pl.lit(model).alias("model"))
-        table, place = answered(with_model(table, where, rejects_allowed), Location(where))
-        check_columns(table, place)
-        opened.append((table, place))
+        opened.append(answered(with_model(table, where, rejects_allowed), Location(where)))
     spellings = label_spellings([table for table, _ in opened], names.known, names.labels)
     return [(respelled(table, spellings, place), place) for table, place in opened]
 

@@ -219,7 +219,7 @@ def label_spellings(
     """How each label found in some tables is spelled: those that differ only in case, spacing or number format are one.
 
     It is spelled as in `labels` (the task's), else as a column `p:<label>` spells it, else as `gold` does, else `pred`;
-    of several spellings there, as in the first when sorted. `meaning` maps labels found to others.
+    of several spellings there, as in the first when sorted, small letters first. `meaning` maps labels found to others.
 
     >>> table = pl.DataFrame({"gold": ["neutral", "neutral "], "pred": ["Neutral", "LABEL_0"]})
     >>> label_spellings([table], meaning={"label_0": "entailment"})
@@ -227,7 +227,10 @@ def label_spellings(
     """
     meaning = meaning or {}
     stated = [name.removeprefix("p:") for frame in frames for name in frame.columns if name.startswith("p:")]
-    written = [*stated, *(text for column in ("gold", "pred") for text in sorted(_distinct(frames, column)))]
+    written = [
+        *stated,
+        *(text for column in ("gold", "pred") for text in sorted(_distinct(frames, column), key=str.swapcase)),
+    ]
     names: dict[str, str] = {}
     for label in (*labels, *meaning.values(), *written):
         names.setdefault(label_key(label), label.strip())
