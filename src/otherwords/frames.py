@@ -243,6 +243,12 @@ def frame_or_name(data: AnyTable | str | os.PathLike[str], where: str = "the tab
     return os.fspath(data) if isinstance(data, str | os.PathLike) else as_frame(data, where)
 
 
+def frames_or_names(data: Any, where: str = "the table") -> list[pl.DataFrame | str]:
+    """One table or name, or several of them, each as `frame_or_name` has it. A list of dicts is one table."""
+    several = isinstance(data, list | tuple) and data and not all(isinstance(one, Mapping) for one in data)
+    return [frame_or_name(one, where) for one in (data if several else [data])]
+
+
 def as_rows(data: AnyTable, where: str = "the table") -> Iterator[dict[str, Any]]:
     """Any table row by row, each value of the kind that it has there; what is missing is None."""
     if (frame := _polars(data, where)) is not None:

@@ -3,7 +3,6 @@
 Every stage takes a table and gives one. The driver in `running` calls the same functions shard by shard.
 """
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,13 +11,15 @@ from typing import Literal
 
 import polars as pl
 
-from .answers.groups import columns_of, of_model, with_model
-from .answers.reading import answered, check_columns, separate_rejects
+from .answers.alignment import Names, TableOrPath, labels_of_run, model_names, open_tables, stack
+from .answers.groups import columns_of, of_model
+from .answers.reading import answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
-from .answers.table import Location, is_variant
+from .answers.table import WHOLE_TABLE, Location, is_variant
+from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput
-from .frames import AnyTable, as_list, by_bucket, frame_or_name, kept, problems, reworded, to_frame, variant_rows
+from .frames import AnyTable, as_list, by_bucket, frames_or_names, kept, problems, reworded, to_frame, variant_rows
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
@@ -209,11 +210,13 @@ def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts
 
 
 def score(
-    answers: AnyTable | str | os.PathLike[str],
+    answers: AnyTable | Name | Sequence[AnyTable | Name],
     using: str | Sequence[str] = (),
     *,
     by: str | Sequence[str] = (),
     task: str | Task = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
@@ -221,12 +224,13 @@ def score(
     rejected: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Results[Score]:
-    """Measure each model in an answers table with each metric, overall and by groups of columns.
+    """Measure each model in an answers table, or in several, with each metric, overall and by groups of columns.
 
-    `answers` is a table of any kind, a file or a run folder. `using` names metrics; none means the usual ones, "all"
-    every one that this table allows. Rows marked `contrast` are measured by the metrics of contrasts, and by no other:
-    overall, and by suite where there are several. So are variants marked `control`, where there are rewordings beside
-    them.
+    `answers` is a table of any kind, a file or a run folder, or several of them. `using` names metrics; none means the
+    usual ones, "all" every one that this table allows. Rows marked `contrast` are measured by the metrics of contrasts,
+    and by no other: overall, and by suite where there are several. So are variants marked `control`, where there are
+    rewordings beside them.
+    `columns` maps the names used here to the table's (`pred` -> `prediction`), `labels` the table's labels to others.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too.
 
@@ -235,27 +239,59 @@ def score(
     >>> flips.value, flips.n_units, flips.n_answers
     (0.5, 1, 2)
     """
+    sources, using, by = frames_or_names(answers, "the answers"), as_list(using), as_list(by)
     for path in (out, rejected):
-        tables.refuse_unwritable(path, answers)
-    source, using, by, answers = "the answers", as_list(using), as_list(by), frame_or_name(answers, "the answers")
-    if not isinstance(answers, pl.DataFrame):
-        source, using, answers = answers, _with_texts(using, Path(answers)), tables.read(answers)
+        tables.refuse_unwritable(path, *sources)
     settings = IntervalSettings(seed, replicates, confidence, interval)
-    labels = get_task(task).labels if task else ()
-    bound, lenient = choose(using)
-    location = Location(source, fields=get_task(task).fields if task else ())
-    answers, location = answered(with_model(answers, source, rejects_allowed=bool(rejected)), location)
-    check_columns(answers, location)
-    if rejected:
-        answers, others = separate_rejects(answers, labels, location)
+    if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
+        using = _with_texts(using, Path(sources[0]))
+    known = get_task(task).labels if task else ()
+    table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
+    scores = scored(table, using, by=by, task=task, settings=settings, where=location)
+    warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
+    if out:
+        tables.write([scores.to_polars()], out)
+    return scores
+
+
+def _open(sources: Sequence[TableOrPath], names: Names, rejected: str | Path | None) -> tuple[pl.DataFrame, Location]:
+    """Read all tables as one; answers that cannot be used are errors, or go to the file `rejected`."""
+    models = model_names(sources) if len(sources) > 1 else ()
+    models = [name or f"model {number}" for number, name in enumerate(models, 1)]
+    opened = open_tables(sources, names, models, rejects_allowed=bool(rejected))
+    if not rejected:
+        return stack(opened)
+    usable, left_out = [], []
+    for table, place in opened:
+        kept, others = separate_rejects(table, names.known, place)
+        usable.append((kept, replace(place, rows=None)))
         if others.height:
-            tables.write([others], rejected)
-            warnings.warn(f"{source}: {others.height} answers left out; see {rejected}", stacklevel=2)
-        location = replace(location, rows=None)
-    roles = {role: (table, place) for role, table, place in split_roles(answers, location)}
-    by_role = metrics_by_role(bound, roles, lenient, source)
+            warnings.warn(f"{place.table}: {others.height} answers left out; see {rejected}", stacklevel=3)
+            left_out.append(others.select(pl.lit(place.table).alias("table"), pl.all()) if len(opened) > 1 else others)
+    if left_out:
+        tables.write(left_out, rejected)
+    return stack(usable)
+
+
+def scored(
+    answers: pl.DataFrame,
+    using: Sequence[str],
+    *,
+    by: Sequence[str],
+    task: str | Task,
+    settings: IntervalSettings,
+    where: Location = WHOLE_TABLE,
+) -> Results[Score]:
+    """The scores of a table that needs no names mapped: model by model, then of all models together."""
+    answers, where = answered(answers, where)
+    bound, lenient = choose(using)
+    labels: Sequence[str] = ()
+    if task:
+        labels, where = get_task(task).labels, replace(where, fields=get_task(task).fields)
+    roles = {role: (table, place) for role, table, place in split_roles(answers, where)}
+    by_role = metrics_by_role(bound, roles, lenient, where.table)
     if "controls" in roles and not is_variant(roles["rewordings"][0]["variant"]).any():
-        by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, source)
+        by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, where.table)
     scores: list[Score] = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []
@@ -271,9 +307,7 @@ def score(
     warn_unsteady_controls(answers)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and enough of their variants for the metric"
-        raise BadInput("nothing to measure", where=source, fix=fix)
-    if out:
-        tables.write([Results(scores).to_polars()], out)
+        raise BadInput("nothing to measure", where=where.table, fix=fix)
     return Results(scores)
 
 

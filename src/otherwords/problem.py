@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +21,23 @@ NO_MAJORITY = "-"
 TOLERANCE = 5e-3
 
 
+_GAPS = re.compile(r"[\s_]+")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+
+
 def label_key(label: object) -> str:
-    """Return the form in which labels are compared: "Not_Entailed " becomes "not-entailed"."""
-    return str(label).strip().lower().replace("_", "-")
+    """Return the form in which labels are compared, in whatever case, spacing or number format they are written.
+
+    A name with leading zeros is a code, not a number: 01 stays 01.
+
+    >>> [label_key(label) for label in ("Not_Entailed ", "not entailed", 1, 1.0, "1.0", "01")]
+    ['not-entailed', 'not-entailed', '1', '1', '1', '01']
+    """
+    text = _GAPS.sub("-", str(label).strip().lower())
+    if text[-1:].isdigit() and _NUMBER.fullmatch(text):
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        return "0" if text == "-0" else text
+    return text
 
 
 def parse_label_map(text: str, where: str = "--label-map", field: str = "") -> dict[str, str]:

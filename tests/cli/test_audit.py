@@ -46,3 +46,21 @@ def test_for_people_and_into_a_file(cli, answers, place):
 def test_wrong_usage(cli, answers):
     assert "there are: never-right, hard-cases" in cli("audit", answers, "--list", "all", rc=2).stderr
     assert "absent.jsonl" in cli("audit", "absent.jsonl", rc=2).stderr
+
+
+def test_the_texts_of_a_suite_and_several_tables(cli, answers, write_jsonl, place):
+    rows = [json.loads(line) for line in answers.read_text().splitlines()]
+    for model in "mn":
+        own = [
+            {"said" if k == "pred" else k: v for k, v in row.items() if k != "model"}
+            for row in rows
+            if row["model"] == model
+        ]
+        write_jsonl(place / f"{model}.jsonl", own)
+    texts = [{"id": one, "premise": f"It is {one}.", "hypothesis": "It is.", "label": "neutral"} for one in "abc"]
+    write_jsonl(place / "suite.jsonl", texts)
+    result = cli("audit", "m.jsonl", "n.jsonl", "--field", "pred=said", "--suite", "suite.jsonl", "--json")
+    [never] = json.loads(result.stdout)
+    assert (never["bucket"], never["premise"], never["pred:n"]) == ("a", "It is a.", "x")
+    write_jsonl(place / "other.jsonl", texts[1:])
+    assert "the suite has no row 'a'" in cli("audit", answers, "--suite", "other.jsonl", rc=2).stderr

@@ -182,3 +182,58 @@ def test_ids_may_be_left_out(cli, write_jsonl, place, lines):
         "1",
         "2",
     ]
+
+
+#: What stands in a line after its other keys, and what the error says; None where it is no fault.
+HOSTILE = {
+    "lists nested 100,000 deep": ('"x": ' + "[" * 100_000 + "]" * 100_000, "nested too deeply"),
+    "objects nested 100,000 deep": ('"x": ' + '{"a": ' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
+    "an integer of 5,000 digits": ('"x": ' + "9" * 5_000, "a number has too many digits"),
+    "an integer beyond 64 bits": ('"x": ' + "9" * 30, None),
+    "a control character": ('"x": "a\x00b"', "broken JSON at column"),
+    "half a surrogate pair": (r'"x": "\ud83d"', "found an unpaired surrogate"),
+    "the other half": (r'"x": "a \ude00 b"', "found an unpaired surrogate"),
+    "a whole surrogate pair": (r'"x": "\ud83d\ude00"', None),
+    "a key twice": ('"label": "neutral", "label": "entailment"', "it has 'label' twice"),
+    "a key twice, with spaces": ('"label" : "neutral", "label" :"entailment"', "it has 'label' twice"),
+    "an escaped control character": (r'"x": "a\u0000b"', None),
+}
+READERS = {
+    "score": ("score", "{file}", "--replicates", "9", "-q"),
+    "compare": ("compare", "{file}", "{file}", "--metric", "flip_rate", "--replicates", "99", "-q"),
+    "audit": ("audit", "{file}", "-q"),
+    "vary": ("vary", "{file}", "-w", "contractions", "-o", "out/x.jsonl", "-q"),
+    "check": ("check", "{file}", "-o", "out/x.csv", "-q"),
+    "answer": ("answer", "{file}", "-m", "scripted", "--no-canary", "--no-cache", "-o", "out/x.parquet", "-q"),
+}
+ANSWERED = [{"bucket": b, "variant": v, "gold": "no", "pred": "no"} for b in "ab" for v in (None, "1")]
+
+
+@pytest.mark.parametrize("fault", HOSTILE)
+@pytest.mark.parametrize("command", READERS)
+def test_hostile_json_is_refused_with_its_line(cli, place, command, fault):
+    extra, message = HOSTILE[fault]
+    answers = command in ("score", "compare", "audit")
+    rows = ANSWERED if answers else [{**GOOD, "id": one, "x": None} for one in "abcd"]
+    if not answers and "label" in extra:
+        extra = extra.replace("label", "topic")
+    lines = [json.dumps(row) for row in rows]
+    lines[1] = lines[1].replace(', "x": null', "").removesuffix("}") + f", {extra}}}"
+    (place / "hostile.jsonl").write_bytes("\n".join(lines).encode())
+    result = cli(*(part.format(file="hostile.jsonl") for part in READERS[command]), rc=2 if message else 0)
+    if message:
+        expected = message if answers else message.replace("label", "topic")
+        assert "hostile.jsonl, line 2: " in _one_line(result.stderr)
+        assert expected in result.stderr
+
+
+@pytest.mark.parametrize("command", READERS)
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN"])
+def test_numbers_without_an_end_are_no_names(cli, place, command, number):
+    rows = ANSWERED if command in ("score", "compare", "audit") else [{**GOOD, "id": one} for one in "abcd"]
+    key = "pred" if rows is ANSWERED else "label"
+    lines = [json.dumps(row) for row in rows]
+    lines[1] = json.dumps({**rows[1], key: "?"}).replace('"?"', number)
+    (place / "hostile.jsonl").write_text("\n".join(lines))
+    error = cli(*(part.format(file="hostile.jsonl") for part in READERS[command]), rc=2).stderr
+    assert f"hostile.jsonl, line 2: {key}: found " in _one_line(error)

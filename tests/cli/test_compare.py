@@ -9,7 +9,7 @@ import pytest
 
 KEYS = [
     *("metric", "signature", "model", "other", "group", "value", "other_value", "difference", "low", "high"),
-    *("p_swap", "p_bootstrap", "n_units", "n_answers", "unit", "p_bonferroni", "p_holm", "p_bh", "p_t"),
+    *("p_swap", "p_bootstrap", "n_units", "n_answers", "unit", "p_bonferroni", "p_holm", "p_bh", "p_t", "family"),
 ]
 
 
@@ -56,9 +56,33 @@ def test_a_table_for_people(cli, files):
         assert text in shown
 
 
+def test_the_usual_metrics_by_default(cli, files):
+    result = cli("compare", "steady.jsonl", "shaky.jsonl", "--replicates", "1000")
+    assert "p_c_distinct" in result.stdout
+    assert "majority_vote" not in result.stdout
+    assert "adjusted for 7 tests" in result.stdout
+    assert "consistency" in result.stdout  # the family of p_c, p_c_distinct and label_agreement
+
+
+def test_foreign_columns_and_labels(cli, files, write_jsonl, place):
+    names = {"bucket": "qid", "variant": "version", "gold": "truth", "pred": "said"}
+    mean = {"yes": "Yes ", "no": 0}
+    for name in ("steady", "shaky"):
+        found = [json.loads(line) for line in (place / f"{name}.jsonl").read_text().splitlines()]
+        foreign = [{names.get(k, k): mean.get(v, v) for k, v in row.items() if k != "model"} for row in found]
+        write_jsonl(place / "foreign" / f"{name}.jsonl", foreign)
+    fields = [part for here, there in names.items() for part in ("--field", f"{here}={there}")]
+    expected = cli("compare", "steady.jsonl", "shaky.jsonl", "--replicates", "1000", "--json").stdout
+    found = cli(
+        "compare", "foreign/steady.jsonl", "foreign/shaky.jsonl", *fields, "--label", "0=no", "--replicates", "1000",
+        "--json",
+    ).stdout  # fmt: skip
+    assert found == expected
+
+
 @pytest.mark.filterwarnings("default")
-def test_every_metric_by_default(cli, files):
-    result = cli("compare", "steady.jsonl", "shaky.jsonl", "--replicates", "100")
+def test_every_metric_on_request(cli, files):
+    result = cli("compare", "steady.jsonl", "shaky.jsonl", "--metric", "all", "--replicates", "100")
     assert "majority_vote" in result.stdout
     assert "not compared" in result.stderr
     assert "no probabilities" in result.stderr

@@ -83,7 +83,7 @@ def test_version(cli):
         (("score", "x.jsonl", "--replicates", "0"), "--replicates"),
         (("score", "x.jsonl", "--seed", "one"), "--seed"),
         (("run", "--batch-size", "-1"), "--batch-size"),
-        (("score", "one.jsonl", "two.jsonl"), "two.jsonl"),
+        (("report", "one", "two"), "two"),
     ],
 )
 def test_wrong_usage_exits_with_2(cli, arguments, message):

@@ -7,6 +7,8 @@ import json
 import polars as pl
 import pytest
 
+#: The second bucket has an answer that is no right answer of the table.
+pytestmark = pytest.mark.filterwarnings("ignore:.*can never be right")
 KEYS = [
     *("metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"),
     *("unit", "interval", "confidence", "replicates", "resampled"),
@@ -248,3 +250,72 @@ def test_originals_alone_have_an_accuracy_and_nothing_else(cli, write_jsonl, pla
     assert "flip_rate" in result.stderr
     assert "of model: nothing to measure" in result.stderr
     assert "required" in cli("score", path, "--require", "flip_rate<=1", rc=1).stderr
+
+
+# Answers of other programs
+
+
+def test_foreign_columns_and_labels(cli, write_jsonl, place, answers):
+    names = {"bucket": "id", "variant": "version", "gold": "label", "pred": "prediction"}
+    spelled = {"yes": "YES", "no": 0, "maybe": "Maybe "}
+    path = write_jsonl(
+        place / "foreign.jsonl",
+        [{names[k]: spelled.get(v, v) for k, v in row.items() if k in names} for row in ANSWERS],
+    )
+    error = cli("score", path, rc=2).stderr
+    assert "--field bucket=id --field variant=version --field gold=label --field pred=prediction" in error
+    fields = [part for here, there in names.items() for part in ("--field", f"{here}={there}")]
+    found = json.loads(cli("score", path, *fields, "--label", "0=no", "--json").stdout)
+    expected = json.loads(cli("score", answers, "--json").stdout)
+    assert [one["value"] for one in found] == [one["value"] for one in expected]
+    assert "cannot map" in cli("score", path, "--field", "prediction=pred", rc=2).stderr
+
+
+def test_two_systems_are_scored_together(cli, write_jsonl, place):
+    right = [{**row, "pred": row["gold"]} for row in ANSWERS]
+    for name, table in (("small", ANSWERS), ("large", right)):
+        write_jsonl(place / f"{name}.jsonl", [{k: v for k, v in row.items() if k != "model"} for row in table])
+    found = json.loads(cli("score", "small.jsonl", "large.jsonl", "--metric", "flip_rate", "--json").stdout)
+    assert {one["model"]: one["value"] for one in found} == {"small": 0.4, "large": 0.0}
+    shown = cli("score", "small.jsonl", "large.jsonl").stdout
+    assert "small" in shown
+    assert "large" in shown
+
+
+def test_a_released_data_set_is_recognised(cli, write_jsonl, place):
+    row = {"pairID": "1", "gold_label": "neutral", "sentence1": "A dog.", "sentence2": "A cat."}
+    write_jsonl(place / "snli_1.0_dev.jsonl", [row])
+    for command in ("score", "audit", "compare"):
+        error = cli(command, "snli_1.0_dev.jsonl", rc=2).stderr
+        assert (
+            "these are problems, not answers; ask a model first: otherwords run --data snli:snli_1.0_dev.jsonl" in error
+        )
+    for command in (
+        ("vary", "snli_1.0_dev.jsonl", "-w", "contractions", "-o", "x.jsonl"),
+        ("answer", "snli_1.0_dev.jsonl", "-m", "scripted", "-o", "x.jsonl"),
+        ("run", "--data", "snli_1.0_dev.jsonl", "-w", "contractions", "-m", "scripted"),
+    ):
+        assert "the columns are SNLI's: give it as snli:snli_1.0_dev.jsonl" in cli(*command, rc=2).stderr
+    write_jsonl(place / "problems.jsonl", [{"id": "1", "premise": "A.", "hypothesis": "B.", "label": "neutral"}])
+    assert "otherwords run --data problems.jsonl" in cli("score", "problems.jsonl", rc=2).stderr
+
+
+def test_a_run_that_is_not_finished_says_so(cli, problems, place):
+    cli("run", "--data", problems, "-w", "contractions", "-m", "scripted", "--no-canary", "--no-cache", "-o", "r", "-q")
+    answers = sorted((place / "r" / "answers").rglob("*.parquet"))
+    for part in answers:
+        part.unlink()
+    error = cli("score", "r", rc=2).stderr
+    assert error == (
+        "error: r: has no answers yet: the run is not finished; continue it: repeat its command, or otherwords run r\n"
+    )
+
+
+def test_a_run_that_is_half_finished_says_so(cli, place):
+    import otherwords as ow
+
+    ow.run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, shard=60, out="r")
+    parts = sorted((place / "r" / "answers").rglob("*.parquet"))
+    parts[-1].unlink()
+    with pytest.warns(UserWarning, match=rf"r: the run is not finished: scripted.* has answered {len(parts) - 1} of"):
+        ow.score("r", ["accuracy_original"], replicates=5)

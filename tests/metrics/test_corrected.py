@@ -20,6 +20,8 @@ from otherwords.metrics.metric import as_metric
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 
+#: The probabilities of these tables stand for confidence alone.
+pytestmark = pytest.mark.filterwarnings("ignore:.*not the most probable label")
 SHARES = st.integers(0, 1000).map(lambda i: i / 1000)
 SOME = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=20)
 ITEMS = st.lists(SHARES, min_size=1, max_size=30)

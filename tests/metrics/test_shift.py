@@ -142,6 +142,7 @@ def test_scores_have_parts_and_are_no_shares() -> None:
     assert scores[0].signature.startswith("jsd_pairs.v1(base=2, only_right=false) ")
 
 
+@pytest.mark.filterwarnings("ignore:.*not the most probable")
 def test_a_model_that_never_flips_has_no_flipped_part() -> None:
     steady = answers(6).with_columns(pred="gold")
     with pytest.warns(UserWarning, match="nothing to measure"):

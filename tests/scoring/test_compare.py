@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
+from otherwords.registry import metrics
 from otherwords.scoring.compare import compare, compare_groups
+from otherwords.scoring.select import FAMILIES
 
 LABELS = ("entailment", "neutral", "contradiction")
 FEW: dict[str, Any] = {"replicates": 400}
@@ -139,9 +142,39 @@ def test_models_are_compared_on_what_both_answered(two: list[pl.DataFrame]) -> N
     assert one.n_answers == kept.filter(pl.col("variant").is_not_null()).height
 
 
-def test_all_metrics_by_default_but_curves_and_suite_statistics(two: list[pl.DataFrame]) -> None:
+@pytest.mark.filterwarnings("ignore:problems have .* variants on average")
+def test_the_usual_metrics_by_default_and_p_values_adjusted_for_them_alone(two: list[pl.DataFrame]) -> None:
+    found = compare(*two, replicates=1_000)
+    usual = {one.metric for one in ow.score(two[0], replicates=5)}
+    assert {one.metric for one in found} == usual
+    for one in found:
+        assert one.p_bonferroni == pytest.approx(min(1.0, len(usual) * one.p_swap))  # type: ignore[operator]
+    groups = {one.metric for one in compare_groups(two[0], "how", matched=True, replicates=1_000)}
+    assert groups == usual - {"accuracy_original"}
+
+
+@pytest.mark.filterwarnings("ignore:not compared")
+def test_near_copies_stand_together_as_a_family(two: list[pl.DataFrame]) -> None:
+    families = {one.metric: one.family for one in compare(*two, ["all"], replicates=2_000)}
+    order = list(families.values())
+    assert order == sorted(order, key=order.index)
+    for name, members in FAMILIES.items():
+        assert {families[metric] for metric in members if metric in families} <= {name}
+    assert families["p_c"] == families["p_c_distinct"] == families["label_agreement"] == "consistency"
+
+
+def test_every_metric_of_a_family_exists_and_is_in_one() -> None:
+    named = [metric for members in FAMILIES.values() for metric in members]
+    assert len(named) == len(set(named))
+    assert set(named) <= {plugin.name for plugin in metrics}
+    documented = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    for name, members in FAMILIES.items():
+        assert f"| {name} | {', '.join(f'`{metric}`' for metric in members)} |" in documented
+
+
+def test_all_metrics_but_curves_and_suite_statistics(two: list[pl.DataFrame]) -> None:
     with pytest.warns(UserWarning, match=r"not compared: .*jsd_pairs, ks, sigma \(the answers have no probabilities\)"):
-        found = {one.metric for one in compare(*two, replicates=1_000)}
+        found = {one.metric for one in compare(*two, ["all"], replicates=1_000)}
     assert {"flip_rate", "p_c", "p_c_distinct", "r_r", "r_s", "pa", "pvap", "majority_vote"} <= found
     assert not {name for name in found if name.startswith(("pa_curve", "majority_class", "jaccard", "snr"))}
     assert [one.metric for one in compare(*two, ["pa_curve(step=0.5)"], **FEW)] == ["pa_curve:0.50", "pa_curve:1.00"]
@@ -333,6 +366,7 @@ def test_test_sets_are_cut_to_what_both_answered(two: list[pl.DataFrame], tmp_pa
         compare(*two, [spec], task="nli", **FEW)
 
 
+@pytest.mark.filterwarnings("ignore:.*not the most probable")
 def test_a_part_that_rests_on_one_cluster_has_no_interval(two: list[pl.DataFrame]) -> None:
     """All originals are sure but one: the bin of small margins is about that one."""
     unsure = pl.col("bucket") == "b0"
@@ -359,6 +393,7 @@ def test_a_metric_named_twice_is_reported_once(two: list[pl.DataFrame]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*no answer can be right")
+@pytest.mark.filterwarnings("ignore:.*can never be right")
 def test_a_p_value_of_the_bootstrap_is_never_zero():
     """One model is always right, the other always wrong: all replicates lie on one side."""
     rows = {"bucket": [n // 2 for n in range(60)], "variant": ["", "a"] * 30, "gold": ["yes"] * 60}

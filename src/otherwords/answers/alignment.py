@@ -1,25 +1,30 @@
-"""Align the answers of two models or two groups: only questions that all of them answered are compared."""
+"""Answers tables of any origin, opened under one set of names, and aligned: what all models answered is compared."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from ..errors import BadInput
-from ..problem import TASKS
+from ..frames import free_columns
+from ..problem import TASKS, label_key
 from ..storage import tables
+from ..storage.run_folder import RunFolder
 from .groups import of_model, split, with_model
-from .reading import answered, check_columns, label_names, read
+from .reading import answered, check_columns, label_names, read, refuse_problems, warn_suspicious
 from .roles import Role, split_roles
-from .table import WHOLE_TABLE, Answers, Location, is_original, label_texts
+from .table import WHOLE_TABLE, Answers, Location, is_original, label_spellings, label_texts, respelled
 
 #: An answers table, or the file or run folder that holds one.
 TableOrPath = pl.DataFrame | str | Path
+#: The columns of an answers table that have a meaning, besides `p:<label>`.
+COLUMNS = ("bucket", "variant", "gold", "pred", "model", "cluster", "contrast", "control")
 _BUCKET, _VARIANT = "\0bucket", "\0variant"  # no column of the user's is called so
 _TEXTS = tuple(dict.fromkeys(name for task in TASKS.values() for name in task.fields))
 
@@ -46,22 +51,144 @@ class ModelTable:
         return roles
 
 
-def load(answers: TableOrPath) -> list[ModelTable]:
-    """Read an answers table, model by model; a file without a model column names its model after itself."""
-    source = "the answers" if isinstance(answers, pl.DataFrame) else str(answers)
-    table = answers if isinstance(answers, pl.DataFrame) else tables.read(answers)
-    if "model" not in table.columns and not isinstance(answers, pl.DataFrame) and table.height:
-        table = table.with_columns(pl.lit(Path(answers).stem).alias("model"))
-    table = with_model(table, source)
-    table, location = answered(table, Location(source))
-    check_columns(table, location)
-    names = table["model"].unique(maintain_order=True).to_list()
-    return [ModelTable(name, *of_model(table, location, name)) for name in names]
+@dataclass(frozen=True)
+class Names:
+    """What columns and labels are called in foreign tables.
+
+    `columns` maps the names used here to the tables' (`pred` -> `prediction`), `labels` the tables' labels to others
+    (`0` -> `entailment`); `known` are the labels of the task, where one is named.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.columns if name not in COLUMNS and not name.startswith("p:")]:
+            fix = f"an answers table has {', '.join(COLUMNS)} and p:LABEL"
+            raise BadInput(f"cannot map {unknown}", where="--field", fix=fix)
+        known = {label_key(label) for label in self.known}
+        if unknown := [label for label in self.labels.values() if known and label_key(label) not in known]:
+            raise BadInput(f"cannot map to {unknown}", where="--label", fix=f"the task has {', '.join(self.known)}")
+
+    def rename(self, table: pl.DataFrame, where: str) -> pl.DataFrame:
+        """Give the columns of a table the names used here; one in the way is kept as `input_<name>`."""
+        if odd := [name for name in table.columns if "\0" in name]:
+            raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
+        if absent := [name for name, column in self.columns.items() if column not in table.columns]:
+            message = f"no column {self.columns[absent[0]]!r}"
+            raise BadInput(message, where=where, field=absent[0], fix=f"there are {', '.join(table.columns)}")
+        mapped = [table[column].alias(name) for name, column in self.columns.items()]
+        others = table.drop(set(self.columns.values()))
+        free = free_columns(dict.fromkeys(others.columns), self.columns) if self.columns else {}
+        taken = {name: new for name, new in zip(others.columns, free, strict=False) if name in self.columns}
+        return others.rename(taken).with_columns(mapped) if mapped else table
 
 
-def two_models(answers: TableOrPath, other: TableOrPath | None, models: Sequence[str]) -> tuple[ModelTable, ModelTable]:
+NO_NAMES = Names()
+
+
+def open_tables(
+    sources: Sequence[TableOrPath],
+    names: Names = NO_NAMES,
+    models: Sequence[str] = (),
+    *,
+    rejects_allowed: bool = False,
+) -> list[tuple[pl.DataFrame, Location]]:
+    """Read answers tables, with columns and labels under the names used here, and the same spelling in all.
+
+    `models` names the model of each table that has no such column.
+    """
+    opened = []
+    for source, model in zip(sources, models or [""] * len(sources), strict=True):
+        table, where = _read(source, names)
+        check_columns(table, Location(where))
+        if model and "model" not in table.columns and table.height:
+            table = table.with_columns(pl.lit(model).alias("model"))
+        opened.append(answered(with_model(table, where, rejects_allowed), Location(where)))
+    spellings = label_spellings([table for table, _ in opened], names.known, names.labels)
+    return [(respelled(table, spellings, place), place) for table, place in opened]
+
+
+def _read(source: TableOrPath, names: Names) -> tuple[pl.DataFrame, str]:
+    if isinstance(source, pl.DataFrame):
+        return names.rename(source, "the answers"), "the answers"
+    path = Path(source)
+    if path.suffix.lower() == ".txt" and path.is_file():  # as SNLI and MultiNLI are released
+        with path.open(encoding="utf-8", errors="replace") as file:
+            refuse_problems(file.readline().rstrip("\n").split("\t"), str(source))
+    texts = [column for name, column in names.columns.items() if not name.startswith("p:")]
+    return names.rename(tables.read(source, texts), str(source)), str(source)
+
+
+def model_names(sources: Sequence[TableOrPath]) -> list[str]:
+    """Models named after their files, with the folder where two files have the same name; "" for tables in memory."""
+    paths = [None if isinstance(source, pl.DataFrame) else Path(source) for source in sources]
+    stems = [path.stem for path in paths if path]
+    return [
+        "" if path is None else path.stem if stems.count(path.stem) == 1 else path.with_suffix("").as_posix()
+        for path in paths
+    ]
+
+
+def stack(opened: Sequence[tuple[pl.DataFrame, Location]]) -> tuple[pl.DataFrame, Location]:
+    """Several tables as one; its rows are still named as the user counts them, table by table."""
+    if len(opened) == 1:
+        return opened[0]
+    rows, files = [np.empty(0, dtype=np.int64)], []
+    for table, place in opened:
+        files.append((int(rows[-1].max(initial=-1)) + 1, place.table))
+        rows.append(files[-1][0] + (np.arange(table.height) if place.rows is None else place.rows))
+    as_text = [_with_text_names(table) for table, _ in opened]
+    where = " and ".join(place.table for _, place in opened)
+    try:
+        whole = pl.concat(as_text, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError as error:
+        message = f"cannot be read together: {str(error).splitlines()[0]}"
+        raise BadInput(message, where=where, fix="give the tables columns of the same kinds") from error
+    return whole, Location(where, rows=np.concatenate(rows), files=tuple(files))
+
+
+def _with_text_names(table: pl.DataFrame) -> pl.DataFrame:
+    """A table whose names and labels are text, so that they fit those of any other."""
+    named = [pl.col(name).cast(pl.String) for name in COLUMNS if name in table.columns and name not in ("gold", "pred")]
+    return table.with_columns(*named, *(label_texts(table[name]) for name in ("gold", "pred") if name in table.columns))
+
+
+def load(*answers: TableOrPath, names: Names = NO_NAMES) -> list[ModelTable]:
+    """Read answers tables, model by model; a file without a model column names its model after itself."""
+    return [one for table in _load_each(answers, names) for one in table]
+
+
+def _load_each(answers: Sequence[TableOrPath], names: Names) -> list[list[ModelTable]]:
+    loaded = []
+    for (table, place), source in zip(open_tables(answers, names, model_names(answers)), answers, strict=True):
+        warn_suspicious(table, place, names.known or labels_of_run(source))
+        models = table["model"].unique(maintain_order=True).to_list()
+        loaded.append([ModelTable(name, *of_model(table, place, name)) for name in models])
+    return loaded
+
+
+def is_run(source: TableOrPath) -> bool:
+    """Whether this is a run folder."""
+    return not isinstance(source, pl.DataFrame) and (Path(source) / "manifest.json").is_file()
+
+
+def labels_of_run(source: TableOrPath) -> tuple[str, ...]:
+    """The labels of the task of a run folder; none of another source."""
+    if isinstance(source, pl.DataFrame) or not is_run(source):
+        return ()
+    return tuple(RunFolder(source).manifest.get("task", {}).get("labels", ()))
+
+
+def two_models(
+    answers: TableOrPath, other: TableOrPath | None, models: Sequence[str], names: Names = NO_NAMES
+) -> tuple[ModelTable, ModelTable]:
     """Find the two models to compare; models with the same name are numbered."""
-    given = [{one.name: one for one in load(table)} for table in (answers, other) if table is not None]
+    given = [
+        {one.name: one for one in table}
+        for table in _load_each([table for table in (answers, other) if table is not None], names)
+    ]
     known = [sorted(one) for one in given]
     listed = " and ".join(", ".join(names) for names in known)
     if other is None and len(known[0]) < 2:
@@ -122,7 +249,8 @@ def align(
     rates of models that were asked different variants cannot be compared. The right answers must be the same, and the
     texts where the tables have them.
     """
-    keyed = [_keyed(table) for table in tables]
+    spellings = label_spellings(tables, labels)
+    keyed = [_keyed(respelled(table, spellings, where)) for table in tables]
     shared = keyed[0].select(_BUCKET, _VARIANT)
     for other in keyed[1:]:
         shared = shared.join(other.select(_BUCKET, _VARIANT), on=[_BUCKET, _VARIANT], how="semi")
@@ -134,7 +262,7 @@ def align(
     for other in cut[1:]:
         _check_same(cut[0], other)
     answered = [one.select(label_texts(one["gold"]), label_texts(one["pred"]), "^p:.*$") for one in cut]
-    names = tuple(labels) or label_names(pl.concat(answered, how="diagonal_relaxed"), where)
+    names = tuple(labels) or label_names(pl.concat(answered, how="diagonal_relaxed"))
     return [read(one.drop(_BUCKET, _VARIANT), names, where) for one in _with_shared_clusters(cut)]
 
 

@@ -3,17 +3,46 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 import numpy as np
 import polars as pl
 
+from ..datasets.intake import suggest_layout
 from ..errors import BadInput, shorten
 from ..frames import REJECTED
-from ..problem import TOLERANCE
+from ..problem import TASKS, TOLERANCE, label_key
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
-from .table import WHOLE_TABLE, Answers, Array, Location, codes, has_duplicates, is_variant, label_codes, label_texts
+from .table import (
+    WHOLE_TABLE,
+    Answers,
+    Array,
+    Location,
+    codes,
+    has_duplicates,
+    is_variant,
+    label_codes,
+    label_spellings,
+    label_texts,
+    respelled,
+)
 
 _ORIGINAL = "\0original"  # no column of the user's is called so
+#: What other programs call the columns of an answers table; compared as labels are, the likeliest first.
+_SIMILAR: dict[str, tuple[str, ...]] = {
+    "bucket": ("bucket-id", "original-id", "problem-id", "problem", "of", "item-id", "item", "question-id", "pairid",
+               "uid", "id", "idx", "index"),
+    "variant": ("variant-id", "variation", "rewording", "paraphrase-id", "paraphrase", "version", "id"),
+    "gold": ("gold-label", "true-label", "label", "target", "y-true", "truth", "reference", "expected"),
+    "pred": ("prediction", "predicted-label", "predicted", "pred-label", "predictions", "y-pred", "answer", "output",
+             "response", "model-answer"),
+    "model": ("model-name", "system"),
+    "cluster": (),
+}  # fmt: skip
+#: How far a probability may be below the highest one and count as equal to it.
+_EQUAL = 1e-6
+#: Labels that a warning lists.
+_MOST = 6
 
 
 def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOLE_TABLE) -> Answers:
@@ -23,7 +52,8 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
     """
     frame, where = answered(frame, where)
     check_columns(frame, where)
-    names = tuple(labels) or label_names(frame, where)
+    frame = respelled(frame, label_spellings([frame], labels), where)
+    names = tuple(labels) or label_names(frame)
     varied = is_variant(frame["variant"])
     originals = np.flatnonzero(~varied)
     bucket, size = codes(frame["bucket"], where)
@@ -61,7 +91,11 @@ def check_columns(frame: pl.DataFrame, where: Location) -> None:
     if frame.height == 0:
         raise BadInput("no answers", where=where.table, fix="give a table with at least one row")
     if missing := [name for name in ("bucket", "variant", "gold", "pred") if name not in frame.columns]:
+        refuse_problems(frame.columns, where.table)
         fix = f"an answers table has bucket, variant, gold, pred; found {', '.join(frame.columns)}"
+        if similar := _similar_columns(missing, frame.columns):
+            fields = " ".join(f"--field {name}={column}" for name, column in similar.items())
+            fix += f": use {fields} (in Python columns={similar})"
         raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
     for name in ("bucket", "variant", "gold", "pred"):
         if frame[name].dtype.is_nested():
@@ -71,14 +105,30 @@ def check_columns(frame: pl.DataFrame, where: Location) -> None:
             )
 
 
-def label_names(frame: pl.DataFrame, where: Location) -> tuple[str, ...]:
+def refuse_problems(columns: Sequence[str], where: str) -> None:
+    """Refuse a file of problems that is given as one of answers, and name the command that answers them."""
+    data = suggest_layout(columns, where)
+    if data or {"premise", "hypothesis", "label"} <= set(columns):
+        run = f"otherwords run --data {data or where} --with GENERATOR --model MODEL"
+        raise BadInput("these are problems, not answers", where=where, fix=f"ask a model first: {run}")
+
+
+def _similar_columns(missing: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+    """For each missing column, the one that seems to hold it under another name."""
+    free = {label_key(name): name for name in columns if name not in _SIMILAR}
+    found: dict[str, str] = {}
+    for name in missing:
+        close = get_close_matches(name, free, 1, 0.75)
+        known = [other for other in (name, *_SIMILAR[name], *close) if other in free]
+        if known:
+            found[name] = free.pop(known[0])
+    return found
+
+
+def label_names(frame: pl.DataFrame) -> tuple[str, ...]:
     """The labels of the `p:<label>` columns, then all others that occur, sorted."""
     stated = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
     gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
-    if gold and pred and not gold & pred:
-        sets = f"gold has {', '.join(sorted(gold))}; pred has {', '.join(sorted(pred))}"
-        message = f"{where.model or where.table}: no answer can be right: {sets}. Are they spelled the same way?"
-        warnings.warn(message, stacklevel=2)
     return (*stated, *sorted((gold | pred) - set(stated)))
 
 
@@ -147,6 +197,84 @@ def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
     total = p.select(pl.sum_horizontal(pl.all(), ignore_nulls=False)).to_series()
     low = p.select(pl.min_horizontal(pl.all())).to_series()
     return (((total - 1).abs() > TOLERANCE) | total.is_nan() | (low < 0)).fill_null(True)
+
+
+# Tables that can be read, and are probably not what was meant
+
+
+def warn_suspicious(frame: pl.DataFrame, where: Location, labels: Sequence[str] = ()) -> None:
+    """Warn, once for a table of one model or several, of answers that cannot be right, or contradict themselves.
+
+    `labels` are those that there are, where that is known: an answer among them may be absent from the right answers.
+    """
+    _warn_never_gold(frame, where, labels)
+    _warn_improbable(frame, where)
+    _warn_other_clusters(frame, where)
+
+
+def _warn_never_gold(frame: pl.DataFrame, where: Location, labels: Sequence[str]) -> None:
+    """Labels that are answered and never right; not where task or probabilities show that there are such labels.
+
+    Nor where all right answers are the same, and some answers are right: others then are simply wrong.
+    """
+    if "gold" not in frame.columns or not (gold := set(label_texts(frame["gold"].unique().drop_nulls()))):
+        return
+    pred = label_texts(frame["pred"])
+    occurring = gold | set(pred.unique().drop_nulls())
+    stated = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
+    if any(occurring <= set(known) for known in (gold, labels, stated, *(task.labels for task in TASKS.values()))):
+        return
+    if len(gold) == 1 and (pred == next(iter(gold))).any():
+        return
+    strange = frame.select("model", pred.alias("pred")).filter(~pred.is_in(list(gold)))
+    for (model,), own in strange.group_by("model", maintain_order=True):
+        counts = own["pred"].value_counts().drop_nulls().sort(["count", "pred"], descending=[True, False])
+        shown = ", ".join(f"{shorten(text)} ({count:,})" for text, count in counts.head(_MOST).iter_rows())
+        shown += ", ..." if counts.height > _MOST else ""
+        names = ", ".join(sorted(gold)[:_MOST]) + (", ..." if len(gold) > _MOST else "")
+        many = f"{own.height:,} answer{'s' if own.height > 1 else ''} of {model}"
+        message = f"{where.table}: {many} can never be right: {shown}; gold has {names}"
+        fix = f"--label {counts['pred'][0]}=... says what a label means"
+        warnings.warn(f"{message}. If it means one of them: {fix} (in Python labels={{...}})", stacklevel=4)
+
+
+def _warn_improbable(frame: pl.DataFrame, where: Location) -> None:
+    """Answers that have not the highest of their probabilities; one of several equal ones may be the answer."""
+    p = frame.select(pl.col("^p:.*$").cast(pl.Float64, strict=False))
+    if not p.width:
+        return
+    pred = label_texts(frame["pred"])
+    own = [pl.when(pred == name.removeprefix("p:")).then(pl.col(name)) for name in p.columns]
+    other = p.select(pl.max_horizontal(pl.all()) - pl.coalesce(*own, pl.lit(0.0)) > _EQUAL).to_series().fill_null(False)
+    if other.any():
+        row = int(other.arg_true()[0])
+        highest = max((value, name.removeprefix("p:")) for name, value in p.row(row, named=True).items() if value)[1]
+        first = f"the first in {where.row(row)}, pred {pred[row]!r}, most probable {highest!r}"
+        count = f"{where.table}: {int(other.sum()):,} of {frame.height:,} answers are not the most probable label"
+        use = "labels count as in pred, probabilities as in the p: columns"
+        warnings.warn(f"{count} ({first}); {use}", stacklevel=4)
+
+
+def _warn_other_clusters(frame: pl.DataFrame, where: Location) -> None:
+    """Buckets with a variant in another cluster than the original: hashes tell fast that there is none."""
+    if "cluster" not in frame.columns or frame["cluster"].null_count() == frame.height:
+        return
+    cluster = pl.col("cluster").cast(pl.String).fill_null("")
+    bucket = pl.col("bucket").cast(pl.String)
+    hashes = frame.select(key=bucket.hash() ^ pl.col("model").hash(1), cluster=cluster.hash(2))
+    if hashes["key"].n_unique() == hashes.select(pl.col("key") ^ pl.col("cluster")).to_series().n_unique():
+        return
+    rows = frame.select("model", bucket, cluster, pl.Series(_ORIGINAL, ~is_variant(frame["variant"])))
+    first = pl.col("cluster").sort_by(pl.col(_ORIGINAL), descending=True, maintain_order=True).first()
+    rows = rows.with_columns(first.over("model", "bucket").alias("used"))
+    differing = rows.filter((pl.col("cluster") != "") & (pl.col("cluster") != pl.col("used")))
+    if differing.height:
+        count = differing.select("model", "bucket").n_unique()
+        name, other, used = differing.select("bucket", "cluster", "used").row(0)
+        used = f"{used!r} and {other!r}" if used else f"none at its original, and {other!r}"
+        many = f"{count:,} bucket{'s are' if count > 1 else ' is'} in more than one cluster"
+        message = f"{where.table}: {many}, the first {name!r} ({used})"
+        warnings.warn(f"{message}; a bucket belongs where its original belongs", stacklevel=4)
 
 
 # Rejected rows: set aside with a reason, where the user asked for that instead of an error

@@ -3,9 +3,10 @@
 Ten million answers are an ordinary size, so names become numbers once, exactly and fast.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, Unmeasurable, shorten
+from ..problem import label_key
 
 Array = npt.NDArray[Any]
 #: Digits that single precision holds of a number below 1; 0.7 is 0.69999999 in it.
@@ -24,17 +26,20 @@ class Location:
     """Where answers come from, so that an error can name the row of the user's own table.
 
     `rows` are the numbers of their rows in that table (None: all of them, in order); `fields` are the text fields of
-    the task, where one is named.
+    the task, where one is named. Where several tables are read as one, `files` has the first row and the name of each.
     """
 
     table: str = "the answers"
     model: str = ""
     rows: Array | None = None
     fields: tuple[str, ...] = ()
+    files: tuple[tuple[int, str], ...] = ()
 
     def row(self, number: int) -> str:
         """Name a row as the user counts it."""
-        return f"{self.table}, row {int(number if self.rows is None else self.rows[number]) + 1}"
+        row = int(number if self.rows is None else self.rows[number])
+        start, table = max(((start, name) for start, name in self.files if start <= row), default=(0, self.table))
+        return f"{table}, row {row - start + 1}"
 
 
 WHOLE_TABLE = Location()
@@ -186,8 +191,11 @@ def _by_hash(texts: pl.Series) -> tuple[Array, int]:
 
 
 def label_codes(column: pl.Series, names: tuple[str, ...], where: Location) -> Array:
-    """Give each label its place among the names; an unknown label is refused with its row."""
+    """Give each label its place among the names, in whatever spelling; an unknown label is refused with its row."""
     texts = label_texts(column)
+    known = {label_key(name): name for name in names}
+    other = {text: known.get(label_key(text), text) for text in set(texts.unique().drop_nulls()) - set(names)}
+    texts = texts.replace(other) if other else texts
     numbers = np.full(len(texts), -1, dtype=np.int16)
     for number, name in enumerate(names):
         numbers[(texts == name).fill_null(False).to_numpy()] = number
@@ -203,6 +211,51 @@ def label_texts(column: pl.Series) -> pl.Series:
     if column.dtype.is_float() and (column.is_finite() & (column == column.round(0))).all():
         column = column.cast(pl.Int64)
     return column.cast(pl.String)
+
+
+def label_spellings(
+    frames: Sequence[pl.DataFrame], labels: Sequence[str] = (), meaning: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """How each label found in some tables is spelled: those that differ only in case, spacing or number format are one.
+
+    It is spelled as in `labels` (the task's), else as a column `p:<label>` spells it, else as `gold` does, else `pred`;
+    of several spellings there, as in the first when sorted, small letters first. `meaning` maps labels found to others.
+
+    >>> table = pl.DataFrame({"gold": ["neutral", "neutral "], "pred": ["Neutral", "LABEL_0"]})
+    >>> label_spellings([table], meaning={"label_0": "entailment"})
+    {'neutral': 'neutral', 'neutral ': 'neutral', 'LABEL_0': 'entailment', 'Neutral': 'neutral'}
+    """
+    meaning = meaning or {}
+    stated = [name.removeprefix("p:") for frame in frames for name in frame.columns if name.startswith("p:")]
+    written = [
+        *stated,
+        *(text for column in ("gold", "pred") for text in sorted(_distinct(frames, column), key=str.swapcase)),
+    ]
+    names: dict[str, str] = {}
+    for label in (*labels, *meaning.values(), *written):
+        names.setdefault(label_key(label), label.strip())
+    meant = {label_key(found): names[label_key(label)] for found, label in meaning.items()}
+    return {text: meant.get(label_key(text)) or names[label_key(text)] for text in written}
+
+
+def _distinct(frames: Sequence[pl.DataFrame], column: str) -> set[str]:
+    """The labels that occur in a column of some tables; distinct values are few, whatever the number of rows."""
+    given = [frame[column].unique().drop_nulls() for frame in frames if column in frame.columns]
+    return {text for values in given for text in label_texts(values)}
+
+
+def respelled(frame: pl.DataFrame, spellings: Mapping[str, str], where: Location) -> pl.DataFrame:
+    """A table with its labels spelled so, in `gold`, `pred` and the names of `p:` columns; unchanged if they are."""
+    for column in ("gold", "pred"):
+        changed = {text: spellings[text] for text in _distinct([frame], column) if spellings[text] != text}
+        if changed:
+            frame = frame.with_columns(label_texts(frame[column]).replace(changed).alias(column))
+    stated = {name: f"p:{spellings[name.removeprefix('p:')]}" for name in frame.columns if name.startswith("p:")}
+    for name, other in combinations(stated, 2):
+        if stated[name] == stated[other]:
+            message = f"the columns {name!r} and {other!r} are the same label, {stated[name].removeprefix('p:')!r}"
+            raise BadInput(message, where=where.table, field="p", fix="give one column p:<label> for each label")
+    return frame.rename({name: other for name, other in stated.items() if name != other})
 
 
 def has_duplicates(bucket: Array, variant: pl.Series) -> bool:

@@ -10,7 +10,11 @@ from .display import console, print_json, print_line
 
 def audit(
     answers: Annotated[
-        str, typer.Argument(metavar="ANSWERS", help="An answers table: a file, a run folder, or - for standard input.")
+        list[str],
+        typer.Argument(
+            metavar="ANSWERS",
+            help="An answers table: a file, a run folder, or - for standard input. Several hold a model each, or more.",
+        ),
     ],
     which: Annotated[
         str,
@@ -25,6 +29,14 @@ def audit(
         str,
         typer.Option("--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the table."),
     ] = "",
+    suite: Annotated[
+        str,
+        typer.Option(
+            "--suite", metavar="SUITE", help="Show the texts of this suite: a file or a run folder. Default: the run's."
+        ),
+    ] = "",
+    field: opt.AnswerFields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
     out: Annotated[
         str, typer.Option("-o", "--out", metavar="FILE", help="Write the list there: .jsonl, .csv, ..., or -.")
     ] = "",
@@ -39,7 +51,8 @@ def audit(
     from ..metrics.across import audit as list_problems
     from .tables import frame_table
 
-    listed = list_problems(answers, which, task=task, out=out or None)
+    names = {"columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label")}
+    listed = list_problems(answers, which, task=task, suite=suite or None, out=out or None, **names)
     if json and out != "-":  # which has the same as JSON lines
         print_json(listed.to_dicts())
     elif not quiet and out != "-":

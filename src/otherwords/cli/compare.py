@@ -19,10 +19,7 @@ def compare(
         list[str],
         typer.Option("--model", "-m", metavar="NAME", help="The models to compare: give it twice, in their order."),
     ] = [],  # noqa: B006
-    metric: Annotated[
-        list[str],
-        typer.Option("--metric", metavar="METRIC", help="A metric (otherwords list metrics), or all. Default: all."),
-    ] = [],  # noqa: B006
+    metric: opt.Metrics = [],  # noqa: B006
     by: opt.By = [],  # noqa: B006
     between: Annotated[
         str,
@@ -37,6 +34,8 @@ def compare(
             "--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the tables."
         ),
     ] = "",
+    field: opt.AnswerFields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     interval: opt.Interval = "percentile",
@@ -53,7 +52,7 @@ def compare(
 
     Only what both models answered counts; what is left out is reported. p-values come from swapping whole clusters
     between the two, and are adjusted for all differences in the table (Holm; also Bonferroni and Benjamini-Hochberg in
-    the JSON).
+    the JSON). Metrics of a family say nearly the same, and stand together. --metric all compares all metrics.
     """
     from ..errors import BadInput
     from ..scoring.compare import compare as compare_models
@@ -62,18 +61,17 @@ def compare(
 
     settings: dict[str, Any] = {
         "task": task, "seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval,
-        "out": out or None,
+        "out": out or None, "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
     }  # fmt: skip
-    using = metric or ["all"]
     if between and (other or model or by):
         raise BadInput("--between compares groups of one table", fix="leave out the second table, --model and --by")
     if matched and not between:
         raise BadInput("--matched belongs to --between COLUMN")
     with bars(quiet or json):
         if between:
-            differences = compare_groups(answers, between, using, matched=matched, **settings)
+            differences = compare_groups(answers, between, metric, matched=matched, **settings)
         else:
-            differences = compare_models(answers, other or None, using, models=model, by=by, **settings)
+            differences = compare_models(answers, other or None, metric, models=model, by=by, **settings)
     if json and out != "-":  # which has the same as JSON lines
         print_json(differences)
     elif not quiet and out != "-":

@@ -37,6 +37,14 @@ Labels = Annotated[
     list[str],
     typer.Option("--label", metavar="FOUND=LABEL", help="What a label in the data means, as in 0=entailment."),
 ]
+AnswerFields = Annotated[
+    list[str],
+    typer.Option(
+        "--field",
+        metavar="NAME=COLUMN",
+        help="The column that holds bucket, variant, gold, pred, model, cluster or p:LABEL, as in pred=prediction.",
+    ),
+]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and write them to rejected.jsonl.")]
 Veto = Annotated[
     str, typer.Option("--veto", metavar="FILE", help="Words that generators leave alone, one a line. Default: none.")

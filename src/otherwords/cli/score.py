@@ -11,10 +11,10 @@ from .display import console, print_json
 
 def score(
     answers: Annotated[
-        str,
+        list[str],
         typer.Argument(
             metavar="ANSWERS",
-            help="An answers table: a file, a run folder, or - for JSONL on standard input.",
+            help="An answers table: a file, a run folder, or - for JSONL on standard input. Several are read as one.",
         ),
     ],
     metric: opt.Metrics = [],  # noqa: B006
@@ -23,6 +23,8 @@ def score(
         str,
         typer.Option("--task", metavar="TASK", help="nli, rte, ... or a .toml file. Default: the labels in the table."),
     ] = "",
+    field: opt.AnswerFields = [],  # noqa: B006
+    label: opt.Labels = [],  # noqa: B006
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     interval: opt.Interval = "percentile",
@@ -43,7 +45,8 @@ def score(
     """Measure: metrics with intervals.
 
     From any table with `bucket, variant, gold, pred`, the original with an empty variant; columns `model`, `cluster`
-    and `p:<label>` are used where present.
+    and `p:<label>` are used where present. --field maps other names of columns, --label of labels. Labels may differ in
+    case, spacing and number format. Of several tables, one without `model` names its model after its file.
     """
     from ..pipeline import score as measure
     from ..scoring.gates import enforce, refuse_unknown
@@ -57,6 +60,8 @@ def score(
         metric,
         by=by,
         task=task,
+        columns=opt.pairs(field, "--field"),
+        labels=opt.pairs(label, "--label"),
         seed=seed,
         replicates=replicates,
         confidence=confidence,

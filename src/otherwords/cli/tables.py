@@ -78,13 +78,14 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
     several = any((one.model, one.other) != (first, second) for one in differences)
     grouped = any(one.group for one in differences)
     over_models = any(one.p_t is not None for one in differences)
-    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
+    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "family", "metric"]
     values = ("first", "second") if several else (first, second)
     tests = ["p", "p (Holm)", *(["p (t)"] if over_models else [])]
     numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, "buckets")
 
     def row(one: Difference) -> tuple[Lead, list[str | Text]]:
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([one.group or "all"] if grouped else [])]
+        lead.append(one.family)
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
         p = [p_value(one.p_swap), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
         return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -126,6 +126,8 @@ class Intake:
                 columns = ", ".join(map(str, record.row))
                 option = self.options["column"].format(name)
                 fix = f"there are {columns}: map one with {option}, or choose another {self.options['task']}"
+                if layout := suggest_layout(list(record.row), where.rpartition(", ")[0]):
+                    fix = f"the columns are SNLI's: give it as {layout}"
                 message = f"no column {self.columns[name]!r}" if name in self.columns else "no such column"
                 raise BadInput(message, where=where, field=name, fix=fix)
         row: ProblemRow = {
@@ -257,3 +259,18 @@ def _refuse_halves(row: ProblemRow, where: str) -> None:
             if not text.isascii() and text != text.encode("utf-8", "replace").decode():
                 fix = "write the surrogate pair, or the character itself"
                 raise BadInput(f"found an unpaired surrogate in {shorten(text)}", where=where, field=name, fix=fix)
+
+
+def suggest_layout(columns: Collection[str], path: str) -> str:
+    """How to name a file that has the columns of SNLI or MultiNLI as released; "" if it has others.
+
+    >>> suggest_layout(["pairID", "gold_label", "sentence1", "sentence2"], "snli_1.0_dev.jsonl")
+    'snli:snli_1.0_dev.jsonl'
+    >>> suggest_layout(["sentence1", "sentence2", "gold_label"], "pairs.csv")
+    'pairs.csv --field premise=sentence1 --field hypothesis=sentence2 --field label=gold_label'
+    """
+    if not {"sentence1", "sentence2", "gold_label"} <= set(columns):
+        return ""
+    if path.lower().endswith((".jsonl", ".tsv", ".txt")):
+        return f"{'mnli' if {'genre', 'promptID'} & set(columns) else 'snli'}:{path}"
+    return f"{path} --field premise=sentence1 --field hypothesis=sentence2 --field label=gold_label"

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import BadInput
+from ..storage.tables import parse_json
 
 #: Rows of a Parquet file that are in memory at once.
 _SLICE = 10_000
@@ -51,10 +51,9 @@ def json_lines(path: Path) -> Iterator[Record]:
     for number, line in _lines(path):
         where = f"{path}, line {number}"
         try:
-            row = json.loads(line.decode("utf-8"))
-        except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, a number or a nesting beyond all limits
-            reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-            yield Record(where, {"line": line.decode("utf-8", "replace")}, f"broken JSON: {reason}")
+            row = parse_json(line.decode("utf-8"))
+        except ValueError as error:  # not UTF-8, not JSON, a number or a nesting beyond all limits, a key twice
+            yield Record(where, {"line": line.decode("utf-8", "replace")}, str(error))
             continue
         if isinstance(row, dict):
             yield Record(where, row)

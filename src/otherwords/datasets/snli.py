@@ -19,20 +19,14 @@ _ANLI_LABELS = (("e", "entailment"), ("n", "neutral"), ("c", "contradiction"))
 
 @datasets("snli.v1")
 def snli(path: Path) -> Dataset:
-    """SNLI as released: snli_1.0_*.jsonl (Bowman et al. 2015)."""
-    return Dataset(lambda: _pairs(json_lines(path)), task="nli", files=(path,))
+    """SNLI as released: snli_1.0_*.jsonl or .txt (Bowman et al. 2015)."""
+    return Dataset(lambda: _released(path), task="nli", files=(path,))
 
 
 @datasets("mnli.v1")
 def mnli(path: Path) -> Dataset:
     """MultiNLI as released: multinli_1.0_*.jsonl or .txt, or GLUE's *.tsv (Williams et al. 2018)."""
-
-    def read() -> Iterator[Record]:
-        # Neither GLUE's TSV nor MultiNLI's .txt quotes its cells: a quotation mark is part of the sentence.
-        is_table = path.suffix.lower() in (".tsv", ".txt")
-        return _pairs(delimited(path, "\t", csv.QUOTE_NONE) if is_table else json_lines(path))
-
-    return Dataset(read, task="nli", files=(path,))
+    return Dataset(lambda: _released(path), task="nli", files=(path,))
 
 
 @datasets("breaking_nli.v1")
@@ -72,6 +66,12 @@ def _with_premise_as_original(records: Iterable[Record]) -> Iterator[Record]:
         # Pairs have numbers as ids, and so may other data read together with them.
         named = {} if record.row.get("id") is None else {"id": f"breaking_nli-{record.row['id']}"}
         yield record._replace(row={**record.row, **named, "of": of, **suite})
+
+
+def _released(path: Path) -> Iterator[Record]:
+    # Neither GLUE's TSV nor the .txt of SNLI and MultiNLI quotes its cells: a quotation mark is part of the sentence.
+    is_table = path.suffix.lower() in (".tsv", ".txt")
+    return _pairs(delimited(path, "\t", csv.QUOTE_NONE) if is_table else json_lines(path))
 
 
 def _pairs(records: Iterable[Record]) -> Iterator[Record]:

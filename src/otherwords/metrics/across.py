@@ -6,22 +6,22 @@ the models, its labels should be checked.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ..answers.alignment import TableOrPath, align, load
+from ..answers.alignment import Names, TableOrPath, align, is_run, load
 from ..answers.roles import CONTRAST, CONTROL
 from ..answers.table import Answers, Array
+from ..datasets.suite import Suite, SuiteName, open_suite
 from ..errors import BadInput, UnknownName
-from ..frames import with_texts
+from ..frames import frames_or_names, with_texts
 from ..problem import Task, get_task
 from ..registry import metrics
 from ..storage import tables
-from ..storage.run_folder import RunFolder
 from .metric import Metric, divide
 
 #: The lists there are, by name.
@@ -105,33 +105,42 @@ def _signal_to_noise(totals: Array) -> Array:
 
 
 def audit(
-    answers: TableOrPath, which: str = "never-right", *, task: str | Task = "", out: str | Path | None = None
+    answers: TableOrPath | Sequence[TableOrPath],
+    which: str = "never-right",
+    *,
+    task: str | Task = "",
+    suite: SuiteName | None = None,
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    out: str | Path | None = None,
 ) -> pl.DataFrame:
-    """Make one of the lists of an answers table, and write it to `out` if there is one.
+    """Make one of the lists of an answers table, or of several, and write it to `out` if there is one.
 
-    The problems of a run folder come with their texts.
+    The problems come with their texts where a `suite` has them, such as the buckets of a run folder that is given.
+    `columns` and `labels` map foreign columns and labels, as in `score`.
     """
     if which not in LISTS:
         raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
-    tables.refuse_unwritable(out, answers)
-    labels = get_task(task).labels if task else ()
-    if which == "never-right":
-        problems = list_never_right(answers, labels)
-    else:
-        problems = list_hard_cases(answers, labels, every=which == "hard-always")
-    problems = _with_texts(problems, answers)
+    sources = frames_or_names(answers, "the answers")
+    tables.refuse_unwritable(out, *sources)
+    names = Names(columns or {}, labels or {}, get_task(task).labels if task else ())
+    if suite is None:
+        suite = next((str(one) for one in sources if is_run(one)), None)
+    texts = None if suite is None else open_suite(suite, task)
+    models = _models(sources, names)
+    hard = are_never_right(models) if which == "never-right" else are_hard(models, every=which == "hard-always")
+    problems = _listed(models, hard)
+    problems = problems if texts is None else _with_texts(problems, texts)
     if out:
         tables.write([problems], out)
     return problems
 
 
-def _with_texts(problems: pl.DataFrame, answers: TableOrPath) -> pl.DataFrame:
-    if isinstance(answers, pl.DataFrame) or not (Path(answers) / "buckets").is_dir():
-        return problems
-    folder = RunFolder(answers)
-    fields = folder.manifest.get("task", {}).get("fields", ())
+def _with_texts(problems: pl.DataFrame, suite: Suite) -> pl.DataFrame:
+    """Join problems to their texts; what a run wrote itself needs no intake."""
+    texts = suite.runs[0].read("buckets") if len(suite.runs) == len(suite.names) == 1 else suite.table()
     originals = problems.with_columns(pl.lit(None, pl.String).alias("variant"))
-    return with_texts(originals, folder.read("buckets"), fields).drop("variant")
+    return with_texts(originals, texts, suite.task.fields, suite.name).drop("variant")
 
 
 def list_hard_cases(answers: TableOrPath, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
@@ -145,7 +154,7 @@ def list_hard_cases(answers: TableOrPath, labels: Sequence[str] = (), *, every: 
     >>> list_hard_cases(pl.DataFrame({**rows, "model": ["m"] * 3})).row(0, named=True)
     {'bucket': 'a', 'gold': 'yes', 'variants': 2, 'pred:m': 'yes', 'right:m': 1}
     """
-    models = _models(answers, labels)
+    models = _models([answers], Names(known=tuple(labels)))
     return _listed(models, are_hard(models, every))
 
 
@@ -156,18 +165,18 @@ def list_never_right(answers: TableOrPath, labels: Sequence[str] = ()) -> pl.Dat
     >>> list_never_right(pl.DataFrame({**rows, "annotators": ["yes no no", None]})).row(0)
     ('a', 'yes', 1, 'yes', 0, 'yes no no')
     """
-    models = _models(answers, labels)
+    models = _models([answers], Names(known=tuple(labels)))
     return _listed(models, are_never_right(models))
 
 
-def _models(answers: TableOrPath, labels: Sequence[str]) -> list[Answers]:
-    models = sorted(load(answers), key=lambda model: model.name)
-    roles = [model.by_role(labels) for model in models]
+def _models(sources: Sequence[TableOrPath], names: Names) -> list[Answers]:
+    models = sorted(load(*sources, names=names), key=lambda model: model.name)
+    roles = [model.by_role(names.known) for model in models]
     if any("rewordings" not in one for one in roles):
         name = next(model.name for model, one in zip(models, roles, strict=True) if "rewordings" not in one)
         fix = "add its answers to problems and their rewordings"
         raise BadInput(f"{name} has only answers to contrasts", where=models[0].place.table, fix=fix)
-    return align([one["rewordings"].frame for one in roles], labels)
+    return align([one["rewordings"].frame for one in roles], names.known)
 
 
 def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:

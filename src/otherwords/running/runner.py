@@ -27,6 +27,7 @@ from ..progress import current
 from ..registry import metrics, split_name
 from ..report.page import write_report
 from ..scoring.results import Results
+from ..scoring.select import IntervalSettings
 from ..storage.files import write_json
 from ..storage.run_folder import RunFolder
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
@@ -273,10 +274,10 @@ class Driver:
         study = self.study
         with self._timed("scores"):
             current().start("scores")
-            scores = pipeline.score(
-                self._read_answers(), study.metrics, by=study.by, task=self.task, seed=study.seed,
-                replicates=study.replicates, confidence=study.confidence, interval=study.interval,
-            )  # fmt: skip
+            settings = IntervalSettings(study.seed, study.replicates, study.confidence, study.interval)
+            scores = pipeline.scored(
+                self._read_answers(), study.metrics, by=study.by, task=self.task, settings=settings
+            )
             write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
             self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
             current().done()

@@ -3,7 +3,7 @@
 import math
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from .._version import __version__
-from ..answers.alignment import ModelTable, align, load, two_groups, two_models
+from ..answers.alignment import ModelTable, Names, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
@@ -28,26 +28,31 @@ from ..significance.t_test import t_test
 from ..storage import tables
 from .measure import evidence_of
 from .results import Difference, Results
-from .select import IntervalSettings, choose, collect_measurable, metrics_by_role, number, title
+from .select import IntervalSettings, by_family, choose, collect_measurable, family, metrics_by_role, number, title
 
 
 def compare(
     answers: AnyTable | str | os.PathLike[str],
     other: AnyTable | str | os.PathLike[str] | None = None,
-    using: str | Sequence[str] = ("all",),
+    using: str | Sequence[str] = (),
     *,
     models: Sequence[str] = (),
     by: str | Sequence[str] = (),
     task: str | Task = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "percentile",
     out: str | Path | None = None,
 ) -> Results[Difference]:
-    """Compare two models, from two answers tables or from one that holds both, with each metric (default: all).
+    """Compare two models, from two answers tables or from one that holds both.
 
+    `using` names metrics; none means the usual ones, as in `score`, "all" every one that the tables allow. p-values are
+    adjusted for the differences that are asked for, and for no others.
     `models` names the two where there are more. Only what both answered counts; a warning says what is left out.
+    `columns` and `labels` map foreign columns and labels, as in `score`.
 
     >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes"] * 4}
     >>> one = pl.DataFrame({**rows, "pred": ["yes", "yes", "yes", "no"]})
@@ -58,19 +63,21 @@ def compare(
     """
     tables.refuse_unwritable(out, answers, other)
     settings = IntervalSettings(seed, replicates, confidence, interval)
-    labels = get_task(task).labels if task else ()
+    of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     second = None if other is None else frame_or_name(other, "the answers")
-    both = two_models(frame_or_name(answers, "the answers"), second, models)
+    both = two_models(
+        frame_or_name(answers, "the answers"), second, models, Names(columns or {}, labels or {}, of_task)
+    )
     names = [one.name for one in both]
-    shared = _shared_roles([one.by_role(labels) for one in both])  # a wrong row is an error before any is left out
+    shared = _shared_roles([one.by_role(of_task) for one in both])  # a wrong row is an error before any is left out
     by_role = metrics_by_role(chosen, shared, lenient, " and ".join(names))
     grouped = {role: list(_shared_groups(pair, as_list(by))) for role, pair in shared.items() if by_role[role]}
     jobs = [(role, *group) for role, groups in grouped.items() for group in groups]
     current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
     rows: list[Difference] = []
-    known = dict.fromkeys(shared, labels)
-    if "controls" in shared and not labels:  # which are compared one by one, and not as a whole
+    known: dict[Role, tuple[str, ...]] = dict.fromkeys(shared, of_task)
+    if "controls" in shared and not of_task:  # which are compared one by one, and not as a whole
         known["controls"] = align([one.frame for one in shared["controls"]])[0].labels
     for role, group, frames in jobs:
         try:
@@ -109,10 +116,12 @@ def _shared_groups(both: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tu
 def compare_groups(
     answers: AnyTable | str | os.PathLike[str],
     column: str,
-    using: str | Sequence[str] = ("all",),
+    using: str | Sequence[str] = (),
     *,
     matched: bool = False,
     task: str | Task = "",
+    columns: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
@@ -126,17 +135,17 @@ def compare_groups(
     """
     tables.refuse_unwritable(out, answers)
     settings = IntervalSettings(seed, replicates, confidence, interval)
-    labels = get_task(task).labels if task else ()
+    of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     rows = []
     current().start("compare")
-    for model in load(frame_or_name(answers, "the answers")):
-        roles = _grouped_by(column, model.by_role(labels))
+    for model in load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task)):
+        roles = _grouped_by(column, model.by_role(of_task))
         by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
         for role, table in roles.items():
-            known = table.read(labels).labels
+            known = table.read(of_task).labels
             pairs = list(two_groups(table.frame, column, known, matched)) if by_role[role] else []
             for first, second, pair in pairs:
                 names = [first, second]
@@ -240,7 +249,7 @@ def differences(
         skipped = lenient and (metric.across or not metric.compared)
         return None if skipped else _paired(bound, chosen, metric, pair, shared)
 
-    pairs = collect_measurable(chosen, lenient, "not compared", work)
+    pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
     drawn = bootstrap([one.sample for one in pairs], settings.replicates, settings.seed)
     rows = []
     for one, values in zip(pairs, drawn, strict=True):
@@ -323,6 +332,7 @@ def _rows(
                 n_units=int(one.n_units[i]),
                 n_answers=int(one.n_answers[i]),
                 unit="share" if one.metric.share else "number",
+                family=family(one.bound),
             )
         )
     return rows

@@ -15,7 +15,7 @@ import polars as pl
 
 from ..answers.alignment import align
 from ..answers.groups import groups
-from ..answers.reading import read
+from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, is_variant
 from ..errors import BadInput, Unmeasurable
@@ -88,6 +88,7 @@ def measure(
         raise BadInput("no answers", where=metric, fix="give at least one")
     frame = pl.DataFrame(columns, strict=False, infer_schema_length=None).with_columns(model=pl.lit(model))
     data = read(_in_role(frame, role_of(kind)), labels, Location(metric))
+    warn_suspicious(data.frame, Location(metric), labels)
     parts = kind.part_names(data)
     if part not in parts:
         fix = f"choose one with part=: {', '.join(parts)}; otherwords.score returns all" if parts[0] else "leave it out"

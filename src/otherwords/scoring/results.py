@@ -24,7 +24,8 @@ class Difference:
     `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
     beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences of one call. `n_units`
     and `n_answers` are those of the model that has fewer, or of both groups together.
-    `p_t` is of a t test over several models' scores, where groups are compared.
+    `p_t` is of a t test over several models' scores, where groups are compared. `family` names the metrics that say
+    nearly the same: read them as one finding.
     """
 
     metric: str
@@ -46,6 +47,7 @@ class Difference:
     p_holm: float | None = None
     p_bh: float | None = None
     p_t: float | None = None
+    family: str = ""
 
 
 Row = TypeVar("Row", bound=Score | Difference)

@@ -21,6 +21,27 @@ USUAL = (
     *("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
     *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 )
+#: Metrics that say nearly the same, by family: near-copies of one number, and corrected variants of it.
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "accuracy": (
+        *("accuracy_original", "accuracy_original_weighted", "accuracy_variants", "accuracy_buckets"),
+        *("accuracy_corrected", "accuracy_merged", "accuracy_testset", "majority_vote", "vote_gain"),
+    ),
+    "flips": (
+        *("flip_rate", "flip_rate_merged", "flips_lost_by_merging", "flip_to_right", "flip_to_wrong"),
+        *("flip_wrong_to_wrong", "flip_when_right", "flip_when_wrong", "flip_directions", "flips_by_margin"),
+    ),
+    "consistency": (
+        *("p_c", "p_c_distinct", "p_c_corrected", "p_c_bound", "label_agreement"),
+        *("vap", "pvap", "pvap_distinct"),
+    ),
+    "pattern": ("pa", "pa_curve", "pa_drop", "matching_threshold"),
+    "fooling": (
+        *("r_r", "r_r_at", "r_s", "r_s_at", "r_s_without_neutral", "r_s_without_neutral_at", "too_few_variants"),
+    ),
+    "shift": ("jsd_pairs", "jsd_means", "ks", "sigma"),
+    "contrasts": ("sensitivity", "contrast_accuracy", "contrast_consistency"),
+}
 #: What a table lacks where a role has no rows, and how to fix it.
 _LACKING: dict[Role, tuple[str, str]] = {
     "rewordings": (
@@ -79,6 +100,22 @@ def choose(using: str | Sequence[str]) -> tuple[list[Bound], bool]:
     named = [*known, *(name for name in using or USUAL if name != "all")]
     chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}
     return list(reversed(chosen.values())), not using or "all" in using
+
+
+def family(bound: Bound) -> str:
+    """The family of a metric; one that belongs to none is alone in its own.
+
+    >>> family(metrics.make("p_c_distinct")), family(metrics.make("control_flips"))
+    ('consistency', 'control_flips')
+    """
+    name = bound.plugin.name
+    return next((group for group, members in FAMILIES.items() if name in members), name)
+
+
+def by_family(chosen: Sequence[Bound]) -> list[Bound]:
+    """Metrics with those of a family together, families in the order in which they are first named."""
+    order = list(dict.fromkeys(map(family, chosen)))
+    return sorted(chosen, key=lambda one: order.index(family(one)))
 
 
 def metrics_by_role(

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,12 @@ FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 _NAMES = ("id", "model", "bucket", "variant", "gold", "pred", "cluster")
 #: The byte order mark that Windows puts before a text.
 _BOM = b"\xef\xbb\xbf"
+#: Bytes of a text that are looked at together.
+_CHUNK = 1 << 24
+#: What may be half a surrogate pair: a high one before no low one, or a low one after no high one.
+_HALF = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+)
 
 
 def refuse_unwritable(target: str | Path | None, *inputs: Any) -> None:
@@ -104,8 +111,11 @@ def _refuse_breaks(table: pl.LazyFrame, target: Path) -> None:
             )
 
 
-def read(path: str | Path) -> pl.DataFrame:
-    """Read a whole answers table from a file, standard input (`-`), a run folder or a folder of Parquet parts."""
+def read(path: str | Path, texts: Iterable[str] = ()) -> pl.DataFrame:
+    """Read a whole answers table from a file, standard input (`-`), a run folder or a folder of Parquet parts.
+
+    `texts` names further columns of names and labels, which stay text even where they look like numbers.
+    """
     where, path = str(path), Path(path)
     if where != "-" and not path.exists():
         raise BadInput("no such file", where=where)
@@ -118,27 +128,43 @@ def read(path: str | Path) -> pl.DataFrame:
         raise BadInput(f"cannot be read as Parquet: {_first_line(error)}", where=where) from error
     if where != "-" and path.suffix not in FORMATS:
         raise BadInput("has an unknown format", where=where, fix=f"use one of {', '.join(FORMATS)}")
-    return _read_text(sys.stdin.buffer.read() if where == "-" else path, path.suffix, where)
+    return _read_text(sys.stdin.buffer.read() if where == "-" else path, path.suffix, where, (*_NAMES, *texts))
 
 
 def _read_folder(path: Path) -> pl.DataFrame:
     inner = path / "answers"
+    _refuse_unfinished(path, inner)
     parts = sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
     if not parts:
         raise BadInput("contains no Parquet files", where=str(path), fix="give a file, or the folder of a finished run")
     return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
 
 
-def _read_text(source: Path | bytes, suffix: str, where: str) -> pl.DataFrame:
+def _refuse_unfinished(run: Path, answers: Path) -> None:
+    """Refuse a run folder without answers; warn where a model has answered some of its shards only."""
+    if not (run / "problems").is_dir():
+        return
+    how = f"continue it: repeat its command, or otherwords run {run}"
+    if not any(answers.rglob("*.parquet")):
+        raise BadInput("has no answers yet: the run is not finished", where=str(run), fix=how)
+    shards = len(list((run / "buckets").glob("part-*.parquet")))
+    parts = {model.name: len(list(model.glob("part-*.parquet"))) for model in sorted(answers.iterdir())}
+    if some := [f"{name} has answered {count} of {shards} shards" for name, count in parts.items() if count < shards]:
+        warnings.warn(f"{run}: the run is not finished: {', '.join(some)}; {how}", stacklevel=2)
+
+
+def _read_text(source: Path | bytes, suffix: str, where: str, texts: Iterable[str]) -> pl.DataFrame:
     separator = {".csv": ",", ".tsv": "\t"}.get(suffix)
     source = _without_bom(source)
     try:
         if separator is None:
-            return pl.read_ndjson(source, infer_schema_length=None)
-        options: dict[str, Any] = {"schema_overrides": dict.fromkeys(_NAMES, pl.String), "infer_schema_length": None}
+            table = pl.read_ndjson(source, infer_schema_length=None)
+            _refuse_hidden_faults(source, table, where)
+            return table
+        options: dict[str, Any] = {"schema_overrides": dict.fromkeys(texts, pl.String), "infer_schema_length": None}
         if separator == "\t":
-            return _unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options))
-        return pl.read_csv(source, **options)
+            return _distinct(_unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options)), where)
+        return _distinct(pl.read_csv(source, **options), where)
     except (pl.exceptions.PolarsError, ValueError) as error:
         _raise_unreadable(source, separator, where)
         raise BadInput(f"cannot be read as a table: {_first_line(error)}", where=where) from error
@@ -164,6 +190,15 @@ def _unquoted(table: pl.DataFrame) -> pl.DataFrame:
     return bare.rename(lambda name: re.sub(marks, r"\1", name))
 
 
+def _distinct(table: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Refuse a header that names a column twice; Polars would give the second another name."""
+    for name in table.columns:
+        first = re.sub(r"_duplicated_\d+$", "", name)
+        if first != name and first in table.columns:
+            raise BadInput("names this column twice", where=f"{where}, line 1", field=first, fix="rename one of them")
+    return table
+
+
 # Which line is wrong
 
 
@@ -174,6 +209,61 @@ def _raise_unreadable(source: Path | bytes, separator: str | None, where: str) -
         _check_json(lines, where) if separator is None else _check_cells(lines, separator, where)
 
 
+def _refuse_hidden_faults(source: Path | bytes, table: pl.DataFrame, where: str) -> None:
+    """Polars reads the first of two equal keys, and half a surrogate pair as nothing: find the line, if there is one.
+
+    Lines are parsed only where an escape looks wrong, or there are more keys with a value than values: of all columns
+    together, then of some column. Quotation marks within texts, and nested objects, make the first count too high.
+    """
+    values = {name: table.height - table[name].null_count() for name in table.columns}
+    (total,), halves = _count_keys(source, [b'"'])
+    if not halves and total <= sum(values.values()):
+        return
+    found, _ = _count_keys(source, [json.dumps(name, ensure_ascii=False).encode() for name in values])
+    if halves or any(count > filled for count, filled in zip(found, values.values(), strict=True)):
+        _raise_unreadable(source, None, where)
+
+
+def _count_keys(source: Path | bytes, ends: list[bytes]) -> tuple[list[int], bool]:
+    """How often a key that ends so has a value other than null, and whether there may be half a surrogate pair."""
+    counts, halves = [0] * len(ends), False
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        while chunk := file.read(_CHUNK) + file.readline():
+            halves = halves or bool(b"\\u" in chunk and _HALF.search(chunk))
+            for place, end in enumerate(ends):
+                counts[place] += sum(chunk.count(end + mark) for mark in (b":", b" :"))
+                counts[place] -= sum(chunk.count(end + mark) for mark in (b":null", b": null"))
+    return counts, halves
+
+
+def parse_json(line: str) -> Any:
+    """Read a line of JSONL; whatever is wrong with it is a ValueError in plain words.
+
+    >>> parse_json('{"id": 1, "id": 2}')
+    Traceback (most recent call last):
+    ValueError: it has 'id' twice
+    """
+    try:
+        return _DECODER.decode(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"broken JSON at column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError("a number has too many digits" if "digits" in str(error) else str(error)) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"it has {next(name for name in names if names.count(name) > 1)!r} twice")
+    return row
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+
+
 def _check_json(lines: Iterable[str], where: str) -> None:
     rows = 0
     for number, line in enumerate(lines, 1):
@@ -181,15 +271,17 @@ def _check_json(lines: Iterable[str], where: str) -> None:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            message = f"broken JSON at column {error.colno}: {error.msg}"
-            raise BadInput(message, where=place, fix="write one JSON object per line") from None
+            row = parse_json(line)
+        except ValueError as error:
+            raise BadInput(str(error), where=place, fix="write one JSON object per line") from None
         if not isinstance(row, dict):
             raise BadInput(f"found {shorten(row)}", where=place, fix="write one JSON object per line")
         for name, value in row.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise BadInput(f"found {value}", where=place, field=name, fix="give a number, or null")
+            if isinstance(value, str) and value != value.encode("utf-8", "replace").decode():
+                fix = "write the surrogate pair, or the character itself"
+                raise BadInput(f"found an unpaired surrogate in {shorten(value)}", where=place, field=name, fix=fix)
         rows += 1
     if not rows:
         raise BadInput("is empty", where=where, fix="give a table with at least one row")
