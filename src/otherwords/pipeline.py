@@ -27,7 +27,14 @@ from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics
 from .scoring.measure import measure_groups, measure_together
-from .scoring.select import IntervalSettings, choose, keep_original_metrics, metrics_by_role
+from .scoring.select import (
+    IntervalSettings,
+    choose,
+    explain_no_pairs,
+    keep_original_metrics,
+    keep_supported,
+    metrics_by_role,
+)
 from .storage import tables
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts
@@ -223,8 +230,9 @@ def score(
         location = replace(location, rows=None)
     roles = {role: (table, place) for role, table, place in split_roles(answers, location)}
     by_role = metrics_by_role(bound, roles, lenient, source)
-    if "controls" in roles and not is_variant(roles["rewordings"][0]["variant"]).any():
+    if {"controls", "rewordings"} <= set(roles) and not is_variant(roles["rewordings"][0]["variant"]).any():
         by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, source)
+    by_role = keep_supported(by_role, {role: table for role, (table, _) in roles.items()}, lenient, source)
     scores = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []
@@ -240,7 +248,8 @@ def score(
     warn_unsteady_controls(answers)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and enough of their variants for the metric"
-        raise BadInput("nothing to measure", where=source, fix=fix)
+        reason = f": {why}" if (why := explain_no_pairs(scores)) else ""
+        raise BadInput(f"nothing to measure{reason}", where=source, fix=fix)
     if out:
         tables.write([pl.DataFrame([asdict(one) for one in scores], infer_schema_length=None)], out)
     return scores

@@ -91,7 +91,7 @@ def run(
     if require:
         refuse_unknown(require, settled.metrics)
     with bars(quiet):
-        result = run_study(settled, out=out or None)
+        result = run_study(settled, out=out or None, require=require)
     if not quiet:
         print_run(result.manifest, funnel(*scans((result.folder / "buckets").glob("*.parquet"))))
     if json:

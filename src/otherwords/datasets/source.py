@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -83,6 +83,7 @@ class Source:
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
+    gold: Literal["all or none", "all", "any"] = "all or none"
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -94,7 +95,7 @@ class Source:
             raise BadInput(message, fix="read them separately")
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in dict(bound.function.labels).items())
-        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)
+        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad, self.gold)
 
     def __iter__(self) -> Iterator[ProblemRow]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))

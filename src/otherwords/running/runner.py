@@ -24,6 +24,7 @@ from ..problem import Score
 from ..progress import current
 from ..registry import metrics
 from ..report.page import write_report
+from ..scoring.gates import refuse_unlabelled
 from ..storage.files import fingerprint, write_json
 from ..storage.run_folder import RunFolder
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
@@ -48,9 +49,13 @@ def run(
     *,
     out: str | Path | None = None,
     engine: Engine | None = None,
+    require: Sequence[str] = (),
     **overrides: Any,
 ) -> Run:
     """Run a study into a folder (default `runs/<name>`). What the folder already holds is not done again.
+
+    `require` names gates (`flip_rate<=0.1`) that the caller enforces on the scores: those that the data cannot answer
+    are refused before any work.
 
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
@@ -65,6 +70,8 @@ def run(
     driver = Driver(study, source, folder, engine or InProcess())
     with folder.locked(), _collected_warnings() as messages:
         driver.take_in()
+        if driver.intake.get("unlabelled"):
+            refuse_unlabelled(require, study.metrics, study.by)
         folder.begin(**_about(study, source))
         if study.vary:
             driver.vary(driver.survey(), folder.path / "unvaried.jsonl")
