@@ -26,6 +26,7 @@ def list_plugins(
     from rich.text import Text
 
     from ..errors import UnknownName
+    from ..metrics.metric import needs_of
     from ..registry import KINDS
 
     kind = kind.replace("-", "_")  # masked-lms, as one writes it elsewhere
@@ -37,6 +38,7 @@ def list_plugins(
             "name": plugin.full_name,
             "options": plugin.shown_options(),
             "summary": plugin.summary,
+            **({"needs": needs_of(plugin)} if kind == "metrics" else {}),
         }
         for registry in KINDS.values()
         if kind in ("", registry.kind)

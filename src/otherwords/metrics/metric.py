@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable
+from ..registry import Plugin, metrics
 
 Uses = Literal["originals", "variants", "both", "contrasts", "controls"]
 #: How to get what a table of answers may lack.
@@ -126,8 +127,12 @@ class Metric:
 
     @property
     def needs(self) -> str:
-        """What it needs besides answers to variants, in words."""
-        needs = {"gold": self.gold, "original": self.original, f"{self.fewest} variants": self.fewest > 1}
+        """What it needs besides answers, in words.
+
+        >>> Metric(ratio, original=False, fewest=2).needs
+        'gold labels, two variants'
+        """
+        needs = {"gold labels": self.gold, "originals": self.original, "two variants": self.fewest > 1}
         return ", ".join(name for name, needed in needs.items() if needed)
 
     def by_part(self, totals: Array) -> Array:
@@ -144,6 +149,13 @@ def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, 
     if first.size == 0:
         raise BadInput(f"{what}: no answers", fix="give at least one")
     return first, second
+
+
+def needs_of(plugin: Plugin) -> str:
+    """What a metric needs besides answers, with its defaults; one that cannot be made without options is left open."""
+    if ... in plugin.options().values():
+        return "(by option)"
+    return as_metric(metrics.make(plugin.full_name).function).needs or "–"
 
 
 def as_metric(function: Any) -> Metric:

@@ -36,15 +36,12 @@ def refuse_unlabelled(gates: Iterable[str], chosen: Sequence[str], by: Sequence[
     """Where problems have no gold labels: refuse metrics that were named, gates and groups that need them."""
     bound, chosen_for_user = choose(chosen)
     needing = [one.plugin.name for one in bound if _needs_gold(one)]
-    for gate in gates:
-        if (name := _metric_of(parse(gate)[0])) in needing:
-            raise Unmeasurable(
-                f"cannot require {gate!r}: {name} needs gold labels", field="label", fix=FIXES["gold labels"]
-            )
-    if needing and not chosen_for_user:
-        raise Unmeasurable(f"no gold labels, which {', '.join(needing)} needs", field="label", fix=FIXES["gold labels"])
-    if wrong := [name for name in by if name in ("label", "original")]:
-        raise Unmeasurable(f"no gold labels, which groups by {wrong[0]} need", field="label", fix=FIXES["gold labels"])
+    wanted = [f"{gate!r}" for gate in gates if _metric_of(parse(gate)[0]) in needing]
+    wanted += [] if chosen_for_user else needing
+    wanted += [f"--by {name}" for name in by if name in ("label", "original")]
+    if wanted:
+        message = f"the problems have no gold labels, which {', '.join(wanted)} needs"
+        raise Unmeasurable(message, field="label", fix=FIXES["gold labels"])
 
 
 def _needs_gold(bound: Bound) -> bool:
