@@ -17,7 +17,7 @@ def parts_of(spec: str, frame: pl.DataFrame, labels: Sequence[str] = ()) -> dict
     """The values of a metric by part, NaN where it is undefined; a metric of one number has the part ""."""
     metric = as_metric(metrics.make(spec).function)
     data = read(frame, labels)
-    values = metric.by_part(metric.rows(data).sum(axis=0))
+    values = metric.by_part(metric.statistics(data).sum(axis=0))
     return dict(zip(metric.part_names(data), values.tolist(), strict=True))
 
 
