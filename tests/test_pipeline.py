@@ -417,7 +417,7 @@ def test_metrics_of_texts_find_those_of_a_run_folder(tmp_path):
 # variants that the model rejected itself
 
 
-METRICS = ["accuracy_variants", "flip_rate", "p_c", "ks"]
+METRICS = ["accuracy_variants", "flip_rate", "accuracy_buckets", "ks"]
 
 
 def rejecting() -> pl.DataFrame:

@@ -32,7 +32,14 @@ from .progress import current
 from .registry import Bound, checks, metrics
 from .scoring.measure import measure_groups, measure_together
 from .scoring.results import Results
-from .scoring.select import IntervalSettings, choose, keep_original_metrics, metrics_by_role
+from .scoring.select import (
+    IntervalSettings,
+    choose,
+    explain_no_pairs,
+    keep_original_metrics,
+    keep_supported,
+    metrics_by_role,
+)
 from .storage import tables
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts
@@ -290,8 +297,9 @@ def scored(
         labels, where = get_task(task).labels, replace(where, fields=get_task(task).fields)
     roles = {role: (table, place) for role, table, place in split_roles(answers, where)}
     by_role = metrics_by_role(bound, roles, lenient, where.table)
-    if "controls" in roles and not is_variant(roles["rewordings"][0]["variant"]).any():
+    if {"controls", "rewordings"} <= set(roles) and not is_variant(roles["rewordings"][0]["variant"]).any():
         by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, where.table)
+    by_role = keep_supported(by_role, {role: table for role, (table, _) in roles.items()}, lenient, where.table)
     scores: list[Score] = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []
@@ -307,7 +315,8 @@ def scored(
     warn_unsteady_controls(answers)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and enough of their variants for the metric"
-        raise BadInput("nothing to measure", where=where.table, fix=fix)
+        reason = f": {why}" if (why := explain_no_pairs(scores)) else ""
+        raise BadInput(f"nothing to measure{reason}", where=where.table, fix=fix)
     return Results(scores)
 
 

@@ -175,12 +175,12 @@ def _task_from(table: Mapping[str, Any], where: str) -> Task:
 
 @dataclass(frozen=True)
 class Problem:
-    """One question to a model: a text for every field of the task, and the gold label."""
+    """One question to a model: a text for every field of the task, and the gold label, where it is known."""
 
     id: str
     task: Task
     text: Mapping[str, str]
-    label: str
+    label: str | None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def restate(self, **text: str) -> Variant:

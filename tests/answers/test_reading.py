@@ -53,7 +53,7 @@ EXPECTED = {
 BAD = {
     "empty table": (changed().head(0), ["no answers", "at least one row"]),
     "table of nothing": (pl.DataFrame(), ["no answers"]),
-    **{f"no {name}": (changed().drop(name), [f"{name}: no such column", "found "]) for name in GOOD},
+    **{f"no {name}": (changed().drop(name), [f"{name}: no such column", "found "]) for name in GOOD if name != "gold"},
     "no original": (cell("variant", 3, "b0"), ["row 4: variant", "'b' has 0 originals", "empty variant"]),
     "two originals": (cell("variant", 1, None), ["row 1: variant", "'a' has 2 originals"]),
     "an original null, another empty": (cell("variant", 1, ""), ["row 1: variant", "'a' has 2 originals"]),
@@ -61,8 +61,9 @@ BAD = {
     "gold differs": (cell("gold", 2, "no"), ["row 3: gold", "'a2' has the label 'no'", "label of its original"]),
     "null bucket": (cell("bucket", 2, None), ["row 3: bucket", "found nothing"]),
     "null pred": (cell("pred", 4, None), ["row 5: pred", "found None", "no, yes"]),
-    "null gold": (cell("gold", 0, None), ["row 1: gold", "found None", "no, yes"]),
-    "no label at all": (changed(gold=[None] * 5, pred=[None] * 5), ["row 1: gold", "found None"]),
+    "null gold": (cell("gold", 0, None), ["row 1: gold", "found nothing, but 4 of 5", "all of them a label or none"]),
+    "blank gold": (cell("gold", 4, " "), ["row 5: gold", "found nothing, but 4 of 5"]),
+    "no label at all": (changed(gold=[None] * 5, pred=[None] * 5), ["row 1: pred", "found None"]),
     "null model": (changed(model=["m", "m", "m", None, "m"]), ["row 4: model", "found nothing"]),
     "lists for labels": (changed(gold=[["yes"]] * 5), ["row 1: gold", "found ['yes']"]),
     "NaN": (cell("p:no", 1, float("nan"), **P), ["row 2: p:", "nan", "sum to one"]),
@@ -78,6 +79,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.*no gold labels")
 @pytest.mark.parametrize("case", BAD)
 def test_bad_tables_are_refused_with_place_found_and_fix(case: str) -> None:
     answers, parts = BAD[case]
@@ -205,8 +207,9 @@ def test_a_group_without_variants_is_none_and_reported() -> None:
 
 def test_one_bucket_of_one_variant() -> None:
     found = score(changed().head(2))
-    one_each = {"accuracy_original": 1.0, "accuracy_variants": 0.0, "flip_rate": 1.0, "p_c": 1.0, "pa": 0.0}
-    assert values(found) == {**one_each, "p_c_distinct": None, "label_agreement": None}  # no pair, and so no agreement
+    one_each = {"accuracy_original": 1.0, "accuracy_variants": 0.0, "flip_rate": 1.0, "pa": 0.0}
+    no_pair = {"p_c": None, "p_c_distinct": None, "label_agreement": None}
+    assert values(found) == {**one_each, **no_pair}
     counts = {(one.low, one.high, one.n_units, one.n_answers) for one in found if one.value is not None}
     assert counts == {(None, None, 1, 1)}
 

@@ -76,7 +76,7 @@ def test_score_writes_what_it_leaves_out(tmp_path):
 
 def test_a_missing_column_is_an_error_not_a_rejected_row(tmp_path):
     with refuses(BadInput):
-        score(BAD.drop("gold"), rejected=tmp_path / "rejected.jsonl")
+        score(BAD.drop("pred"), rejected=tmp_path / "rejected.jsonl")
 
 
 def test_a_good_table_is_left_as_it_is(tmp_path):

@@ -72,7 +72,7 @@ def test_broken_json_far_down(cli, place, leftovers, command):
             b"id,premise,hypothesis,label\n1,P,H,neutral\n2,P,H,neutral,x\n",
             "a.csv, line 3: ",
         ),
-        ("a.csv", b"id,premise,hypothesis\n1,P,H\n", "a.csv, line 2: label: "),
+        ("a.csv", b"id,premise,hypothesis,label\n1,P,H,neutral\n2,P,H,\n", "a.csv, line 3: label: "),
         ("a.csv", b"id,premise,hypothesis,label\n1,P\xff,H,neutral\n", "a.csv, line 2: "),
         ("a.csv", b"", "a.csv: "),
         (

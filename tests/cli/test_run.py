@@ -144,7 +144,7 @@ def test_a_task_within_the_study(cli, write_jsonl, place):
         '[task]\nname = "two-premise"\nfields = ["first", "second", "hypothesis"]\nlabels = ["yes", "no"]\n'
     )
     cli("run", "two.toml", "-q")
-    pairs = ("p_c_distinct", "label_agreement")  # which a single variant does not make
+    pairs = ("p_c", "p_c_distinct", "label_agreement")  # which a single variant does not make
     assert {score["n_units"] for score in _scores(_run(place, "two")) if score["metric"] not in pairs} == {4}
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,6 +21,7 @@ from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
 
 KIND = "metrics"
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 LABELS = ("entailment", "neutral", "contradiction")
 WORDS = ("a", "dog", "runs", "in", "the", "park", "while", "it", "rains")
 
@@ -88,7 +91,7 @@ quick = settings(
 
 def values(metric, frame) -> list[float]:
     """The value, or the values of its parts."""
-    rows = metric.statistics(read(metric, frame))
+    rows = metric.rows(read(metric, frame))
     sums = rows.sum(axis=0)
     if metric.outside:
         sums = sums + metric.outside(reading.read(frame, LABELS)).rows.sum(axis=0)
@@ -218,6 +221,70 @@ def test_little_data_give_a_value_or_a_reason_never_a_nan(spec, metric, frame):
         assert score.value is None or math.isfinite(score.value)
         assert score.low is None or math.isfinite(score.low)
         assert score.high is None or math.isfinite(score.high)
+
+
+def varied(frame: pl.DataFrame) -> pl.DataFrame:
+    """The buckets that have variants."""
+    return frame.filter(pl.col("variant").is_not_null().any().over("bucket"))
+
+
+SEVERAL = [some_answers(seed, 12, most=8) for seed in (7, 8, 9)]
+
+
+def test_gold_labels_matter_only_where_they_are_needed(metric):
+    if metric.gold:
+        with refuses(Unmeasurable):
+            metric.rows(read_as_given(metric, SEVERAL[0].drop("gold")))
+        return
+    for seed, frame in enumerate(SEVERAL):
+        golds = frame.group_by("bucket", maintain_order=True).agg(pl.col("gold").first())
+        other = golds.with_columns(pl.col("gold").shuffle(seed))
+        exchanged = frame.drop("gold").join(other, on="bucket", how="left", maintain_order="left")
+        without = frame.drop("gold") if seed else frame.with_columns(pl.lit(" ").alias("gold"))
+        assert str(values(metric, without)) == str(values(metric, exchanged)) == str(values(metric, frame))
+
+
+def test_originals_matter_only_where_they_are_needed(metric):
+    for frame in SEVERAL:
+        whole = varied(marked(metric, frame))
+        without = whole.filter(pl.col("variant").is_not_null())
+        if metric.original:
+            with refuses(Unmeasurable):
+                metric.rows(read_as_given(metric, without))
+            return
+        assert str(values(metric, without)) == str(values(metric, whole))
+
+
+def read_as_given(metric, frame):
+    """One model's answers or two equal ones, in the role that the metric looks at."""
+    if metric.uses == "contrasts":
+        frame = frame.with_columns(pl.lit("suite").alias("contrast"))
+    answers = reading.read(frame, LABELS)
+    return [answers, answers] if metric.across else answers
+
+
+def test_one_variant_of_each_problem_is_no_pair(metric):
+    first = pl.col("variant").is_null() | pl.col("variant").str.ends_with("~1")
+    for frame in SEVERAL if metric.fewest > 1 else ():
+        single = frame.filter(first)
+        assert all(map(math.isnan, values(metric, single)))
+        if not metric.outside:
+            constant = metric.by_part(metric.statistics(read(metric, single)).sum(axis=0)).tolist()
+            assert all(math.isnan(value) or value in (0, 1) for value in constant), "so it has no value for a reason"
+
+
+def test_the_page_of_metrics_says_what_it_needs(bound, metric):
+    page = PAGE.read_text(encoding="utf-8")
+    if not re.search(rf"`{bound.plugin.name}[`(]", page):
+        return  # another test asks for every metric of the package
+    rows = {
+        line.split("|")[1].strip(): set(re.findall(r"`(\w+)`", line.split("|")[2]))
+        for line in page.splitlines()
+        if line.startswith(("| no gold labels", "| no originals", "| a problem with two variants"))
+    }
+    name = bound.plugin.name
+    documented = tuple(name in rows[what] for what in ("no gold labels", "no originals", "a problem with two variants"))
+    assert documented == (not metric.gold, not metric.original, metric.fewest > 1)
 
 
 def test_two_models_can_be_compared_with_it(spec, metric):

@@ -37,12 +37,14 @@ def without(name, row=GOOD):
 
 BAD = {
     "missing column": (without("premise"), "premise", "no such column"),
-    "missing label": (without("label"), "label", "no such column"),
+    "missing label": (without("label"), "label", "found nothing, but the rows before it have a label"),
     "wrong column": ({**without("premise"), "Premise": "A."}, "premise", "no such column"),
     "unknown label": ({**GOOD, "label": "maybe"}, "label", "'maybe'"),
-    "no label": ({**GOOD, "label": None}, "label", "None"),
+    "no label": ({**GOOD, "label": None}, "label", "found nothing"),
     "label of a number": ({**GOOD, "label": 0}, "label", "--label 0=..."),
-    "empty label": ({**GOOD, "label": ""}, "label", "''"),
+    "empty label": ({**GOOD, "label": ""}, "label", "found nothing"),
+    "blank label": ({**GOOD, "label": " \t"}, "label", "found nothing"),
+    "contrast without a label": ({**GOOD, "label": None, "contrast": "mine"}, "label", "a contrast without a label"),
     "empty text": ({**GOOD, "hypothesis": ""}, "hypothesis", "empty text"),
     "blank text": ({**GOOD, "hypothesis": " \t\u3000\n"}, "hypothesis", "empty text"),
     "null text": ({**GOOD, "premise": None}, "premise", "empty text"),
@@ -68,6 +70,59 @@ def test_a_bad_row_is_refused_or_left_out_with_its_reason(name):
     assert mentioned in kept["reason"]
     assert json.loads(json.dumps(kept)) == kept
     assert intake.accepted == 2
+
+
+@pytest.mark.parametrize("label", [None, "", " "])
+def test_problems_may_all_come_without_a_label(label):
+    bare = {**GOOD, "label": label}
+    rows, intake = taken({**bare, "id": "v", "of": "o"}, {**bare, "id": "o"}, {**bare, "id": "w", "of": "o"})
+    assert [(row["id"], row["label"]) for row in rows] == [("o", None), ("v", None), ("w", None)]
+    assert (intake.accepted, intake.unlabelled) == (3, 3)
+    assert taken(GOOD)[1].unlabelled == 0
+
+
+def test_data_without_a_column_of_labels_say_which_option_would_map_one():
+    with pytest.warns(UserWarning, match="no column `label`.*--field label=COLUMN"):
+        rows, intake = taken(without("label"), without("label"))
+    assert [row["label"] for row in rows] == [None, None]
+    assert intake.unlabelled == 2
+
+
+def test_a_mapped_column_of_labels_must_be_there():
+    with refuses(BadInput, where="f.jsonl, line 1", field="label"):
+        taken(without("label"), columns={"label": "gold_label"})
+
+
+def test_a_label_after_rows_without_one_is_refused_even_where_bad_rows_are_left_out():
+    """The rows before it are taken in already, and an accuracy of the labelled rows would look like that of all."""
+    for skip_bad in (False, True):
+        with refuses(BadInput, where="f.jsonl, line 3", field="label"):
+            taken({**GOOD, "label": None}, {**GOOD, "label": ""}, GOOD, skip_bad=skip_bad)
+
+
+def test_a_variant_without_the_label_of_its_original_is_refused_whichever_comes_first():
+    original, variant = {**GOOD, "id": "o"}, {**GOOD, "id": "v", "of": "o", "label": None}
+    with refuses(BadInput, where="f.jsonl, line 2", field="label"):
+        taken(original, variant)
+    with refuses(BadInput, where="f.jsonl, line 2", field="label"):
+        taken(variant, original)
+
+
+def test_contrasts_have_labels_beside_problems_without():
+    suite = [
+        {**GOOD, "id": "o", "contrast": "mine"},
+        {**GOOD, "id": "c", "of": "o", "contrast": "mine", "label": "neutral"},
+    ]
+    rows, intake = taken({**GOOD, "id": "p", "label": None}, *suite, {**GOOD, "id": "q", "label": None})
+    assert [row["label"] for row in rows] == [None, "entailment", "neutral", None]
+    assert intake.unlabelled == 2
+
+
+def test_labels_may_be_needed_or_not_matter():
+    with refuses(BadInput, where="f.jsonl, line 1", field="label"):
+        taken(without("label"), gold="all")
+    rows, _ = taken(without("label"), GOOD, {**GOOD, "label": ""}, gold="any")
+    assert [row["label"] for row in rows] == [None, "entailment", None]
 
 
 def test_what_could_not_even_be_read():

@@ -174,7 +174,7 @@ def test_the_curve_by_hand_and_by_name() -> None:
 
 def test_chances_do_not_know_the_company_they_are_in() -> None:
     """To the bit: the contract tests see the default options only."""
-    metric = metrics.make("pa(of=7)").function
+    metric = metrics.make("pa(of=7)").function.statistics
     counts = [(right, wrong) for right in range(0, 30, 3) for wrong in range(0, 20, 4)]
     whole = metric(read(table(counts), ("yes", "no")))
     single = [metric(read(table([one]), ("yes", "no")))[0].tolist() for one in counts]

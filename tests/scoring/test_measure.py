@@ -94,7 +94,7 @@ def test_a_part_is_named_where_there_are_several() -> None:
         ({"gold": "yes"}, {"field": "gold"}),
         ({"pred": [["yes"] * 5]}, {"field": "pred"}),
         ({"p": [[0.5, 0.5]] * 5}, {"field": "p"}),
-        ({"variant": ["1"] * 5}, {"field": "variant", "where": "flip_rate, row 1"}),
+        ({"variant": ["1", "2", "3", "4", ""]}, {"field": "variant", "where": "flip_rate, row 1"}),
         ({"variant": [""] * 5}, {"field": "variant"}),
         ({"pred": ["yes", None, "yes", "no", "no"]}, {"field": "pred", "where": "flip_rate, row 2"}),
         ({"replicates": 0}, {}),

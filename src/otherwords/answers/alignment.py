@@ -302,7 +302,7 @@ def _with_shared_clusters(cut: Sequence[pl.DataFrame]) -> Sequence[pl.DataFrame]
     """Give all tables the clusters of the one that names most of them."""
     named = pl.col("cluster").cast(pl.String).replace("", None)
     cut = [one.with_columns(named) if "cluster" in one.columns else one for one in cut]
-    original = cut[0][_VARIANT] == ""  # a bucket belongs where its original belongs
+    original = cut[0][_BUCKET].is_first_distinct()  # a bucket belongs where its original belongs, which comes first
     clustered = [one for one in cut if "cluster" in one.columns and one["cluster"].filter(original).count()]
     if not clustered:
         return cut

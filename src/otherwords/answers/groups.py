@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from ..errors import BadInput, UnknownName
+from ..errors import BadInput, UnknownName, Unmeasurable
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
 from .table import Location, is_original, label_texts
 
@@ -85,6 +85,10 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
 def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
     if column in answers.columns:
         return answers
+    if column in ("label", "original") and answers["gold"].null_count() == answers.height:
+        raise Unmeasurable("no gold labels", field=column, fix="group by a column of the table")
+    if column == "original" and not answers.select(is_original().any()).item():
+        raise Unmeasurable("no originals", field=column, fix="group by a column of the table")
     if column == "label":
         return answers.with_columns(label_texts(answers["gold"]).alias("label"))  # as it is called in the data
     if column == "original":

@@ -43,12 +43,15 @@ _SIMILAR: dict[str, tuple[str, ...]] = {
 _EQUAL = 1e-6
 #: Labels that a warning lists.
 _MOST = 6
+#: How to solve a table in which some answers have a gold label and others have none.
+ALL_OR_NONE = "give all of them a label or none, or leave those without out with --skip-bad (rejected=FILE)"
 
 
 def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOLE_TABLE) -> Answers:
     """Check an answers table of one model and code its columns: of problems and rewordings, of contrasts, or controls.
 
-    Needed: bucket, variant (empty for the original), gold, pred; optional: cluster and `p:<label>` columns.
+    Needed: bucket, variant (empty for the original), pred; optional: gold, cluster and `p:<label>` columns. All answers
+    have a gold label, or none has; all buckets have an original, or none has.
     """
     frame, where = answered(frame, where)
     check_columns(frame, where)
@@ -60,23 +63,23 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
     _check_originals(frame, bucket, varied, size, where)
     _check_repetition(frame, bucket, where)
     _check_probabilities(frame, where)
-    gold, pred = (label_codes(frame[column], names, where) for column in ("gold", "pred"))
+    gold, pred = _gold_codes(frame, names, where), label_codes(frame["pred"], names, where)
+    heads = originals if len(originals) else np.unique(bucket, return_index=True)[1]  # one row of every bucket
     if not _are_contrasts(frame, where):
-        _check_gold(frame, bucket, gold, originals, size, where)
+        _check_gold(frame, bucket, gold, heads, size, where)
     cluster = np.arange(size)
     if "cluster" in frame.columns:
-        cluster[bucket[originals]] = codes(
-            cluster_names(frame.select("bucket", "cluster")[originals], "bucket"), where
-        )[0]
+        cluster[bucket[heads]] = codes(cluster_names(frame.select("bucket", "cluster")[heads], "bucket"), where)[0]
     return Answers(names, bucket, varied, gold, pred, cluster, frame, where.fields)
 
 
 def answered(frame: pl.DataFrame, where: Location = WHOLE_TABLE) -> tuple[pl.DataFrame, Location]:
-    """The rows that hold answers, and where they are in the user's table.
+    """The rows that hold answers, and where they are in the user's table. A gold label that is blank is none.
 
     Left out are variants that the model judged itself and rejected: they have no `pred`, and the reason in a column
     `rejected`. A row without either is an error later on.
     """
+    frame = _with_gold(frame)
     if REJECTED not in frame.columns or "pred" not in frame.columns:
         return frame, where
     rejected = frame["pred"].is_null() & (frame[REJECTED].cast(pl.String).fill_null("") != "")
@@ -90,10 +93,12 @@ def check_columns(frame: pl.DataFrame, where: Location) -> None:
     """Refuse a table that lacks columns or rows, whatever its rows hold."""
     if frame.height == 0:
         raise BadInput("no answers", where=where.table, fix="give a table with at least one row")
-    if missing := [name for name in ("bucket", "variant", "gold", "pred") if name not in frame.columns]:
+    if missing := [name for name in ("bucket", "variant", "pred") if name not in frame.columns]:
         refuse_problems(frame.columns, where.table)
-        fix = f"an answers table has bucket, variant, gold, pred; found {', '.join(frame.columns)}"
-        if similar := _similar_columns(missing, frame.columns):
+        found = [name for name in frame.columns if name != "gold" or frame["gold"].count()]
+        missing += ["gold"] * ("gold" not in found)
+        fix = f"an answers table has bucket, variant, gold, pred; found {', '.join(found)}"
+        if similar := _similar_columns(missing, found):
             fields = " ".join(f"--field {name}={column}" for name, column in similar.items())
             fix += f": use {fields} (in Python columns={similar})"
         raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
@@ -141,11 +146,11 @@ def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:
 
 def _check_originals(frame: pl.DataFrame, bucket: Array, varied: Array, size: int, where: Location) -> None:
     count = np.bincount(bucket[~varied], minlength=size)
-    if (count == 1).all():
+    if (count == 1).all() or varied.all():
         return
     row = int(np.flatnonzero((count != 1)[bucket])[0])
     message = f"bucket {frame['bucket'][row]!r} has {count[bucket[row]]} originals"
-    fix = "give one original (a row with an empty variant) per bucket"
+    fix = "give one original (a row with an empty variant) per bucket, or leave out the originals of all buckets"
     raise BadInput(message, where=where.row(row), field="variant", fix=fix)
 
 
@@ -170,12 +175,41 @@ def _are_contrasts(frame: pl.DataFrame, where: Location) -> bool:
     return bool(marked.any())
 
 
-def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, originals: Array, size: int, where: Location) -> None:
+def _with_gold(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with a column of gold labels, null where there is none."""
+    if "gold" not in frame.columns:
+        return frame.with_columns(pl.lit(None, pl.String).alias("gold"))
+    if frame["gold"].dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return frame
+    blank = [label for label in frame["gold"].cast(pl.String).unique().drop_nulls() if not label.strip()]
+    if not blank:
+        return frame
+    return frame.with_columns(pl.col("gold").cast(pl.String).replace(dict.fromkeys(blank, None)))
+
+
+def _gold_codes(frame: pl.DataFrame, names: tuple[str, ...], where: Location) -> Array:
+    """The gold labels as their places among the names; -1 throughout where there are none.
+
+    A gold label that is missing in part is refused: an accuracy of the others would look like that of all.
+    """
+    gold = frame["gold"]
+    if gold.null_count() == frame.height:
+        return np.full(frame.height, -1, dtype=np.int16)
+    if gold.null_count():
+        row = int(gold.is_null().arg_true()[0])
+        message = f"found nothing, but {frame.height - gold.null_count():,} of {frame.height:,} answers have a label"
+        raise BadInput(message, where=where.row(row), field="gold", fix=ALL_OR_NONE)
+    return label_codes(gold, names, where)
+
+
+def _check_gold(frame: pl.DataFrame, bucket: Array, gold: Array, heads: Array, size: int, where: Location) -> None:
+    """Refuse an answer with another gold label than its original, or (`heads`) than the first row of its bucket."""
     expected = np.zeros(size, dtype=gold.dtype)
-    expected[bucket[originals]] = gold[originals]
+    expected[bucket[heads]] = gold[heads]
     if (differ := expected[bucket] != gold).any():
         row = int(np.flatnonzero(differ)[0])
-        message = f"variant {frame['variant'][row]!r} has the label {frame['gold'][row]!r}, its original has another"
+        other = "a variant before it" if is_variant(frame["variant"]).all() else "its original"
+        message = f"variant {frame['variant'][row]!r} has the label {frame['gold'][row]!r}, {other} has another"
         fix = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
         raise BadInput(message, where=where.row(row), field="gold", fix=fix)
 
@@ -293,7 +327,8 @@ def separate_rejects(
     numbered = answers.select(pl.Series(number, rows + 1), pl.all())
     for left in numbered.partition_by("model", maintain_order=True):
         left = left.with_columns(pl.Series(_ORIGINAL, ~is_variant(left["variant"])))
-        for find in (_missing, _unknown_labels, _probabilities, _repeated, _originals, _marks, _other_gold):
+        whole = [_originals] if left[_ORIGINAL].any() else []  # a table without any is one of variants
+        for find in (_missing, _unknown_labels, _probabilities, _repeated, *whole, _marks, _other_gold):
             checked = left.with_columns(find(left, labels).alias(reason))
             rejects.append(checked.filter(pl.col(reason).is_not_null()))
             left = checked.filter(pl.col(reason).is_null()).drop(reason)
@@ -304,15 +339,18 @@ def separate_rejects(
 
 
 def _missing(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
-    names = ("model", "bucket", "gold", "pred")
+    names = ["model", "bucket", "gold", "pred"]
+    if table["gold"].null_count() == table.height:
+        names.remove("gold")
     return pl.coalesce(_where(pl.col(name).is_null(), f"{name}: found nothing") for name in names)
 
 
 def _unknown_labels(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     if not labels:
         return pl.lit(None, dtype=pl.String)
-    known = [label_texts(table[name]).is_in(list(labels)) for name in ("gold", "pred")]
-    return _where(pl.lit(~(known[0] & known[1])), f"gold or pred is none of {', '.join(labels)}")
+    gold, pred = (label_texts(table[name]) for name in ("gold", "pred"))
+    known = (gold.is_null() | gold.is_in(list(labels))) & pred.is_in(list(labels))
+    return _where(pl.lit(~known), f"gold or pred is none of {', '.join(labels)}")
 
 
 def _probabilities(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
@@ -338,7 +376,8 @@ def _marks(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
 
 
 def _other_gold(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
-    expected = pl.col("gold").filter(pl.col(_ORIGINAL)).first().over("bucket")
+    # Where there are no originals, the first row of a bucket decides.
+    expected = pl.col("gold").sort_by(_ORIGINAL, descending=True, maintain_order=True).first().over("bucket")
     free = pl.lit(pl.Series(is_contrast(table)))
     return _where((pl.col("gold") != expected) & ~free, "gold differs from its original's")
 

@@ -50,7 +50,8 @@ class Answers:
     """What metrics see. Rows are answers; `bucket` numbers their buckets from 0 to `n_buckets` - 1.
 
     `original_pred` is, for every row, the answer to its bucket's original; `cluster` holds one number per bucket;
-    `fields` are the text fields of the task, where one is named.
+    `fields` are the text fields of the task, where one is named. Without gold labels, `gold` is -1 throughout; without
+    originals, all rows are variants. What depends on either is then refused.
     """
 
     labels: tuple[str, ...]
@@ -68,14 +69,37 @@ class Answers:
         return len(self.cluster)
 
     @cached_property
+    def has_gold(self) -> bool:
+        """Whether the right answers are known: of all problems, or of none."""
+        return bool((self.gold >= 0).all())
+
+    @cached_property
+    def has_originals(self) -> bool:
+        """Whether there are answers to the originals: of all buckets, or of none."""
+        return not self.is_variant.all()
+
+    @cached_property
     def correct(self) -> Array:
         """Whether each answer is right."""
+        if not self.has_gold:
+            raise Unmeasurable("no gold labels", where=self.model, field="gold", fix="give the right answers")
         return np.asarray(self.pred == self.gold)
 
     @cached_property
     def originals(self) -> Array:
         """The row of each bucket's original."""
-        rows = np.flatnonzero(~self.is_variant)
+        if not self.has_originals:
+            fix = "give the answers to the originals"
+            raise Unmeasurable("no originals", where=self.model, field="variant", fix=fix)
+        return self._one_of_each(np.flatnonzero(~self.is_variant))
+
+    @cached_property
+    def bucket_gold(self) -> Array:
+        """The right answer of each bucket, which all of its wordings share; contrasts do not."""
+        return np.asarray(self.gold[self._one_of_each(np.arange(len(self.gold)))])
+
+    def _one_of_each(self, rows: Array) -> Array:
+        """For every bucket, the last of these rows that is in it."""
         by_bucket = np.empty(self.n_buckets, dtype=np.int64)
         by_bucket[self.bucket[rows]] = rows
         return by_bucket
@@ -121,8 +145,12 @@ class Answers:
     @cached_property
     def variants(self) -> tuple[Array, Array]:
         """For every bucket: how many variants are answered right, and how many there are."""
-        right, count = self.sum_by_bucket(self.correct & self.is_variant, self.is_variant).T
-        return right, count
+        return self.sum_by_bucket(self.correct & self.is_variant)[:, 0], self.n_variants
+
+    @cached_property
+    def n_variants(self) -> Array:
+        """For every bucket: how many variants there are."""
+        return np.asarray(self.sum_by_bucket(self.is_variant)[:, 0])
 
     @cached_property
     def label_counts(self) -> Array:
@@ -133,7 +161,7 @@ class Answers:
 
     def evidence(self, uses: str) -> Array:
         """How many answers of each bucket a metric looks at."""
-        count = self.variants[1]
+        count = self.n_variants
         return {"originals": np.ones_like(count), "both": count + 1}.get(uses, count)
 
 

@@ -163,6 +163,7 @@ _WORDS = {
     "rows": ("row taken in", "rows taken in"),
     "originals": ("original", "originals"),
     "no_majority": ("without a majority label",) * 2,
+    "unlabelled": ("without a label",) * 2,
     "rejected": ("rejected",) * 2,
     "variants": ("variant made", "variants made"),
     "unvaried": ("problem left without a variant", "problems left without a variant"),

@@ -27,6 +27,7 @@ def list_plugins(
     from rich.text import Text
 
     from ..errors import UnknownName
+    from ..metrics.metric import needs_of
     from ..registry import KINDS
 
     kind = kind.replace("-", "_")  # masked-lms, as one writes it elsewhere
@@ -38,6 +39,7 @@ def list_plugins(
             "name": plugin.full_name,
             "options": plugin.shown_options(),
             "summary": plugin.summary,
+            **({"needs": needs_of(plugin)} if kind == "metrics" else {}),
         }
         for registry in KINDS.values()
         if kind in ("", registry.kind)

@@ -57,9 +57,12 @@ def _add_sections(table: Table, rows: Iterable[tuple[Lead, Sequence[str | Text]]
 
 def score_table(scores: Sequence[Score], confidence: float) -> Table:
     """Scores in per cent with their intervals, a row each."""
+    from ..scoring.select import explain_no_pairs
+
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
-    table = _table(names, ("value", f"{confidence:.0%} interval", "buckets", "answers"))
+    caption = f"– {reason}" if (reason := explain_no_pairs(scores)) else ""
+    table = _table(names, ("value", f"{confidence:.0%} interval", "buckets", "answers"), caption=caption)
     return _add_sections(
         table,
         (

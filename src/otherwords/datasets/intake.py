@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..errors import BadInput, shorten
 from ..frames import free_columns
@@ -32,6 +33,9 @@ class Intake:
     A row marked `contrast` (with the name of its suite) may have another gold label than its original. One marked
     `control` (with the name of the control) is a variant that is not a rewording.
 
+    Problems may come without a label, all of them or (`gold`) none: an accuracy of those that have one would look like
+    that of all. With gold="all" every row needs one, as for training; with "any" it does not matter, as for a corpus.
+
     `columns` maps the names used here to the file's (`premise` -> `sentence1`), `labels` the file's labels to the
     task's. With `skip_bad`, bad rows go to `rejected` with the reason; otherwise the first one raises.
     """
@@ -40,7 +44,9 @@ class Intake:
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
+    gold: Literal["all or none", "all", "any"] = "all or none"
     accepted: int = 0
+    unlabelled: int = 0
     no_majority: int = 0
     rejected: list[ProblemRow] = field(default_factory=list)
     options: Mapping[str, str] = field(default_factory=lambda: OPTIONS)
@@ -57,6 +63,8 @@ class Intake:
         self._unmapped = known - set(self.columns)
         self._used = self._unmapped | set(self.columns.values())
         self._mapped: set[str] = set()  # the names in `columns` whose column occurred in some row
+        self._labelled: bool | None = None  # whether the rows seen so far, but for contrasts, have labels
+        self._has_label_column = self._label_came_late = False
         self._seen = SeenIds()
         self._waiting: dict[str, list[tuple[Record, ProblemRow]]] = {}  # variants that came before their original
 
@@ -80,13 +88,17 @@ class Intake:
             first = f", the first: {self.rejected[0]['reason']}" if self.rejected else ""
             counts = f"{self.no_majority} without a majority label, {len(self.rejected)} rejected{first}"
             raise BadInput(f"no problems left ({counts})", fix="give at least one problem")
+        if self.unlabelled and not self._has_label_column and self.gold != "any":
+            message = "the data has no column `label`, and nothing that needs the right answers can be measured"
+            option = self.options["column"].format("label")
+            warnings.warn(f"{message}; if another column has them, map it with {option}", stacklevel=2)
 
     def _accept(self, record: Record, number: int) -> Iterator[ProblemRow]:
         row = self._row(record, number)
         if row["label"] == NO_MAJORITY:
             self.no_majority += 1 + len(self._waiting.pop(row["id"], ()))  # its variants are left out, too
         elif row["of"] is None:
-            self.accepted += 1
+            self._count(row)
             yield row
             for waiting, variant in self._waiting.pop(row["id"], ()):
                 try:
@@ -107,12 +119,16 @@ class Intake:
             message = f"{row['id']!r} has {suite!r} but its original {row['of']!r} has {original.contrast!r}"
             fix = "use the same suite name on the original and all its contrasts; leave rewordings empty"
             raise BadInput(message, where=record.where, field="contrast", fix=fix)
-        if row["label"] != original.label and not suite:
+        if (row["label"] or "") != original.label and not suite:
             labels = f"has the label {row['label']!r} but its original {row['of']!r} has {original.label!r}"
             message = f"the variant {row['id']!r} {labels}"
             raise BadInput(message, where=record.where, field="label", fix=_SAME_LABEL)
-        self.accepted += 1
+        self._count(row)
         return {**row, "cluster": original.cluster}
+
+    def _count(self, row: ProblemRow) -> None:
+        self.accepted += 1
+        self.unlabelled += row["label"] is None
 
     def _row(self, record: Record, number: int) -> ProblemRow:
         where = record.where
@@ -121,7 +137,7 @@ class Intake:
                 record.error, where=where, fix=f"repair the row, or leave it out with {self.options['skip']}"
             )
         values, others = self._split(record.row)
-        for name in (*self.task.fields, "label", *({"id"} & set(self.columns))):
+        for name in (*self.task.fields, *sorted({"id", "label"} & set(self.columns))):
             if name not in values and name not in self.task.optional:
                 columns = ", ".join(map(str, record.row))
                 option = self.options["column"].format(name)
@@ -138,7 +154,8 @@ class Intake:
         if row["of"] == row["id"]:
             raise BadInput(f"{row['id']!r} is a variant of itself", where=where, field="of")
         row.update({name: self._read_text(name, values.pop(name, ""), where) for name in self.task.fields})
-        row["label"] = self._read_label(values.pop("label"), where)
+        self._has_label_column |= "label" in values
+        row["label"] = self._read_label(values.pop("label", None), bool(_text(values.get("contrast"))), where)
         row["cluster"] = _text(values.pop("cluster", None))
         row |= _mark("contrast", values.pop("contrast", None), where)
         row |= _mark("control", values.pop("control", None), where)
@@ -167,24 +184,44 @@ class Intake:
             raise BadInput("found an empty text", where=where, field=name, fix=fix)
         return value
 
-    def _read_label(self, value: Any, where: str) -> str:
-        label = self._labels.get(label_key(value))
+    def _read_label(self, value: Any, contrast: bool, where: str) -> str | None:
+        label = self._labels.get(label_key(_text(value)))
+        if label is None and not _text(value):
+            self._refuse_unlabelled(contrast, where)
+            return None
         if label is None:
             known, shown = ", ".join(self.task.labels), shorten(value)[:20]
             option = self.options["label"].format(shown)
             fix = f"{self.task.name} has {known}: map it with {option}, or choose another {self.options['task']}"
             raise BadInput(f"found {shorten(value)}", where=where, field="label", fix=fix)
+        if not contrast:
+            if self._labelled is False and self.gold == "all or none":
+                self._label_came_late = True  # the rows before it are taken in already: there is no leaving them out
+                message = f"found {shorten(value)}, but the rows before it have no label"
+                raise BadInput(message, where=where, field="label", fix="give all problems a label, or none")
+            self._labelled = True
         return label
 
+    def _refuse_unlabelled(self, contrast: bool, where: str) -> None:
+        if contrast:
+            fix = "the metrics of contrasts compare right answers: give each contrast and its original a label"
+            raise BadInput("a contrast without a label", where=where, field="label", fix=fix)
+        if self.gold == "all":
+            raise BadInput("found nothing", where=where, field="label", fix="give every problem a label")
+        if self._labelled and self.gold == "all or none":
+            fix = f"give all problems a label or none, or leave those without out with {self.options['skip']}"
+            raise BadInput("found nothing, but the rows before it have a label", where=where, field="label", fix=fix)
+        self._labelled = False
+
     def _reject(self, record: Record, error: BadInput) -> None:
-        if not self.skip_bad:
+        if not self.skip_bad or self._label_came_late:
             raise error
         row = {"where": record.where, "field": error.field, "reason": str(error), "row": record.row}
         self.rejected.append(json.loads(json.dumps(row, default=str)))
 
 
 class SeenOriginal(NamedTuple):
-    """The label, cluster and contrast suite of an original, against which its variants are checked."""
+    """The label (empty: none), cluster and contrast suite of an original, against which its variants are checked."""
 
     label: str
     cluster: str
@@ -233,7 +270,7 @@ def _identify(value: Any, where: str) -> str:
 
 
 def _original(row: ProblemRow) -> SeenOriginal:
-    return SeenOriginal(row["label"], row["cluster"], row.get("contrast", ""))
+    return SeenOriginal(row["label"] or "", row["cluster"], row.get("contrast", ""))
 
 
 def _mark(name: str, value: Any, where: str) -> ProblemRow:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -103,6 +103,7 @@ class Source:
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[Any, str] = field(default_factory=dict)
     skip_bad: bool = False
+    gold: Literal["all or none", "all", "any"] = "all or none"
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -116,7 +117,7 @@ class Source:
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in dict(bound.function.labels).items())
         tables = not all(isinstance(name, str | os.PathLike) for name in self.names)
-        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad)
+        self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad, self.gold)
         self.intake.options = KEYWORDS if tables else OPTIONS
 
     def __iter__(self) -> Iterator[ProblemRow]:

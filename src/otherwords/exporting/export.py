@@ -81,7 +81,7 @@ def export(
     refuse_overwriting(out, path, *files_of(on))
     refuse_occupied(out)
     onnx()  # before the data is read and the model loaded
-    source = Source(tuple(on), task, columns or {}, labels or {}, skip_bad)
+    source = Source(tuple(on), task, columns or {}, labels or {}, skip_bad, gold="all")
     rows = list(source)
     if rejected := source.intake.rejected:
         warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)

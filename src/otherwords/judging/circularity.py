@@ -14,7 +14,7 @@ import polars as pl
 from .. import pipeline
 from ..datasets.source import files_of
 from ..datasets.suite import SuiteName
-from ..errors import BadInput, UnknownName
+from ..errors import BadInput, UnknownName, Unmeasurable
 from ..frames import as_list
 from ..models.answering import load as load_model
 from ..models.answering import refuse_wrong_models, run_canary
@@ -76,6 +76,7 @@ def circularity(
     refuse_wrong_models(models, label_map)
     metrics, settings = choose(using)[0], IntervalSettings(seed, replicates, confidence, interval)
     table, chosen, earlier = read_suite(suite, task)
+    _refuse_unlabelled(table)
     _refuse_wrong_groups(by, table, chosen)
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
@@ -110,6 +111,12 @@ def _report(
         tuple(row for one in _shared(answers, by_self) for row in measuring.judged(one, [EVERY_SELF], by)),
         earlier,
     )
+
+
+def _refuse_unlabelled(table: pl.DataFrame) -> None:
+    if table["label"].null_count():
+        fix = "fooling rates are about problems that a model answers right: give every problem a label"
+        raise Unmeasurable("no gold labels", where="circularity", field="label", fix=fix)
 
 
 def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> None:

@@ -58,7 +58,7 @@ def accuracy_variants() -> Any:
     def statistics(answers: Answers) -> Array:
         return np.stack(answers.variants, axis=1)
 
-    return statistics
+    return Metric(statistics, original=False)
 
 
 @metrics("majority_class.v1")
@@ -66,14 +66,23 @@ def majority_class() -> Any:
     """Accuracy on the original problems of always giving the most frequent right answer."""
 
     def statistics(answers: Answers) -> Array:
-        gold = answers.gold[answers.originals]
+        gold = answers.bucket_gold
         count = (gold[:, None] == np.arange(len(answers.labels))).astype(np.int64)
         return np.column_stack([count, np.ones(answers.n_buckets, dtype=np.int64)])
 
     def combine(totals: Array) -> Array:
         return divide(totals[..., :-1].max(axis=-1), totals[..., -1])
 
-    return Metric(statistics, combine, uses="originals", smooth=False, compared=False, interval=False, blind=True)
+    return Metric(
+        statistics,
+        combine,
+        uses="originals",
+        smooth=False,
+        compared=False,
+        interval=False,
+        original=False,
+        blind=True,
+    )
 
 
 # Majority vote over the wordings of a problem: a mitigation, and its gain
@@ -92,9 +101,9 @@ def majority_vote(original: bool = True) -> Any:
     """
 
     def statistics(answers: Answers) -> Array:
-        return np.column_stack([_votes(answers, original), answers.variants[1] > 0])
+        return np.column_stack([_votes(answers, original), answers.n_variants > 0])
 
-    return Metric(statistics, uses="both" if original else "variants")
+    return Metric(statistics, uses="both" if original else "variants", original=original)
 
 
 @metrics("vote_gain.v1")
@@ -110,7 +119,7 @@ def vote_gain(original: bool = True) -> Any:
     """
 
     def statistics(answers: Answers) -> Array:
-        has_variants = answers.variants[1] > 0
+        has_variants = answers.n_variants > 0
         right = answers.correct[answers.originals] & has_variants
         return np.column_stack([_votes(answers, original), right, has_variants])
 
@@ -126,6 +135,6 @@ def _votes(answers: Answers, original: bool) -> Array:
     if original:
         count[np.arange(answers.n_buckets), answers.pred[answers.originals]] += 1
     winners = count == count.max(axis=1, keepdims=True)
-    gold = answers.gold[answers.originals]
+    gold = answers.bucket_gold
     credit = np.asarray(winners[np.arange(len(gold)), gold] / winners.sum(axis=1))
-    return credit * (answers.variants[1] > 0)
+    return credit * (answers.n_variants > 0)

@@ -58,7 +58,7 @@ def hard_cases(every: bool = False) -> Any:
     """Share of problems that every model gets right, and wrong in a variant (`every`: in all of them)."""
 
     def statistics(models: Sequence[Answers]) -> Array:
-        return np.stack([are_hard(models, every), models[0].variants[1] > 0], axis=1).astype(np.int64)
+        return np.stack([are_hard(models, every), models[0].n_variants > 0], axis=1).astype(np.int64)
 
     return Metric(statistics, uses="both", across="buckets")
 
@@ -68,14 +68,14 @@ def never_right() -> Any:
     """Share of problems without a variant that any model answers right (1.4 % of MERGE's seeds)."""
 
     def statistics(models: Sequence[Answers]) -> Array:
-        return np.stack([are_never_right(models), models[0].variants[1] > 0], axis=1).astype(np.int64)
+        return np.stack([are_never_right(models), models[0].n_variants > 0], axis=1).astype(np.int64)
 
-    return Metric(statistics, across="buckets")
+    return Metric(statistics, across="buckets", original=False)
 
 
 def are_hard(models: Sequence[Answers], every: bool = False) -> Array:
     """Which buckets have an original that every model gets right, and a variant (or only variants) that it does not."""
-    hard = models[0].variants[1] > 0
+    hard = models[0].n_variants > 0
     for one in models:
         right, count = one.variants
         hard &= one.correct[one.originals] & ((right == 0) if every else (right < count))
@@ -85,7 +85,7 @@ def are_hard(models: Sequence[Answers], every: bool = False) -> Array:
 def are_never_right(models: Sequence[Answers]) -> Array:
     """Which buckets have variants, and none that any model gets right."""
     right = sum(one.variants[0] for one in models)
-    return np.asarray((models[0].variants[1] > 0) & (right == 0))
+    return np.asarray((models[0].n_variants > 0) & (right == 0))
 
 
 def _accuracies(models: Sequence[Answers]) -> Array:
@@ -183,7 +183,7 @@ def _listed(models: Sequence[Answers], chosen: Array) -> pl.DataFrame:
     first = models[0].frame[models[0].originals]
     others = first.drop("bucket", "gold", "variant", "pred", "model", "^p:.*$", CONTRAST, CONTROL, strict=False)
     others = others.select(column.name for column in others if column.null_count() < others.height)
-    table = first.select("bucket", "gold").with_columns(pl.Series("variants", models[0].variants[1]))
+    table = first.select("bucket", "gold").with_columns(pl.Series("variants", models[0].n_variants))
     for one in models:
         pred = one.frame["pred"].gather(one.originals)
         table = table.with_columns(pred.alias(f"pred:{one.model}"), pl.Series(f"right:{one.model}", one.variants[0]))

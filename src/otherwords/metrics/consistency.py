@@ -36,7 +36,7 @@ def p_c() -> Any:
         k, n = answers.variants
         return np.stack([agreement(k, n), n > 0], axis=1)
 
-    return Metric(statistics, bounds=(0.5, 1), blind=True)
+    return Metric(statistics, bounds=(0.5, 1), original=False, fewest=2, blind=True)
 
 
 @metrics("p_c_distinct.v1")
@@ -56,7 +56,7 @@ def p_c_distinct() -> Any:
         k, n = answers.variants
         return np.stack([pairs_alike(k, n), n >= 2], axis=1)
 
-    return Metric(statistics, blind=True)
+    return Metric(statistics, original=False, fewest=2, blind=True)
 
 
 @metrics("label_agreement.v1")
@@ -77,7 +77,7 @@ def label_agreement() -> Any:
         alike = (counts * (counts - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)
         return np.stack([alike, n >= 2], axis=1)
 
-    return Metric(statistics, blind=True)
+    return Metric(statistics, gold=False, original=False, fewest=2, blind=True)
 
 
 @metrics("accuracy_buckets.v1")
@@ -96,7 +96,7 @@ def accuracy_buckets() -> Any:
         k, n = answers.variants
         return np.stack([k / np.maximum(n, 1), n > 0], axis=1)
 
-    return statistics
+    return Metric(statistics, original=False)
 
 
 # Variance within buckets
@@ -121,7 +121,16 @@ def vap(weights: str = "buckets") -> Any:
         return _within(weights, *answers.variants)
 
     # P_C is 1 - 2 vap, so models are compared by that: the same test twice would only dilute the others.
-    return Metric(statistics, lambda sums: _means(sums)[0], share=False, compared=False, bounds=(0, 0.25), blind=True)
+    return Metric(
+        statistics,
+        lambda sums: _means(sums)[0],
+        share=False,
+        compared=False,
+        original=False,
+        fewest=2,
+        bounds=(0, 0.25),
+        blind=True,
+    )
 
 
 @metrics("pvap.v1")
@@ -137,7 +146,7 @@ def pvap(weights: str = "buckets") -> Any:
     0.8571428571428571
     """
     _check_weights(weights)
-    return Metric(lambda answers: _within(weights, *answers.variants), _share, blind=True)
+    return Metric(lambda answers: _within(weights, *answers.variants), _share, original=False, fewest=2, blind=True)
 
 
 @metrics("pvap_distinct.v1")
@@ -158,7 +167,7 @@ def pvap_distinct() -> Any:
         counts = n >= 2
         return np.stack([counts * (1 - pairs_alike(k, n)) / 2, counts * k / np.maximum(n, 1), counts], axis=1)
 
-    return Metric(statistics, lambda sums: _share(sums, most=2.0), bounds=(0, 2), blind=True)
+    return Metric(statistics, lambda sums: _share(sums, most=2.0), original=False, fewest=2, bounds=(0, 2), blind=True)
 
 
 @metrics("p_c_bound.v1")
@@ -178,7 +187,14 @@ def p_c_bound() -> Any:
         return _within("buckets", *answers.variants)
 
     # A function of accuracy_buckets, so models are compared by it only when it is named.
-    return Metric(statistics, lambda sums: _curve(_means(sums)[1]), compared=False, bounds=(0.5, 1), blind=True)
+    return Metric(
+        statistics,
+        lambda sums: _curve(_means(sums)[1]),
+        compared=False,
+        original=False,
+        bounds=(0.5, 1),
+        blind=True,
+    )
 
 
 def p_c_at(accuracy: npt.ArrayLike, pvap: npt.ArrayLike) -> Array:

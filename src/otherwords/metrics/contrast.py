@@ -87,7 +87,7 @@ def control_flips() -> Any:
         changed = answers.pred != answers.original_pred
         return answers.sum_by_bucket(changed & answers.is_variant, answers.is_variant)
 
-    return Metric(statistics, uses="controls")
+    return Metric(statistics, uses="controls", gold=False)
 
 
 def warn_unsteady_controls(answers: pl.DataFrame) -> None:

@@ -43,7 +43,7 @@ def accuracy_testset(testset: Path) -> Any:
         rows = np.stack([items.correct, np.ones_like(items.correct)], axis=1).astype(np.int64)
         return Outside(items.names, rows, items.gold, items.cluster)
 
-    return Metric(statistics, uses="originals", outside=outside, blind=True)
+    return Metric(statistics, uses="originals", outside=outside, gold=False, original=False, blind=True)
 
 
 @metrics("accuracy_corrected.v1")
@@ -63,7 +63,7 @@ def p_c_corrected(testset: Path, renormalise: bool = False) -> Any:
     `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` is about the
     covered deciles only, where the paper counts the others as 0.
     """
-    return _metric(testset, agreement, lambda sums: _weighed(sums, renormalise), blind=True)
+    return _metric(testset, agreement, lambda sums: _weighed(sums, renormalise), fewest=2, blind=True)
 
 
 @metrics("coverage.v1")
@@ -205,7 +205,7 @@ def _check(own: pl.DataFrame, place: Location) -> None:
 
 
 def _metric(
-    testset: Path, per_bucket: Callable[[Array, Array], Array], combine: Callable[[Array], Array], blind: bool = False
+    testset: Path, per_bucket: Callable[[Array, Array], Array], combine: Callable[[Array], Array], **more: Any
 ) -> Metric:
     """Not smooth: a decile that loses its last bucket takes its share of the test set away at once."""
     items_of = items_in(testset)
@@ -219,7 +219,7 @@ def _metric(
         items = items_of(answers)
         return Outside(items.names, _test_rows(items.confidence), items.gold, items.cluster)
 
-    return Metric(statistics, combine, outside=outside, smooth=False, blind=blind)
+    return Metric(statistics, combine, outside=outside, smooth=False, **more)
 
 
 def _by_decile(values: Array, place: Array) -> Array:

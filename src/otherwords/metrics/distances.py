@@ -129,7 +129,16 @@ def embedding_jsd(
         return divergence(flipped, kept) / unit
 
     # Drawn again, two histograms differ by chance as well: an interval would lie above the value.
-    return Metric(statistics, combine, uses="both", share=False, interval=False, identity=model.signature, blind=True)
+    return Metric(
+        statistics,
+        combine,
+        uses="both",
+        share=False,
+        interval=False,
+        identity=model.signature,
+        gold=only_right,
+        blind=True,
+    )
 
 
 def _distances(model: SentenceEncoder) -> Any:
@@ -162,9 +171,9 @@ def averaged(compare: CompareAll, fields: str, suite: Path, **more: Any) -> Metr
     values_of = by_variant(compare, fields, suite)
 
     def statistics(answers: Answers) -> Array:
-        return np.column_stack([answers.add_by_bucket(values_of(answers), answers.is_variant), answers.variants[1]])
+        return np.column_stack([answers.add_by_bucket(values_of(answers), answers.is_variant), answers.n_variants])
 
-    return Metric(statistics, compared=False, blind=True, **more)
+    return Metric(statistics, compared=False, gold=False, blind=True, **more)
 
 
 def by_variant(compare: CompareAll, fields: str, suite: Path) -> Callable[[Answers], Array]:

@@ -40,7 +40,7 @@ def flip_rate() -> Any:
         changed = answers.pred != answers.original_pred
         return answers.sum_by_bucket(changed & answers.is_variant, answers.is_variant)
 
-    return statistics
+    return Metric(statistics, gold=False)
 
 
 @metrics("flip_to_wrong.v1")
@@ -104,7 +104,7 @@ def flip_directions() -> Any:
     def parts(answers: Answers) -> tuple[str, ...]:
         return tuple(f"{a}>{b}" for a, b in permutations(answers.labels, 2))
 
-    return Metric(statistics, combine, parts=parts, rate=True)
+    return Metric(statistics, combine, parts=parts, rate=True, gold=False)
 
 
 @metrics("flip_when_right.v1")
@@ -155,7 +155,7 @@ def flips_by_margin(bins: int = 5) -> Any:
         if len(answers.labels) < 2:
             raise Unmeasurable("needs at least two labels", where=answers.model, fix="give the task, or all labels")
         place = cut(margin(answers.p), bins)[answers.originals]
-        _, count = answers.variants
+        count = answers.n_variants
         flips = answers.sum_by_bucket((answers.pred != answers.original_pred) & answers.is_variant)[:, 0]
         rows = np.zeros((answers.n_buckets, 2 * bins + 1), dtype=np.int64)
         each = np.arange(answers.n_buckets)
@@ -165,7 +165,7 @@ def flips_by_margin(bins: int = 5) -> Any:
     def combine(totals: Array) -> Array:
         return divide(totals[..., :bins], totals[..., bins:-1])
 
-    return Metric(statistics, combine, parts=names, rate=True, counted=lambda rows: rows[:, bins:-1])
+    return Metric(statistics, combine, parts=names, rate=True, counted=lambda rows: rows[:, bins:-1], gold=False)
 
 
 def margin(p: npt.ArrayLike) -> Array:
@@ -215,7 +215,7 @@ def flip_rate_merged(merge: str = NLI, by: str = "argmax") -> Any:
         given = _given(answers, merge, by)
         return answers.sum_by_bucket((given != answers.of_original(given)) & answers.is_variant, answers.is_variant)
 
-    return statistics
+    return Metric(statistics, gold=False)
 
 
 @metrics("flips_lost_by_merging.v1")
@@ -231,7 +231,7 @@ def flips_lost_by_merging(merge: str = NLI) -> Any:
         lost = (answers.pred != answers.original_pred) & (given == answers.of_original(given))
         return answers.sum_by_bucket(lost & answers.is_variant, answers.is_variant)
 
-    return statistics
+    return Metric(statistics, gold=False)
 
 
 @metrics("accuracy_merged.v1")

@@ -193,7 +193,7 @@ def _any_statistics(fools: Statistics, opposite: str | None = None) -> Statistic
     def statistics(answers: Answers) -> Array:
         counted = counted_problems(answers, opposite)
         fooled = answers.sum_by_bucket(fools(answers))[:, 0] > 0
-        return np.stack([fooled & counted, (answers.variants[1] > 0) & counted, counted], axis=1).astype(np.int64)
+        return np.stack([fooled & counted, (answers.n_variants > 0) & counted, counted], axis=1).astype(np.int64)
 
     return statistics
 
@@ -214,7 +214,7 @@ def _at_statistics(fools: Statistics, k: int, opposite: str | None = None) -> St
     _check_k(k)
 
     def statistics(answers: Answers) -> Array:
-        count = answers.variants[1]
+        count = answers.n_variants
         enough = counted_problems(answers, opposite) & (count >= k)
         fooling = answers.sum_by_bucket(fools(answers))[:, 0]
         rows = np.zeros((answers.n_buckets, 2))
@@ -225,7 +225,7 @@ def _at_statistics(fools: Statistics, k: int, opposite: str | None = None) -> St
 
 
 def _too_few(answers: Answers, k: int) -> Array:
-    return np.asarray(answers.correct[answers.originals] & (answers.variants[1] < k))
+    return np.asarray(answers.correct[answers.originals] & (answers.n_variants < k))
 
 
 def _check_k(k: int) -> None:

@@ -9,11 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..answers.table import Answers, Array
-from ..errors import BadInput
-from ..registry import metrics
+from ..errors import BadInput, Unmeasurable
+from ..registry import Plugin, metrics
 from ..storage.user_code import guard, load_function
 
 Uses = Literal["originals", "variants", "both", "contrasts", "controls"]
+#: How to get what a table of answers may lack.
+FIXES = {
+    "gold labels": "give the right answers in a column `gold` (in data: `label`), or name their column with --field",
+    "originals": "give the answers to the originals: rows with an empty `variant`",
+}
 
 
 def ratio(totals: Array) -> Array:
@@ -66,7 +71,11 @@ class Metric:
     where resampling would mislead, as for the largest of several shares. `identity` joins the signature: what decides
     the number besides the options, such as the model that it compares texts with.
 
-    Two fields are checked by the contract tests. `bounds` are the least and greatest value (of three labels, where
+    Three fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
+    not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:
+    with one each, two drawn with replacement are always the same one, and P_C would be 1 by construction.
+
+    Two more are checked as well. `bounds` are the least and greatest value (of three labels, where
     that matters). `blind` says that the metric, by definition, gives the same value to a model that is always right
     and to one that is right on originals and wrong on all variants.
     """
@@ -84,12 +93,49 @@ class Metric:
     counted: Callable[[Array], Array] | None = None
     interval: bool = True
     identity: str = ""
+    gold: bool = True
+    original: bool = True
+    fewest: int = 1
     bounds: tuple[float, float] = (0.0, 1.0)
     blind: bool = False
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""
         return (self.parts(answers) if callable(self.parts) else self.parts) or ("",)
+
+    def rows(self, answers: Any) -> Array:
+        """The statistics of one model's answers, or of several models': refused where they lack what it needs.
+
+        Where no problem has the fewest variants that it needs, no bucket counts, and it has no value.
+        """
+        models: list[Answers] = answers if isinstance(answers, list) else [answers]
+        for one in models:
+            if lacking := self.lacking(one.has_gold, one.has_originals):
+                raise Unmeasurable(f"no {lacking}", where=one.model, fix=FIXES[lacking])
+        rows = self.statistics(answers)
+        if self.fewest > 1 and all(one.n_variants.max() < self.fewest for one in models):
+            return np.zeros_like(rows)
+        return rows
+
+    def lacking(self, gold: bool, originals: bool) -> str:
+        """What it needs and a table lacks that has `gold` labels and `originals`, or not; empty where it has all.
+
+        >>> Metric(ratio, gold=False).lacking(gold=False, originals=False)
+        'originals'
+        """
+        if self.gold and not gold:
+            return "gold labels"
+        return "originals" if self.original and not originals else ""
+
+    @property
+    def needs(self) -> str:
+        """What it needs besides answers, in words.
+
+        >>> Metric(ratio, original=False, fewest=2).needs
+        'gold labels, two variants'
+        """
+        needs = {"gold labels": self.gold, "originals": self.original, "two variants": self.fewest > 1}
+        return ", ".join(name for name, needed in needs.items() if needed)
 
     def by_part(self, totals: Array) -> Array:
         """Combine, with one value per part along the last axis also where there is only one."""
@@ -105,6 +151,13 @@ def paired(what: str, one: npt.ArrayLike, other: npt.ArrayLike) -> tuple[Array, 
     if first.size == 0:
         raise BadInput(f"{what}: no answers", fix="give at least one")
     return first, second
+
+
+def needs_of(plugin: Plugin) -> str:
+    """What a metric needs besides answers, with its defaults; one that cannot be made without options is left open."""
+    if ... in plugin.options().values():
+        return "(by option)"
+    return as_metric(metrics.make(plugin.full_name).function).needs or "–"
 
 
 def as_metric(function: Any) -> Metric:

@@ -41,7 +41,7 @@ def pa(at: float = 0.9, of: int = 0) -> Any:
     def statistics(answers: Answers) -> Array:
         return np.column_stack([passing(*answers.variants, thresholds, of), _enough(answers, of)])
 
-    return statistics
+    return Metric(statistics, original=False)
 
 
 @metrics("pa_curve.v1")
@@ -60,7 +60,7 @@ def pa_curve(step: float = 0.05, of: int = 0) -> Any:
     def statistics(answers: Answers) -> Array:
         return np.column_stack([passing(*answers.variants, thresholds, of), _enough(answers, of)])
 
-    return Metric(statistics, _shares, parts=step_names(step), compared=False, rate=True)
+    return Metric(statistics, _shares, parts=step_names(step), compared=False, rate=True, original=False)
 
 
 @metrics("pa_drop.v1")
@@ -240,7 +240,7 @@ def _shares(totals: Array) -> Array:
 
 def _enough(answers: Answers, of: int) -> Array:
     """Which problems have enough variants to count."""
-    return (answers.variants[1] >= max(of, 1)).astype(np.int8)
+    return (answers.n_variants >= max(of, 1)).astype(np.int8)
 
 
 def _rows(answers: Answers, thresholds: tuple[Fraction, ...], of: int) -> Array:

@@ -48,7 +48,16 @@ def jsd_pairs(base: str = "2", only_right: bool = False) -> Any:
         return np.column_stack([*sums, counts, counts.sum(axis=1)])
 
     counted = lambda rows: rows[:, [4, 2, 3, 4]]  # noqa: E731
-    return Metric(statistics, _mean_pairs, uses="both", parts=PAIRS, share=False, counted=counted, bounds=(-1, 1))
+    return Metric(
+        statistics,
+        _mean_pairs,
+        uses="both",
+        parts=PAIRS,
+        share=False,
+        counted=counted,
+        gold=only_right,
+        bounds=(-1, 1),
+    )
 
 
 @metrics("jsd_means.v1")
@@ -78,7 +87,13 @@ def jsd_means(base: str = "2", only_right: bool = False) -> Any:
         return _diverged_means(totals) / unit
 
     return Metric(
-        statistics, combine, uses="both", parts=MEANS, share=False, counted=lambda rows: rows[:, [-1, -3, -2]]
+        statistics,
+        combine,
+        uses="both",
+        parts=MEANS,
+        share=False,
+        counted=lambda rows: rows[:, [-1, -3, -2]],
+        gold=only_right,
     )
 
 
@@ -98,7 +113,8 @@ def sigma(only_right: bool = False) -> Any:
 
     def statistics(answers: Answers) -> Array:
         spread = answers.p.std(axis=1)
-        sides = (~answers.is_variant & (answers.correct | (not only_right)), *flipped_and_kept(answers, only_right))
+        counts = ~answers.is_variant & answers.correct if only_right else ~answers.is_variant
+        sides = (counts, *flipped_and_kept(answers, only_right))
         sums = [answers.add_by_bucket(spread, side) for side in sides]
         counts = answers.sum_by_bucket(*sides)
         return np.column_stack([*sums, counts[:, 1:], counts[:, 0]])
@@ -106,7 +122,16 @@ def sigma(only_right: bool = False) -> Any:
     def counted(rows: Array) -> Array:
         return np.column_stack([rows[:, 5], rows[:, 3] + rows[:, 4], rows[:, 3:5]])
 
-    return Metric(statistics, _means, uses="both", parts=SIGMAS, share=False, counted=counted, bounds=(0, 0.4715))
+    return Metric(
+        statistics,
+        _means,
+        uses="both",
+        parts=SIGMAS,
+        share=False,
+        counted=counted,
+        gold=only_right,
+        bounds=(0, 0.4715),
+    )
 
 
 @metrics("ks.v1")
@@ -135,7 +160,7 @@ def ks(bins: int = 100, only_right: bool = False) -> Any:
         gap = divide(originals, originals[..., -1:]) - divide(variants, variants[..., -1:])
         return np.asarray(np.abs(gap).max(axis=-1))
 
-    return Metric(statistics, combine, uses="both", share=False, smooth=False)
+    return Metric(statistics, combine, uses="both", share=False, smooth=False, gold=only_right)
 
 
 def ks_exact(one: npt.ArrayLike, other: npt.ArrayLike) -> float:

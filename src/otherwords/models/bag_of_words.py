@@ -57,7 +57,7 @@ def _training_rows(train: str, task: Task) -> tuple[list[dict[str, Any]], str]:
     """Read the training problems: a registered data set, or a file by its ending."""
     bound = find(train)
     try:
-        rows = list(Intake(task, labels=dict(bound.function.labels)).rows(bound.function()))
+        rows = list(Intake(task, labels=dict(bound.function.labels), gold="all").rows(bound.function()))
     except BadInput as error:
         if not error.field:
             raise

@@ -33,6 +33,8 @@ from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap
 from .changes import ARTIFACTS, changes
 
 _WORD = re.compile(r"[^\W_]+")
+#: What stands for the label of problems without one.
+UNLABELLED = "(no label)"
 
 
 def profile(
@@ -221,7 +223,7 @@ class Tally:
 
     def add(self, bucket: Bucket) -> None:
         """Count a problem and its variants, for all together and for each generator."""
-        label, before = bucket.problem.label, self._look(bucket.problem)
+        label, before = bucket.problem.label or UNLABELLED, self._look(bucket.problem)
         self._problems[label] += 1
         self._sizes[label] += before.size
         self._found.update((label, word) for word in before.words)
@@ -236,7 +238,7 @@ class Tally:
 
     def _look(self, problem: Problem, original: Problem | None = None) -> _Look:
         text = " ".join(problem.text[name] for name in self.task.fields)
-        words = self._words[problem.label].intersection(_WORD.findall(text.lower()))
+        words = self._words.get(problem.label or UNLABELLED, frozenset()).intersection(_WORD.findall(text.lower()))
         if original is None or not changed_fields(original, problem):
             return _Look(len(text.split()), words, False, [])
         return _Look(len(text.split()), words, True, changes(problem, original))
@@ -257,7 +259,9 @@ class Tally:
             share_changed=counts.problems / problems,
             words_changed=counts.words / counts.changed if counts.changed else None,
             substitutions=tuple(Substitution(*pair, count, count / total) for pair, count in pairs),
-            lengths=tuple(self._length(label, counts) for label in self.task.labels if self._problems[label]),
+            lengths=tuple(
+                self._length(label, counts) for label in (*self.task.labels, UNLABELLED) if self._problems[label]
+            ),
             artifacts=tuple(
                 self._artifact(corpus, label, word, counts)
                 for label in self.task.labels

@@ -46,11 +46,11 @@ class _Token(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """What a model answered, how sure it was (a percentage, empty where unknown), and whether that is right."""
+    """What a model answered, how sure it was (a percentage, empty where unknown), and whether it is right, if known."""
 
     label: str
     sure: str
-    right: bool
+    right: bool | None
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Case:
     """A problem whose answer changed: its texts, its right and its given answer, and its rewordings."""
 
     bucket: str
-    gold: str
+    gold: str | None
     texts: Mapping[str, tuple[Segment, ...]]
     answer: ShownAnswer
     flips: int

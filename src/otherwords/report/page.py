@@ -14,6 +14,7 @@ import polars as pl
 from ..answers.reading import answered
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
+from ..scoring.select import explain_no_pairs
 from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder
 from ..validity.funnel import funnel
@@ -83,7 +84,8 @@ def render(
     together = [score for score in scores if score.model == ALL_MODELS]
     own = [score for score in scores if score.model != ALL_MODELS]
     models = list(dict.fromkeys([*(score.model for score in own), *marked["model"].unique().sort()]))
-    bars = [bar for bar in (flips.bar(model, counted) for model in models) if bar.total]
+    labelled = marked["gold"].count() > 0  # otherwise no answer is right or wrong
+    bars = [bar for bar in (flips.bar(model, counted) for model in models) if bar.total and labelled]
     return _template().render(
         title=_title(manifest),
         models=models,
@@ -94,13 +96,15 @@ def render(
         together=numbers.tables(together),
         meanings={metric: numbers.meaning(metric) for metric in dict.fromkeys(score.metric for score in scores)},
         intervals=numbers.intervals(scores),
+        no_pairs=explain_no_pairs(scores),
         bars=bars,
+        labelled=labelled,
         plot=plot.draw(bars) if bars else "",
         cases={model: flips.worst(model, marked, counted, buckets, task) for model in models},
         funnel=funnel(buckets),
         given_up=accounts.given_up(manifest),
         accepted=accounts.accepted(manifest),
-        answered={bar.model: int(counted.filter(pl.col("model") == bar.model)["n"].sum()) for bar in bars},
+        answered={one: n for one in models if (n := int(counted.filter(pl.col("model") == one)["n"].sum()))},
         task=task,
         warnings=[_plain(warning) for warning in manifest.get("warnings") or ()],
         footer=list(_footer(manifest, scores)),

@@ -26,6 +26,7 @@ from ..problem import Score, get_task
 from ..progress import current
 from ..registry import metrics, split_name
 from ..report.page import write_report
+from ..scoring.gates import refuse_unlabelled
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings
 from ..storage.files import write_json
@@ -128,6 +129,8 @@ def run(
         driver.take_in(continued=opened.before == folder.path)
         if driver.intake != before:  # other data: what was found for the earlier ones goes
             folder.begin(**_about(study, opened))
+        if driver.intake.get("unlabelled"):
+            refuse_unlabelled(require, study.metrics, study.by)
         driver.get_ready(require)
         folder.begin(**_about(study, opened))
         study.write(folder.path)

@@ -192,6 +192,8 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     intake = source.intake
     counts = {"key": key, "shards": count, "rows": intake.accepted, "originals": cutter.originals,
               "no_majority": intake.no_majority, "rejected": len(intake.rejected)}  # fmt: skip
+    if intake.unlabelled:
+        counts["unlabelled"] = intake.unlabelled
     if caught:
         counts["warnings"] = [str(one.message) for one in caught]
         for message in counts["warnings"]:

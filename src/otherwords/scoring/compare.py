@@ -177,7 +177,7 @@ def _has_groups(answers: pl.DataFrame, column: str) -> bool:
 
 def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role) -> None:
     """P_C, pattern accuracy and fooling rates grow or shrink with the number of variants, whatever the model does."""
-    sizes = [float(one.variants[1].mean()) for one in pair]
+    sizes = [float(one.n_variants.mean()) for one in pair]
     if role != "controls" and max(sizes) > 1.05 * min(sizes):
         means = " and ".join(f"{size:.1f} in {name}" for size, name in zip(sizes, names, strict=True))
         consequence = "p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), r_r_at and r_s_at do not"
@@ -273,7 +273,7 @@ class _Pair:
 def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
     if metric.across:
         raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
-    rows = [metric.statistics(one) for one in pair]
+    rows = [metric.rows(one) for one in pair]
     outside = [metric.outside(one) for one in pair] if metric.outside else None
     if shared:
         sample = paired_sample(metric, rows, pair[0].cluster, bound.plugin.full_name, outside)

@@ -4,8 +4,10 @@ import operator
 import re
 from collections.abc import Iterable, Sequence
 
-from ..errors import BadInput, GateFailed, UnknownName
+from ..errors import BadInput, GateFailed, UnknownName, Unmeasurable
+from ..metrics.metric import FIXES, as_metric
 from ..problem import Score
+from ..registry import Bound
 from .select import choose
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
@@ -30,12 +32,33 @@ def parse(gate: str) -> tuple[str, str, float]:
     return match[1], match[2], bound / 100 if match[4] else bound
 
 
+def refuse_unlabelled(gates: Iterable[str], chosen: Sequence[str], by: Sequence[str] = ()) -> None:
+    """Where problems have no gold labels: refuse metrics that were named, gates and groups that need them."""
+    bound, chosen_for_user = choose(chosen)
+    needing = [one.plugin.name for one in bound if _needs_gold(one)]
+    wanted = [f"{gate!r}" for gate in gates if _metric_of(parse(gate)[0]) in needing]
+    wanted += [] if chosen_for_user else needing
+    wanted += [f"--by {name}" for name in by if name in ("label", "original")]
+    if wanted:
+        message = f"the problems have no gold labels, which {', '.join(wanted)} needs"
+        raise Unmeasurable(message, field="label", fix=FIXES["gold labels"])
+
+
+def _needs_gold(bound: Bound) -> bool:
+    metric = as_metric(bound.function)
+    return metric.gold and metric.uses != "contrasts"  # which have labels always
+
+
+def _metric_of(name: str) -> str:
+    return re.split(r"[(:\[]", name)[0]
+
+
 def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
     """Refuse a gate that cannot be read, or that no chosen metric (none: the usual) can answer, before any work."""
     asked = [(gate, parse(gate)[0]) for gate in gates]
     known = [one.plugin.name for one in choose(chosen)[0]]
     for gate, name in asked:
-        if re.split(r"[(:\[]", name)[0] not in known:
+        if _metric_of(name) not in known:
             there = f"there are: {', '.join(known)}; others can be measured with --metric NAME"
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; {there}")
 

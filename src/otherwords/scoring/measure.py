@@ -25,7 +25,7 @@ from ..problem import ALL_MODELS, Score
 from ..registry import Bound, metrics
 from ..significance.bootstrap import Sample, bca, bootstrap, by_cluster, collapse, percentile
 from ..significance.proportions import wilson
-from .select import IntervalSettings, collect_measurable, is_rate, number, resampled, role_of, title
+from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, number, resampled, role_of, title
 
 #: From how many models an interval is made of what is measured on models.
 FEWEST_MODELS = 5
@@ -47,7 +47,7 @@ class Measured:
 def measure(
     metric: str,
     *,
-    gold: npt.ArrayLike,
+    gold: npt.ArrayLike | None = None,
     pred: npt.ArrayLike,
     bucket: npt.ArrayLike,
     variant: npt.ArrayLike,
@@ -64,10 +64,10 @@ def measure(
     """Measure one model's answers, given as arrays with an entry per answer, with one metric.
 
     `metric` is a name with options, such as "flip_rate" or "pa(at=0.8)". `variant` names the variant that was answered
-    and is empty ("" or None) for the original, of which each bucket has one. `p` holds probabilities by label, or a row
-    per answer with a column for each of `labels`. `part` picks a number of a metric that gives several. A metric of
-    contrasts takes all variants as contrasts, one of controls as controls. Texts and several models need a table:
-    `otherwords.score`.
+    and is empty ("" or None) for the original, of which each bucket has one. `gold`, or the originals, may be left out
+    where the metric does not need them. `p` holds probabilities by label, or a row per answer with a column for each of
+    `labels`. `part` picks a number of a metric that gives several. A metric of contrasts takes all variants as
+    contrasts, one of controls as controls. Texts and several models need a table: `otherwords.score`.
 
     >>> score = measure("flip_rate", gold=["yes"] * 3, pred=["yes", "no", "yes"], bucket=["a"] * 3, variant=["", 1, 2])
     >>> score.value, score.n_units, score.n_answers
@@ -84,7 +84,7 @@ def measure(
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise BadInput(f"columns of different lengths: {sizes}", where=metric, fix="give one entry per answer")
-    if not lengths["gold"]:
+    if not lengths["pred"]:
         raise BadInput("no answers", where=metric, fix="give at least one")
     frame = pl.DataFrame(columns, strict=False, infer_schema_length=None).with_columns(model=pl.lit(model))
     data = read(_in_role(frame, role_of(kind)), labels, Location(metric))
@@ -99,7 +99,8 @@ def measure(
         score = measure_answers([bound], data, None, settings)[parts.index(part)]
     if score.value is None:
         fix = "give answers to originals and enough of their variants for the metric"
-        raise BadInput("nothing to measure", where=metric, fix=fix)
+        reason = f": {why}" if (why := explain_no_pairs([score])) else ""
+        raise BadInput(f"nothing to measure{reason}", where=metric, fix=fix)
     return score
 
 
@@ -199,13 +200,14 @@ def measure_answers(
     measured_variants = any(one.metric.uses != "originals" and max(one.n_units) for one in measured)
     if nothing and not (lenient and measured_variants):
         where = f" in {group}" if group else ""
-        warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}", stacklevel=3)
+        reason = f" ({why})" if (why := explain_no_pairs(scores)) else ""
+        warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}{reason}", stacklevel=3)
     return scores
 
 
 def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ()) -> tuple[Array, Array]:
     """The rows of a metric and the cluster of each: a bucket's own, or a model alone."""
-    rows = metric.statistics(list(models)) if models else metric.statistics(data)
+    rows = metric.rows(list(models) if models else data)
     return rows, np.arange(len(rows)) if metric.across == "models" else data.cluster
 
 

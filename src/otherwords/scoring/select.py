@@ -1,17 +1,21 @@
 """The choice of metrics, their titles in a table, and the settings of intervals."""
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import polars as pl
+
 from .._version import __version__
 from ..answers.roles import ROLES, Role
-from ..answers.table import Answers
+from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable
 from ..frames import as_list
-from ..metrics.metric import Metric, as_metric, ratio
+from ..metrics.metric import FIXES, Metric, as_metric, ratio
+from ..problem import Score
 from ..registry import Bound, metrics
 from ..significance.bootstrap import KINDS
 
@@ -147,6 +151,43 @@ def keep_original_metrics(chosen: Sequence[Bound], lenient: bool, where: str) ->
         fix = "use control_flips, or add rewordings"
         raise Unmeasurable(f"{', '.join(others)}: all variants are controls", where=where, fix=fix)
     return kept
+
+
+def keep_supported(
+    by_role: dict[Role, list[Bound]], tables: Mapping[Role, pl.DataFrame], lenient: bool, where: str
+) -> dict[Role, list[Bound]]:
+    """The metrics that need nothing which the table of their role lacks: gold labels, or originals.
+
+    The others are refused; where they were not asked for by name, they are left out, with one warning for each reason.
+    """
+    kept = dict(by_role)
+    left_out: dict[str, list[str]] = {}
+    for role, table in tables.items():
+        gold, originals = table["gold"].count() > 0, not is_variant(table["variant"]).all()
+        lacks = {one.signature: as_metric(one.function).lacking(gold, originals) for one in by_role[role]}
+        kept[role] = [one for one in by_role[role] if not lacks[one.signature]]
+        for one in by_role[role]:
+            if lacks[one.signature]:
+                left_out.setdefault(lacks[one.signature], []).append(one.plugin.name)
+    for lacking, names in left_out.items():
+        if not lenient:
+            raise Unmeasurable(f"no {lacking}, which {', '.join(names)} needs", where=where, fix=FIXES[lacking])
+        warnings.warn(f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=3)
+    return kept
+
+
+def explain_no_pairs(scores: Sequence[Score]) -> str:
+    """Why metrics that compare two variants of a problem have no value, where no problem has two; else nothing.
+
+    >>> explain_no_pairs([Score("p_c", "p_c.v1()", "m", None, None, None, None, n_units=0, n_answers=0)])
+    'no problem has two variants for p_c to compare'
+    """
+    empty = dict.fromkeys(re.split("[(:]", one.metric)[0] for one in scores if one.value is None and not one.n_units)
+    known = {plugin.name for plugin in metrics if ... not in plugin.options().values()}
+    fewest = {name: as_metric(metrics.make(name).function).fewest for name in empty if name in known}
+    if not fewest or min(fewest.values()) < 2:  # there is no variant at all
+        return ""
+    return f"no problem has two variants for {', '.join(fewest)} to compare"
 
 
 def role_of(metric: Metric) -> Role:

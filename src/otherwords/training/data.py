@@ -165,7 +165,7 @@ def _without_shared(
 def _rows(recipe: Recipe, names: Sequence[str], data: TrainingData, which: str = "") -> Iterator[TrainingRow]:
     """Rows with a label and all their texts. Each data set may have its own ids."""
     for name in names:
-        source = Source([name], data.task, recipe.columns, recipe.labels, skip_bad=True)
+        source = Source([name], data.task, recipe.columns, recipe.labels, skip_bad=True, gold="all")
         for row in source:
             if row.get("control"):
                 data.leave_out(f"is a control{which}", where=name, id=row["id"])

@@ -54,7 +54,7 @@ def texts(corpus: Path) -> Iterator[str]:
     if corpus.suffix == ".txt":
         yield from _lines(corpus)
         return
-    source = Source((str(corpus),), skip_bad=True)
+    source = Source((str(corpus),), skip_bad=True, gold="any")
     try:
         for row in source:
             yield from (row[name] for name in source.chosen.fields if row[name])

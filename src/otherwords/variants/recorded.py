@@ -107,7 +107,7 @@ def _variant(problem: Problem, where: str, cells: Cells) -> Variant:
         raise BadInput(f"has no reworded field: there are {', '.join(cells)}", where=where, fix=fix)
     if wrong := [name for name, value in text.items() if not isinstance(value, str)]:
         raise BadInput("is not text", where=where, field=wrong[0])
-    if cells.get("label") is not None and label_key(cells["label"]) != label_key(problem.label):
+    if None not in (problem.label, cells.get("label")) and label_key(cells["label"]) != label_key(problem.label):
         message = f"found {cells['label']!r} but the original {problem.id!r} has {problem.label!r}"
         raise BadInput(message, where=where, field="label", fix="a variant keeps the label of its original")
     known = {*problem.task.fields, "id", "of", "how", "label", "cluster"}
@@ -117,10 +117,9 @@ def _variant(problem: Problem, where: str, cells: Cells) -> Variant:
 
 
 def _contradicts(cells: Cells, problem: Problem) -> bool:
-    """Whether a row names one of the task's labels, and it is not the problem's."""
-    return label_key(cells.get("label")) in {label_key(label) for label in problem.task.labels} - {
-        label_key(problem.label)
-    }
+    """Whether a row names one of the task's labels, and it is not the problem's; one without a label has none."""
+    others = {label_key(label) for label in problem.task.labels} - {label_key(problem.label)}
+    return problem.label is not None and label_key(cells.get("label")) in others
 
 
 # The file, sorted by original on disk, so that memory stays flat whatever its size

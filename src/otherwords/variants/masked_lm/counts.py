@@ -200,7 +200,7 @@ def seed_counts(variants: pl.DataFrame, notes: pl.DataFrame | None = None) -> pl
     drawn = _of_one(with_columns(variants, "of", "word_class", "label"), "how")
     kept = drawn.select("word_class", id="of", count=1) if notes is None else _of_masked_lm(notes, KEPT)
     _refuse_others(drawn, kept)
-    labels = sorted(drawn["label"].unique())
+    labels = sorted(drawn["label"].drop_nulls().unique())
     rows = []
     for name in (ALL, *sorted(drawn["word_class"].unique())):
         some, passed = (table if name == ALL else table.filter(word_class=name) for table in (drawn, kept))
