@@ -25,7 +25,7 @@ from .models.cache import Cache, open_cache
 from .models.model import Answerer
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
-from .registry import Bound, checks, metrics
+from .registry import Bound, checks, metrics, split_name
 from .scoring.measure import measure_groups, measure_together
 from .scoring.select import IntervalSettings, choose, keep_original_metrics, metrics_by_role
 from .storage import tables
@@ -64,7 +64,8 @@ def varied(
     if len({one.id for one in originals}) < len(originals):
         raise BadInput("two problems have the same id", field="id", fix="ids must be unique")
     generators = prepared(using, originals)
-    if repeated := {one.signature for one in generators} & set(frame["how"].drop_nulls()):
+    made = {split_name(how)[1] for how in frame["how"].drop_nulls().unique()}
+    if repeated := {one.signature for one in generators} & made:
         fix = "give only the originals, or change the options"
         raise BadInput("the data already has its variants", where=min(repeated), fix=fix)
     counts = numbered(clusters)
@@ -72,7 +73,7 @@ def varied(
     notes: list[tuple[str, Note]] = []
     for generator in generators:
         for one in generate(generator, originals, seed, counts):
-            notes.append((generator.signature, one)) if isinstance(one, Note) else variants.append(one)
+            notes.append((generator.title, one)) if isinstance(one, Note) else variants.append(one)
     _refuse_repeated_ids(variants, clusters)
     named = [bound for bound, one in zip(generators, using, strict=True) if isinstance(one, str)]
     warn_unused_rows(named, len(originals))

@@ -103,7 +103,7 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
 
 def _print_unvaried(counts: Mapping[str, int]) -> None:
     """Print which of several generators did not vary some problems; one generator is in the summary."""
-    from ..report.accounts import short_names
+    from ..registry import short_names
 
     names = short_names(list(counts))
     for signature, count in counts.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from ..report.accounts import short_names
+from ..registry import short_names
 
 if TYPE_CHECKING:
     from ..exporting.export import Export

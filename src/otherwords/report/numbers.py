@@ -1,11 +1,17 @@
 """Scores as printed: tables of percentages with their intervals, and the main result in one sentence."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..problem import Score
 from ..registry import metrics as registered
+
+if TYPE_CHECKING:
+    from .plot import Bar
 
 #: Heading and definition of the metrics that every study has; others are shown under their own name.
 MEANINGS = {
@@ -54,6 +60,10 @@ MEANINGS = {
         "Share of problems answered correctly together with all of their contrasts (Gardner et al. 2020).",
     ),
 }
+#: Why a metric may have no value; others only lack answers, or labels, that they could look at.
+_LACKING = dict.fromkeys(("p_c", "p_c_distinct", "label_agreement"), "no problem has two answered rewordings")
+#: What the headline is about: the first column, and the order of models.
+HEADLINE = "flip_rate"
 #: Rows that one table of groups shows; the scores file has them all.
 MOST_ROWS = 200
 #: Metrics that stand side by side; more stand one below the other.
@@ -63,13 +73,17 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Column:
-    """A metric as one signature computes it. `ambiguous` where another column has the same name."""
+    """A metric as one signature computes it. `ambiguous` where another column has the same name.
+
+    `lacking` says why some of its values are missing; empty where none is.
+    """
 
     metric: str
     signature: str
     name: str
     meaning: str
     ambiguous: bool
+    lacking: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,11 +137,12 @@ def count(number: int, noun: str) -> str:
     return f"{number:,}\u00a0{noun}{'' if number == 1 else 's'}"
 
 
-def tables(scores: Sequence[Score]) -> list[Table]:
-    """Lay the scores out: first over all, then one table per grouping column."""
+def tables(scores: Sequence[Score], names: Mapping[str, str] | None = None) -> list[Table]:
+    """Lay the scores out: first over all, then one table per grouping column; `names` are short ones of generators."""
     by = dict.fromkeys(_split(score.group)[0] for score in scores)
     by.pop("", None)
-    return [_table(name, [score for score in scores if _split(score.group)[0] == name]) for name in ("", *by)]
+    some = {name: [score for score in scores if _split(score.group)[0] == name] for name in ("", *by)}
+    return [_table(name, own, names or {} if name == "how" else {}) for name, own in some.items()]
 
 
 def _split(group: str | None) -> tuple[str, str]:
@@ -135,14 +150,21 @@ def _split(group: str | None) -> tuple[str, str]:
     return column, value
 
 
-def _table(by: str, scores: Sequence[Score]) -> Table:
+def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> Table:
     keys = list(dict.fromkeys((score.metric, score.signature) for score in scores))
+    keys.sort(key=lambda key: key[0] != HEADLINE)
     cells = {(_split(s.group)[1], s.model, s.metric, s.signature): s for s in scores}
     lines = [(value, model) for value in _unique(v for v, *_ in cells) for model in _unique(m for _, m, *_ in cells)]
-    rows = [TableRow(model, value, tuple(cells.get((value, model, *key)) for key in keys)) for value, model in lines]
+    rows = [
+        TableRow(model, names.get(value, value), tuple(cells.get((value, model, *key)) for key in keys))
+        for value, model in lines
+    ]
     rows = [row for row in rows if any(row.scores)]
     metrics = [metric for metric, _ in keys]
-    columns = tuple(Column(m, s, *meaning(m), metrics.count(m) > 1) for m, s in keys)
+    empty = {(one.metric, one.signature) for one in scores if one.value is None}
+    columns = tuple(
+        Column(m, s, *meaning(m), metrics.count(m) > 1, lacking(m) if (m, s) in empty else "") for m, s in keys
+    )
     most = MOST_ROWS if len(columns) <= MOST_COLUMNS else MOST_COLUMNS
     return Table(by, columns, tuple(rows[:most]), max(0, len(rows) - most))
 
@@ -156,8 +178,43 @@ def meaning(metric: str) -> tuple[str, str]:
     return metric, MEANINGS[name][1] if name in MEANINGS else known.get(name, "")
 
 
+def lacking(metric: str) -> str:
+    """Why a metric has no value.
+
+    >>> lacking("p_c"), lacking("accuracy_original")
+    ('no problem has two answered rewordings', 'no answer, or no label, that it could look at')
+    """
+    return _LACKING.get(re.split("[(:]", metric)[0], "no answer, or no label, that it could look at")
+
+
 def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
+
+
+class OneAnswer(NamedTuple):
+    """What a model gives to (nearly) everything: a label, how often, and how many answers it gave in all."""
+
+    label: str
+    given: int
+    answers: int
+
+    def __str__(self) -> str:
+        share = "all" if self.given == self.answers else f"{percent(self.given / self.answers)}\u00a0% of"
+        return f"gives one answer, {self.label}, to {share} {count(self.answers, 'wording')}"
+
+
+def one_answer_note(constant: Mapping[str, OneAnswer]) -> str:
+    """A sentence on models that say the same to everything; empty where there is none.
+
+    >>> print(one_answer_note({"m": OneAnswer("neutral", 40, 40)}).replace("\u00a0", " "))
+    m gives one answer, neutral, to all 40 wordings: that it keeps its answer says nothing about the wording.
+    """
+    if not constant:
+        return ""
+    keeps = "it keeps its answer" if len(constant) == 1 else "they keep their answers"
+    return (
+        f"{_join([f'{model} {one}' for model, one in constant.items()])}: that {keeps} says nothing about the wording."
+    )
 
 
 @dataclass(frozen=True)
@@ -170,7 +227,7 @@ class _Flips:
 
     @property
     def share(self) -> str:
-        """The rate with its interval, where it has one."""
+        """The rate with its interval."""
         if self.low is None or self.high is None:
             return f"{percent(self.rate)}\u00a0%"
         return f"{percent(self.rate)}\u00a0% [{percent(self.low)}, {percent(self.high)}]"
@@ -181,17 +238,48 @@ class _Flips:
         return f"{count(self.answers, 'rewording')} of {count(self.problems, 'problem')}"
 
 
-def sentence(scores: Sequence[Score], counted: Mapping[str, tuple[int, int, int]]) -> str:
+def ranked(
+    models: Sequence[str], scores: Sequence[Score], bars: Sequence[Bar], constant: Mapping[str, OneAnswer]
+) -> list[str]:
+    """The models, those that flip least first; then those whose flips are not known; last those with one answer."""
+    flips = _flips(scores, bars)
+    return sorted(models, key=lambda m: (m in constant, m not in flips, flips[m].rate if m in flips else 0))
+
+
+def _flips(scores: Sequence[Score], bars: Sequence[Bar]) -> dict[str, _Flips]:
+    """The flip rate of each model: as scored, or counted in a study that does not score it."""
+    scored = [s for s in scores if s.metric == HEADLINE and s.group is None]
+    if scored:
+        return {s.model: _Flips(s.value, s.low, s.high, s.n_answers, s.n_units) for s in scored if s.value is not None}
+    return {b.model: _Flips(b.flips / b.n, None, None, b.n, b.total) for b in bars if b.compared}
+
+
+def sentence(scores: Sequence[Score], bars: Sequence[Bar], constant: Mapping[str, OneAnswer] | None = None) -> str:
     """Answer the question in words: how often each model changed its answer.
 
-    `counted` has flips, rewordings and problems by model, for studies that do not score the flip rate.
+    `constant` are models that say the same to everything: they are not praised for it, nor ranked with the others.
     """
-    scored = [s for s in scores if s.metric == "flip_rate" and s.group is None]
-    flips = {s.model: _Flips(s.value, s.low, s.high, s.n_answers, s.n_units) for s in scored if s.value is not None}
-    if not scored:
-        flips = {m: _Flips(changed / asked, None, None, asked, n) for m, (changed, asked, n) in counted.items()}
-    if not flips:
-        return "No result: no rewording was answered."
+    constant = constant or {}
+    flips = {model: one for model, one in _flips(scores, bars).items() if model not in constant}
+    note = one_answer_note(constant)
+    if flips:
+        return f"{_sentence(flips)} {note}".strip()
+    if others := [bar for bar in bars if bar.model not in constant]:
+        return f"{_without_originals(others)} {note}".strip()
+    return f"These answers cannot tell: {note}" if note else "No result: no rewording was answered."
+
+
+def _without_originals(bars: Sequence[Bar]) -> str:
+    """What can be said where no original was answered: in how many problems the rewordings got different answers."""
+    start = "Not always" if any(bar.mixed for bar in bars) else "On these problems, yes"
+    parts = [
+        f"{bar.model} gave rewordings of {bar.mixed:,} of {count(bar.total, 'problem')} different answers"
+        for bar in bars
+    ]
+    return f"{start}: {_join(parts)}; no original was answered, so that no answer can be compared with it."
+
+
+def _sentence(flips: Mapping[str, _Flips]) -> str:
     shared = len(flips) > 1 and len({one.asked for one in flips.values()}) == 1
     start = f"asked {next(iter(flips.values())).asked}, " if shared else ""
     of = {model: "" if shared else f" of {one.asked}" for model, one in flips.items()}
