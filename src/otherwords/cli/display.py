@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -133,6 +134,21 @@ def print_funnel(funnel: Funnel | None) -> None:
 
     if funnel and funnel.made:
         console(stderr=True).print(funnel_table(funnel))
+
+
+def print_one_answer(*answers: Any) -> None:
+    """Print, beneath a table of scores, which models of answers tables (or their files) say the same to everything."""
+    from ..report.flips import one_answer
+    from ..report.numbers import one_answer_note
+    from ..storage.tables import read
+
+    found: dict[str, Any] = {}
+    for one in answers:
+        if str(one) in ("", "-"):  # standard input can be read but once
+            continue
+        found |= one_answer(read(one) if isinstance(one, str | Path) else one)
+    if note := one_answer_note(found):
+        console().print(note, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from ..problem import parse_label_map
 from . import options as opt
-from .display import bars, console, print_json, print_run
+from .display import bars, console, print_json, print_one_answer, print_run
 
 
 def run(
@@ -98,5 +98,6 @@ def run(
         print_json(result.scores)
     elif not quiet:
         console().print(score_table(result.scores, settled.confidence))
+        print_one_answer(result.folder)
         typer.echo(result.report)
     enforce(require, result.scores)

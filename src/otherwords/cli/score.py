@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import console, print_json
+from .display import console, print_json, print_one_answer
 
 
 def score(
@@ -46,13 +46,15 @@ def score(
     """
     from ..pipeline import score as measure
     from ..scoring.gates import enforce, refuse_unknown
+    from ..storage.tables import read
     from .tables import score_table
 
+    given = read(answers) if answers == "-" else answers  # which can be read but once
     if require:
         refuse_unknown(require, metric)
     rejected = (Path(out).parent / "rejected.jsonl") if skip_bad else None
     scores = measure(
-        answers,
+        given,
         metric,
         by=by,
         task=task,
@@ -67,4 +69,5 @@ def score(
         print_json(scores)
     elif not quiet and out != "-":
         console().print(score_table(scores, confidence))
+        print_one_answer(given)
     enforce(require, scores)

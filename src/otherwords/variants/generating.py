@@ -194,9 +194,11 @@ def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:
         generator = as_generator(bound.function)
         for reason, count in sorted(generator.left_out.items()):
             if count:
-                warnings.warn(f"{bound.signature}: {count:,} of its rows are not variants: {reason}", stacklevel=3)
+                warnings.warn(
+                    f"{bound.alias or bound.signature}: {count:,} of its rows are not variants: {reason}", stacklevel=3
+                )
         if generator.unmatched and (rows := generator.unmatched(problems)):
-            warnings.warn(f"{bound.signature}: {rows:,} of its rows match no problem", stacklevel=3)
+            warnings.warn(f"{bound.alias or bound.signature}: {rows:,} of its rows match no problem", stacklevel=3)
 
 
 # Notes
