@@ -24,6 +24,8 @@ from . import accounts, flips, numbers, plot
 
 #: The order of the footer; entries of the manifest that are not named here follow in their own order.
 _FOOTER = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
+#: Letters of a name up to which it stays on one line.
+_SHORT = 20
 _KINDS = {"vary": "generators", "check": "checks"}
 
 
@@ -129,12 +131,14 @@ def _is_off(manifest: Mapping[str, Any], setting: str) -> bool:
 
 
 def _name(name: str) -> Markup:
-    """A name that breaks, if it must, after a slash, hyphen or underscore, and not inside a word.
+    """A name that is not broken inside a word: a long one after a slash, hyphen or underscore, a short one nowhere.
 
-    >>> str(_name("org/a<b>"))
-    '<bdi class="name">org/<wbr>a&lt;b&gt;</bdi>'
+    >>> str(_name("a<b>-c")), str(_name("organisation/a-long-name"))[23:]
+    ('<bdi class="name">a&lt;b&gt;-c</bdi>', 'organisation/<wbr>a-<wbr>long-<wbr>name</bdi>')
     """
-    return Markup(f'<bdi class="name">{re.sub("(?<=[/_-])(?=[^/_-])", "<wbr>", str(escape(name)))}</bdi>')
+    if len(name) <= _SHORT:
+        return Markup('<bdi class="name">{}</bdi>').format(name)
+    return Markup(f'<bdi class="long name">{re.sub("(?<=[/_-])(?=[^/_-])", "<wbr>", str(escape(name)))}</bdi>')
 
 
 @cache  # compiling takes longer than rendering
