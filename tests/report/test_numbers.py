@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from otherwords.problem import Score
-from otherwords.report.numbers import MOST_ROWS, OneAnswer, intervals, percent, ranked, sentence, tables
-from otherwords.report.plot import Bar
+from otherwords.report.numbers import MOST_ROWS, intervals, percent, tables
+from otherwords.report.plot import Bar, OneAnswer, ranked, sentence
 
 Make = Callable[..., Score]
 

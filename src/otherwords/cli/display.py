@@ -139,7 +139,7 @@ def print_funnel(funnel: Funnel | None) -> None:
 def print_one_answer(*answers: Any) -> None:
     """Print, beneath a table of scores, which models of answers tables (or their files) say the same to everything."""
     from ..report.flips import one_answer
-    from ..report.numbers import one_answer_note
+    from ..report.plot import one_answer_note
     from ..storage.tables import read
 
     found: dict[str, Any] = {}

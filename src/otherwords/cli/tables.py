@@ -365,8 +365,8 @@ def _by_model(report: Circularity) -> list[Judged]:
 
 def _acceptance(report: Circularity, confidence: float) -> Table:
     numbers = ["variants", "accepted", "share", f"{confidence:.0%} interval"]
-    table = _circularity_table("mutual entailment by source", ["judge", "source"], numbers)
     short = short_names(list(dict.fromkeys(row.source for row in report.acceptance)))
+    table = _circularity_table("mutual entailment by source", ["judge", "source"], numbers, _foot(short))
     return _add_sections(
         table,
         (

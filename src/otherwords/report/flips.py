@@ -14,8 +14,8 @@ import polars as pl
 from ..errors import BadInput
 from ..frames import with_texts
 from ..problem import Task
-from .numbers import OneAnswer, percent
-from .plot import PARTS, Bar
+from .numbers import percent
+from .plot import PARTS, Bar, OneAnswer
 
 #: Problems shown for each model: those that flipped most, and a sample of every other part of its bar.
 TOP, SAMPLE = 10, 3

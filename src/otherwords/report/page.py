@@ -85,7 +85,7 @@ def render(
     own = [score for score in scores if score.model != ALL_MODELS]
     every = dict.fromkeys([*(score.model for score in own), *marked["model"].unique().sort()])
     bars = {model: bar for model in every if (bar := flips.bar(model, counted)).total}
-    models = numbers.ranked(list(every), own, list(bars.values()), constant)
+    models = plot.ranked(list(every), own, list(bars.values()), constant)
     own.sort(key=lambda score: models.index(score.model))
     bars_in_order = [bars[model] for model in models if model in bars]
     names = short_names(_generators(manifest, buckets))
@@ -96,7 +96,7 @@ def render(
         anchors={model: f"m{place}" for place, model in enumerate(models, 1)},
         constant=constant,
         canary=not _is_off(manifest, "canary"),
-        sentence=numbers.sentence(own, bars_in_order, constant),
+        sentence=plot.sentence(own, bars_in_order, constant),
         tables=numbers.tables(accounts.without_contrasts(own), names),
         balance=balance,
         more=numbers.tables(balance.more)[1:] if balance else [],
