@@ -271,12 +271,16 @@ def short_names(titles: Sequence[str]) -> dict[str, str]:
     ['syn', 'a (n=1)', 'a (n=2)', 'b', 'by hand']
     """
     read = {title: match for title in titles if (match := _SIGNATURE.fullmatch(title))}
-    parts = {title: _parts(match) for title, match in read.items() if not match["alias"]}
     short = {title: title if title not in read else read[title]["alias"] or read[title]["name"] for title in titles}
-    for title, own in parts.items():
-        namesakes = [other for name, other in parts.items() if read[name]["name"] == read[title]["name"]]
-        if differing := [key for key in own if any(other.get(key) != own[key] for other in namesakes)]:
-            short[title] += f" ({', '.join(key + own[key] for key in differing)})"
+    namesakes: dict[str, dict[str, dict[str, str]]] = {}
+    for title, match in read.items():
+        if not match["alias"]:
+            namesakes.setdefault(match["name"], {})[title] = _parts(match)
+    for some in namesakes.values():
+        keys = dict.fromkeys(key for parts in some.values() for key in parts)
+        differing = [key for key in keys if len({parts.get(key) for parts in some.values()}) > 1]
+        for title, parts in some.items() if differing else ():
+            short[title] += f" ({', '.join(key + parts[key] for key in differing if key in parts)})"
     shared = {name for name, count in Counter(short.values()).items() if count > 1}
     return {title: title if name in shared else name for title, name in short.items()}
 

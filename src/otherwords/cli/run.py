@@ -17,7 +17,10 @@ def run(
         list[str], typer.Option("--data", metavar="FILE", help="A file or data set; may be repeated.")
     ] = [],  # noqa: B006
     generators: Annotated[
-        list[str], typer.Option("--with", "-w", metavar="GENERATOR", help="A generator; may be repeated.")
+        list[str],
+        typer.Option(
+            "--with", "-w", metavar="GENERATOR", help="A generator, as in wordnet or syn=wordnet(n=3); may be repeated."
+        ),
     ] = [],  # noqa: B006
     checks: Annotated[
         list[str],

@@ -246,7 +246,7 @@ def profile_tables(profile: Profile, top: int, all_words: bool) -> Iterator[Tabl
 
 
 def _short(part: Part, profile: Profile) -> str:
-    """A generator without its options, unless another one differs only in these."""
+    """What a table calls a generator."""
     return short_names([one.how for one in profile.generators]).get(part.how, part.how)
 
 

@@ -18,7 +18,8 @@ MEANINGS = {
         "P_C",
         (
             "Chance that two rewordings of a problem, drawn with replacement, are both right or both wrong: at least "
-            "one half. At 100\u00a0% no error is due to the wording. The estimator is that of Srikanth et al. (2024)."
+            "one half. At 100\u00a0% no error is due to the wording. It has no value where every problem has one "
+            "rewording. The estimator is that of Srikanth et al. (2024)."
         ),
     ),
     "p_c_distinct": (
