@@ -273,9 +273,13 @@ def test_a_model_that_says_the_same_to_everything_is_named_beneath_the_table(cli
     assert "stubborn gives" not in cli("score", path, "--json").stdout
 
 
-def test_one_answer_is_right_where_all_problems_have_it(cli, write_jsonl, place):
-    rows = [{**row, "gold": "no"} for row in constant("good", "no")]
-    assert "gives one answer" not in cli("score", write_jsonl(place / "answers.jsonl", rows)).stdout
+def test_one_answer_where_it_is_the_right_one(cli, write_jsonl, place):
+    """Nobody can tell a good model from a constant one on problems of one label; a nearly constant one is fine."""
+    rows = [{**row, "gold": "no"} for row in constant("all", "no")]
+    shown = cli("score", write_jsonl(place / "all.jsonl", rows)).stdout.replace("\u00a0", " ")
+    assert "all gives one answer, no, to all 40 wordings (all problems have that label)" in shown
+    rows = [{**row, "gold": "no"} for row in constant("most", "no", 2)]
+    assert "gives one answer" not in cli("score", write_jsonl(place / "most.jsonl", rows)).stdout
 
 
 def test_metrics_are_told_apart_by_the_options_that_differ(cli, answers):

@@ -149,13 +149,13 @@ def bar(model: str, counted: pl.DataFrame) -> Bar:
 
 
 def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
-    """The models that give one label to (nearly) everything they are asked, from `CONSTANT` on.
+    """The models that give one label to everything they are asked, or nearly: from `CONSTANT` on.
 
-    Not where that label is as often the right one: then a good model gives it, too.
+    Nearly everything does not count where that label is as often the right one: then a good model gives it, too.
 
     >>> rows = {"gold": ["yes", "no"] * 20, "pred": ["yes"] * 40}
     >>> one_answer(pl.DataFrame(rows))
-    {'model': OneAnswer(label='yes', given=40, answers=40)}
+    {'model': OneAnswer(label='yes', given=40, answers=40, right=False)}
     """
     lacking = {"model": "model", "pred": None, "gold": None}
     text = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in lacking.items()]
@@ -166,8 +166,8 @@ def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
     for model, label, given in most.unique("model", keep="first", maintain_order=True).sort("model").rows():
         own = known.filter(pl.col("model") == model)
         usual = (own["gold"].drop_nulls() == label).mean()
-        if given >= CONSTANT * own.height and (usual is None or usual < CONSTANT):
-            found[model] = OneAnswer(label, given, own.height)
+        if given == own.height or (given >= CONSTANT * own.height and (usual is None or usual < CONSTANT)):
+            found[model] = OneAnswer(label, given, own.height, usual == 1)
     return found
 
 

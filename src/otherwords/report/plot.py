@@ -86,15 +86,17 @@ def describe(bars: Sequence[Bar]) -> str:
 
 
 class OneAnswer(NamedTuple):
-    """What a model gives to (nearly) everything: a label, how often, and how many answers it gave in all."""
+    """What a model gives to (nearly) everything: a label, how often, of how many answers; `right` if all have it."""
 
     label: str
     given: int
     answers: int
+    right: bool = False
 
     def __str__(self) -> str:
         share = "all" if self.given == self.answers else f"{percent(self.given / self.answers)}\u00a0% of"
-        return f"gives one answer, {self.label}, to {share} {count(self.answers, 'wording')}"
+        right = " (all problems have that label)" if self.right else ""
+        return f"gives one answer, {self.label}, to {share} {count(self.answers, 'wording')}{right}"
 
 
 def one_answer_note(constant: Mapping[str, OneAnswer]) -> str:
