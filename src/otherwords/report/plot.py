@@ -156,13 +156,14 @@ def sentence(scores: Sequence[Score], bars: Sequence[Bar], constant: Mapping[str
     `constant` are models that say the same to everything: they are not praised for it, nor ranked with the others.
     """
     constant = constant or {}
-    flips = {model: one for model, one in _flips(scores, bars).items() if model not in constant}
-    note = one_answer_note(constant)
+    every, note = _flips(scores, bars), one_answer_note(constant)
+    flips = {model: one for model, one in every.items() if model not in constant}
     if flips:
         return f"{_sentence(flips)} {note}".strip()
     if others := [bar for bar in bars if bar.model not in constant]:
         return f"{_without_originals(others)} {note}".strip()
-    return f"These answers cannot tell: {note}" if note else "No result: no rewording was answered."
+    start = "These answers cannot tell:" if every or bars else "No result: no rewording was answered."
+    return f"{start} {note}".strip()
 
 
 def _without_originals(bars: Sequence[Bar]) -> str:
