@@ -351,6 +351,10 @@ def test_a_constant_model_comes_last_and_is_marked(study: Any, make_score: Calla
     assert '<tr class="unranked"><th scope="row"><bdi class="name">stubborn</bdi>' in page
     assert text.count("one answer to everything: neutral") == 3  # at its scores, its bar and its problems
     assert "asked 5 rewordings of 2 problems, strong changed its answer on 0.0 %" in text
+    many = [make_score(f"metric_{i}", model=model) for model in ("stubborn", "weak") for i in range(9)]
+    tall = study.html(scores=many, answers=pl.concat([study.answers, constant]))
+    assert tall.count('<td data-label="stubborn" class="unranked">') == 9
+    assert '<td data-label="weak" class="unranked">' not in tall
 
 
 # Studies that lack something, or have much
