@@ -215,7 +215,7 @@ def test_breaking_nli_from_file_to_report(shared, files, tmp_path):
     assert values_of(result, "bow")["sensitivity"] == pytest.approx(sum(flips) / len(flips))
     assert {one.group for one in result.scores if one.group} == {f"category={row['category']}" for row in released}
     page = result.report.read_text()
-    assert "<h2>Invariance and sensitivity</h2>" in page
+    assert '<h2 id="invariance">Invariance and sensitivity</h2>' in page
     assert "itself-" not in page  # no contrast is shown among the flips
 
 

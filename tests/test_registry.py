@@ -18,7 +18,7 @@ from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.problem import TASKS, Problem
-from otherwords.registry import KINDS, Bound, Registry, datasets, generators, load_plugins, metrics, models
+from otherwords.registry import KINDS, Bound, Registry, datasets, generators, load_plugins, metrics, models, short_names
 
 PROBLEM = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "entailment")
 
@@ -581,3 +581,44 @@ print(generators.make("identity").plugin.factory.__module__)
     reasons = {"broken": "broken: ModuleNotFoundError: No module named", "twice": "generators: identity.v1 is"}
     for module, reason in reasons.items():
         assert f"UserWarning: generators: the plug-in {module} = {module} cannot be loaded: {reason}" in done.stderr
+
+
+# Names of the user's, and names in tables
+
+
+def test_a_name_of_the_users_is_kept_through_every_reading_of_a_spec():
+    named = generators
+    assert named.has("syn=contractions(field=premise)")
+    assert named.respell("syn=contractions", field="premise") == 'syn=contractions.v1(field="premise")'
+    assert named.with_options(["syn=contractions"], field="premise") == ['syn=contractions.v1(field="premise")']
+    bound = named.make("syn=contractions")
+    assert (bound.name, bound.signature) == ("syn", named.make("contractions").signature)
+    with refuses(BadInput):
+        named.make("a=b=contractions")
+
+
+@pytest.mark.parametrize(
+    ("titles", "short"),
+    [
+        (["a.v1(n=1)#x"], ["a"]),
+        (["a.v1(n=1)#x", "a.v1(n=2)#x"], ["a (n=1)", "a (n=2)"]),
+        (["a.v1(n=1, p=x)", "a.v1(n=1, p=y)", "b.v1(p=x)"], ["a (p=x)", "a (p=y)", "b"]),
+        (["a.v1()", "a.v2()"], ["a (.v1)", "a (.v2)"]),
+        (["a.v1()#one", "a.v1()#two"], ["a (#one)", "a (#two)"]),
+        (["s=a.v1(n=1)", "a.v1(n=1)"], ["s", "a"]),
+        (["s=a.v1(n=1)", "s=a.v1(n=2)"], ["s=a.v1(n=1)", "s=a.v1(n=2)"]),
+        (["a=b.v1()", "a.v1()"], ["a=b.v1()", "a.v1()"]),
+        (
+            ["r.v1(path=my, file.csv#12)", "r.v1(path=other.csv#34)"],
+            ["r (path=my, file.csv#12)", "r (path=other.csv#34)"],
+        ),
+        (["by hand", "", "x=y", "f(1)"], ["by hand", "", "x=y", "f(1)"]),
+    ],
+)
+def test_short_names(titles, short):
+    assert list(short_names(titles).values()) == short
+
+
+def test_thousands_of_namesakes_take_no_time():
+    titles = [f"a.v1(n={i}, pos=noun)" for i in range(5000)]
+    assert len(set(short_names(titles).values())) == 5000

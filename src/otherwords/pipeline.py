@@ -29,7 +29,7 @@ from .models.model import Answerer
 from .models.python_callable import AnyModel
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
-from .registry import Bound, checks, metrics
+from .registry import Bound, checks, metrics, split_name
 from .scoring.measure import measure_groups, measure_together
 from .scoring.results import Results
 from .scoring.select import (
@@ -83,7 +83,8 @@ def varied(
     originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
     clusters = dict(frame.select("id", "cluster").iter_rows())
     generators = prepared(using, originals)
-    if repeated := {one.signature for one in generators} & set(frame["how"].drop_nulls()):
+    made = {split_name(how)[1] for how in frame["how"].drop_nulls().unique()}
+    if repeated := {one.signature for one in generators} & made:
         fix = "give only the originals, or change the options"
         raise BadInput("the data already has its variants", where=min(repeated), fix=fix)
     counts = numbered(clusters)
@@ -91,7 +92,7 @@ def varied(
     notes: list[tuple[str, Note]] = []
     for generator in generators:
         for one in generate(generator, originals, seed, counts):
-            notes.append((generator.signature, one)) if isinstance(one, Note) else variants.append(one)
+            notes.append((generator.title, one)) if isinstance(one, Note) else variants.append(one)
     _refuse_repeated_ids(variants, clusters)
     named = [bound for bound, one in zip(generators, using, strict=True) if isinstance(one, str)]
     warn_unused_rows(named, len(originals))

@@ -12,6 +12,7 @@ import re
 import typing
 import uuid
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -28,6 +29,10 @@ Factory = TypeVar("Factory", bound=Callable[..., Any])
 Example = str | Callable[[Path], str]
 _SPEC = re.compile(
     r"(?P<name>[A-Za-z][\w-]*(?:\.v\d+)?)(?::(?P<rest>.*?))?(?:\((?P<options>\s*|\s*\w+\s*=.*)\))?", re.S
+)
+_SIGNATURE = re.compile(
+    r"(?:(?P<alias>[\w.-]+)=)?(?P<name>[A-Za-z][\w-]*)\.v(?P<version>\d+)\((?P<options>.*)\)(?:#(?P<identity>.*))?",
+    re.S,
 )
 _OPTION = re.compile(r"\s*(\w+)\s*=\s*")
 _WORD = re.compile(r"[^,]*")
@@ -161,7 +166,7 @@ class Registry:
 
     def has(self, spec: str) -> bool:
         """Whether the part of `spec` before any options is a name registered here."""
-        match = _SPEC.fullmatch(spec)
+        match = _SPEC.fullmatch(self._split(spec)[1])
         return match is not None and bool(self._named_so(match["name"]))
 
     def make(self, spec: str, **defaults: Any) -> Bound:
@@ -169,8 +174,8 @@ class Registry:
 
         `defaults` fill options that the plug-in has and the spec does not give (a run's task); they are not signed.
         """
-        alias, rest = split_name(spec) if self._named else (spec, spec)
-        plugin, given = self._read(rest)
+        alias, rest = self._split(spec)
+        plugin, given = self._read(spec)
         options = _bind(plugin, given, rest)
         context = {name: defaults[name] for name in options if name in defaults and name not in given}
         if not plugin.source:
@@ -183,14 +188,15 @@ class Registry:
             function = guard(function, plugin.full_name, WrongAnswer if self.kind == "models" else BadInput)
         signed = {name: value for name, value in options.items() if name not in {*plugin.unsigned, *context}}
         signature = _sign(plugin, signed, identity)
-        return Bound(plugin, signature, function, "" if alias == spec else alias)
+        return Bound(plugin, signature, function, alias)
 
     def respell(self, spec: str, **options: object) -> str:
         """Rewrite a spec with some options set, or left out where they are None."""
-        plugin, given = self._read(spec)
+        alias, (plugin, given) = self._split(spec)[0], self._read(spec)
         given |= {name: json.dumps(str(value), ensure_ascii=False) for name, value in options.items()}
         kept = {name: value for name, value in given.items() if options.get(name, "") is not None}
-        return f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in kept.items())})"
+        respelled = f"{plugin.full_name}({', '.join(f'{name}={value}' for name, value in kept.items())})"
+        return f"{alias}={respelled}" if alias else respelled
 
     def with_options(self, specs: Sequence[str], **options: object) -> list[str]:
         """Set options wherever a plug-in has them and its spec does not; an option that none has is an error."""
@@ -218,6 +224,11 @@ class Registry:
         """Refuse a name or an option that does not exist, without making anything."""
         plugin, given = self._read(spec)
         _bind(plugin, given, spec)
+
+    def _split(self, spec: str) -> tuple[str, str]:
+        """The user's name for a plug-in, empty where there is none, and the spec without it."""
+        name, rest = split_name(spec) if self._named else (spec, spec)
+        return "" if name == spec else name, rest
 
     def _lacks(self, spec: str, option: str) -> bool:
         plugin, given = self._read(spec)
@@ -247,7 +258,7 @@ class Registry:
 
     def _read(self, spec: str) -> tuple[Plugin, dict[str, str]]:
         """The plug-in that a spec names, and the options it gives, as they are written."""
-        match = _SPEC.fullmatch(spec.strip())
+        match = _SPEC.fullmatch(self._split(spec)[1].strip())
         if not match:
             raise BadInput(f"cannot read {spec!r}", fix="write name, name.v1(option=value) or name:path")
         plugin = self.get(match["name"])
@@ -297,6 +308,39 @@ def split_name(spec: str) -> tuple[str, str]:
     """
     name, mark, rest = spec.partition("=")
     return (name, rest) if mark and re.sub("[-_.]", "", name).isalnum() else (spec, spec)
+
+
+def short_names(titles: Sequence[str]) -> dict[str, str]:
+    """What tables call plug-ins: the user's name, else the plug-in's, with the options in which namesakes differ.
+
+    A text that is no signature stays as it is.
+
+    >>> list(short_names(["syn=a.v1(n=3)", "a.v1(n=1, pos=noun)", "a.v1(n=2, pos=noun)", "b.v2()", "by hand"]).values())
+    ['syn', 'a (n=1)', 'a (n=2)', 'b', 'by hand']
+    """
+    read = {title: match for title in titles if (match := _SIGNATURE.fullmatch(title))}
+    short = {title: title if title not in read else read[title]["alias"] or read[title]["name"] for title in titles}
+    namesakes: dict[str, dict[str, dict[str, str]]] = {}
+    for title, match in read.items():
+        if not match["alias"]:
+            namesakes.setdefault(match["name"], {})[title] = _parts(match)
+    for some in namesakes.values():
+        keys = dict.fromkeys(key for parts in some.values() for key in parts)
+        differing = [key for key in keys if len({parts.get(key) for parts in some.values()}) > 1]
+        for title, parts in some.items() if differing else ():
+            short[title] += f" ({', '.join(key + parts[key] for key in differing if key in parts)})"
+    shared = {name for name, count in Counter(short.values()).items() if count > 1}
+    return {title: title if name in shared else name for title, name in short.items()}
+
+
+def _parts(signature: re.Match[str]) -> dict[str, str]:
+    """The version, the options and the identity of a signature: what may tell it from a namesake."""
+    try:
+        options = _parse_options(signature["options"], signature[0])
+    except BadInput:  # a file's name may hold commas
+        options = {"": signature["options"]}
+    named = {f"{name}=" if name else "": value for name, value in options.items()}
+    return {".v": signature["version"], **named, "#": (signature["identity"] or "")[:8]}
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
@@ -433,7 +477,7 @@ def _spell(value: Any) -> str:
 
 
 datasets = Registry("datasets", "otherwords.datasets")
-generators = Registry("generators", "otherwords.variants")
+generators = Registry("generators", "otherwords.variants", named=True)
 checks = Registry("checks", "otherwords.validity", named=True)
 masked_lms = Registry("masked_lms", "otherwords.language_models")
 writers = Registry("writers", "otherwords.language_models")

@@ -319,3 +319,62 @@ def test_a_run_that_is_half_finished_says_so(cli, place):
     parts[-1].unlink()
     with pytest.warns(UserWarning, match=rf"r: the run is not finished: scripted.* has answered {len(parts) - 1} of"):
         ow.score("r", ["accuracy_original"], replicates=5)
+
+
+def constant(model: str, answer: str, others: int = 0) -> list[dict[str, str | None]]:
+    """Twenty problems with two labels and a rewording each, all but a few answered alike."""
+    rows = [(i, variant) for i in range(20) for variant in (None, f"{i}a")]
+    return [
+        {"model": model, "bucket": str(i), "variant": variant, "gold": "yes" if i % 2 else "no", "pred": pred}
+        for place, (i, variant) in enumerate(rows)
+        for pred in ["maybe" if place < others else answer]
+    ]
+
+
+def test_a_model_that_says_the_same_to_everything_is_named_beneath_the_table(cli, write_jsonl, place):
+    rows = [*constant("stubborn", "no"), *constant("nearly", "yes", 2), *constant("not quite", "yes", 3)]
+    path = write_jsonl(place / "answers.jsonl", rows)
+    for shown in (cli("score", path).stdout, cli("score", "-", stdin=path.read_text(encoding="utf-8")).stdout):
+        text = " ".join(shown.replace("\u00a0", " ").split("┘")[-1].split())
+        assert "stubborn gives one answer, no, to all 40 wordings" in text
+        assert "nearly gives one answer, yes, to 95.0 % of 40 wordings" in text
+        assert "not quite" not in text
+    compared = cli("compare", path, "-m", "stubborn", "-m", "not quite", "--metric", "flip_rate").stdout
+    assert "stubborn gives one answer" in compared
+    assert "stubborn gives" not in cli("score", path, "--json").stdout
+
+
+def test_one_answer_where_it_is_the_right_one(cli, write_jsonl, place):
+    """Nobody can tell a good model from a constant one on problems of one label; a nearly constant one is fine."""
+    rows = [{**row, "gold": "no"} for row in constant("all", "no")]
+    shown = cli("score", write_jsonl(place / "all.jsonl", rows)).stdout.replace("\u00a0", " ")
+    assert "all gives one answer, no, to all 40 wordings (all problems have that label)" in shown
+    rows = [{**row, "gold": "no"} for row in constant("most", "no", 2)]
+    assert "gives one answer" not in cli("score", write_jsonl(place / "most.jsonl", rows)).stdout
+
+
+def test_metrics_are_told_apart_by_the_options_that_differ(cli, answers):
+    shown = cli("score", answers, "--metric", "pa", "--metric", "pa(at=0.5)", "--require", "pa(at=0.5)<=1")
+    assert shown.exit_code == 0
+    assert "pa(at=0.9) " in shown.stdout
+    assert "pa(at=0.5) " in shown.stdout
+    assert "of=0" not in shown.stdout
+
+
+def test_groups_of_generators_are_short_and_signed_at_the_foot(cli, write_jsonl, place):
+    hows = (
+        "syn=wordnet.v1(n=3, pos=noun)",
+        "wordnet.v1(n=1, pos=noun)#abc",
+        "wordnet.v1(n=2, pos=noun)#abc",
+        "by hand",
+    )
+    rows = [{**row, "how": None} for row in ANSWERS if row["variant"] is None]
+    rows += [{**row, "how": hows[i % 4]} for i, row in enumerate(row for row in ANSWERS if row["variant"])]
+    path = write_jsonl(place / "answers.jsonl", rows)
+    table, foot = cli("score", path, "--by", "how", "--metric", "flip_rate").stdout.rsplit("┘", 1)
+    assert all(f"│ how={name} " in table for name in ("syn", "wordnet (n=1)", "wordnet (n=2)", "by hand"))
+    assert "pos=noun" not in table
+    assert "syn: wordnet.v1(n=3, pos=noun)" in foot
+    assert "wordnet (n=1): wordnet.v1(n=1, pos=noun)#abc" in foot
+    assert "by hand" not in foot
+    assert '"how=syn=wordnet.v1(n=3, pos=noun)"' in cli("score", path, "--by", "how", "--json").stdout

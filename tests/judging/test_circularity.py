@@ -206,7 +206,7 @@ def test_one_generator_with_several_options_is_several_sources(model):
         ("y.v1(k=2)", 1, 1),
     ]
     _, table = circularity_tables(found, 0.95)
-    assert list(table.columns[1].cells) == [Text(name) for name in ("(given)", "x.v1", "y.v1(k=1)", "y.v1(k=2)")]
+    assert list(table.columns[1].cells) == [Text(name) for name in ("(given)", "x", "y (k=1)", "y (k=2)")]
 
 
 def test_a_problem_without_a_right_answer_is_reported_before_any_work(tmp_path):

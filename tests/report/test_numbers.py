@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from otherwords.problem import Score
-from otherwords.report.numbers import MOST_ROWS, intervals, percent, sentence, tables
+from otherwords.report.numbers import MOST_ROWS, intervals, percent, tables
+from otherwords.report.plot import Bar, OneAnswer, ranked, sentence
 
 Make = Callable[..., Score]
 
@@ -20,19 +21,19 @@ def test_rounding(fraction: float, text: str) -> None:
 
 
 def test_one_model(make_score: Make) -> None:
-    text = sentence([make_score(value=0.3125, low=0.27, high=0.36, n_answers=308, n_units=123)], {})
+    text = sentence([make_score(value=0.3125, low=0.27, high=0.36, n_answers=308, n_units=123)], [])
     assert text.replace("\u00a0", " ") == (
         "Not always: weak changed its answer on 31.2 % [27.0, 36.0] of 308 rewordings of 123 problems."
     )
 
 
 def test_one_of_each_without_an_interval(make_score: Make) -> None:
-    text = sentence([make_score(value=1.0, low=None, high=None, n_answers=1, n_units=1)], {})
+    text = sentence([make_score(value=1.0, low=None, high=None, n_answers=1, n_units=1)], [])
     assert text.replace("\u00a0", " ") == "Not always: weak changed its answer on 100.0 % of 1 rewording of 1 problem."
 
 
 def test_models_that_answered_the_same(make_score: Make) -> None:
-    text = sentence([make_score(), make_score(model="other", value=0.2, low=0.1, high=0.3)], {})
+    text = sentence([make_score(), make_score(model="other", value=0.2, low=0.1, high=0.3)], [])
     assert text.replace("\u00a0", " ") == (
         "Not always: asked 5 rewordings of 2 problems, weak changed its answer on 60.0 % [50.0, 72.1], "
         "and other on 20.0 % [10.0, 30.0]."
@@ -40,32 +41,32 @@ def test_models_that_answered_the_same(make_score: Make) -> None:
 
 
 def test_models_that_answered_different_things(make_score: Make) -> None:
-    text = sentence([make_score(), make_score(model="other", n_answers=4)], {})
+    text = sentence([make_score(), make_score(model="other", n_answers=4)], [])
     assert text.replace("\u00a0", " ").endswith(
         "of 5 rewordings of 2 problems, and other on 60.0 % [50.0, 72.1] of 4 rewordings of 2 problems."
     )
 
 
 def test_many_models_are_summed_up_by_the_extremes(make_score: Make) -> None:
-    text = sentence([make_score(model=f"m{i}", value=i / 10, low=None, high=None) for i in range(1, 6)], {})
+    text = sentence([make_score(model=f"m{i}", value=i / 10, low=None, high=None) for i in range(1, 6)], [])
     assert "m1 changed its answer least often of 5 models, on 10.0\u00a0%, and m5 most often, on 50.0\u00a0%." in text
 
 
 def test_no_flips(make_score: Make) -> None:
-    text = sentence([make_score(value=0.0, low=0.0, high=0.0)], {})
+    text = sentence([make_score(value=0.0, low=0.0, high=0.0)], [])
     assert text.replace("\u00a0", " ") == (
         "On these problems, yes: weak never changed its answer on 5 rewordings of 2 problems."
     )
 
 
 def test_without_a_flip_rate_the_answers_are_counted(make_score: Make) -> None:
-    text = sentence([make_score("p_c")], {"weak": (3, 4, 2)})
+    text = sentence([make_score("p_c")], [Bar("weak", 0, 2, 0, flips=3, n=4, compared=4)])
     assert text.replace("\u00a0", " ") == "Not always: weak changed its answer on 75.0 % of 4 rewordings of 2 problems."
 
 
 def test_nothing_to_say(make_score: Make) -> None:
-    assert "no rewording was answered" in sentence([make_score(value=None, low=None, high=None)], {})
-    assert "no rewording was answered" in sentence([make_score("p_c")], {})
+    assert "no rewording was answered" in sentence([make_score(value=None, low=None, high=None)], [])
+    assert "no rewording was answered" in sentence([make_score("p_c")], [])
 
 
 def test_groups_make_tables(make_score: Make) -> None:
@@ -80,7 +81,7 @@ def test_a_metric_with_two_signatures_is_ambiguous(make_score: Make) -> None:
     one = make_score("jsd")
     two = Score("jsd", "jsd.v2()", "weak", None, 0.5, None, None, 1, 1)
     [head] = tables([one, two, make_score()])
-    assert [column.ambiguous for column in head.columns] == [True, True, False]
+    assert [column.ambiguous for column in head.columns] == [False, True, True], "the headline metric comes first"
 
 
 def test_a_long_table_is_cut(make_score: Make) -> None:
@@ -94,3 +95,50 @@ def test_intervals_that_differ_are_not_described(make_score: Make) -> None:
     assert intervals([*scores, none]) == {"interval": "", "confidence": "", "replicates": "500", "cluster": "cluster"}
     assert intervals([scores[0], scores[2]])["interval"] == "percentile"  # Wilson's stands in for it
     assert set(intervals([none]).values()) == {""}
+
+
+# Models that give one answer to everything
+
+
+def test_a_constant_model_is_not_praised(make_score: Make) -> None:
+    scores = [make_score(), make_score(model="stubborn", value=0.0, low=0.0, high=0.0)]
+    text = sentence(scores, [], {"stubborn": OneAnswer("neutral", 430, 430)}).replace("\u00a0", " ")
+    assert text == (
+        "Not always: weak changed its answer on 60.0 % [50.0, 72.1] of 5 rewordings of 2 problems. stubborn gives one "
+        "answer, neutral, to all 430 wordings: that it keeps its answer says nothing about the wording."
+    )
+
+
+def test_a_constant_model_alone_answers_nothing(make_score: Make) -> None:
+    text = sentence([make_score(value=0.0, low=0.0, high=0.1)], [], {"weak": OneAnswer("neutral", 430, 430)})
+    assert text.startswith("These answers cannot tell: weak gives one answer, neutral, to all 430")
+    assert "yes" not in text
+    assert "never changed" not in text
+
+
+def test_a_constant_model_is_not_the_one_that_flips_least(make_score: Make) -> None:
+    scores = [make_score(model=f"m{i}", value=i / 10, low=None, high=None) for i in range(6)]
+    text = sentence(scores, [], {"m0": OneAnswer("neutral", 98, 100)})
+    assert "m1 changed its answer least often of 5 models" in text
+    assert "m0 gives one answer, neutral, to 98.0\u00a0% of 100\u00a0wordings" in text
+
+
+def test_the_order_of_models(make_score: Make) -> None:
+    values = {"b": 0.3, "constant": 0.0, "unknown": None, "a": 0.3, "best": 0.1}
+    scores = [make_score(model=name, value=value) for name, value in values.items()]
+    constant = {"constant": OneAnswer("neutral", 9, 9)}
+    assert ranked(list(values), scores, [], constant) == ["best", "b", "a", "unknown", "constant"]
+
+
+def test_without_originals_the_problems_are_counted(make_score: Make) -> None:
+    bars = [Bar("weak", 4, 2, 1, flips=2, n=20, compared=0)]
+    text = sentence([make_score("p_c")], bars).replace("\u00a0", " ")
+    assert text.startswith(
+        "Not always: weak gave rewordings of 2 of 7 problems different answers; no original was answered"
+    )
+
+
+def test_groups_of_generators_have_short_names(make_score: Make) -> None:
+    title = "syn=wordnet.v1(n=3, pos=noun)"
+    table = tables([make_score(), make_score(group=f"how={title}")], {title: "syn"})[1]
+    assert [row.value for row in table.rows] == ["syn"]

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 import pytest
 from refusals import refuses
 
+import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.problem import Score, Task
 
@@ -46,27 +48,27 @@ def plain(page: str) -> str:
 
 
 def section(page: str, heading: str) -> str:
-    return page.split(f"<h2>{heading}</h2>")[1].split("<h2>")[0]
+    return page.split(f"<h2>{heading}</h2>")[1].split("<h2")[0]
 
 
 def test_numbers_are_those_given(study: Any) -> None:
     text = plain(study.html())
     head = text[text.index("Model") : text.index("How to read this")]
-    weak = "weak 50.0 % [0.0, 100.0] 2 answers 2 problems 52.8 % [50.0, 55.5] 5 answers 2 problems"
-    assert f"{weak} 60.0 % [50.0, 72.1] 5 answers 2 problems" in head
-    assert "strong 100.0 % [100.0, 100.0] 2 answers 2 problems" in head
+    weak = "weak 60.0 % [50.0, 72.1] 5 answers 2 problems 50.0 % [0.0, 100.0] 2 answers 2 problems"
+    assert f"{weak} 52.8 % [50.0, 55.5] 5 answers 2 problems" in head
+    assert "strong 0.0 % [0.0, 0.0] 5 answers 2 problems 100.0 % [100.0, 100.0] 2 answers 2 problems" in head
 
 
 def test_the_plot_counts_problems(study: Any) -> None:
     page = study.html()
     assert "weak: of 2\u00a0problems, always right 0 (0.0\u00a0%), depends on the wording 2 (100.0\u00a0%)" in page
     assert "strong: of 2\u00a0problems, always right 2 (100.0\u00a0%)" in page
-    assert "0 of 2 here." in plain(page)
 
 
 def test_the_problems_that_flipped_most(study: Any) -> None:
-    flipped = section(study.html(), "The problems that flipped most")
-    weak, strong = flipped.split("<h3><bdi>strong</bdi></h3>")
+    flipped = section(study.html(), "The problems")
+    strong, weak = flipped.split('<h3 id="m2">')
+    assert "strong" in strong
     assert re.findall(r"<b><bdi>(\w+)</bdi></b>", weak) == ["cat", "dog"], "2 of 3 comes before 1 of 2"
     assert "No rewording changed its answer." in strong
     assert weak.count('class="flip"') == 3
@@ -82,9 +84,7 @@ def test_ties_go_to_more_flips_then_to_the_smaller_id(study: Any, make_table: An
     texts = {name: (f"Text {name}.", "H.") for name in names}
     buckets = make_table(texts, ("premise", "hypothesis"), {name.partition(".")[0]: "neutral" for name in names})
     preds = {"weak": ["neutral" if "." in name else "entailment" for name in names]}
-    flipped = section(
-        study.html(buckets=buckets, answers=make_answers(buckets, preds)), "The problems that flipped most"
-    )
+    flipped = section(study.html(buckets=buckets, answers=make_answers(buckets, preds)), "The problems")
     cases = re.findall(r"<b><bdi>(\w+)</bdi></b>", flipped)
     assert cases == ["c", "a", "b", *(f"d{i}" for i in range(10, 17))]
 
@@ -159,7 +159,8 @@ def test_any_part_of_the_manifest_may_be_missing_or_odd(study: Any, manifest: di
 def test_none_is_a_dash_with_an_explanation(study: Any, make_score: Callable[..., Score]) -> None:
     none = make_score("p_c", value=None, low=None, high=None, n_units=0, n_answers=0)
     page = study.html(scores=[none, make_score(low=None, high=None), make_score(model="strong")])
-    assert re.search(r'<span class="none" title="nothing to measure[^"]*">–</span>', page)
+    assert '<span class="none" title="nothing to measure">–</span>' in page
+    assert "– is not zero: there was nothing to measure. P C : no problem has two answered rewordings." in plain(page)
     assert '<span class="none" title="not scored">–</span>' in page
     assert '<span class="interval" title="an interval needs at least two clusters">no interval</span>' in page
     assert "None" not in page
@@ -178,14 +179,14 @@ def test_no_variants(study: Any, make_score: Callable[..., Score]) -> None:
     for some in (answers, answers.with_columns(variant=pl.lit(None)), answers.with_columns(variant=pl.lit(""))):
         page = study.html(scores=scores, answers=some, buckets=originals.with_columns(**{"check:x": True}))
         assert "No result: no rewording was answered." in page
-        assert "<svg" not in page
+        assert '<div class="bar"' not in page
         assert "The checks dropped none of 0\u00a0rewordings." in page
 
 
 def test_groups_fold_away(study: Any, make_score: Callable[..., Score]) -> None:
     grouped = [make_score(group=f"topic={name}", value=value) for name, value in (("kitchen", 0.111), ("<zoo>", 0.222))]
     page = study.html(scores=[*study.scores, *grouped])
-    topic = plain(page.split('<details class="group">')[1].split("</details>")[0])
+    topic = plain(page.split('<details class="group" id="by1">')[1].split("</details>")[0])
     assert topic.startswith("By topic topic Model Flip rate")
     assert "kitchen weak 11.1 %" in topic
     assert "<zoo> weak 22.2 %" in topic
@@ -196,7 +197,7 @@ def test_checks_are_reported(study: Any) -> None:
     reason = pl.when(pl.col("id") == "dog.2").then(pl.lit("length ratio 3.20")).alias("check:surface:reason")
     text = plain(study.html(buckets=study.buckets.with_columns(dropped, reason)))
     assert "Of 5 rewordings, 1 (20.0 %) were dropped by at least one check; 4 were kept." in text
-    assert "Answered: weak 5, strong 5." in text
+    assert "Answered: strong 5, weak 5." in text
     assert "surface 1 1 length ratio 3.20 1×" in text
     assert "What was dropped" not in study.html()
 
@@ -242,7 +243,9 @@ def test_many_rewordings_are_cut(study: Any, make_table: Any, make_answers: Any)
 
 def test_answers_of_one_unnamed_model(study: Any, make_score: Callable[..., Score]) -> None:
     weak = study.answers.filter(pl.col("model") == "weak").drop("model")
-    assert "<h3><bdi>model</bdi></h3>" in study.html(scores=[make_score(model="model")], answers=weak)
+    assert '<h3 id="m1"><bdi class="name">model</bdi></h3>' in study.html(
+        scores=[make_score(model="model")], answers=weak
+    )
 
 
 def test_what_cannot_be_shown_is_refused(study: Any) -> None:
@@ -254,6 +257,149 @@ def test_what_cannot_be_shown_is_refused(study: Any) -> None:
         study.html(answers=study.answers.drop("pred"))
     with refuses(BadInput):
         study.html(buckets=study.buckets.drop("premise"))
+
+
+# How a reader finds the way
+
+
+def links(page: str) -> tuple[list[str], list[str]]:
+    return re.findall(r'href="#([^"]+)"', page), re.findall(r'\bid="([^"]+)"', page)
+
+
+def test_every_link_has_its_place(study: Any, make_score: Callable[..., Score]) -> None:
+    grouped = [make_score(group=f"{by}=x") for by in ("topic", "how")]
+    verdicts = {"check:x": pl.when(pl.col("of").is_not_null()).then(True)}
+    page = study.html(
+        manifest={**MANIFEST, "unvaried": {"contractions.v1(field=hypothesis)": 2}},
+        scores=[*study.scores, *grouped],
+        buckets=study.buckets.with_columns(**verdicts),
+    )
+    targets, ids = links(page)
+    assert len(ids) == len(set(ids))
+    assert set(targets) <= set(ids)
+    contents = page[page.index("<nav") : page.index("</nav>")]
+    listed = ["scores", "by1", "by2", "wording", "problems", "m1", "m2", "checks", "generators", "signatures"]
+    assert links(contents)[0] == listed
+
+
+def test_a_part_of_a_bar_leads_to_its_problems(study: Any) -> None:
+    page = study.html()
+    targets, _ = links(page[page.index("<figure") : page.index("</figure>")])
+    assert set(targets) == {"m1-right", "m2-mixed"}
+    right = page[page.index('<h4 id="m1-right">') : page.index('<h3 id="m2">')]
+    assert plain(right).startswith("2 always right")
+    assert re.findall(r"<b><bdi>(\w+)</bdi></b>", right) == ["cat", "dog"]
+
+
+def test_models_are_in_the_order_of_their_flips(study: Any) -> None:
+    page = study.html()
+    head = page[page.index('id="headline"') :].partition("</table>")[0]
+    assert re.findall(r'<th scope="row"><bdi class="name">(\w+)<', head) == ["strong", "weak"]
+    assert re.findall(r'<td data-label="([^"]+)">', head)[:3] == ["Flip rate", "Accuracy, originals", "P_C"]
+
+
+def test_a_small_screen_shows_cards(study: Any) -> None:
+    """Every cell knows its column, and the style shows it where a table would be wider than the screen."""
+    page = study.html()
+    assert '<table id="headline" class="cards">' in page
+    assert "content: attr(data-label)" in page
+    assert all("data-label=" in cell for cell in re.findall(r"<td[^>]*><span", page))
+
+
+def test_names_are_not_broken_inside_a_word(study: Any) -> None:
+    name = "some-organisation/a_model-with-a-long-name"
+    page = study.html(
+        scores=[replace(one, model=name) for one in study.scores if one.model == "weak"],
+        answers=study.answers.with_columns(model=pl.col("model").replace("weak", name)),
+    )
+    assert "some-<wbr>organisation/<wbr>a_<wbr>model-<wbr>with-<wbr>a-<wbr>long-<wbr>name</bdi>" in page
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    assert "break-all" not in style
+    assert [rule for rule in style.splitlines() if "anywhere" in rule and not rule.startswith(".foot")] == []
+
+
+def test_a_study_without_the_canary_says_so(study: Any) -> None:
+    assert "The canary was off" in plain(study.html(manifest={"study": {"canary": False}}))
+    assert "The canary was off" not in study.html(manifest={"study": {"canary": True}})
+
+
+def test_signatures_are_at_the_foot_alone(study: Any, make_score: Callable[..., Score]) -> None:
+    how = "wordnet.v1(n=3, pos=noun)#abc"
+    signed = [replace(make_score("jsd"), signature=f"jsd.v{i}(option=1) seed=1") for i in (1, 2)]
+    page = study.html(
+        manifest=MANIFEST,
+        scores=[*study.scores, *signed, make_score(group=f"how={how}")],
+        buckets=study.buckets.with_columns(how=pl.when(pl.col("of").is_not_null()).then(pl.lit(how))),
+    )
+    body, foot = html.unescape(page).split("<footer")
+    for text in (how, *(one.signature for one in signed)):
+        assert text not in body
+        assert foot.count(text) == 1
+    assert 'href="#sig4">[4]</a>' in body, "two metrics of one name are told apart by a link"
+    assert "<b>wordnet</b> wordnet.v1(n=3, pos=noun)#abc" in foot
+
+
+def test_a_constant_model_comes_last_and_is_marked(study: Any, make_score: Callable[..., Score]) -> None:
+    constant = study.answers.filter(model="weak").with_columns(model=pl.lit("stubborn"), pred=pl.lit("neutral"))
+    page = study.html(
+        scores=[make_score(model="stubborn", value=0.0, low=0.0, high=0.0), *study.scores],
+        answers=pl.concat([study.answers, constant]),
+    )
+    text = plain(page)
+    assert "stubborn gives one answer, neutral, to all 7 wordings" in text
+    assert re.findall(r'<h3 id="m\d"><bdi class="name">(\w+)', page) == ["strong", "weak", "stubborn"]
+    assert '<tr class="unranked"><th scope="row"><bdi class="name">stubborn</bdi>' in page
+    assert text.count("one answer to everything: neutral") == 3  # at its scores, its bar and its problems
+    assert "asked 5 rewordings of 2 problems, strong changed its answer on 0.0 %" in text
+    many = [make_score(f"metric_{i}", model=model) for model in ("stubborn", "weak") for i in range(9)]
+    tall = study.html(scores=many, answers=pl.concat([study.answers, constant]))
+    assert tall.count('<td data-label="stubborn" class="unranked">') == 9
+    assert '<td data-label="weak" class="unranked">' not in tall
+
+
+# Studies that lack something, or have much
+
+
+def test_without_labels_nothing_is_called_wrong(study: Any, make_score: Callable[..., Score]) -> None:
+    unknown = study.answers.with_columns(gold=pl.lit(None, dtype=pl.String))
+    page = study.html(scores=[make_score(), make_score(model="strong", value=0.0)], answers=unknown)
+    assert "strong: of 2\u00a0problems, same answer to all wordings 2 (100.0\u00a0%), depends on the wording 0" in page
+    text = plain(page)
+    assert "✗ wrong" not in text
+    assert "✓ right" not in text
+    assert "always right" not in text
+    assert "gold not known" in text
+
+
+def test_without_originals(study: Any, make_score: Callable[..., Score]) -> None:
+    answers = study.answers.filter(pl.col("variant").is_not_null())
+    page = study.html(scores=[make_score("p_c")], answers=answers)
+    text = plain(page)
+    assert "weak gave rewordings of 2 of 2 problems different answers, and strong" in text
+    assert "of 0 of 2 problems different answers; no original was answered" in text
+    assert "the original was not answered" in text
+
+
+def test_sixty_metrics_and_three_hundred_groups(study: Any, make_score: Callable[..., Score]) -> None:
+    names = [f"metric_{i}" for i in range(59)]
+    scores = [make_score(name, model=m) for m in ("weak", "strong") for name in (*names, "flip_rate")]
+    groups = [make_score(model=m, group=f"id={i}") for i in range(300) for m in ("weak", "strong")]
+    page = study.html(scores=[*scores, *groups])
+    head = page[page.index('id="headline"') :].partition("</table>")[0]
+    assert plain(head.partition("<tbody>")[2]).startswith("Flip rate")
+    assert head.count("<tr>") == 61
+    assert "400\u00a0more rows in the scores file." in page
+
+
+def test_one_rewording_a_problem(tmp_path: Path) -> None:
+    """Where the flip rate is not zero, neither is the part of the bar that depends on the wording."""
+    study = {"data": ["everyday"], "vary": ["contractions"], "models": ["scripted(seed=3)"], "replicates": 50}
+    run = ow.run(study, canary=False, cache=None, out=tmp_path / "run")
+    [flips] = [one for one in run.scores if one.metric == "flip_rate"]
+    page = run.report.read_text(encoding="utf-8")
+    [found] = re.findall(r"depends on the wording (\d+) \(", page.partition("<figure")[2])
+    assert flips.value
+    assert int(found) == round(flips.value * flips.n_answers), "one rewording each: every flip is a problem"
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -275,7 +421,7 @@ def test_a_browser_reads_it(study: Any, tmp_path: Path) -> None:
         capture_output=True, timeout=120, env={**os.environ, "HOME": str(tmp_path)}, check=True,
     )  # fmt: skip
     dom = made.stdout.decode("utf-8")
-    head = re.search(r'<table id="headline">.*?</table>', dom, flags=re.DOTALL)
+    head = re.search(r'<table id="headline".*?</table>', dom, flags=re.DOTALL)
     assert head is not None
     assert re.findall(r'<th scope="row"><bdi>(\w+)</bdi>', head[0]) == ["weak", "strong"]
     assert len(re.findall(r"<td>", head[0])) == 6

@@ -345,9 +345,9 @@ def test_too_many_differences_for_the_replicates_are_reported(two: list[pl.DataF
 
 def test_the_same_metric_with_two_options_has_two_names(two: list[pl.DataFrame]) -> None:
     found = compare(*two, ["pa(at=0.5)", "pa"], **FEW)
-    assert [one.metric for one in found] == ["pa(at=0.5, of=0)", "pa(at=0.9, of=0)"]
+    assert [one.metric for one in found] == ["pa(at=0.5)", "pa(at=0.9)"]
     scores = ow.score(two[0], ["pa(at=0.5)", "pa"], replicates=10)
-    assert [one.metric for one in scores] == ["pa(at=0.5, of=0)", "pa(at=0.9, of=0)"]
+    assert [one.metric for one in scores] == ["pa(at=0.5)", "pa(at=0.9)"]
 
 
 def test_test_sets_are_cut_to_what_both_answered(two: list[pl.DataFrame], tmp_path: Any) -> None:

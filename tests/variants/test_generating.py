@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import json
 import tempfile
 
+import polars as pl
 import pytest
 from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Note, Problem
+from otherwords.storage.tables import read
 from otherwords.variants.generating import COLUMNS, Generator, as_generator, notes_table, prepared, with_changes
 
 
@@ -52,3 +55,80 @@ def test_columns_of_the_problem_are_kept_under_another_name():
     variant = with_changes(problem, [change])
     assert variant.text["premise"] == "A hound"
     assert (variant.extra["input_changes"], json.loads(variant.extra["changes"])) == ("old", [change])
+
+
+# Names that users give generators
+
+
+PROBLEMS = pl.DataFrame(
+    {
+        "id": ["a", "b"],
+        "premise": ["It isn't raining on the two men.", "A man is not sleeping, he's running."],
+        "hypothesis": ["The men are not wet.", "The man isn't asleep."],
+        "label": ["neutral", "entailment"],
+    }
+)
+
+
+@pytest.mark.parametrize("spec", ["contractions(field=premise)", "scramble", "identity"])
+def test_a_name_is_in_how_and_changes_nothing_else(spec):
+    plain, named = ow.vary(PROBLEMS, [spec]), ow.vary(PROBLEMS, [f"mine={spec}"])
+    assert plain.height
+    assert named.drop("how").equals(plain.drop("how")), "neither ids nor random choices depend on the name"
+    assert named["how"].to_list() == [f"mine={how}" for how in plain["how"]]
+
+
+def test_two_generators_of_one_name_are_refused():
+    for specs in (["x=contractions", "x=identity"], ["contractions", "contractions=identity"]):
+        with refuses(BadInput, fix="give each a name of its own, as in one=contractions"):
+            ow.vary(PROBLEMS, specs)
+    with refuses(BadInput, fix="give it once"):
+        ow.vary(PROBLEMS, ["one=contractions", "two=contractions"])
+    both = ow.vary(PROBLEMS, ["one=contractions(field=premise)", "contractions(field=hypothesis)"])
+    assert both["how"].n_unique() == 2
+
+
+def test_variants_that_are_there_under_another_name_are_not_made_again():
+    suite = pl.concat([PROBLEMS, ow.vary(PROBLEMS, ["mine=contractions"])], how="diagonal_relaxed")
+    with refuses(BadInput, fix="give only the originals, or change the options"):
+        ow.vary(suite, ["contractions"])
+
+
+@pytest.fixture(scope="module")
+def named_run(tmp_path_factory):
+    """A study whose generators have names: one that few problems suit, two that differ in an option."""
+    folder = tmp_path_factory.mktemp("names")
+    (folder / "study.toml").write_text(
+        'data = ["everyday.v1(split=test)"]\n'
+        'vary = ["short=contractions", "contractions(field=premise)", "contractions(field=hypothesis)"]\n'
+        'models = ["scripted"]\nby = ["how"]\nmetrics = ["flip_rate"]\ncanary = false\ncheck = []\nreplicates = 50\n',
+        encoding="utf-8",
+    )
+    return ow.run(folder / "study.toml", cache=None, out=folder / "run")
+
+
+def test_a_study_carries_names_through_all_its_tables(named_run):
+    titles = list(named_run.manifest["unvaried"])
+    assert titles[0].startswith("short=contractions.v1(")
+    assert named_run.manifest["signatures"]["vary"] == titles
+    assert {one["generator"] for one in read(named_run.folder / "unvaried.jsonl").iter_rows(named=True)} == set(titles)
+    assert {score.group for score in named_run.scores} == {None, *(f"how={title}" for title in titles)}
+    assert [part.how for part in ow.profile(named_run.folder).generators] == sorted(titles)
+
+
+def test_its_report_writes_each_signature_once(named_run):
+    page = named_run.report.read_text(encoding="utf-8")
+    for title in named_run.manifest["unvaried"]:
+        assert html.unescape(page).count(title.partition("=")[2] if title.startswith("short=") else title) == 1
+    body = page.partition("<footer")[0]
+    assert "contractions (field=premise)" in body
+    assert "contractions (field=hypothesis)" in body
+    assert '<bdi class="name">short</bdi>' in body
+    assert "contractions.v1(" not in body
+
+
+def test_a_generator_that_surveys_the_texts_keeps_its_name():
+    pytest.importorskip("spacy")
+    made = ow.vary(PROBLEMS, ["ie=wordnet-ie"])
+    assert all(how.startswith("ie=wordnet-ie.v1(") for how in made["how"])
+    assert made.height

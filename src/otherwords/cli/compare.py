@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, print_json
+from .display import bars, console, print_json, print_one_answer
 
 
 def compare(
@@ -76,3 +76,4 @@ def compare(
         print_json(differences)
     elif not quiet and out != "-":
         console().print(difference_table(differences, confidence))
+        print_one_answer([answers, other], settings, [] if between else [differences[0].model, differences[0].other])

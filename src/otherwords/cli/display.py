@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,7 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
 
 def _print_unvaried(counts: Mapping[str, int]) -> None:
     """Print which of several generators did not vary some problems; one generator is in the summary."""
-    from ..report.accounts import short_names
+    from ..registry import short_names
 
     names = short_names(list(counts))
     for signature, count in counts.items():
@@ -146,6 +147,26 @@ def print_funnel(funnel: Funnel | None) -> None:
 
     if funnel and funnel.made:
         console(stderr=True).print(funnel_table(funnel))
+
+
+def print_one_answer(answers: Sequence[Any], settings: Mapping[str, Any], models: Sequence[str] = ()) -> None:
+    """Print, beneath a table of scores, which models of answers tables say the same to everything.
+
+    `settings` has the user's names for columns and labels; `models` names those that the table is about, or none.
+    """
+    from ..answers.alignment import Names, model_names, open_tables
+    from ..report.flips import one_answer
+    from ..report.plot import one_answer_note
+
+    given = [one for one in answers if str(one) not in ("", "-")]  # standard input can be read but once
+    names = Names(settings["columns"], settings["labels"], ())
+    known = [name or f"model {n}" for n, name in enumerate(model_names(given), 1)] if len(given) > 1 else ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were given when the scores were measured
+        opened = open_tables(given, names, known, rejects_allowed=True)
+    found = {model: one for table, _ in opened for model, one in one_answer(table).items()}
+    if note := one_answer_note({model: one for model, one in found.items() if model in models or not models}):
+        console().print(note, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

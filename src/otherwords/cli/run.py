@@ -6,7 +6,7 @@ import typer
 
 from ..problem import parse_label_maps
 from . import options as opt
-from .display import bars, console, print_json, print_run
+from .display import bars, console, print_json, print_one_answer, print_run
 
 
 def run(
@@ -20,7 +20,10 @@ def run(
         list[str], typer.Option("--data", metavar="FILE", help="A file or data set; may be repeated.")
     ] = [],  # noqa: B006
     generators: Annotated[
-        list[str], typer.Option("--with", "-w", metavar="GENERATOR", help="A generator; may be repeated.")
+        list[str],
+        typer.Option(
+            "--with", "-w", metavar="GENERATOR", help="A generator, as in wordnet or syn=wordnet(n=3); may be repeated."
+        ),
     ] = [],  # noqa: B006
     checks: Annotated[
         list[str],
@@ -116,5 +119,6 @@ def run(
         print_json(result.scores)
     elif not quiet:
         console().print(score_table(result.scores, settled.confidence))
+        print_one_answer(result.folder)
         typer.echo(result.report)
     enforce(require, result.scores)

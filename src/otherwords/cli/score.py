@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import console, print_json
+from .display import console, print_json, print_one_answer
 
 
 def score(
@@ -50,18 +50,20 @@ def score(
     """
     from ..pipeline import score as measure
     from ..scoring.gates import enforce, refuse_unknown
+    from ..storage.tables import read
     from .tables import score_table
 
+    given = [read(one) if one == "-" else one for one in answers]  # standard input can be read but once
+    names = {"columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label")}
     if require:
         refuse_unknown(require, metric)
     rejected = (Path(out).parent / "rejected.jsonl") if skip_bad else None
     scores = measure(
-        answers,
+        given,
         metric,
         by=by,
         task=task,
-        columns=opt.pairs(field, "--field"),
-        labels=opt.pairs(label, "--label"),
+        **names,
         seed=seed,
         replicates=replicates,
         confidence=confidence,
@@ -73,4 +75,5 @@ def score(
         print_json(scores)
     elif not quiet and out != "-":
         console().print(score_table(scores, confidence))
+        print_one_answer(given, names)
     enforce(require, scores)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
-from ..report.accounts import short_names
+from ..registry import short_names
 from ..scoring.results import ends_text as _ends
 from ..scoring.results import number_text as _or_dash
 from ..scoring.results import p_value
@@ -33,7 +33,7 @@ def _table(
 ) -> Table:
     """A table with columns of text, then of numbers, which do not break unless they may `wrap`."""
     table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold")
-    table.caption, table.caption_justify = caption or None, "left"
+    table.caption, table.caption_justify = Text(caption) if caption else None, "left"
     for name in names:
         table.add_column(Text(name), overflow="fold")
     for name in numbers:
@@ -61,13 +61,14 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
 
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
-    caption = f"– {reason}" if (reason := explain_no_pairs(scores)) else ""
+    short, foot = _short_groups([one.group for one in scores])
+    caption = "\n".join(filter(None, (f"– {reason}" if (reason := explain_no_pairs(scores)) else "", foot)))
     table = _table(names, ("value", f"{confidence:.0%} interval", "buckets", "answers"), caption=caption)
     return _add_sections(
         table,
         (
             (
-                (*([one.model] if several else []), *([one.group or "all"] if grouped else [])),
+                (*([one.model] if several else []), *([short[one.group]] if grouped else [])),
                 (Text(one.metric), _value(one, "  "), _ends(one), f"{one.n_units:,}", f"{one.n_answers:,}"),
             )
             for one in scores
@@ -75,11 +76,24 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     )
 
 
+def _short_groups(groups: Iterable[str | None]) -> tuple[dict[str | None, str], str]:
+    """What a table calls each group (of `how`: generators by their short names), and the foot with their titles."""
+    titles = {one: one.removeprefix("how=") for one in groups if one and one.startswith("how=")}
+    short = short_names(list(titles.values()))
+    named = {one: f"how={short[titles[one]]}" if one in titles else one or "all" for one in (None, *groups)}
+    return named, _foot(short)
+
+
+def _foot(short: Mapping[str, str]) -> str:
+    """The foot of a table: in full what it calls by short names."""
+    return "\n".join(f"{name}: {title.removeprefix(f'{name}=')}" for title, name in short.items() if title != name)
+
+
 def difference_table(differences: Sequence[Difference], confidence: float) -> Table:
     """Both values, their difference with its interval, and p-values: a row per metric."""
     first, second = differences[0].model, differences[0].other
     several = any((one.model, one.other) != (first, second) for one in differences)
-    grouped = any(one.group for one in differences)
+    grouped, (short, foot) = any(one.group for one in differences), _short_groups([one.group for one in differences])
     over_models = any(one.p_t is not None for one in differences)
     names = [*(["compared"] if several else []), *(["group"] if grouped else []), "family", "metric"]
     values = ("first", "second") if several else (first, second)
@@ -87,13 +101,14 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
     numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, "buckets")
 
     def row(one: Difference) -> tuple[Lead, list[str | Text]]:
-        lead = [*([f"{one.model} − {one.other}"] if several else []), *([one.group or "all"] if grouped else [])]
+        lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
         lead.append(one.family)
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
         p = [p_value(one.p_swap), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
         return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]
 
-    return _add_sections(_table(names, numbers, caption=_caption(differences)), map(row, differences))
+    caption = "\n".join(filter(None, (_caption(differences), foot)))
+    return _add_sections(_table(names, numbers, caption=caption), map(row, differences))
 
 
 def _caption(differences: Sequence[Difference]) -> str:
@@ -196,24 +211,27 @@ def profile_tables(profile: Profile, top: int, all_words: bool) -> Iterator[Tabl
         if table := _artifacts(part, title, all_words):
             yield table
     for one in profile.suggestions:
-        title = f"{one.how}: " if len(profile.suggestions) > 1 else ""
+        names = short_names([other.how for other in profile.suggestions])
+        title = f"{names[one.how]}: " if len(names) > 1 else ""
         yield _filters(one, title)
         if one.overlap:
             yield _overlap(one, title)
 
 
 def _short(part: Part, profile: Profile) -> str:
-    """A generator without its options, unless another one differs only in these."""
+    """What a table calls a generator."""
     return short_names([one.how for one in profile.generators]).get(part.how, part.how)
 
 
 def _summary(profile: Profile) -> Table:
-    table = _table(["generator"], ("problems", "variants", "problems changed", "words changed per variant"))
+    short = short_names([one.how for one in profile.generators])
+    numbers = ("problems", "variants", "problems changed", "words changed per variant")
+    table = _table(["generator"], numbers, caption=_foot(short))
     parts = (profile.whole, *profile.generators) if len(profile.generators) > 1 else profile.generators
     for part in parts:
         mean = "–" if part.words_changed is None else f"{part.words_changed:.2f}"
         share = f"{part.changed:,} ({part.share_changed:.1%})"
-        table.add_row(Text(part.how), f"{part.problems:,}", f"{part.variants:,}", share, mean)
+        table.add_row(Text(short.get(part.how, part.how)), f"{part.problems:,}", f"{part.variants:,}", share, mean)
     return table
 
 
@@ -298,11 +316,12 @@ def _rates(report: Circularity, confidence: float) -> Table:
     caption = "without: problems answered correctly that the judge left no variant, of all answered correctly"
     title = f"rates on the variants that a judge accepts, {confidence:.0%} intervals"
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "judge"]
+    short, foot = _short_groups([row.group for row in rows])
+    caption += f"\n{foot}" if foot else ""
     table = _circularity_table(title, names, ["accepted", *metrics, "without"], caption)
-    short = short_names(list(dict.fromkeys(row.group for row in rows if row.group)))
 
     def cells(row: Judged) -> tuple[Lead, list[str | Text]]:
-        group = short[row.group] if row.group else "all"
+        group = short[row.group]
         scores = [_with_interval(row.score(name)) for name in metrics]
         counts = [f"{row.accepted:,} of {row.variants:,}", f"{row.without:,} of {row.right:,}"]
         lead = (*([row.model] if several else []), *([group] if grouped else []))
@@ -319,8 +338,8 @@ def _by_model(report: Circularity) -> list[Judged]:
 
 def _acceptance(report: Circularity, confidence: float) -> Table:
     numbers = ["variants", "accepted", "share", f"{confidence:.0%} interval"]
-    table = _circularity_table("mutual entailment by source", ["judge", "source"], numbers)
     short = short_names(list(dict.fromkeys(row.source for row in report.acceptance)))
+    table = _circularity_table("mutual entailment by source", ["judge", "source"], numbers, _foot(short))
     return _add_sections(
         table,
         (

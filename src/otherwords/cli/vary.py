@@ -12,7 +12,12 @@ def vary(
     inputs: opt.Inputs,
     generators: Annotated[
         list[str],
-        typer.Option("--with", "-w", metavar="GENERATOR", help="A generator (otherwords list generators)."),
+        typer.Option(
+            "--with",
+            "-w",
+            metavar="GENERATOR",
+            help="A generator (otherwords list generators), as in wordnet or syn=wordnet(n=3).",
+        ),
     ],
     out: opt.Out = "-",
     suite: Annotated[bool, typer.Option("--suite", help="Write the originals too, each before its variants.")] = False,

@@ -14,7 +14,7 @@ import polars as pl
 
 from ..errors import BadInput
 from ..pipeline import score
-from ..registry import papers
+from ..registry import papers, short_names
 from ..storage.run_folder import RunFolder
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap, seed_counts, unique_variants, with_columns
 from .reproduction import Cell, Key, Reproduce, against_published
@@ -40,8 +40,9 @@ def reproduce(data: Path) -> list[Cell]:
     if not (generators := sorted(notes.filter(pl.col("what").is_in(FILTERS))["generator"].unique())):
         raise BadInput("the run has no variants of masked-lm", where=str(data), fix="run it --with masked-lm")
     cells: dict[Key, float] = {}
+    names = short_names(generators)
     for name in generators:
-        suffix = "" if len(generators) == 1 else f" {name}"
+        suffix = "" if len(generators) == 1 else f" {names[name]}"
         own = notes.filter(generator=name)
         asked = answers.filter(pl.col("variant").is_null() | (pl.col("how") == name))
         obtained = (*_table_2(variants.filter(how=name), own), *_table_3(asked), *_suggestions(own))

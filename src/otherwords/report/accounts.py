@@ -11,6 +11,7 @@ from ..answers.table import Location
 from ..metrics import contrast as controls
 from ..metrics.contrast import NAMES
 from ..problem import Score
+from ..registry import short_names
 
 #: Entries of the manifest that have a section of their own, and are not repeated in the footer.
 SECTIONS = ("unvaried", "left_out", "self_judged")
@@ -37,15 +38,15 @@ class Accepted(NamedTuple):
     accepted: int
 
 
-def given_up(manifest: Mapping[str, Any]) -> list[GivenUp]:
-    """What every generator gave up; generators that gave up nothing are left out.
+def given_up(manifest: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[GivenUp]:
+    """What every generator gave up; generators that gave up nothing are left out. `names` are short ones.
 
     >>> given_up({"unvaried": {"a.v1(n=1)": 2, "b.v1()": 0}, "left_out": {"a.v1(n=1)": {"empty": 3, "endless": 4}}})
-    [GivenUp(generator='a.v1', problems=2, reasons=[('endless', 4), ('empty', 3)])]
+    [GivenUp(generator='a', problems=2, reasons=[('endless', 4), ('empty', 3)])]
     """
     unvaried, left_out = (_mapping(manifest.get(name)) for name in ("unvaried", "left_out"))
     signatures = list(dict.fromkeys([*unvaried, *left_out]))
-    heads = short_names(signatures)
+    heads = {**short_names(signatures), **(names or {})}
     rows = [GivenUp(heads[one], int(unvaried.get(one, 0)), _sorted(_mapping(left_out.get(one)))) for one in signatures]
     return [row for row in rows if row.problems or row.reasons]
 
@@ -61,12 +62,6 @@ def accepted(manifest: Mapping[str, Any]) -> list[Accepted]:
         for model, checks in _mapping(manifest.get("self_judged")).items()
         for check, counts in _mapping(checks).items()
     ]
-
-
-def short_names(signatures: Sequence[str]) -> dict[str, str]:
-    """Signatures without their options, unless another one differs only in these."""
-    heads = [one.partition("(")[0] or one for one in signatures]
-    return {one: head if heads.count(head) == 1 else one for one, head in zip(signatures, heads, strict=True)}
 
 
 def _sorted(reasons: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""Which answers changed with the wording: counts for the plot, and the problems that flipped most."""
+"""Which answers changed with the wording: counts for the plot, its problems, and models with one answer to all."""
 
 import re
 import string
@@ -15,10 +15,14 @@ from ..errors import BadInput
 from ..frames import with_texts
 from ..problem import Task
 from .numbers import percent
-from .plot import Bar
+from .plot import PARTS, Bar, OneAnswer
 
-#: Problems shown for each model, and rewordings shown of each problem.
-TOP, MOST_REWORDINGS = 10, 40
+#: Problems shown for each model: those that flipped most, and a sample of every other part of its bar.
+TOP, SAMPLE = 10, 3
+#: Rewordings shown of each problem, and problems named by their id alone.
+MOST_REWORDINGS, MOST_IDS = 40, 200
+#: From this share on, a label is a model's one answer: then at most one answer in ten can differ from the original's.
+CONSTANT = 0.95
 #: Words of a field that the page shows; the rest becomes an ellipsis.
 LIMIT = 60
 #: Above this many words difflib may skip frequent ones: coarser, but not quadratic.
@@ -46,7 +50,7 @@ class _Token(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """What a model answered, how sure it was (a percentage, empty where unknown), and whether it is right, if known."""
+    """What a model answered, how sure it was (a percentage, or empty), and whether that is right, if known."""
 
     label: str
     sure: str
@@ -67,21 +71,33 @@ class ShownRewording:
 
 @dataclass(frozen=True)
 class Case:
-    """A problem whose answer changed: its texts, its right and its given answer, and its rewordings."""
+    """A problem as shown: its texts, its right and its given answer (None where there is none), and its rewordings."""
 
     bucket: str
     gold: str | None
     texts: Mapping[str, tuple[Segment, ...]]
-    answer: ShownAnswer
+    answer: ShownAnswer | None
     flips: int
     n: int
     rewordings: tuple[ShownRewording, ...]
 
 
+@dataclass(frozen=True)
+class Listing:
+    """The problems behind one part of a model's bar: some as shown, the ids of others, how many are not named."""
+
+    part: str
+    total: int
+    cases: tuple[Case, ...]
+    others: tuple[str, ...]
+    hidden: int
+
+
 def mark_flips(answers: pl.DataFrame) -> pl.DataFrame:
     """Give the answers `model, bucket, variant, gold, pred`, with whether each is a `flip`, is `right`, and how `sure`.
 
-    An original's own row has a null variant and is no flip.
+    An original's own row has a null variant and is no flip. Where the original was not answered, an answer is a flip if
+    it is not the commonest of its problem. `right` is null where the right answer is not known.
     """
     names = {"model", "bucket", "variant", "gold", "pred"}
     if missing := sorted(names - {"model"} - set(answers.columns)):
@@ -91,46 +107,100 @@ def mark_flips(answers: pl.DataFrame) -> pl.DataFrame:
     if "model" not in answers.columns:
         answers = answers.with_columns(pl.lit("model").alias("model"))
     sure = [pl.when(pl.col("pred") == name[2:]).then(pl.col(name)) for name in answers.columns if name.startswith("p:")]
-    text = [pl.col(name).cast(pl.String) for name in ("model", "bucket", "gold", "pred")]
-    variant = pl.col("variant").cast(pl.String).replace("", None)
-    frame = answers.with_columns(text).select(
-        *sorted(names - {"variant"}), variant, pl.coalesce(*sure, None).alias("sure")
-    )
-    first = frame.filter(pl.col("variant").is_null()).select("model", "bucket", pl.col("pred").alias("first"))
-    frame = frame.join(first, on=["model", "bucket"], how="left", maintain_order="left")
+    text = [pl.col(name).cast(pl.String) for name in ("model", "bucket", "pred")]
+    blank = [pl.col(name).cast(pl.String).replace("", None) for name in ("variant", "gold")]
+    frame = answers.with_columns(text).select("model", "bucket", "pred", *blank, pl.coalesce(*sure, None).alias("sure"))
+    key = ["model", "bucket"]
+    counts = frame.group_by(*key, "pred").agg(pl.col("variant").is_null().any().alias("original"), pl.len())
+    order = counts.sort("original", "len", "pred", descending=[True, True, False])
+    first = order.group_by(key, maintain_order=True).agg(pl.col("pred", "original").first().name.prefix("first_"))
+    frame = frame.join(first, on=key, how="left", maintain_order="left")
     return frame.with_columns(
         (pl.col("pred") == pl.col("gold")).alias("right"),
-        (pl.col("variant").is_not_null() & (pl.col("pred") != pl.col("first"))).alias("flip"),
+        (pl.col("variant").is_not_null() & (pl.col("pred") != pl.col("first_pred"))).alias("flip"),
     )
 
 
 def by_problem(marked: pl.DataFrame) -> pl.DataFrame:
-    """Count, for every model and problem with a rewording: rewordings `n`, `flips`, and those that are `right`."""
-    variants = marked.filter(pl.col("variant").is_not_null())
-    counts = (pl.len().alias("n"), pl.col("flip").sum().alias("flips"), pl.col("right").sum())
-    return variants.group_by("model", "bucket").agg(counts).sort("model", "bucket")
+    """Count, for every model and problem with two wordings, one a rewording: rewordings `n`, `flips`, and its `part`.
+
+    Its part of the bar depends on all its wordings, the original among them: all are answered "right"; the answers
+    differ, or some are right and some wrong ("mixed"); all get the same answer, which is "wrong" or, where the right
+    one is not known, the "same".
+    """
+    right = pl.col("right").fill_null(False)
+    changed = (pl.col("pred").n_unique() > 1) | (right.any() & ~right.all())
+    unknown = pl.when(pl.col("right").is_null().any()).then(pl.lit("same")).otherwise(pl.lit("wrong"))
+    part = pl.when(right.all()).then(pl.lit("right")).when(changed).then(pl.lit("mixed")).otherwise(unknown)
+    reworded = pl.col("variant").is_not_null()
+    counts = (reworded.sum().alias("n"), pl.col("flip").sum().alias("flips"), part.alias("part"))
+    compared = (reworded & pl.col("first_original")).sum().alias("compared")
+    known = pl.col("right").is_not_null().any().alias("known")
+    found = marked.group_by("model", "bucket").agg(*counts, compared, known, pl.len().alias("wordings"))
+    return found.filter(pl.col("n") > 0, pl.col("wordings") > 1).drop("wordings").sort("model", "bucket")
 
 
 def bar(model: str, counted: pl.DataFrame) -> Bar:
-    """Sort a model's problems into always right, mixed and always wrong."""
+    """Count a model's problems by their part, and its flips and rewordings."""
     problems = counted.filter(pl.col("model") == model)
-    tests = (pl.col("right") == pl.col("n"), pl.col("right") == 0, pl.col("n") == 1)
-    right, wrong, single = (problems.filter(test).height for test in tests)
-    return Bar(model, right, problems.height - right - wrong, wrong, single)
+    parts = {part: int((problems["part"] == part).sum()) for part in PARTS}
+    sums = {name: int(problems[name].sum()) for name in ("flips", "n", "compared")}
+    return Bar(model, **parts, **sums, known=bool(problems["known"].any()))
 
 
-def worst(model: str, marked: pl.DataFrame, counted: pl.DataFrame, buckets: pl.DataFrame, task: Task) -> list[Case]:
-    """Give the problems with the largest share of changed answers; ties go to more flips, then to the smaller id."""
-    flipped = counted.filter(pl.col("model") == model, pl.col("flips") > 0)
-    order = [pl.col("flips") / pl.col("n"), pl.col("flips"), pl.col("bucket")]
-    top = flipped.sort(order, descending=[True, True, False]).head(TOP)
-    wanted = pl.col("bucket").is_in(top["bucket"].implode())
-    asked = marked.filter(pl.col("model") == model, wanted)
+def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
+    """The models that give one label to everything they are asked, or nearly: from `CONSTANT` on.
+
+    Nearly everything does not count where that label is as often the right one: then a good model gives it, too.
+
+    >>> rows = {"gold": ["yes", "no"] * 20, "pred": ["yes"] * 40}
+    >>> one_answer(pl.DataFrame(rows))
+    {'model': OneAnswer(label='yes', given=40, answers=40, right=False)}
+    """
+    lacking = {"model": "model", "pred": None, "gold": None}
+    text = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in lacking.items()]
+    blank = pl.col("gold", "pred").replace("", None)
+    known = answers.select(one.cast(pl.String) for one in text).with_columns(blank).drop_nulls("pred")
+    most = known.group_by("model", "pred").len("given").sort("given", "pred", descending=[True, False])
+    found = {}
+    for model, label, given in most.unique("model", keep="first", maintain_order=True).sort("model").rows():
+        own = known.filter(pl.col("model") == model)
+        usual = (own["gold"].drop_nulls() == label).mean()
+        if given == own.height or (given >= CONSTANT * own.height and (usual is None or usual < CONSTANT)):
+            found[model] = OneAnswer(label, given, own.height, usual == 1)
+    return found
+
+
+def listings(
+    model: str, marked: pl.DataFrame, counted: pl.DataFrame, buckets: pl.DataFrame, task: Task, names: Mapping[str, str]
+) -> list[Listing]:
+    """Show the problems behind each part of a model's bar; `names` are short ones of generators.
+
+    Of those that depend on the wording, the ones with the largest share of changed answers come first; ties go to more
+    flips, then to the smaller id. Of others, those with the most rewordings.
+    """
+    own = counted.filter(pl.col("model") == model)
+    order = [pl.col("flips") / pl.col("n"), pl.col("flips"), pl.col("n"), pl.col("bucket")]
+    ordered = own.sort(order, descending=[True, True, True, False])
+    found = {part: own for part in PARTS if (own := ordered.filter(pl.col("part") == part)).height}
+    shown = {part: rows.head(TOP if part == "mixed" else SAMPLE) for part, rows in found.items()}
+    wanted = pl.concat([one["bucket"] for one in shown.values()]) if shown else pl.Series(dtype=pl.String)
+    asked = marked.filter(pl.col("model") == model, pl.col("bucket").is_in(wanted.implode()))
     rows: dict[str, dict[str | None, Any]] = {}
     for row in asked.iter_rows(named=True):
         rows.setdefault(row["bucket"], {})[row["variant"]] = row
     texts = _texts(asked, buckets, task)
-    return [_case(bucket, rows[bucket], texts, flips, n) for bucket, n, flips in top["bucket", "n", "flips"].rows()]
+    for one in texts.values():
+        one["how"] = names.get(one["how"], one["how"])
+    lists = []
+    for part in found:
+        some, others = shown[part], found[part]["bucket"][shown[part].height :]
+        cases = [
+            _case(bucket, rows[bucket], texts, flips, n) for bucket, n, flips in some["bucket", "n", "flips"].rows()
+        ]
+        ids = tuple(others.head(MOST_IDS))
+        lists.append(Listing(part, found[part].height, tuple(cases), ids, len(others) - len(ids)))
+    return lists
 
 
 def _texts(asked: pl.DataFrame, buckets: pl.DataFrame, task: Task) -> dict[str, dict[str, str]]:
@@ -159,8 +229,8 @@ def _case(bucket: str, answers: dict[str | None, Any], texts: dict[str, dict[str
     news = [texts.get(row["variant"], original) for row in rows]
     shown = {name: excerpt(text, (new[name] for new in news)) for name, text in original.items()}
     rewordings = tuple(_rewording(row, original, texts.get(row["variant"])) for row in rows)
-    first = answers[None]
-    return Case(bucket, first["gold"], shown, _answer(first), flips, n, rewordings)
+    first, gold = answers.get(None), next(iter(answers.values()))["gold"]
+    return Case(bucket, gold, shown, _answer(first) if first else None, flips, n, rewordings)
 
 
 def _rewording(row: Mapping[str, Any], original: Mapping[str, str], text: Mapping[str, str] | None) -> ShownRewording:

@@ -1,4 +1,4 @@
-"""Scores as printed: tables of percentages with their intervals, and the main result in one sentence."""
+"""Scores as printed: tables of percentages with their intervals, and what each number means."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,8 @@ MEANINGS = {
         "P_C",
         (
             "Chance that two rewordings of a problem, drawn with replacement, are both right or both wrong: at least "
-            "one half. At 100\u00a0% no error is due to the wording. The estimator is that of Srikanth et al. (2024)."
+            "one half. At 100\u00a0% no error is due to the wording. It has no value where every problem has one "
+            "rewording. The estimator is that of Srikanth et al. (2024)."
         ),
     ),
     "p_c_distinct": (
@@ -54,22 +55,29 @@ MEANINGS = {
         "Share of problems answered correctly together with all of their contrasts (Gardner et al. 2020).",
     ),
 }
+#: Why a metric may have no value; others only lack answers, or labels, that they could look at.
+_LACKING = dict.fromkeys(("p_c", "p_c_distinct", "label_agreement"), "no problem has two answered rewordings")
+#: What the headline is about: the first column, and the order of models.
+HEADLINE = "flip_rate"
 #: Rows that one table of groups shows; the scores file has them all.
 MOST_ROWS = 200
 #: Metrics that stand side by side; more stand one below the other.
 MOST_COLUMNS = 8
-_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Column:
-    """A metric as one signature computes it. `ambiguous` where another column has the same name."""
+    """A metric as one signature computes it. `ambiguous` where another column has the same name.
+
+    `lacking` says why some of its values are missing; empty where none is.
+    """
 
     metric: str
     signature: str
     name: str
     meaning: str
     ambiguous: bool
+    lacking: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,11 +131,12 @@ def count(number: int, noun: str) -> str:
     return f"{number:,}\u00a0{noun}{'' if number == 1 else 's'}"
 
 
-def tables(scores: Sequence[Score]) -> list[Table]:
-    """Lay the scores out: first over all, then one table per grouping column."""
+def tables(scores: Sequence[Score], names: Mapping[str, str] | None = None) -> list[Table]:
+    """Lay the scores out: first over all, then one table per grouping column; `names` are short ones of generators."""
     by = dict.fromkeys(_split(score.group)[0] for score in scores)
     by.pop("", None)
-    return [_table(name, [score for score in scores if _split(score.group)[0] == name]) for name in ("", *by)]
+    some = {name: [score for score in scores if _split(score.group)[0] == name] for name in ("", *by)}
+    return [_table(name, own, names or {} if name == "how" else {}) for name, own in some.items()]
 
 
 def _split(group: str | None) -> tuple[str, str]:
@@ -135,14 +144,21 @@ def _split(group: str | None) -> tuple[str, str]:
     return column, value
 
 
-def _table(by: str, scores: Sequence[Score]) -> Table:
+def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> Table:
     keys = list(dict.fromkeys((score.metric, score.signature) for score in scores))
+    keys.sort(key=lambda key: key[0] != HEADLINE)
     cells = {(_split(s.group)[1], s.model, s.metric, s.signature): s for s in scores}
     lines = [(value, model) for value in _unique(v for v, *_ in cells) for model in _unique(m for _, m, *_ in cells)]
-    rows = [TableRow(model, value, tuple(cells.get((value, model, *key)) for key in keys)) for value, model in lines]
+    rows = [
+        TableRow(model, names.get(value, value), tuple(cells.get((value, model, *key)) for key in keys))
+        for value, model in lines
+    ]
     rows = [row for row in rows if any(row.scores)]
     metrics = [metric for metric, _ in keys]
-    columns = tuple(Column(m, s, *meaning(m), metrics.count(m) > 1) for m, s in keys)
+    empty = {(one.metric, one.signature) for one in scores if one.value is None}
+    columns = tuple(
+        Column(m, s, *meaning(m), metrics.count(m) > 1, lacking(m) if (m, s) in empty else "") for m, s in keys
+    )
     most = MOST_ROWS if len(columns) <= MOST_COLUMNS else MOST_COLUMNS
     return Table(by, columns, tuple(rows[:most]), max(0, len(rows) - most))
 
@@ -156,60 +172,17 @@ def meaning(metric: str) -> tuple[str, str]:
     return metric, MEANINGS[name][1] if name in MEANINGS else known.get(name, "")
 
 
+def lacking(metric: str) -> str:
+    """Why a metric has no value.
+
+    >>> lacking("p_c"), lacking("accuracy_original")
+    ('no problem has two answered rewordings', 'no answer, or no label, that it could look at')
+    """
+    return _LACKING.get(re.split("[(:]", metric)[0], "no answer, or no label, that it could look at")
+
+
 def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
-
-
-@dataclass(frozen=True)
-class _Flips:
-    rate: float
-    low: float | None
-    high: float | None
-    answers: int
-    problems: int
-
-    @property
-    def share(self) -> str:
-        """The rate with its interval, where it has one."""
-        if self.low is None or self.high is None:
-            return f"{percent(self.rate)}\u00a0%"
-        return f"{percent(self.rate)}\u00a0% [{percent(self.low)}, {percent(self.high)}]"
-
-    @property
-    def asked(self) -> str:
-        """What the rate is a share of."""
-        return f"{count(self.answers, 'rewording')} of {count(self.problems, 'problem')}"
-
-
-def sentence(scores: Sequence[Score], counted: Mapping[str, tuple[int, int, int]]) -> str:
-    """Answer the question in words: how often each model changed its answer.
-
-    `counted` has flips, rewordings and problems by model, for studies that do not score the flip rate.
-    """
-    scored = [s for s in scores if s.metric == "flip_rate" and s.group is None]
-    flips = {s.model: _Flips(s.value, s.low, s.high, s.n_answers, s.n_units) for s in scored if s.value is not None}
-    if not scored:
-        flips = {m: _Flips(changed / asked, None, None, asked, n) for m, (changed, asked, n) in counted.items()}
-    if not flips:
-        return "No result: no rewording was answered."
-    shared = len(flips) > 1 and len({one.asked for one in flips.values()}) == 1
-    start = f"asked {next(iter(flips.values())).asked}, " if shared else ""
-    of = {model: "" if shared else f" of {one.asked}" for model, one in flips.items()}
-    if all(one.rate == 0 for one in flips.values()):
-        parts = [f"{model} never changed its answer{of[model].replace(' of', ' on', 1)}" for model in flips]
-        return f"On these problems, yes: {start}{_join(parts)}."
-    if len(flips) <= _NAMED:
-        verb = dict.fromkeys(flips, "") | {next(iter(flips)): "changed its answer "}
-        return f"Not always: {start}{_join([f'{m} {verb[m]}on {flips[m].share}{of[m]}' for m in flips])}."
-    least, most = min(flips, key=lambda m: flips[m].rate), max(flips, key=lambda m: flips[m].rate)
-    return (
-        f"Not always: {start}{least} changed its answer least often of {len(flips)} models, on {flips[least].share}"
-        f"{of[least]}, and {most} most often, on {flips[most].share}{of[most]}."
-    )
-
-
-def _join(parts: list[str]) -> str:
-    return ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def intervals(scores: Sequence[Score]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The page: from a run folder to one HTML file, which loads nothing from elsewhere."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
@@ -10,10 +11,12 @@ from typing import Any
 
 import jinja2
 import polars as pl
+from markupsafe import Markup, escape
 
 from ..answers.reading import answered
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
+from ..registry import short_names
 from ..scoring.select import explain_no_pairs
 from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder
@@ -22,6 +25,8 @@ from . import accounts, flips, numbers, plot
 
 #: The order of the footer; entries of the manifest that are not named here follow in their own order.
 _FOOTER = ("otherwords", "seed", "study", "signatures", "inputs", "counts", "versions", "timings")
+#: Letters of a name up to which it stays on one line.
+_SHORT = 20
 _KINDS = {"vary": "generators", "check": "checks"}
 
 
@@ -77,38 +82,67 @@ def render(
     answers, _ = answered(answers)
     if not scores or answers.height == 0:
         raise BadInput("no scores or no answers", fix="give at least one score and one answer")
-    balance = accounts.balance(scores, answers)
-    answers, buckets = accounts.rewordings(answers), accounts.problems(buckets)
-    marked = flips.mark_flips(answers)
+    marked = flips.mark_flips(accounts.rewordings(answers))
+    constant, buckets = flips.one_answer(answers), accounts.problems(buckets)
     counted = flips.by_problem(marked)
-    together = [score for score in scores if score.model == ALL_MODELS]
     own = [score for score in scores if score.model != ALL_MODELS]
-    models = list(dict.fromkeys([*(score.model for score in own), *marked["model"].unique().sort()]))
-    labelled = marked["gold"].count() > 0  # otherwise no answer is right or wrong
-    bars = [bar for bar in (flips.bar(model, counted) for model in models) if bar.total and labelled]
+    every = dict.fromkeys([*(score.model for score in own), *marked["model"].unique().sort()])
+    bars = {model: bar for model in every if (bar := flips.bar(model, counted)).total}
+    models = plot.ranked(list(every), own, list(bars.values()), constant)
+    own.sort(key=lambda score: models.index(score.model))
+    bars_in_order = [bars[model] for model in models if model in bars]
+    names = short_names(_generators(manifest, buckets))
+    balance = accounts.balance(own, answers)
     return _template().render(
         title=_title(manifest),
         models=models,
-        sentence=numbers.sentence(scores, _counted(counted)),
-        tables=numbers.tables(accounts.without_contrasts(own)),
+        anchors={model: f"m{place}" for place, model in enumerate(models, 1)},
+        constant=constant,
+        canary=not _is_off(manifest, "canary"),
+        sentence=plot.sentence(own, bars_in_order, constant),
+        tables=numbers.tables(accounts.without_contrasts(own), names),
         balance=balance,
         more=numbers.tables(balance.more)[1:] if balance else [],
-        together=numbers.tables(together),
+        together=numbers.tables([score for score in scores if score.model == ALL_MODELS], names),
         meanings={metric: numbers.meaning(metric) for metric in dict.fromkeys(score.metric for score in scores)},
         intervals=numbers.intervals(scores),
         no_pairs=explain_no_pairs(scores),
-        bars=bars,
-        labelled=labelled,
-        plot=plot.draw(bars) if bars else "",
-        cases={model: flips.worst(model, marked, counted, buckets, task) for model in models},
+        bars=bars_in_order,
+        described=plot.describe(bars_in_order),
+        listings={m: flips.listings(m, marked, counted, buckets, task, names) for m in models},
+        parts=plot.PARTS,
         funnel=funnel(buckets),
-        given_up=accounts.given_up(manifest),
+        given_up=accounts.given_up(manifest, names),
         accepted=accounts.accepted(manifest),
-        answered={one: n for one in models if (n := int(counted.filter(pl.col("model") == one)["n"].sum()))},
         task=task,
         warnings=[_plain(warning) for warning in manifest.get("warnings") or ()],
-        footer=list(_footer(manifest, scores)),
+        signed=list(dict.fromkeys(score.signature for score in scores)),
+        footer=list(_footer(manifest, scores, names)),
     )
+
+
+def _generators(manifest: Mapping[str, Any], buckets: pl.DataFrame) -> list[str]:
+    """All generators of the study, and those that made the variants of the data."""
+    signatures = manifest.get("signatures")
+    varied = signatures.get("vary") if isinstance(signatures, Mapping) else ()
+    found = buckets["how"].cast(pl.String).drop_nulls().unique().sort() if "how" in buckets.columns else ()
+    return list(dict.fromkeys([*(str(one) for one in varied or ()), *found]))
+
+
+def _is_off(manifest: Mapping[str, Any], setting: str) -> bool:
+    study = manifest.get("study")
+    return isinstance(study, Mapping) and study.get(setting) is False
+
+
+def _name(name: str) -> Markup:
+    """A name that is not broken inside a word: a long one after a slash, hyphen or underscore, a short one nowhere.
+
+    >>> str(_name("a<b>-c")), str(_name("organisation/a-long-name"))[23:]
+    ('<bdi class="name">a&lt;b&gt;-c</bdi>', 'organisation/<wbr>a-<wbr>long-<wbr>name</bdi>')
+    """
+    if len(name) <= _SHORT:
+        return Markup('<bdi class="name">{}</bdi>').format(name)
+    return Markup(f'<bdi class="long name">{re.sub("(?<=[/_-])(?=[^/_-])", "<wbr>", str(escape(name)))}</bdi>')
 
 
 @cache  # compiling takes longer than rendering
@@ -120,7 +154,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"percent": numbers.percent, "shown": numbers.shown, "count": numbers.count}
+    environment.filters |= {"percent": numbers.percent, "shown": numbers.shown, "count": numbers.count, "name": _name}
     return environment.from_string((resources.files(__package__) / "page.html.jinja").read_text(encoding="utf-8"))
 
 
@@ -134,18 +168,26 @@ def _counted(counted: pl.DataFrame) -> dict[str, tuple[int, int, int]]:
     return {model: (flipped, asked, problems) for model, flipped, asked, problems in sums.rows()}
 
 
-def _footer(manifest: Mapping[str, Any], scores: Sequence[Score]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """The sections of the footer: a heading, and lines of a name (may be empty) and a value."""
+def _footer(
+    manifest: Mapping[str, Any], scores: Sequence[Score], names: Mapping[str, str]
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The sections of the footer: a heading, and lines of a name (may be empty) and a value.
+
+    Here alone a signature is written in full; `names` are what the rest of the page calls generators.
+    """
     signed = list(dict.fromkeys(score.signature for score in scores))
     yield "metrics", [("", signature) for signature in signed]
+    if named := [(short, title.removeprefix(f"{short}=")) for title, short in names.items() if title != short]:
+        yield "generators", named
     rest = [key for key in manifest if key not in (*_FOOTER, *accounts.SECTIONS, "warnings")]
     for key in (*_FOOTER, *rest):
         value = manifest.get(key)
         if value in (None, {}, [], ""):
             continue
         if key == "signatures" and isinstance(value, Mapping):
-            for kind, names in value.items():
-                lines = [line for line in _lines(names) if not any(one.startswith(line[1]) for one in signed)]
+            for kind, listed in value.items():
+                known = [*signed, *(names if kind == "vary" else ())]
+                lines = [line for line in _lines(listed) if not any(one.startswith(line[1]) for one in known)]
                 if lines:
                     yield _KINDS.get(str(kind), str(kind)), lines
         elif key == "inputs" and isinstance(value, Sequence):

@@ -33,6 +33,7 @@ from ..storage.files import write_json
 from ..storage.run_folder import RunFolder
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import scans
+from ..variants.generating import refuse_repeated
 from . import stages
 from .engines import Engine, InProcess
 from .readiness import (
@@ -171,6 +172,7 @@ class Driver:
             for name in names:
                 if (kind, name) != ("metrics", "all"):
                     stages.make_cached(kind, name)
+        refuse_repeated(stages.make_cached("generators", name) for name in study.vary)
         self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
         refuse_wrong_models(study.models, study.label_map)
 

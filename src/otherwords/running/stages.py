@@ -63,7 +63,7 @@ def vary_shard(job: ShardJob) -> Made:
     load_plugins(job.plugins)
     folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
     generators = [make_cached("generators", name) for name in job.using]
-    key = digest(__version__, key_of(source), [one.signature for one in generators], job.seed, job.task.targets)
+    key = digest(__version__, key_of(source), [one.title for one in generators], job.seed, job.task.targets)
     parts = [folder.part(stage, job.number) for stage in ("variants", "notes")]
     if all(key_of(part) == key for part in parts):  # one alone may be left of a study that did not end
         current().advance(_height(source) * len(generators))  # otherwise the generators report, batch by batch
@@ -314,9 +314,9 @@ class Unvaried:
 
 
 def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "") -> Unvaried:
-    """Count the problems that a generator did not vary; list them with its signature in the table `out`, if given."""
+    """Count the problems that a generator did not vary; list them with its title in the table `out`, if given."""
     generators = [make_cached("generators", spec) for spec in specs]
-    counts = Unvaried({one.signature: 0 for one in generators})
+    counts = Unvaried({one.title: 0 for one in generators})
     lists = []
     for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
         originals = _originals(problems).select("id").collect()
@@ -324,10 +324,10 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
         counts.total += originals.height
         counts.problems += originals.join(varied, on="id", how="anti").height
         for one in generators:
-            own = varied.filter(pl.col("how") == one.signature)
+            own = varied.filter(pl.col("how") == one.title)
             without = originals.join(own, on="id", how="anti", maintain_order="left")
-            counts.by_generator[one.signature] += without.height
-            lists.append(without.with_columns(pl.lit(one.signature).alias("generator")))
+            counts.by_generator[one.title] += without.height
+            lists.append(without.with_columns(pl.lit(one.title).alias("generator")))
     if out:
         tables.write(lists, out)
     counts.left_out = left_out(totals(pl.scan_parquet(part, glob=False) for part in folder.parts("notes")))

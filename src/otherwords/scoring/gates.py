@@ -11,7 +11,7 @@ from ..registry import Bound
 from .select import choose
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-_NAME = r"[\w-]+(?:\([^)]*\))?(?::[^<>=]*[^<>=\s])?"  # pa, pa(at=0.5, of=0), sigma:flipped
+_NAME = r"[\w-]+(?:\([^)]*\))?(?::[^<>=]*[^<>=\s])?"  # pa, pa(at=0.5), sigma:flipped
 #: A group in brackets: control_flips[control=identity].
 _GATE = re.compile(rf"\s*({_NAME}(?:\[[^\]]+\])?)\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:e-?\d+)?)\s*(%?)\s*")
 

@@ -16,7 +16,7 @@ from ..errors import BadInput, Unmeasurable
 from ..frames import as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio
 from ..problem import Score
-from ..registry import Bound, metrics
+from ..registry import Bound, metrics, short_names
 from ..significance.bootstrap import KINDS
 
 Result = TypeVar("Result")
@@ -196,15 +196,14 @@ def role_of(metric: Metric) -> Role:
 
 
 def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:
-    """What a metric is called in a table: its name, with its options where it is there twice, and the part.
+    """What a metric is called in a table: its name, with the options that tell it from others so called, and the part.
 
     >>> one, other = metrics.make("pa(at=0.5)"), metrics.make("pa")
     >>> title(one, [one]), title(one, [one, other])
-    ('pa', 'pa(at=0.5, of=0)')
+    ('pa', 'pa(at=0.5)')
     """
-    name = bound.plugin.name
-    if sum(other.plugin.name == name for other in chosen) > 1:
-        name += bound.signature.removeprefix(bound.plugin.full_name)
+    namesakes = [other.signature for other in chosen if other.plugin.name == bound.plugin.name]
+    name = short_names([bound.signature, *namesakes])[bound.signature].replace(" (", "(", 1)
     return f"{name}:{part}" if part else name
 
 

@@ -157,9 +157,22 @@ def with_columns(variant: Variant, columns: Mapping[str, Any]) -> Variant:
 def prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> list[Bound]:
     """Bind generators by name; those that must see all texts first see them now."""
     bound = [_bind(one, originals) if isinstance(one, str) else one for one in using]
-    if twice := [name for name, count in Counter(one.signature for one in bound).items() if count > 1]:
-        raise BadInput(f"{twice[0]} is named twice", fix="give it once")
+    refuse_repeated(bound)
     return bound
+
+
+def refuse_repeated(using: Iterable[Bound]) -> None:
+    """Refuse a generator that is given twice, under whatever names, and one name for two of them.
+
+    >>> refuse_repeated([generators.make("contractions"), generators.make("short=contractions(field=premise)")])
+    """
+    using = list(using)
+    if twice := [name for name, count in Counter(one.signature for one in using).items() if count > 1]:
+        raise BadInput(f"{twice[0]} is named twice", fix="give it once")
+    named = {one.alias for one in using if one.alias}
+    if shared := [name for name, count in Counter(one.name for one in using).items() if count > 1 and name in named]:
+        fix = f"give each a name of its own, as in one={using[0].plugin.name}"
+        raise BadInput(f"two generators are called {shared[0]}", fix=fix)
 
 
 def _bind(spec: str, originals: Sequence[Problem]) -> Bound:
@@ -205,7 +218,8 @@ def generate(
     """Variants of one generator, and its notes.
 
     Variants are numbered together with those that the same generator made under other options. A control marks its
-    variants with its name, so that nothing counts them among the rewordings.
+    variants with its name, so that nothing counts them among the rewordings. A name of the user's stands before the
+    signature in `how`, and decides nothing else: ids and random choices are the same without it.
     """
     name, function = generator.plugin.name, as_generator(generator.function)
     mark = {"control": name} if function.control else {}
@@ -222,7 +236,7 @@ def generate(
             counts[one.of, name] += 1
             identity = one.id or f"{one.of}~{name}.{counts[one.of, name]}"
             extra = {**one.extra, **mark}
-            yield Variant(identity, one.task, one.text, one.label, extra, of=one.of, how=generator.signature)
+            yield Variant(identity, one.task, one.text, one.label, extra, of=one.of, how=generator.title)
         current().advance(len(some))
 
 
@@ -232,16 +246,18 @@ def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:
         generator = as_generator(bound.function)
         for reason, count in sorted(generator.left_out.items()):
             if count:
-                warnings.warn(f"{bound.signature}: {count:,} of its rows are not variants: {reason}", stacklevel=3)
+                warnings.warn(
+                    f"{bound.alias or bound.signature}: {count:,} of its rows are not variants: {reason}", stacklevel=3
+                )
         if generator.unmatched and (rows := generator.unmatched(problems)):
-            warnings.warn(f"{bound.signature}: {rows:,} of its rows match no problem", stacklevel=3)
+            warnings.warn(f"{bound.alias or bound.signature}: {rows:,} of its rows match no problem", stacklevel=3)
 
 
 # Notes
 
 
 def notes_table(notes: Iterable[tuple[str, Note]]) -> pl.DataFrame:
-    """Notes of generators, each given with the generator's signature, as a table.
+    """Notes of generators, each given with the generator's title, as a table.
 
     >>> table = notes_table([("g.v1()", Note("p1", "left out: empty", 2, {"field": "premise"}))])
     >>> table.row(0, named=True)
