@@ -119,6 +119,6 @@ def run(
         print_json(result.scores)
     elif not quiet:
         console().print(score_table(result.scores, settled.confidence))
-        print_one_answer(result.folder)
+        print_one_answer([result.folder], {"columns": {}, "labels": {}})
         typer.echo(result.report)
     enforce(require, result.scores)
