@@ -26,6 +26,7 @@ from .models.model import Answerer
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics
+from .scoring.gates import metric_of
 from .scoring.measure import measure_groups, measure_together
 from .scoring.select import (
     IntervalSettings,
@@ -196,6 +197,7 @@ def score(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "percentile",
+    require: Sequence[str] = (),
     rejected: str | Path | None = None,
     out: str | Path | None = None,
 ) -> list[Score]:
@@ -205,7 +207,8 @@ def score(
     measured by the metrics of contrasts, and by no other: overall, and by suite where there are several. So are
     variants marked `control`, where there are rewordings beside them.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
-    `out` writes the scores as a table, too.
+    `out` writes the scores as a table, too. A metric that a gate in `require` is about is never left out: where the
+    table lacks what it needs, that is an error.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -232,7 +235,13 @@ def score(
     by_role = metrics_by_role(bound, roles, lenient, source)
     if {"controls", "rewordings"} <= set(roles) and not is_variant(roles["rewordings"][0]["variant"]).any():
         by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, source)
-    by_role = keep_supported(by_role, {role: table for role, (table, _) in roles.items()}, lenient, source)
+    by_role = keep_supported(
+        by_role,
+        {role: table for role, (table, _) in roles.items()},
+        lenient,
+        source,
+        {metric_of(gate) for gate in require},
+    )
     scores = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []

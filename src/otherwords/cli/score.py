@@ -60,6 +60,7 @@ def score(
         replicates=replicates,
         confidence=confidence,
         interval=interval,
+        require=require,
         rejected=rejected,
         out=out or None,
     )
