@@ -30,6 +30,7 @@ from .models.python_callable import AnyModel
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, split_name
+from .scoring.gates import metric_of
 from .scoring.measure import measure_groups, measure_together
 from .scoring.results import Results
 from .scoring.select import (
@@ -229,6 +230,7 @@ def score(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "percentile",
+    require: Sequence[str] = (),
     rejected: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Results[Score]:
@@ -240,7 +242,8 @@ def score(
     rewordings beside them.
     `columns` maps the names used here to the table's (`pred` -> `prediction`), `labels` the table's labels to others.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
-    `out` writes the scores as a table, too.
+    `out` writes the scores as a table, too. A metric that a gate in `require` is about is never left out: where the
+    table lacks what it needs, that is an error.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -255,7 +258,7 @@ def score(
         using = _with_texts(using, Path(sources[0]))
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
-    scores = scored(table, using, by=by, task=task, settings=settings, where=location)
+    scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require)
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if out:
         tables.write([scores.to_polars()], out)
@@ -289,6 +292,7 @@ def scored(
     task: str | Task,
     settings: IntervalSettings,
     where: Location = WHOLE_TABLE,
+    require: Sequence[str] = (),
 ) -> Results[Score]:
     """The scores of a table that needs no names mapped: model by model, then of all models together."""
     answers, where = answered(answers, where)
@@ -300,7 +304,8 @@ def scored(
     by_role = metrics_by_role(bound, roles, lenient, where.table)
     if {"controls", "rewordings"} <= set(roles) and not is_variant(roles["rewordings"][0]["variant"]).any():
         by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, where.table)
-    by_role = keep_supported(by_role, {role: table for role, (table, _) in roles.items()}, lenient, where.table)
+    rows = {role: table for role, (table, _) in roles.items()}
+    by_role = keep_supported(by_role, rows, lenient, where.table, {metric_of(gate) for gate in require})
     scores: list[Score] = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []

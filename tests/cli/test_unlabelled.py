@@ -129,6 +129,7 @@ def test_commands_about_right_answers_say_that_they_need_labels(run: Any, bare: 
         ("audit", "answers.jsonl"),
         ("circularity", suite, "-m", "scripted", "--judge", "self", "--no-canary", "--no-cache"),
         ("score", "answers.jsonl", "--metric", "accuracy_original"),
+        ("score", "answers.jsonl", "--require", "accuracy_original >= 50%"),
         ("score", "answers.jsonl", "--by", "label"),
         ("compare", "answers.jsonl", "answers.jsonl", "--metric", "p_c"),
     ):

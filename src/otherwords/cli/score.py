@@ -68,6 +68,7 @@ def score(
         replicates=replicates,
         confidence=confidence,
         interval=interval,
+        require=require,
         rejected=rejected,
         out=out or None,
     )

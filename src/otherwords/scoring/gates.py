@@ -36,7 +36,7 @@ def refuse_unlabelled(gates: Iterable[str], chosen: Sequence[str], by: Sequence[
     """Where problems have no gold labels: refuse metrics that were named, gates and groups that need them."""
     bound, chosen_for_user = choose(chosen)
     needing = [one.plugin.name for one in bound if _needs_gold(one)]
-    wanted = [f"{gate!r}" for gate in gates if _metric_of(parse(gate)[0]) in needing]
+    wanted = [f"{gate!r}" for gate in gates if metric_of(gate) in needing]
     wanted += [] if chosen_for_user else needing
     wanted += [f"--by {name}" for name in by if name in ("label", "original")]
     if wanted:
@@ -49,8 +49,13 @@ def _needs_gold(bound: Bound) -> bool:
     return metric.gold and metric.uses != "contrasts"  # which have labels always
 
 
-def _metric_of(name: str) -> str:
-    return re.split(r"[(:\[]", name)[0]
+def metric_of(gate: str) -> str:
+    """The metric that a gate is about.
+
+    >>> metric_of("control_flips[control=identity] <= 1%")
+    'control_flips'
+    """
+    return re.split(r"[(:\[]", parse(gate)[0])[0]
 
 
 def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
@@ -58,7 +63,7 @@ def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
     asked = [(gate, parse(gate)[0]) for gate in gates]
     known = [one.plugin.name for one in choose(chosen)[0]]
     for gate, name in asked:
-        if _metric_of(name) not in known:
+        if metric_of(gate) not in known:
             there = f"there are: {', '.join(known)}; others can be measured with --metric NAME"
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; {there}")
 

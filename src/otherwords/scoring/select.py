@@ -154,11 +154,16 @@ def keep_original_metrics(chosen: Sequence[Bound], lenient: bool, where: str) ->
 
 
 def keep_supported(
-    by_role: dict[Role, list[Bound]], tables: Mapping[Role, pl.DataFrame], lenient: bool, where: str
+    by_role: dict[Role, list[Bound]],
+    tables: Mapping[Role, pl.DataFrame],
+    lenient: bool,
+    where: str,
+    required: Collection[str] = (),
 ) -> dict[Role, list[Bound]]:
     """The metrics that need nothing which the table of their role lacks: gold labels, or originals.
 
-    The others are refused; where they were not asked for by name, they are left out, with one warning for each reason.
+    The others are refused; where they were not asked for by name nor `required` by a gate, they are left out, with one
+    warning for each reason.
     """
     kept = dict(by_role)
     left_out: dict[str, list[str]] = {}
@@ -170,8 +175,8 @@ def keep_supported(
             if lacks[one.signature]:
                 left_out.setdefault(lacks[one.signature], []).append(one.plugin.name)
     for lacking, names in left_out.items():
-        if not lenient:
-            raise Unmeasurable(f"no {lacking}, which {', '.join(names)} needs", where=where, fix=FIXES[lacking])
+        if wanted := [name for name in names if not lenient or name in required]:
+            raise Unmeasurable(f"no {lacking}, which {', '.join(wanted)} needs", where=where, fix=FIXES[lacking])
         warnings.warn(f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=3)
     return kept
 
