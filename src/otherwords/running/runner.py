@@ -23,7 +23,7 @@ from ..models.cache import Cache, cache_path
 from ..models.model import label_map_of
 from ..problem import Score
 from ..progress import current
-from ..registry import metrics, split_name
+from ..registry import load_plugins, metrics, split_name
 from ..report.page import write_report
 from ..storage.files import fingerprint, write_json
 from ..storage.run_folder import RunFolder
@@ -64,6 +64,7 @@ def run(
         study = read_study(study if study is not None else {}, **overrides)
     elif overrides:
         study = read_study(study.model_dump(), **overrides)
+    load_plugins(study.plugins)  # of a Study that was made in Python
     folder = RunFolder(out or Path("runs") / study.name)
     source = Source(study.data, study.task, study.columns, study.labels, study.skip_bad)
     driver = Driver(study, source, folder, engine or InProcess(), fresh)
