@@ -113,13 +113,14 @@ def test_a_module_that_appears_later_leaves_its_answers_uncached(cli, problems, 
     command = ("answer", problems, "-m", "m=python:ow_model.py:ask", "--no-canary", "--cache", "c.sqlite")
     for answer in ("entailment", "contradiction"):
         (files / "ow_late.py").write_text(f"ANSWER = {answer!r}")
-        sys.modules.pop("ow_late", None)
         done = cli(*command, "--batch-size", 1)
         assert [row["pred"] for row in lines(done.stdout)].count(answer) == 1
         warned = (
             "warning: m: answers are not cached: it has loaded ow_late, which is not signed; import it at the top of"
         )
         assert done.stderr.count(f"{warned} ow_model.py") == 1
+        cli("run", "--data", problems, "-w", "contractions", "--metric", "flip_rate", "-o", "run", *command[2:], "-q")
+        assert answer in set(pl.read_parquet("run/answers/*/*.parquet")["pred"])  # the folder's part is not reused
 
 
 def test_the_answers_from_the_cache_are_counted(cli, problems, files):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName, WrongAnswer
-from otherwords.models.model import Answerer, as_model
+from otherwords.models.answering import ask
+from otherwords.models.answering import load as load_model
+from otherwords.models.cache import Cache
+from otherwords.models.model import Answerer, Model, as_model
 from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry
 
@@ -160,3 +164,67 @@ def test_our_own_errors_pass_unchanged(here):
     )
     with refuses(BadInput):
         registry.make("python:ow_own:f").function(batch("wet"))
+
+
+# The function itself instead of its name
+
+
+class Constant:
+    """A model that is an object: its label is its state."""
+
+    def __init__(self, label: str, held: object = None):
+        self.label, self.held = label, held
+
+    def __call__(self, batch: Batch) -> list[str]:
+        return [self.label] * len(batch)
+
+
+def neutral(batch: Batch) -> list[str]:
+    return ["neutral"] * len(batch)
+
+
+def stored(given: object) -> tuple[Answerer, int]:
+    """A model that answered two problems, and how many of its answers are in the cache."""
+    model = load_model(given, TASKS["nli"])
+    with Cache() as cache:
+        assert len(ask(batch("wet", "dry").columns, model, cache)) == 2
+        return model, sum(row["answers"] for row in cache.info())
+
+
+@pytest.mark.parametrize("given", [neutral, Constant("neutral"), Model(neutral), Constant("neutral").__call__])
+def test_a_function_may_be_given_itself(given):
+    model, count = stored(given)
+    assert count == 2
+    assert model.name in ("neutral", "Constant", "__call__")
+    assert model.signature == load_model(given, TASKS["nli"]).signature
+
+
+def test_what_decides_its_answers_is_signed(here):
+    (here / "prompt.txt").write_text("one")
+    given = [
+        neutral,
+        Constant("neutral"),
+        Constant("entailment"),
+        Model(neutral, version="1"),
+        Model(neutral, version="2"),
+    ]
+    given += [Model(neutral, files=[str(here / "prompt.txt")]), lambda batch: ["neutral"] * len(batch)]
+    signatures = [load_model(one, TASKS["nli"]).signature for one in given]
+    assert len(set(signatures)) == len(given)
+    (here / "prompt.txt").write_text("two")
+    assert load_model(given[5], TASKS["nli"]).signature != signatures[5]
+
+
+def test_what_cannot_be_signed_is_not_cached_until_it_declares_a_version():
+    with pytest.warns(UserWarning, match="Constant: answers are not cached: .* type lock .*`version`") as caught:
+        assert stored(Constant("neutral", threading.Lock()))[1] == 0
+    assert len(caught) == 1
+    versioned = Constant("neutral", threading.Lock())
+    versioned.version = 3
+    assert stored(versioned)[1] == 2
+
+
+@pytest.mark.parametrize("given", [3, None, ["neutral"]])
+def test_what_cannot_be_called_is_refused(given):
+    with refuses(BadInput, where="model"):
+        load_model(given, TASKS["nli"])

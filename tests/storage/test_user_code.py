@@ -158,7 +158,7 @@ def test_a_signature_depends_neither_on_the_place_nor_on_company(write, here, tm
 
 def test_a_module_that_appears_later_is_noticed(write, here):
     write(ow_main="import pydoc\ndef f(batch): pydoc.locate('ow_late')", ow_late="")
-    known = set(sys.modules)
+    known = dict(sys.modules)
     module, late = (
         load_file(Path("ow_main.py"), "here"),
         LateModules(sources(Path("ow_main.py")), known),

@@ -45,7 +45,7 @@ def python(target: str, batch_size: int = 256) -> Model:
         return _given_here(target, where)
     if batch_size < 1:
         raise BadInput(f"found {batch_size}", where=where, field="batch_size", fix="give 1 or more")
-    known = set(sys.modules)
+    known = dict(sys.modules)
     found, identity, signed = load_function(target, where)
     function = found.function if isinstance(found, Model) else found
     model = found if isinstance(found, Model) else replace(_as_model(function, where), batch_size=batch_size)
@@ -91,7 +91,7 @@ def from_object(given: Any) -> Model:
     path = source_of(function)
     declared = (given.identity if isinstance(given, Model) else "", sign_declared(owner, path and path.parent, where))
     content, reason = _content(function, path, bool(declared[0] or getattr(owner, "version", "")))
-    known = set(sys.modules)
+    known = dict(sys.modules)
     model = given if isinstance(given, Model) else _as_model(function, where)
     return replace(
         model,

@@ -24,7 +24,7 @@ from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
 from ..problem import Score, get_task
 from ..progress import current
-from ..registry import metrics, split_name
+from ..registry import load_plugins, metrics, split_name
 from ..report.page import write_report
 from ..scoring.gates import refuse_unlabelled
 from ..scoring.results import Results
@@ -118,6 +118,7 @@ def run(
         study = read_study(study or {}, **overrides)
     elif overrides:
         study = study.changed(**overrides)
+    load_plugins(study.plugins)  # of a Study that was made in Python
     if isinstance(study.task, str) and study.task.endswith(".toml"):  # which need not be there the next time
         study = study.changed(task=asdict(get_task(study.task)))
     folder = RunFolder(out or (earlier.path if earlier else study.folder))

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields, is_dataclass, replace
 from importlib.machinery import EXTENSION_SUFFIXES
+from itertools import islice
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -35,6 +36,8 @@ _MOST = 2_000
 _END = object()
 #: The source of every module that was loaded from here, as it was then, to notice that one was edited since.
 _loaded: dict[str, tuple[Path, str]] = {}
+#: All files that were signed in this process.
+_signed: set[Path] = set()
 
 
 # Loading
@@ -124,13 +127,13 @@ def _importing(where: str, *folders: Path) -> Iterator[None]:
 @contextmanager
 def _searching(*folders: Path) -> Iterator[None]:
     """Import from these folders first, for a while; note what is imported."""
-    path, modules = list(sys.path), set(sys.modules)
+    path, count = list(sys.path), len(sys.modules)
     sys.path[:0] = [str(folder) for folder in dict.fromkeys(folders)]
     try:
         yield
     finally:
         sys.path[:] = path
-        for name in set(sys.modules) - modules:
+        for name in list(islice(reversed(sys.modules), max(0, len(sys.modules) - count))):  # the newest are last
             if (file := _file_of(sys.modules.get(name))) and not _is_installed(file) and file.is_file():
                 _loaded[name] = (file, fingerprint(file))
 
@@ -268,6 +271,7 @@ def sources(start: Path) -> dict[Path, str]:
         if by_name and not _is_installed(root) and ("", "*") not in seen:
             seen.add(("", "*"))
             todo += _all_below(root)
+    _signed.update(found)
     return found
 
 
@@ -368,21 +372,23 @@ def source_of(function: Any) -> Path | None:
 
 
 class LateModules:
-    """Notices modules below a root that were loaded, but are not among the signed files."""
+    """Notices modules below a root that were loaded, but are not among the signed files. `known` were there before."""
 
-    def __init__(self, signed: dict[Path, str], known: set[str]):
-        self._signed, self._known = signed, known
-        self._start = next(iter(signed))
+    def __init__(self, signed: dict[Path, str], known: dict[str, ModuleType]):
+        self._signed, self._start = signed, next(iter(signed))
+        # What another model loaded, and no source shows, may be loaded by this one, too.
+        self._known = {k: v for k, v in known.items() if k not in _loaded or _loaded[k][0] in _signed}
 
     def __call__(self) -> str:
         """Say why answers from now on cannot be stored, or nothing."""
-        for name in [name for name in sys.modules if name not in self._known]:
-            file = _file_of(sys.modules.get(name))
-            root = root_of(self._start)
-            if file is None or file in self._signed or not file.is_relative_to(root) or not file.is_file():
-                self._known.add(name)
-            elif not _is_installed(file, root):
+        root = root_of(self._start)
+        for name, module in list(sys.modules.items()):
+            if self._known.get(name) is module:
+                continue
+            file = _file_of(module)
+            if file and file not in self._signed and file.is_relative_to(root) and not _is_installed(file, root):
                 return f"it has loaded {name}, which is not signed; import it at the top of {self._start.name}"
+            self._known[name] = module
         return ""
 
 
