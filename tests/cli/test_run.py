@@ -194,7 +194,7 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
     ("text", "message"),
     [
         ('modles = ["x"]\n', "study.toml: modles: no such setting; there are name, data, task"),
-        ('data = "p.jsonl"\nmodels = ["scripted"]\n', "study.toml: data: found 'p.jsonl'; "),
+        ('data = 7\nmodels = ["scripted"]\n', "study.toml: data: found 7; "),
         ('data = ["p.jsonl"\n', "study.toml: cannot be read as a study: "),
         ("data = ['p.jsonl']\nmodels = []\n", 'study.toml: no models named; write models = ["..."]'),
         ("models = ['scripted']\n", 'study.toml: no data named; write data = ["..."]'),
