@@ -123,8 +123,10 @@ class Reader:
 
 def is_plain(text: str) -> bool:
     """Whether it is one call of `otherwords`, without pipes or redirection."""
-    words = list(shlex.shlex(text, posix=True, punctuation_chars=True))
-    return words[0] == "otherwords" and not any(set(word) <= set("|&;<>()") for word in words)
+    if not text.startswith("otherwords "):
+        return False
+    words = shlex.shlex(text, posix=True, punctuation_chars=True)
+    return not any(set(word) <= set("|&;<>()") for word in words)
 
 
 def in_shell(text: str) -> tuple[str, str]:
