@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test test-all messages coverage lint bench pins clean
 
 demo: $(VENV)/.core
-	@$(BIN)/otherwords run quickstart.toml
+	@$(BIN)/otherwords run quickstart.toml -o runs/quickstart
 
 # The fast tests: a few minutes.
 test: $(VENV)/.test lint
