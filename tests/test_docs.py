@@ -65,7 +65,7 @@ def follow(pages: list[Path], *options: str, **variables: str) -> None:
     """Follow pages in a process of their own, each in an empty folder; fail with all that went wrong."""
     command = [sys.executable, ROOT / "tests" / "support" / "pages.py", *options]
     left_out = [word for name in NOT_YET for word in ("--without", name)]
-    environment = {**os.environ, **variables}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **variables}
     done = subprocess.run(
         [*command, *left_out, *pages], env=environment, capture_output=True, text=True, timeout=600, check=False
     )
