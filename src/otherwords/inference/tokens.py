@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Pairs = Sequence[tuple[str, str]]
 #: Characters of a text that are tokenised at first, for each token that is read: words have four or five a token.
-PER_TOKEN = 16
+_PER_TOKEN = 16
 #: Where these give too few tokens (blanks, words of thousands of letters), so many times more are tried ...
 _MORE = 8
 #: ... and of one text never more than these: a tokenizer needs about a hundred bytes for each.
@@ -184,7 +184,7 @@ class Beginning:
 
     def __call__(self, text: str) -> str:
         """The beginning of a text that decides which tokens are read; shorter texts as they are."""
-        limit = PER_TOKEN * self.max_length
+        limit = _PER_TOKEN * self.max_length
         while len(text) > limit:
             part = whole_words(text[:limit])
             if self._is_enough(part):
@@ -221,6 +221,19 @@ class Beginning:
             piece = whole_words(piece) if start + _COUNTED < len(text) else piece
             total, start = total + self.count(piece), start + len(piece)
         return total
+
+
+def around(tokenizer: Tokenizer, max_length: int, text: str, first: int, last: int) -> tuple[str, int, int]:
+    """The part of a very long text around text[first:last], and where that is in it; shorter texts as they are.
+
+    On both sides enough is left that of `max_length` tokens around the span all are the same.
+    """
+    if len(text) <= _PER_TOKEN * max_length:
+        return text, first, last
+    count = count_of(tokenizer)
+    behind = Beginning(count, max_length)(text[last:])
+    before = Beginning(lambda part: count(part[::-1]), max_length)(text[:first][::-1])[::-1]
+    return before + text[first:last] + behind, len(before), len(before) + last - first
 
 
 def whole_words(part: str) -> str:

@@ -10,18 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput, shorten
-from ..inference.tokens import (
-    PER_TOKEN,
-    Beginning,
-    Ints,
-    Tokens,
-    clean,
-    count_of,
-    encodings,
-    is_lost,
-    mark_lost,
-    whole_words,
-)
+from ..inference.tokens import Ints, Tokens, around, clean, encodings, is_lost, mark_lost, whole_words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -64,13 +53,7 @@ class Masker:
     def near(self, item: Masked) -> Masked:
         """The part of a very long text around its span: enough that no other token is read; other texts whole."""
         refuse_bad_span(item)
-        text, first, last = item
-        if len(text) <= PER_TOKEN * self.max_length:
-            return item
-        count = count_of(self.tokenizer)
-        behind = Beginning(count, self.max_length)(text[last:])
-        before = Beginning(lambda part: count(part[::-1]), self.max_length)(text[:first][::-1])[::-1]
-        return before + text[first:last] + behind, len(before), len(before) + last - first
+        return around(self.tokenizer, self.max_length, *item)
 
     def _rows(self, items: Sequence[Masked]) -> Tokens:
         texts = [clean(text) for text, _, _ in items]
