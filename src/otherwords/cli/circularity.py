@@ -45,6 +45,7 @@ def circularity(
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the answers there, with the verdict of each judge."),
     ] = "",
+    safe_csv: opt.SafeCsv = False,
     seed: opt.Seed = 1,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

@@ -44,6 +44,7 @@ def compare(
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the differences there too: .jsonl, .csv, ..., or -."),
     ] = "",
+    safe_csv: opt.SafeCsv = False,
     seed: opt.Seed = 1,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

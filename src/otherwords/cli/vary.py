@@ -15,6 +15,7 @@ def vary(
         typer.Option("--with", "-w", metavar="GENERATOR", help="A generator (otherwords list generators)."),
     ],
     out: opt.Out = "-",
+    safe_csv: opt.SafeCsv = False,
     suite: Annotated[bool, typer.Option("--suite", help="Write the originals too, each before its variants.")] = False,
     veto: opt.Veto = "",
     corpus: opt.Corpus = "",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..errors import BadInput
+from ..errors import BadInput, decode
 from .stages import SHARD
 
 
@@ -52,7 +52,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput("no such file", where=str(path), fix="give a TOML file, or use --data")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(decode(path.read_bytes(), str(path)))
     except ValueError as error:  # neither UTF-8 nor TOML
         fix = "a study is a TOML file; to run on data, use --data"
         raise BadInput(f"cannot be read as a study: {error}", where=str(path), fix=fix) from error
