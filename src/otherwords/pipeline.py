@@ -6,6 +6,7 @@ Every stage takes a table and gives one. The driver in `running` calls the same 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -25,13 +26,14 @@ from .models.cache import Cache, open_cache
 from .models.model import Answerer
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
-from .registry import Bound, checks, metrics
+from .registry import Bound, checks, metrics, models
 from .scoring.measure import measure_groups, measure_together
 from .scoring.select import IntervalSettings, choose, keep_original_metrics, metrics_by_role
 from .storage import tables
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts
 from .variants.generating import generate, notes_table, numbered, prepared, warn_unused_rows
+from .words.language import warn_if_foreign
 
 
 def vary(
@@ -103,6 +105,8 @@ def check(suite: pl.DataFrame, using: Sequence[str | Bound], task: str | Task = 
     buckets = reworded(suite, task) if bound else []
     ids = [variant.id for bucket in buckets for variant in bucket.variants]
     for one in bound:
+        texts = (text for bucket in buckets for text in bucket.problem.text.values())
+        warn_if_foreign(one.plugin, texts, as_check(one.function).language)
         verdicts = list(one.function(buckets))
         if len(verdicts) != len(ids):
             raise BadInput(f"{one.signature} returned {len(verdicts)} verdicts for {len(ids)} variants")
@@ -159,6 +163,8 @@ def answer(
         asked = judged.filter(accepted)
         current().advance(judged.height - asked.height)
         columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
+        if models.has(plain := model.signature.partition("(")[0]):
+            warn_if_foreign(models.get(plain), chain.from_iterable(columns.values()))
         answers = iter(ask(columns, model, store, batch_size, current().advance))
     table = answer_table(judged, model, [next(answers) if one else None for one in accepted])
     if named:

@@ -82,7 +82,7 @@ def test_csv_for_spreadsheets_runs_no_formula_and_other_csv_keeps_every_letter(c
     cli("check", "problems.jsonl", "-o", "plain.csv", "-q")
     cli("check", "problems.jsonl", "-o", "safe.csv", "--safe-csv", "-q")
     with (place / "safe.csv").open(encoding="utf-8", newline="") as file:
-        cells = [row for row in csv.reader(file)]
+        cells = list(csv.reader(file))
     texts = [cell for row in cells for cell in row if not cell.lstrip("-").isdigit()]
     assert not [cell for cell in texts if cell[:1] in ("=", "+", "-", "@", "\t")]
     safe = pl.read_csv(place / "safe.csv")

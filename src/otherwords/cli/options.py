@@ -22,6 +22,8 @@ Out = Annotated[
         "-o", "--out", metavar="FILE", help="Where to write: .jsonl, .csv, .tsv, .parquet, or - for standard output."
     ),
 ]
+
+
 def _write_safe_csv(ctx: typer.Context, wanted: bool) -> bool:
     if wanted:
         from ..storage.tables import SAFE_CSV

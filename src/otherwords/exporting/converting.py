@@ -32,13 +32,17 @@ PICKLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 #: Weights that only other libraries can read.
 _OTHERS = {"*.h5": "TensorFlow", "*.ckpt*": "TensorFlow", "*.msgpack": "Flax", "*.ot": "Rust", "*.onnx": "onnxruntime"}
 _HEADS = {
-    **{"ForSequenceClassification": CLASSIFIER, "ForMaskedLM": MASKED_LM, "ForCausalLM": CAUSAL_LM},
-    **{"LMHeadModel": CAUSAL_LM, "ForConditionalGeneration": SEQ2SEQ_LM, "MTModel": SEQ2SEQ_LM},
+    "ForSequenceClassification": CLASSIFIER,
+    "ForMaskedLM": MASKED_LM,
+    "ForCausalLM": CAUSAL_LM,
+    "LMHeadModel": CAUSAL_LM,
+    "ForConditionalGeneration": SEQ2SEQ_LM,
+    "MTModel": SEQ2SEQ_LM,
 }
 
 
 def convert(name: str, out: str | Path, revision: str = "") -> Path:
-    """Write a model with pickled weights as a folder with safetensors, which `hf:FOLDER` loads; a failure writes nothing.
+    """Write a model with pickled weights as a folder with safetensors, which `hf:FOLDER` loads, or write nothing.
 
     `name` is a folder or a hub name (at a `revision`), with or without `hf:`. Weights are read with torch's
     `weights_only`, in another process: a pickle that would do anything else is refused. The new folder is loaded before
@@ -77,7 +81,7 @@ def _refuse_other_weights(folder: Folder) -> None:
 
 
 def _in_own_process(folder: Folder, draft: Path) -> int:
-    """Let another process read the pickles, so that nothing they contain can reach this one; return how many tensors."""
+    """Let another process read the pickles, so that they cannot reach this one; return how many tensors it wrote."""
     command = [sys.executable, "-m", __name__, str(folder.path.resolve()), str(draft.resolve())]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:

@@ -40,7 +40,7 @@ Forward = Callable[..., tuple["torch.Tensor", ...]]
 
 
 # As with models: the identity has name, commit or content, dtype, and the pooling and length that were chosen.
-@encoders("hf.v1", unsigned=("name", "pooling", "max_length", "device", "dtype", "tokens", "revision"))
+@encoders("hf.v1", unsigned=("name", "pooling", "max_length", "device", "dtype", "tokens", "revision"), extra="hf")
 def hf(
     name: str,
     pooling: str = "",

@@ -28,7 +28,7 @@ _WRITES = ("ForConditionalGeneration", "LMHeadModel", "ForCausalLM", "MTModel", 
 
 
 # The dtype is in the identity: `auto` leaves it to the device.
-@writers("hf.v1", unsigned=("name", "device", "dtype", "tokens", "revision"))
+@writers("hf.v1", unsigned=("name", "device", "dtype", "tokens", "revision"), extra="hf")
 def hf(
     name: str,
     max_new: int = 40,

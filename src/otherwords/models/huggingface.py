@@ -21,7 +21,7 @@ FORWARDS = ("auto", "transformers", "compiled", "lean")
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
 # commit or content. It also has the dtype that was chosen, which `auto` leaves to the device, and the forward pass that
 # was asked for. The device itself, like the batch, changes last bits only, which `batch_invariant` declares.
-@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision"))
+@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision"), extra="hf")
 def hf(
     name: str,
     max_length: int = 256,

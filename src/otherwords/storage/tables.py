@@ -25,7 +25,7 @@ _NAMES = ("id", "model", "bucket", "variant", "gold", "pred", "cluster")
 #: Set while .csv and .tsv files are written for spreadsheets (`--safe-csv`).
 SAFE_CSV: ContextVar[bool] = ContextVar("SAFE_CSV", default=False)
 #: With these, also in full width, a cell begins that a spreadsheet would compute instead of showing it.
-_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 #: The byte order mark that Windows puts before a text.
 _BOM = b"\xef\xbb\xbf"
 

@@ -39,7 +39,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?]")
 Marks = list[tuple[int, str]]
 
 
-@generators("contractions.v1")
+@generators("contractions.v1", language="en")
 def contractions(field: str = "") -> Any:
     """Open English contractions ("isn't" becomes "is not") or, where there is none to open, close them.
 

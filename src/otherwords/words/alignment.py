@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from .cues import APOSTROPHES
+from .language import split_words as split_unspaced
 from .lexicon import lexicon
 from .numerals import numerals
 
@@ -31,7 +32,8 @@ _DIRECTIONS = (
 def split_words(text: str) -> list[str]:
     """The words of a text, lower-cased and without punctuation; "an" is "a", because it depends on the next word."""
     plain = unicodedata.normalize("NFC", APOSTROPHES.sub("'", text)).lower()
-    return ["a" if word == "an" else word for word in _WORD.findall(plain)]
+    words = (piece for word in _WORD.findall(plain) for piece in split_unspaced(word))
+    return ["a" if word == "an" else word for word in words]
 
 
 def substitutions(before: str, after: str) -> list[tuple[str, str]]:

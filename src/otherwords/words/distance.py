@@ -4,6 +4,7 @@ import string
 from collections import Counter
 
 from ..errors import BadInput
+from .language import split_words
 
 #: In texts with more words, or with a longer word, words match only if they are equal: time grows with the third power.
 _MAX_MATCHED = 500
@@ -22,7 +23,7 @@ def jaccard(one: str, other: str) -> float:
 
 def words(text: str) -> list[str]:
     """The words of a text, in order, as PaRTE and ParaNLU split them: lower-cased, without ASCII punctuation."""
-    return text.translate(_PUNCTUATION).lower().split()
+    return split_words(text.translate(_PUNCTUATION).lower())
 
 
 def lexical_distance(one: str, other: str) -> float:
