@@ -116,6 +116,15 @@ TASKS: dict[str, Task] = {
 }
 
 
+#: What each task asks, for people.
+ABOUT_TASKS: dict[str, str] = {
+    "nli": "Does the hypothesis follow from the premise, contradict it, or neither?",
+    "rte": "Does the hypothesis follow from the premise, or not?",
+    "a-nli": "Which of two hypotheses better explains what happened between two observations?",
+    "d-nli": "Does an update make the hypothesis more or less likely, given the premise?",
+}
+
+
 def get_task(task: str | Task | Mapping[str, Any]) -> Task:
     """Return a task: by name, from a TOML file or a mapping (name, fields, labels, ...), or the one given."""
     if isinstance(task, Task):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from otherwords.problem import TASKS
 from otherwords.registry import KINDS
 
 RUN = ("run", "--data", "problems.jsonl", "-w", "contractions", "-m", "scripted", "--no-canary", "-o", "run", "-q")
@@ -62,14 +63,15 @@ def test_scores_that_do_not_say_their_unit_are_refused(cli, run):
 def test_list_shows_every_plug_in_of_a_kind_with_a_line_each(cli, kind):
     shown = json.loads(cli("list", kind, "--json").stdout)
     assert [row["name"] for row in shown] == [plugin.full_name for plugin in KINDS[kind]]
-    assert all(row["summary"] and list(row) == ["kind", "name", "options", "summary"] for row in shown)
+    keys = ["kind", "name", "options", "summary", "language", "extra", "measured"]
+    assert all(row["summary"] and list(row) == keys for row in shown)
     table = cli("list", kind).stdout
     for row in shown:
         assert row["name"] in table
 
 
 def test_list_shows_all_kinds(cli):
-    assert {row["kind"] for row in json.loads(cli("list", "--json").stdout)} == set(KINDS)
+    assert {row["kind"] for row in json.loads(cli("list", "--json").stdout)} == {*KINDS, "tasks"}
     table = cli("list").stdout
     for name in ("snli.v1", "contractions.v1", "surface.v1", "scripted.v1", "flip_rate.v1"):
         assert name in table
@@ -84,9 +86,60 @@ def test_list_takes_a_kind_with_a_hyphen_and_names_all_kinds(cli):
 
 def test_list_of_what_does_not_exist(cli):
     assert cli("list", "model", rc=2).stderr == (
-        "error: no kind 'model'; there are: datasets, generators, checks, masked_lms, writers, encoders, "
-        "models, metrics, papers\n"
+        "error: no kind and nothing named 'model'; the kinds are: datasets, generators, checks, masked_lms, writers, "
+        "encoders, models, metrics, papers, tasks. Did you mean models?\n"
     )
+    assert "Did you mean wordnet" in cli("list", "wordnt", rc=2).stderr
+
+
+def test_list_shows_every_task_with_its_fields_and_the_order_of_its_labels(cli):
+    rows = {row["name"]: row for row in json.loads(cli("list", "tasks", "--json").stdout)}
+    assert rows.keys() == TASKS.keys()
+    table = cli("list", "tasks").stdout
+    for name, task in TASKS.items():
+        assert (rows[name]["fields"], rows[name]["labels"]) == ([*task.fields], [*task.labels])
+        assert rows[name]["targets"] == [*task.targets]
+        assert rows[name]["summary"]
+        assert name in table
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_list_shows_any_one_thing_in_full(cli, kind):
+    for plugin in KINDS[kind]:
+        [shown] = [row for row in json.loads(cli("list", plugin.name, "--json").stdout) if row["kind"] == kind]
+        options = {name for name in plugin.options() if name != "task"}
+        assert {option["name"] for option in shown["options"]} == options
+        assert all(option["type"] for option in shown["options"])
+        assert shown["about"].startswith(plugin.summary)
+        assert plugin.name in shown["example"]
+    text = cli("list", plugin.full_name).stdout
+    assert text.startswith(f"{plugin.full_name}: a")
+    assert all(f"  {name}: " in text for name in options)
+
+
+def test_a_name_of_several_kinds_is_shown_for_all(cli):
+    kinds = [row["kind"] for row in json.loads(cli("list", "hf", "--json").stdout)]
+    assert kinds == ["datasets", "masked_lms", "writers", "encoders", "models"]
+
+
+def test_list_says_what_a_thing_needs(cli):
+    text = cli("list", "wordnet-ie").stdout
+    for line in (
+        "English only",
+        "needs: pip install 'otherwords[spacy]'",
+        "captions (SNLI) with the paper's veto list",
+    ):
+        assert line in text
+    assert "33-48 % on MNLI, RTE and everyday text" in text
+    assert "English only" in cli("list", "generators").stdout
+
+
+@pytest.mark.parametrize("name", ["contractions", "identity", "surface", "label-safety", "everyday", "nli-small"])
+def test_the_examples_of_list_work(shell, place, name):
+    [shown] = json.loads(shell(f"otherwords list {name} --json").stdout)
+    done = shell(shown["example"])
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert [file.suffix for file in place.iterdir()] == [".jsonl"]
 
 
 def test_cache_info(cli, run):

@@ -21,6 +21,7 @@ from . import (
     circularity,
     compare,
     convert,
+    doctor,
     export,
     list_plugins,
     profile,
@@ -51,6 +52,7 @@ COMMANDS: dict[str, Definition] = {
     "list": list_plugins.list_plugins,
     "train": train.app,
     "cache": cache.app,
+    "doctor": doctor.doctor,
 }
 #: What the help of a command ends with, where it has to be looked up.
 EPILOGS: dict[str, Callable[[], str]] = {"reproduce": reproduce.list_papers}
