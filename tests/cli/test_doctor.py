@@ -8,8 +8,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from otherwords.cli import doctor
 
 ROOT = Path(__file__).parents[2]
@@ -65,11 +63,10 @@ def _absent(name: str) -> str:
     raise doctor.PackageNotFoundError(name)
 
 
-@pytest.mark.parametrize("content", [b"not a database" * 100, b""])
-def test_a_damaged_cache_is_broken(cli, content):
+def test_a_damaged_cache_is_broken(cli):
     path = Path(os.environ["OTHERWORDS_CACHE"])
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    path.write_bytes(b"not a database" * 100)
     text = cli("doctor", rc=1).stdout
     assert f"BROKEN: the answer cache {path} cannot be read" in text
 

@@ -134,7 +134,10 @@ def test_list_says_what_a_thing_needs(cli):
     assert "English only" in cli("list", "generators").stdout
 
 
-@pytest.mark.parametrize("name", ["contractions", "identity", "surface", "label-safety", "everyday", "nli-small"])
+SLOW = ("identity", "surface", "label-safety", "everyday", "nli-small")
+
+
+@pytest.mark.parametrize("name", ["contractions", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
 def test_the_examples_of_list_work(shell, place, name):
     [shown] = json.loads(shell(f"otherwords list {name} --json").stdout)
     done = shell(shown["example"])

@@ -15,8 +15,10 @@ from . import options as opt
 from .display import console, print_json
 
 #: The packages that everything needs, by the name of their distribution.
-CORE = ("filelock", "jinja2", "levenshtein", "numpy", "onnxruntime", "polars", "pydantic", "rich", "scipy")
-CORE += ("tokenizers", "typer")
+CORE = (
+    *("filelock", "jinja2", "levenshtein", "numpy", "onnxruntime", "polars", "pydantic", "rich", "scipy"),
+    *("tokenizers", "typer"),
+)
 #: Those of each optional part.
 EXTRAS = {
     "hf": ("safetensors", "torch", "transformers"),
@@ -107,18 +109,15 @@ def _cache() -> dict[str, Any]:
     path = default_path()
     above = next((folder for folder in path.parents if folder.exists()), Path("/"))
     writable = os.access(path if path.exists() else above, os.W_OK)
-    problem = (
-        "" if writable else f"the answer cache {_shown(path)} is not writable: set OTHERWORDS_CACHE to another file"
-    )
-    answers = 0
-    if path.is_file():
+    problem = "" if writable else f"the answer cache {_shown(path)} is not writable: set OTHERWORDS_CACHE to a file"
+    answers, size = 0, path.stat().st_size if path.is_file() else 0
+    if size:
         try:
             store = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
             answers = store.execute("select count(*) from answers").fetchone()[0]
             store.close()
         except sqlite3.Error as error:
             problem = f"the answer cache {_shown(path)} cannot be read ({error}): delete it, or set OTHERWORDS_CACHE"
-    size = path.stat().st_size if path.is_file() else 0
     return {"path": _shown(path), "bytes": size, "answers": answers, "writable": writable, "problem": problem}
 
 

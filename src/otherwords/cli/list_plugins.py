@@ -51,7 +51,10 @@ def list_plugins(
     kind = what.replace("-", "_")  # masked-lms, as one writes it elsewhere
     if what and kind not in (*KINDS, "tasks"):
         found = _named(what)
-        print_json(found) if json else [_print_one(one) for one in found]
+        if json:
+            print_json(found)
+        for one in () if json else found:
+            _print_one(one)
         return
     rows = [_row(registry.kind, one) for registry in KINDS.values() if kind in ("", registry.kind) for one in registry]
     tasks = [_task(task) for task in TASKS.values()] if kind in ("", "tasks") else []

@@ -117,7 +117,8 @@ def main(folder: Path, draft: Path) -> dict[str, Any]:
         from safetensors.torch import save_file
     except ImportError:
         return {"missing": "hf"}
-    count, places = 0, {}
+    count = 0
+    places: dict[str, str] = {}
     files = list(_files(folder))
     for number, file in enumerate(files, 1):
         tensors = _read(file)
@@ -145,17 +146,15 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _read(file: Path) -> dict[str, Any]:
     """The tensors of a file, each with memory of its own: safetensors has no shared ones."""
-    import pickle
-
     import torch
 
     try:
         content = torch.load(file, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        found = next((line for line in str(error).splitlines() if "GLOBAL" in line or "nsupported" in line), str(error))
-        code = "GLOBAL" in found or "nsupported" in found
-        return {"refused": f"it holds more than weights ({found.strip()[:200]})", "code": code}
-    except Exception as error:  # not a pickle at all, cut short, absent
+    except Exception as error:
+        code = [line.strip() for line in str(error).splitlines() if "GLOBAL" in line or "nsupported" in line]
+        if type(error).__name__ == "UnpicklingError" and code:
+            return {"refused": f"it holds more than weights ({code[0][:200]})", "code": True}
+        # Not a pickle at all, cut short, absent.
         return {"refused": f"cannot be read ({type(error).__name__}: {str(error)[:200]})", "code": False}
     tensors = {str(name): value for name, value in content.items()} if isinstance(content, Mapping) else {}
     if not tensors or not all(isinstance(value, torch.Tensor) for value in tensors.values()):

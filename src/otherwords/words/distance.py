@@ -44,7 +44,7 @@ def lexical_distance(one: str, other: str) -> float:
     old, new = words(one), words(other)
     if max(len(old), len(new), *map(len, old), *map(len, new), 0) > _MAX_MATCHED:
         return 1.0 - 2 * sum((Counter(old) & Counter(new)).values()) / (len(old) + len(new))
-    return 1.0 - Levenshtein.setratio(old, new)
+    return 1.0 - Levenshtein.setratio([*old], [*new])
 
 
 def token_overlap(original: str, variant: str, fuzzy: float = 1.0) -> float:
