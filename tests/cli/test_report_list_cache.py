@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 
@@ -211,3 +212,24 @@ def test_a_cache_damaged_within_gives_a_clear_error(cli, problems, run):
         assert "malformed" in error
         assert "--cache" in error
         assert error.count("\n") == 1
+
+
+def test_the_docs_show_the_tasks_as_they_are():
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    rows = [
+        line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith(tuple(f"| `{t}`" for t in TASKS))
+    ]
+    cells = {row[0].strip("`"): [re.findall(r"`([^`]+)`", cell) for cell in row[1:]] for row in rows}
+    assert cells == {name: [[*t.fields], [*t.labels], [*t.targets]] for name, t in TASKS.items()}
+
+
+@pytest.mark.parametrize("name", ["wordnet", "wordnet-ie", "masked-lm", "structural"])
+def test_rates_of_soundness_name_what_they_were_measured_on(name):
+    """On every page that gives them, and in `list`."""
+    measured = KINDS["generators"].get(name).measured
+    assert "captions (SNLI)" in measured
+    lower = measured.partition(";")[2].split()[0]
+    for page in ("variants.md", "validity/README.md"):
+        text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+        assert "captions" in text
+        assert f"{lower} %" in text
