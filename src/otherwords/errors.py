@@ -11,6 +11,12 @@ OtherwordsError
 └── Busy             another process is using the folder
 """
 
+import shlex
+
+#: Bytes at the beginning of a file that show its encoding.
+_START = 1000
+_MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
 
 class OtherwordsError(Exception):
     """The root of all errors that the package raises itself. The command line exits with `exit_code`."""
@@ -70,3 +76,40 @@ def shorten(value: object, limit: int = 60) -> str:
     """Return a value as an error message may show it: its `repr`, cut to `limit` characters."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+# Text in other encodings than UTF-8
+
+
+def decode(data: bytes, where: str) -> str:
+    """Return the content of a file as text, without a byte order mark; raise where it is not UTF-8."""
+    refuse_other_encoding(data[:_START], where)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        found = f"is not UTF-8 text (byte 0x{data[error.start]:02x} at {error.start})"
+        raise BadInput(found, where=where, fix=convert_line("WINDOWS-1252", where)) from error
+
+
+def refuse_other_encoding(start: bytes, where: str) -> None:
+    """Raise where a file begins as UTF-16 or UTF-32 text does: with their byte order mark, or with many zero bytes."""
+    start = start[:_START]
+    name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), "")
+    zeros = (start[0::2].count(0), start[1::2].count(0))
+    if not name and max(zeros) > 1 and min(zeros) == 0:
+        name = "UTF-16BE" if zeros[0] else "UTF-16LE"
+    if name:
+        raise BadInput(f"is {name} text", where=where, fix=convert_line(name, where))
+
+
+def convert_line(encoding: str, where: str) -> str:
+    """The command that converts a file to UTF-8.
+
+    >>> convert_line("UTF-16", "my data.csv")
+    "convert it: iconv -f UTF-16 -t UTF-8 'my data.csv' > 'my data.utf8.csv'"
+    """
+    if where == "-":
+        return f"pipe it through: iconv -f {encoding} -t UTF-8"
+    stem, dot, ending = where.rpartition(".")
+    new = f"{stem}.utf8.{ending}" if dot and "/" not in ending else f"{where}.utf8"
+    return f"convert it: iconv -f {encoding} -t UTF-8 {shlex.quote(where)} > {shlex.quote(new)}"

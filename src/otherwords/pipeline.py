@@ -6,6 +6,7 @@ Every stage takes a table and gives one. The driver in `running` calls the same 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -29,7 +30,7 @@ from .models.model import Answerer
 from .models.python_callable import AnyModel
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
-from .registry import Bound, checks, metrics, split_name
+from .registry import Bound, checks, metrics, models, split_name
 from .scoring.gates import metric_of
 from .scoring.measure import measure_groups, measure_together
 from .scoring.results import Results
@@ -45,6 +46,7 @@ from .storage import tables
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts
 from .variants.generating import generate, notes_table, numbered, prepared, warn_unused_rows
+from .words.language import warn_if_foreign
 
 
 def vary(
@@ -131,6 +133,8 @@ def checked(suite: pl.DataFrame, using: Sequence[str | Bound], task: Task) -> pl
     buckets = reworded(suite, task) if bound else []
     ids = [variant.id for bucket in buckets for variant in bucket.variants]
     for one in bound:
+        texts = (text for bucket in buckets for text in bucket.problem.text.values())
+        warn_if_foreign(one.plugin, texts, as_check(one.function).language)
         verdicts = list(one.function(buckets))
         if len(verdicts) != len(ids):
             raise BadInput(f"{one.signature} returned {len(verdicts)} verdicts for {len(ids)} variants")
@@ -201,6 +205,8 @@ def answers_of(model: Answerer, suite: pl.DataFrame, store: Cache, batch_size: i
     asked = judged.filter(accepted)
     current().advance(judged.height - asked.height)
     columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
+    if models.has(plain := model.signature.partition("(")[0]):
+        warn_if_foreign(models.get(plain), chain.from_iterable(columns.values()))
     answers = iter(ask(columns, model, store, batch_size, current().advance, model.tally))
     return answer_table(judged, model, [next(answers) if one else None for one in accepted])
 

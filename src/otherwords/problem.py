@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .errors import BadInput, UnknownName
+from .errors import BadInput, UnknownName, decode
 
 #: Columns that the stages write; a task may not use them as text fields.
 RESERVED = frozenset(
@@ -148,6 +148,15 @@ TASKS: dict[str, Task] = {
 }
 
 
+#: What each task asks, for people.
+ABOUT_TASKS: dict[str, str] = {
+    "nli": "Does the hypothesis follow from the premise, contradict it, or neither?",
+    "rte": "Does the hypothesis follow from the premise, or not?",
+    "a-nli": "Which of two hypotheses better explains what happened between two observations?",
+    "d-nli": "Does an update make the hypothesis more or less likely, given the premise?",
+}
+
+
 def get_task(task: str | Task | Mapping[str, Any]) -> Task:
     """Return a task: by name, from a TOML file or a mapping (name, fields, labels, ...), or the one given."""
     if isinstance(task, Task):
@@ -158,7 +167,7 @@ def get_task(task: str | Task | Mapping[str, Any]) -> Task:
         return TASKS[task]
     if task.endswith(".toml"):
         try:
-            return _task_from(tomllib.loads(Path(task).read_text(encoding="utf-8")), task)
+            return _task_from(tomllib.loads(decode(Path(task).read_bytes(), task)), task)
         except (OSError, ValueError) as error:  # absent, not UTF-8, not TOML
             raise BadInput(f"cannot be read as a task: {error}", where=task) from error
     raise UnknownName(f"no task {task!r}; there are {', '.join(TASKS)}, or give a .toml file with fields and labels")

@@ -49,8 +49,9 @@ class Plugin:
     """A registered factory under its versioned name.
 
     `unsigned` options change the speed, never the result, or are signed by the function's `identity`. `example` is
-    what the contract tests make the plug-in with; without one they use its defaults. `distribution` is the name and
-    version of the package that announces it by an entry point.
+    what the contract tests make the plug-in with; without one they use its defaults. `language` is the only one that it
+    supports ("en"), `extra` the optional part that it needs, `measured` how sound its variants were found, and where.
+    `distribution` is the name and version of the package that announces it by an entry point.
     """
 
     name: str
@@ -58,6 +59,9 @@ class Plugin:
     factory: Callable[..., Any]
     unsigned: tuple[str, ...] = ()
     example: Example = ""
+    language: str = ""
+    extra: str = ""
+    measured: str = ""
     distribution: str = ""
 
     @property
@@ -132,7 +136,14 @@ class Registry:
         self._complete = False
 
     def __call__(
-        self, name: str, *, unsigned: tuple[str, ...] = (), example: Example = ""
+        self,
+        name: str,
+        *,
+        unsigned: tuple[str, ...] = (),
+        example: Example = "",
+        language: str = "",
+        extra: str = "",
+        measured: str = "",
     ) -> Callable[[Factory], Factory]:
         """Register the decorated factory under `name`, which ends in `.v` and a number."""
         match = re.fullmatch(r"([A-Za-z][\w-]*)\.v(\d+)", name)
@@ -140,7 +151,7 @@ class Registry:
             raise BadInput(f"invalid plug-in name {name!r} ({self.kind}): use a form like thing.v1")
 
         def register(factory: Factory) -> Factory:
-            plugin = Plugin(match[1], int(match[2]), factory, unsigned, example)
+            plugin = Plugin(match[1], int(match[2]), factory, unsigned, example, language, extra, measured)
             if plugin.source:
                 self._discover()  # first, so that what claims a name of ours is refused, not ours
             known = self._plugins.get(name)
@@ -207,6 +218,10 @@ class Registry:
                 raise BadInput(f"{name} is not an option of {', '.join(specs)}", fix=f"use {' or '.join(takers)}")
             respelled = [self.respell(one, **{name: value}) if self._lacks(one, name) else one for one in respelled]
         return respelled
+
+    def language(self, spec: str) -> str:
+        """The only language that the plug-in of a spec supports; "" for any."""
+        return self._read(spec)[0].language if self.has(spec) else ""
 
     def takes(self, spec: str, option: str) -> bool:
         """Whether a spec names a plug-in with that option, and does not set it."""

@@ -32,9 +32,11 @@ def test_these_are_the_commands():
         "run", "vary", "check", "profile", "answer", "score", "compare", "circularity", "audit", "reproduce",
         "report",
         "export",
+        "convert",
         "list",
         "train nli", "train masked-lm",
         "cache info", "cache prune",
+        "doctor",
     ]  # fmt: skip
 
 

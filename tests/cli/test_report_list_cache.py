@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 
 import pytest
 
+from otherwords.problem import TASKS
 from otherwords.registry import KINDS
 
 RUN = ("run", "--data", "problems.jsonl", "-w", "contractions", "-m", "scripted", "--no-canary", "-o", "run", "-q")
@@ -62,15 +64,16 @@ def test_scores_that_do_not_say_their_unit_are_refused(cli, run):
 def test_list_shows_every_plug_in_of_a_kind_with_a_line_each(cli, kind):
     shown = json.loads(cli("list", kind, "--json").stdout)
     assert [row["name"] for row in shown] == [plugin.full_name for plugin in KINDS[kind]]
-    columns = ["kind", "name", "options", "summary", *(["needs"] if kind == "metrics" else [])]
-    assert all(row["summary"] and list(row) == columns for row in shown)
+    keys = ["kind", "name", "options", "summary", "language", "extra", "measured"]
+    keys += ["needs"] if kind == "metrics" else []
+    assert all(row["summary"] and list(row) == keys for row in shown)
     table = cli("list", kind).stdout
     for row in shown:
         assert row["name"] in table
 
 
 def test_list_shows_all_kinds(cli):
-    assert {row["kind"] for row in json.loads(cli("list", "--json").stdout)} == set(KINDS)
+    assert {row["kind"] for row in json.loads(cli("list", "--json").stdout)} == {*KINDS, "tasks"}
     table = cli("list").stdout
     for name in ("snli.v1", "contractions.v1", "surface.v1", "scripted.v1", "flip_rate.v1"):
         assert name in table
@@ -85,9 +88,63 @@ def test_list_takes_a_kind_with_a_hyphen_and_names_all_kinds(cli):
 
 def test_list_of_what_does_not_exist(cli):
     assert cli("list", "model", rc=2).stderr == (
-        "error: no kind 'model'; there are: datasets, generators, checks, masked_lms, writers, encoders, "
-        "models, metrics, papers\n"
+        "error: no kind and nothing named 'model'; the kinds are: datasets, generators, checks, masked_lms, writers, "
+        "encoders, models, metrics, papers, tasks. Did you mean models?\n"
     )
+    assert "Did you mean wordnet" in cli("list", "wordnt", rc=2).stderr
+
+
+def test_list_shows_every_task_with_its_fields_and_the_order_of_its_labels(cli):
+    rows = {row["name"]: row for row in json.loads(cli("list", "tasks", "--json").stdout)}
+    assert rows.keys() == TASKS.keys()
+    table = cli("list", "tasks").stdout
+    for name, task in TASKS.items():
+        assert (rows[name]["fields"], rows[name]["labels"]) == ([*task.fields], [*task.labels])
+        assert rows[name]["targets"] == [*task.targets]
+        assert rows[name]["summary"]
+        assert name in table
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_list_shows_any_one_thing_in_full(cli, kind):
+    for plugin in KINDS[kind]:
+        [shown] = [row for row in json.loads(cli("list", plugin.name, "--json").stdout) if row["kind"] == kind]
+        options = {name for name in plugin.options() if name != "task"}
+        assert {option["name"] for option in shown["options"]} == options
+        assert all(option["type"] for option in shown["options"])
+        assert shown["about"].startswith(plugin.summary)
+        assert plugin.name in shown["example"]
+    text = cli("list", plugin.full_name).stdout
+    assert text.startswith(f"{plugin.full_name}: a")
+    assert all(f"  {name}: " in text for name in options)
+
+
+def test_a_name_of_several_kinds_is_shown_for_all(cli):
+    kinds = [row["kind"] for row in json.loads(cli("list", "hf", "--json").stdout)]
+    assert kinds == ["datasets", "masked_lms", "writers", "encoders", "models"]
+
+
+def test_list_says_what_a_thing_needs(cli):
+    text = cli("list", "wordnet-ie").stdout
+    for line in (
+        "English only",
+        "needs: pip install 'otherwords[spacy]'",
+        "captions (SNLI) with the paper's veto list",
+    ):
+        assert line in text
+    assert "33-48 % on MNLI, RTE and everyday text" in text
+    assert "English only" in cli("list", "generators").stdout
+
+
+SLOW = ("identity", "surface", "label-safety", "everyday", "nli-small")
+
+
+@pytest.mark.parametrize("name", ["contractions", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
+def test_the_examples_of_list_work(shell, place, name):
+    [shown] = json.loads(shell(f"otherwords list {name} --json").stdout)
+    done = shell(shown["example"])
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert [file.suffix for file in place.iterdir()] == [".jsonl"]
 
 
 def test_cache_info(cli, run):
@@ -156,3 +213,24 @@ def test_a_cache_damaged_within_gives_a_clear_error(cli, problems, run):
         assert "malformed" in error
         assert "--cache" in error
         assert error.count("\n") == 1
+
+
+def test_the_docs_show_the_tasks_as_they_are():
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    rows = [
+        line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith(tuple(f"| `{t}`" for t in TASKS))
+    ]
+    cells = {row[0].strip("`"): [re.findall(r"`([^`]+)`", cell) for cell in row[1:]] for row in rows}
+    assert cells == {name: [[*t.fields], [*t.labels], [*t.targets]] for name, t in TASKS.items()}
+
+
+@pytest.mark.parametrize("name", ["wordnet", "wordnet-ie", "masked-lm", "structural"])
+def test_rates_of_soundness_name_what_they_were_measured_on(name):
+    """On every page that gives them, and in `list`."""
+    measured = KINDS["generators"].get(name).measured
+    assert "captions (SNLI)" in measured
+    lower = measured.partition(";")[2].split()[0]
+    for page in ("variants.md", "validity/README.md"):
+        text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+        assert "captions" in text
+        assert f"{lower} %" in text

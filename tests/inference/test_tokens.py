@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+import otherwords.inference.tokens as tokens_module
+from otherwords.inference.onnx_files import embedded
 from otherwords.inference.tokens import clean, pair_encoder, text_encoder
 
 WORDS = ["[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
@@ -65,3 +71,77 @@ def test_any_text_can_be_read_and_keeps_its_length(text):
     assert len(clean(text)) == len(text)
     assert clean(text).encode().decode() == clean(text)
     assert pair_encoder(tokenizer(), 50, types=True)([(text, text)]).lengths[0] >= 3
+
+
+# Texts of many megabytes
+
+LONG = 500
+
+
+def wordpieces() -> Tokenizer:
+    """The tokenizer of nli-small."""
+    return Tokenizer.from_file(str(embedded("nli-small") / "tokenizer.json"))
+
+
+def byte_level() -> Tokenizer:
+    """Blanks belong to the tokens here, also those at the end of a text."""
+    bytes_ = Tokenizer(models.BPE({one: i for i, one in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, []))
+    bytes_.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return bytes_
+
+
+@pytest.mark.parametrize("make", [wordpieces, byte_level])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A dog doesn't run, and 日本 naïve cats sleep. " * LONG,
+        "word  \n " * LONG,
+        "犬が公園を走る。" * LONG,
+        " " * 50_000 + "late words after many blanks " * LONG,
+        "x" * 40_000 + " a word of many letters " * LONG,
+        "x" * 200_000,
+    ],
+    ids=["words", "blanks", "no blanks", "blanks first", "long word first", "one word"],
+)
+def test_a_long_text_gives_the_tokens_of_the_whole_text(make, text):
+    plain = make()
+    plain.no_padding()
+    plain.enable_truncation(24, strategy="longest_first")
+    few = text[:600]  # all rests of both texts would be combined with each other
+    for pair in [(text, "short one"), ("short one", text), (few, f"more {few}"), (f"more {few}", few), (few, few)]:
+        tokens = pair_encoder(make(), 24, types=True)([pair])
+        [whole] = plain.encode_batch_fast([pair])
+        assert rows(tokens) == [whole.ids]
+        assert tokens.types.tolist() == whole.type_ids
+        assert tokens.cut.tolist() == [bool(whole.overflowing)]
+    tokens = text_encoder(make(), 24, types=False)([text])
+    whole = plain.encode(text)
+    assert (rows(tokens), tokens.cut.tolist()) == ([whole.ids], [bool(whole.overflowing)])
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [(" " * 30_000, False), ("a b" + " " * 30_000, False), (" " * 30_000 + "a b", True), ("x" * 30_000 + " b", True)],
+    ids=["blanks", "blanks behind", "blanks before", "one long word"],
+)
+def test_what_lies_beyond_the_most_that_is_tokenised_counts_as_cut_unless_it_is_blank(text, cut, monkeypatch):
+    monkeypatch.setattr(tokens_module, "MOST_CHARACTERS", 20_000)
+    assert text_encoder(tokenizer(), 10, types=False)([text]).cut.tolist() == [cut]
+    assert pair_encoder(tokenizer(), 10, types=False)([("a", text), ("a", "b")]).cut.tolist() == [cut, False]
+
+
+def test_memory_does_not_grow_with_the_length_of_a_text():
+    """A tokenizer needs more than a hundred bytes for a character: 2 GB for these 20 MB."""
+    code = (
+        "import resource\n"
+        "from tokenizers import Tokenizer\n"
+        "from otherwords.inference.onnx_files import embedded\n"
+        "from otherwords.inference.tokens import pair_encoder\n"
+        "encode = pair_encoder(Tokenizer.from_file(str(embedded('nli-small') / 'tokenizer.json')), 256, types=True)\n"
+        "text = 'A dog runs in the park. ' * 833_000\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "assert encode([(text, 'A dog runs.')]).cut.all()\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert int(done.stdout) < 200

@@ -209,3 +209,17 @@ def test_tokens_that_only_hold_a_place_are_special():
     assert [name for i, name in enumerate(names) if not found.special[i]] == ["unused", "dog"]
     assert found.whole.tolist() == (~found.special).tolist()
     assert found.shown(1) == "[unused0]"
+
+
+@pytest.mark.parametrize("make", [wordpiece, byte_level, sentence_piece])
+@pytest.mark.parametrize("first", [2, 30_002, 60_000 - 12])
+def test_a_mask_in_a_very_long_text_has_the_same_tokens_around_it(make, first):
+    """What is far from the mask is not tokenised; the row is that of the whole text."""
+    text = "a dog runs. " * 5_000
+    whole = Masker(make(), 100_000, types=False)([(text, first, first + 3)])
+    near = Masker(make(), 16, types=False)([(text, first, first + 3)])
+    at, place = int(whole.at[0]), int(near.at[0])
+    kept = Masker(make(), 16, types=False).window(len(whole.ids), at)
+    assert near.ids.tolist() == [int(whole.ids[i]) for i in kept]
+    assert (kept[place], near.own.tolist(), near.cut.tolist()) == (at, whole.own.tolist(), [True])
+    assert len(Masker(make(), 16, types=False).near((text, first, first + 3))[0]) < 2_000

@@ -123,3 +123,9 @@ def test_no_contraction_no_variant():
 def test_no_such_field():
     with refuses(BadInput):
         vary("contractions(field=update)", problem("It isn't."))
+
+
+def test_the_work_grows_with_the_length_of_a_text_not_with_its_square():
+    """Two megabytes without a full stop: the end of the sentence is not looked for at each contraction anew."""
+    assert opened("it isn't late and " * 110_000) == "it is not late and " * 110_000
+    assert closed("it is not late and " * 110_000) == "it isn't late and " * 110_000

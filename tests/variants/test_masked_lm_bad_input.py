@@ -12,7 +12,7 @@ from refusals import refuses
 from otherwords.errors import BadInput, MissingExtra, UnknownName
 from otherwords.pipeline import varied
 from otherwords.registry import generators
-from otherwords.words import english
+from otherwords.words import language
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_nothing_is_shared(spec, premise, hypothesis):
 
 
 def test_another_language_is_left_alone_with_a_warning(spec):
-    english.forget()
+    language.forget()
     texts = {"premise": ["Le chien est dans la maison."], "hypothesis": ["Le chien est dans le jardin."]}
     with pytest.warns(UserWarning, match="masked-lm.v1: supports only English, but"):
         variants, notes = varied(

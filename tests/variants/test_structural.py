@@ -12,7 +12,7 @@ import otherwords as ow
 from otherwords.errors import BadInput, MissingExtra
 from otherwords.problem import TASKS, Note, Problem, Variant
 from otherwords.registry import generators
-from otherwords.words import english
+from otherwords.words import language
 from otherwords.words import tagging as pipelines
 
 pytest.importorskip("spacy")
@@ -221,7 +221,7 @@ def test_whatever_comes_the_variant_differs_and_the_label_stays(premise, hypothe
 
 
 def test_another_language_is_left_alone_with_a_warning():
-    english.forget()
+    language.forget()
     one = problem("Un homme joue de la guitare dans le parc et il chante.", "Un chien court dans la rue.")
     with pytest.warns(UserWarning, match="structural.v1: supports only English, but"):
         assert all_of(one) == []

@@ -60,3 +60,9 @@ def test_any_text_can_be_aligned(one, other):
     assert substitutions(one, one) == []
     for old, new in substitutions(one, other):
         assert old or new
+
+
+def test_many_thousands_of_words_are_one_substitution():
+    words = [f"w{number % 300}" for number in range(60_000)]
+    [(before, after)] = substitutions("same " + " ".join(words), "same " + " ".join(reversed(words)))
+    assert (before.split(), after.split()) == (words, words[::-1])

@@ -102,3 +102,10 @@ def test_numbers_read_out_have_their_value(number):
 def test_where_a_number_stands_and_how_it_is_reported():
     found = numerals(["rose", "by", "minus", "five", "percent", "in", "two", "thirds", "of", "them"])
     assert [(one.shown, one.start, one.end) for one in found] == [("-5%", 3, 5), ("2/3", 6, 8)]
+
+
+def test_an_endless_number_is_several_numbers():
+    """Its value would have thousands of digits, which Python refuses to write."""
+    found = numerals(["two", "hundred", "and"] * 5_000)
+    assert len(found) > 100
+    assert found[-1].end >= 14_999

@@ -123,3 +123,11 @@ def test_the_limit_on_texts_is_ours(monkeypatch):
 def test_either_name_of_the_english_pipeline_will_do():
     assert tagging.installed("english") == tagging.installed()
     assert all(tagging.installed(name) in tagging.ENGLISH for name in tagging.ENGLISH)
+
+
+def test_a_text_of_megabytes_gets_no_tags_and_a_warning(monkeypatch):
+    monkeypatch.setattr(tagging, "MAX_TAGGED_CHARS", 30)
+    with pytest.warns(UserWarning, match="texts of more than 30 characters are not tagged"):
+        short, long = Tagger()(["A dog runs.", "A dog runs, and a second dog sleeps."])
+    assert len(short) == 4
+    assert long == []

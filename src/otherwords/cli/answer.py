@@ -9,6 +9,7 @@ def answer(
     inputs: opt.Inputs,
     model: opt.Models,
     out: opt.Out = "-",
+    safe_csv: opt.SafeCsv = False,
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006

@@ -20,6 +20,8 @@ from . import (
     check,
     circularity,
     compare,
+    convert,
+    doctor,
     export,
     list_plugins,
     profile,
@@ -46,9 +48,11 @@ COMMANDS: dict[str, Definition] = {
     "reproduce": reproduce.reproduce,
     "report": report.report,
     "export": export.export,
+    "convert": convert.convert,
     "list": list_plugins.list_plugins,
     "train": train.app,
     "cache": cache.app,
+    "doctor": doctor.doctor,
 }
 #: What the help of a command ends with, where it has to be looked up.
 EPILOGS: dict[str, Callable[[], str]] = {"reproduce": reproduce.list_papers}

@@ -40,6 +40,7 @@ def audit(
     out: Annotated[
         str, typer.Option("-o", "--out", metavar="FILE", help="Write the list there: .jsonl, .csv, ..., or -.")
     ] = "",
+    safe_csv: opt.SafeCsv = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:

@@ -20,6 +20,7 @@ def check(
         ),
     ] = ["surface"],  # noqa: B006
     out: opt.Out = "-",
+    safe_csv: opt.SafeCsv = False,
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006

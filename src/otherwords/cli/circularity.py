@@ -46,6 +46,7 @@ def circularity(
         typer.Option("-o", "--out", metavar="FILE", help="Write the answers there, with the verdict of each judge."),
     ] = "",
     plugin: opt.Plugins = [],  # noqa: B006
+    safe_csv: opt.SafeCsv = False,
     seed: opt.Seed = 1,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

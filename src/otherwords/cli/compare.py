@@ -44,6 +44,7 @@ def compare(
         typer.Option("-o", "--out", metavar="FILE", help="Write the differences there too: .jsonl, .csv, ..., or -."),
     ] = "",
     plugin: opt.Plugins = [],  # noqa: B006
+    safe_csv: opt.SafeCsv = False,
     seed: opt.Seed = 1,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

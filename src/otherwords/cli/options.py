@@ -1,6 +1,7 @@
 """Options that several commands share, and how to read their values."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -19,6 +20,24 @@ Out = Annotated[
     str,
     typer.Option(
         "-o", "--out", metavar="FILE", help="Where to write: .jsonl, .csv, .tsv, .parquet, or - for standard output."
+    ),
+]
+
+
+def _write_safe_csv(ctx: typer.Context, wanted: bool) -> bool:
+    if wanted:
+        from ..storage.tables import SAFE_CSV
+
+        ctx.call_on_close(partial(SAFE_CSV.reset, SAFE_CSV.set(True)))
+    return wanted
+
+
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        callback=_write_safe_csv,
+        help="In .csv and .tsv output, write ' before texts that a spreadsheet would run as formulas (= + - @).",
     ),
 ]
 TaskName = Annotated[

@@ -26,6 +26,7 @@ def profile(
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write all substitutions there: .jsonl, .csv, ..., or -."),
     ] = "",
+    safe_csv: opt.SafeCsv = False,
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006

@@ -20,6 +20,7 @@ def vary(
         ),
     ],
     out: opt.Out = "-",
+    safe_csv: opt.SafeCsv = False,
     suite: Annotated[bool, typer.Option("--suite", help="Write the originals too, each before its variants.")] = False,
     veto: opt.Veto = "",
     corpus: opt.Corpus = "",

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import BadInput
+from ..errors import BadInput, decode
 from ..registry import datasets
 from ..storage.files import fingerprint
 from .records import Dataset, Record, json_lines
@@ -57,7 +57,7 @@ def _labels(path: Path, answers: Path) -> list[str]:
     for file in (path, answers):
         if not file.is_file():
             raise BadInput("no such file", where=str(file))
-    text = answers.read_text(encoding="utf-8-sig", errors="replace")
+    text = decode(answers.read_bytes(), str(answers))
     labels = [line.strip() for line in text.rstrip().split("\n")]
     with path.open("rb") as lines:
         problems = sum(1 for line in lines if line.strip())

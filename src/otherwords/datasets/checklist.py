@@ -54,6 +54,8 @@ def load_tests(path: Path) -> dict[str, dict[str, Any]]:
     try:
         content = read_json(path)
     except BadInput as error:
+        if error.fix:  # another encoding
+            raise
         message = f"{error.message}: CheckList's raw files (to_raw_file) do not record which examples belong together"
         raise BadInput(message, where=error.where, fix=EXPORT) from error
     if isinstance(content, dict) and {"test_name", "test_case"} <= set(content):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import BadInput
+from ..errors import BadInput, convert_line, refuse_other_encoding
 from ..storage.tables import parse_json
 
 #: Rows of a Parquet file that are in memory at once.
@@ -53,7 +53,7 @@ def json_lines(path: Path) -> Iterator[Record]:
         try:
             row = parse_json(line.decode("utf-8"))
         except ValueError as error:  # not UTF-8, not JSON, a number or a nesting beyond all limits, a key twice
-            yield Record(where, {"line": line.decode("utf-8", "replace")}, str(error))
+            yield Record(where, {"line": line.decode("utf-8", "replace")}, _broken(error, str(path)))
             continue
         if isinstance(row, dict):
             yield Record(where, row)
@@ -80,7 +80,7 @@ def delimited(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> I
                 continue
             if any("\udc80" <= letter <= "\udcff" for cell in cells for letter in cell):
                 shown = {name: cell.encode("utf-8", "replace").decode() for name, cell in row.items()}
-                yield Record(where, shown, "not UTF-8 text")
+                yield Record(where, shown, f"not UTF-8 text ({convert_line('WINDOWS-1252', str(path))})")
             elif len(cells) != len(header):
                 yield Record(where, row, f"found {len(cells)} cells under {len(header)} column names")
             else:
@@ -114,6 +114,12 @@ def renamed(records: Iterable[Record], names: dict[str, str]) -> Iterator[Record
             yield record._replace(row={here.get(name, name): value for name, value in record.row.items()})
 
 
+def _broken(error: Exception, path: str) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 text ({convert_line('WINDOWS-1252', path)})"
+    return str(error)
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     with _open(path) as file:
         for number, line in enumerate(file, 1):
@@ -125,9 +131,13 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _open(path: Path) -> Any:
     if str(path) == "-":
-        return io.BufferedReader(sys.stdin.buffer.raw) if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer
+        pipe = io.BufferedReader(sys.stdin.buffer.raw) if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer
+        refuse_other_encoding(pipe.peek() if hasattr(pipe, "peek") else b"", "-")
+        return pipe
     if not path.exists():
         raise BadInput("no such file", where=str(path))
     if not path.is_file():
         raise BadInput("cannot be read twice", where=str(path), fix="give a regular file, or pipe rows to -")
+    with path.open("rb") as file:
+        refuse_other_encoding(file.read(1000), str(path))
     return path.open("rb")

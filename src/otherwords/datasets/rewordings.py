@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import BadInput
+from ..errors import BadInput, decode
 from ..problem import label_key, normalize_spaces
 from ..storage.files import digest, fingerprint
 from .records import Record
@@ -89,7 +89,7 @@ def text_key(texts: Mapping[str, str]) -> str:
 def read_json(path: Path) -> Any:
     """Read a JSON file; the error says why it cannot be read."""
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(decode(path.read_bytes(), str(path)))
     except json.JSONDecodeError as error:
         raise BadInput(f"broken JSON: {error.msg}", where=f"{path}, line {error.lineno}") from error
     except (OSError, ValueError, RecursionError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Weights, configuration, tokenizer, chat template: other files of a folder are neither fetched nor signed.
 FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+#: Weights that may run code when they are loaded: fetched only to be converted.
+PICKLED = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 #: The classes of transformers that models are loaded with.
 CLASSIFIER = "AutoModelForSequenceClassification"
@@ -133,14 +136,16 @@ def open_model(
     return OpenModel(folder, tokenizer, model, place, arithmetic, length, room, tokens or budget(place))
 
 
-def find(name: str, revision: str = "") -> Folder:
+def find(name: str, revision: str = "", *, pickled: bool = False) -> Folder:
     """Find a folder made by `save_pretrained`, or fetch one commit of a hub model, unless it was fetched before.
 
     `revision` is a branch, tag or commit on the hub. What has no configuration, no tokenizer or no weights as
-    safetensors is refused here, because transformers reports it obscurely, or makes up an empty tokenizer.
+    safetensors is refused here, because transformers reports it obscurely, or makes up an empty tokenizer. A `pickled`
+    model is found with whatever weights it has, to be converted.
     """
-    folder = _local(name, revision) if Path(name).expanduser().is_dir() else _hub(name, revision)
-    _refuse_incomplete(folder)
+    files = (*FILES, *PICKLED) if pickled else FILES
+    folder = _local(name, revision) if Path(name).expanduser().is_dir() else _hub(name, revision, files)
+    _refuse_incomplete(folder, pickled=pickled)
     return folder
 
 
@@ -237,13 +242,13 @@ def _local(name: str, revision: str) -> Folder:
     return Folder(path, f"hf:{name}", f"{path.resolve().name}@{content[:12]}")
 
 
-def _hub(name: str, revision: str) -> Folder:
+def _hub(name: str, revision: str, files: tuple[str, ...] = FILES) -> Folder:
     _transformers()  # it brings huggingface_hub
     from huggingface_hub import snapshot_download
 
     chosen = revision or None
     try:
-        path = Path(snapshot_download(name, revision=chosen, allow_patterns=list(FILES), ignore_patterns=["*/*"]))
+        path = Path(snapshot_download(name, revision=chosen, allow_patterns=list(files), ignore_patterns=["*/*"]))
     except Exception as error:  # not a hub name, no such name, no access, no network, offline and not fetched yet
         message = f"no folder {Path(name).expanduser().absolute()}, and none from the hub ({_cause(error)})"
         fix = "check the name, the revision and the network, or give a folder made by save_pretrained"
@@ -251,14 +256,14 @@ def _hub(name: str, revision: str) -> Folder:
     return Folder(path, f"hf:{name}", f"{name}@{path.name[:12]}")
 
 
-def _refuse_incomplete(folder: Folder) -> None:
+def _refuse_incomplete(folder: Folder, *, pickled: bool = False) -> None:
     if not (folder.path / "config.json").is_file():
         raise BadInput("has no config.json", where=folder.who, fix="save the model with save_pretrained")
     if not any(file for pattern in TOKENIZER for file in folder.path.glob(pattern)):
         fix = f"save it there with tokenizer.save_pretrained (one of {', '.join(TOKENIZER)})"
         raise BadInput("has no tokenizer", where=folder.who, fix=fix)
-    if not any(folder.path.glob("*.safetensors")):
-        fix = "convert it, if you trust its source: load it with transformers, then model.save_pretrained(FOLDER)"
+    if not pickled and not any(folder.path.glob("*.safetensors")):
+        fix = f"convert it once: otherwords convert {shlex.quote(folder.who)} -o FOLDER, then use hf:FOLDER"
         message = "has no .safetensors weights; pickled weights (.bin) are refused, because loading them can run code"
         raise BadInput(message, where=folder.who, fix=fix)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 Pairs = Sequence[tuple[str, str]]
+#: Characters of a text that are tokenised at first, for each token that is read: words have four or five a token.
+_PER_TOKEN = 16
+#: Where these give too few tokens (blanks, words of thousands of letters), so many times more are tried ...
+_MORE = 8
+#: ... and of one text never more than these: a tokenizer needs about a hundred bytes for each.
+MOST_CHARACTERS = 4_000_000
+#: Characters that are tokenised at a time to count the tokens of a long text.
+_COUNTED = 100_000
+_PRINTED = re.compile(r"\S")
 
 
 @dataclass(frozen=True)
@@ -127,7 +137,14 @@ def pair_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Calla
     """
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_length, strategy="longest_first")
-    return lambda pairs: flattened(encodings(tokenizer, [clean_pair(pair) for pair in pairs]), types=types)
+    start = Beginning(count_of(tokenizer), max_length)
+
+    def encode(pairs: Pairs) -> Tokens:
+        starts = [start.pair(*pair) for pair in pairs]
+        tokens = flattened(encodings(tokenizer, [clean_pair(pair) for pair in starts]), types=types)
+        return mark_lost(tokens, [any(map(is_lost, whole, some)) for whole, some in zip(pairs, starts, strict=True)])
+
+    return encode
 
 
 def text_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Callable[[Sequence[str]], Tokens]:
@@ -137,7 +154,114 @@ def text_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Calla
         tokenizer.enable_truncation(max_length)
     else:
         tokenizer.no_truncation()
-    return lambda texts: flattened(encodings(tokenizer, [clean(text) for text in texts]), types=types)
+    start = Beginning(count_of(tokenizer), max_length) if max_length else str
+
+    def encode(texts: Sequence[str]) -> Tokens:
+        starts = [start(text) for text in texts]
+        tokens = flattened(encodings(tokenizer, [clean(text) for text in starts]), types=types)
+        return mark_lost(tokens, list(map(is_lost, texts, starts)))
+
+    return encode
+
+
+# Texts of many megabytes
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Cuts from a very long text what is not read, before it is tokenised.
+
+    `count` says how many tokens a text has. What is left ends with a whole word and has twice `max_length` tokens or
+    more, so that those which are read are the same. Only where `MOST_CHARACTERS` have next to no tokens is the rest
+    lost (`is_lost`).
+
+    >>> Beginning(lambda text: len(text.split()), max_length=2)("one two three " * 99)
+    'one two three one two three'
+    """
+
+    count: Callable[[str], int]
+    max_length: int
+
+    def __call__(self, text: str) -> str:
+        """The beginning of a text that decides which tokens are read; shorter texts as they are."""
+        limit = _PER_TOKEN * self.max_length
+        while len(text) > limit:
+            part = whole_words(text[:limit])
+            if self._is_enough(part):
+                while self._is_enough(half := whole_words(part[: len(part) // 2])):
+                    part = half
+                return part
+            if limit >= MOST_CHARACTERS:
+                return part
+            limit = min(_MORE * limit, max(MOST_CHARACTERS, limit))
+        return text
+
+    def pair(self, first: str, second: str) -> tuple[str, str]:
+        """The beginnings of both texts; the one with more tokens has more still, because it may keep one more."""
+        starts = self(first), self(second)
+        if starts == (first, second) or min(map(self.count, starts)) <= self.max_length // 2:
+            return starts
+        longer = self._total(first) > self._total(second)
+        part, other = starts if longer else starts[::-1]
+        whole = first if longer else second
+        while len(part) < len(whole) and self.count(part) <= self.count(other):
+            part = whole_words(whole[: 2 * len(part) + 2]) if 2 * len(part) + 2 < len(whole) else whole
+        return (part, other) if longer else (other, part)
+
+    def _is_enough(self, part: str) -> bool:
+        return self.count(part) > 2 * self.max_length
+
+    def _total(self, text: str) -> int:
+        """The number of tokens, piece by piece; of texts too long for that, of characters."""
+        if len(text) > MOST_CHARACTERS:
+            return len(text)
+        total = start = 0
+        while start < len(text):
+            piece = text[start : start + _COUNTED]
+            piece = whole_words(piece) if start + _COUNTED < len(text) else piece
+            total, start = total + self.count(piece), start + len(piece)
+        return total
+
+
+def around(tokenizer: Tokenizer, max_length: int, text: str, first: int, last: int) -> tuple[str, int, int]:
+    """The part of a very long text around text[first:last], and where that is in it; shorter texts as they are.
+
+    On both sides enough is left that of `max_length` tokens around the span all are the same.
+    """
+    if len(text) <= _PER_TOKEN * max_length:
+        return text, first, last
+    count = count_of(tokenizer)
+    behind = Beginning(count, max_length)(text[last:])
+    before = Beginning(lambda part: count(part[::-1]), max_length)(text[:first][::-1])[::-1]
+    return before + text[first:last] + behind, len(before), len(before) + last - first
+
+
+def whole_words(part: str) -> str:
+    """The beginning of a text without its last word, of which half may be missing; as it is if there is no other."""
+    before = part.rsplit(None, 1)[:1]
+    return before[0] if before and 2 * len(before[0]) > len(part) else part
+
+
+def is_lost(text: str, part: str, start: int = 0) -> bool:
+    """Whether a part, which starts there in the text, leaves out more than blanks."""
+    if len(part) == len(text):
+        return False
+    return bool(_PRINTED.search(text, 0, start) or _PRINTED.search(text, start + len(part)))
+
+
+def mark_lost(tokens: Tokens, lost: Sequence[bool]) -> Tokens:
+    """The same rows, with those marked as cut whose texts were cut before."""
+    return replace(tokens, cut=tokens.cut | np.asarray(lost, np.bool_)) if any(lost) else tokens
+
+
+def count_of(tokenizer: Tokenizer) -> Callable[[str], int]:
+    """A function that counts the tokens of a text, whether or not the tokenizer truncates."""
+
+    def count(text: str) -> int:
+        encoding = tokenizer.encode(clean(text), add_special_tokens=False)
+        return len(encoding.ids) + sum(len(more.ids) for more in encoding.overflowing)
+
+    return count
 
 
 def clean(text: str) -> str:

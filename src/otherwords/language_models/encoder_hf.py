@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BadInput
 from ..inference.hf_folders import ENCODER, Folder, find, open_model
 from ..inference.limits import refuse_sizes
-from ..inference.tokens import Tokens, clean, encodings, text_encoder
+from ..inference.tokens import Beginning, Tokens, clean, count_of, encodings, text_encoder
 from ..inference.torch_device import refuse_budget
 from ..registry import encoders
 from .encoder import SentenceEncoder
@@ -40,7 +40,7 @@ Forward = Callable[..., tuple["torch.Tensor", ...]]
 
 
 # As with models: the identity has name, commit or content, dtype, and the pooling and length that were chosen.
-@encoders("hf.v1", unsigned=("name", "pooling", "max_length", "device", "dtype", "tokens", "revision"))
+@encoders("hf.v1", unsigned=("name", "pooling", "max_length", "device", "dtype", "tokens", "revision"), extra="hf")
 def hf(
     name: str,
     pooling: str = "",
@@ -145,9 +145,10 @@ class Reading:
         return (lambda texts: encode([text.lower() for text in texts])) if self.lower else encode
 
     def legible(self, tokenizer: Tokenizer) -> Callable[[Sequence[str]], list[bool]]:
-        """A function that says of texts whether the tokenizer gives more than special tokens for each."""
+        """A function that says of texts whether the tokenizer, which truncates, gives more than special tokens."""
+        start = Beginning(count_of(tokenizer), self.max_length)
         return lambda texts: [
-            not all(one.special_tokens_mask) for one in encodings(tokenizer, [clean(text) for text in texts])
+            not all(one.special_tokens_mask) for one in encodings(tokenizer, [clean(start(text)) for text in texts])
         ]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 # The dtype is in the identity: `auto` leaves it to the device.
-@masked_lms("hf.v1", unsigned=("name", "device", "dtype", "tokens", "revision"))
+@masked_lms("hf.v1", unsigned=("name", "device", "dtype", "tokens", "revision"), extra="hf")
 def hf(
     name: str, max_length: int = 256, device: str = "auto", dtype: str = "auto", tokens: int = 0, revision: str = ""
 ) -> MaskedLM:

@@ -66,7 +66,7 @@ def _refuse_other_graphs(graph: onnx_files.OnnxGraph) -> None:
         raise BadInput(message, where=str(graph.file), fix=fix)
 
 
-@masked_lms("mlm-small.v1", unsigned=("threads", "tokens"))
+@masked_lms("mlm-small.v1", unsigned=("threads", "tokens"), language="en")
 def mlm_small(max_length: int = 256, threads: int = 0, tokens: int = onnx_files.TOKENS) -> MaskedLM:
     """Fill masks with the small masked-LM that comes with otherwords, on the CPU.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BadInput, WrongAnswer, shorten
+from ..errors import BadInput, WrongAnswer, decode, shorten
 from ..inference.limits import refuse_sizes
 from ..inference.scheduling import Arrays, Scheduler
 from ..inference.tokens import Ints, PaddedRows, Tokens
@@ -111,7 +111,7 @@ def _tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
 
 def _read(script: Path) -> dict[str, Any]:
     try:
-        content = json.loads(script.read_text(encoding="utf-8"))
+        content = json.loads(decode(script.read_bytes(), str(script)))
     except (OSError, ValueError) as error:  # absent, not UTF-8, not JSON
         raise BadInput(f"cannot be read as a script: {error}", where=str(script), fix=_FIX) from error
     if not isinstance(content, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput, shorten
-from ..inference.tokens import Ints, Tokens, clean, encodings
+from ..inference.tokens import Ints, Tokens, around, clean, encodings, is_lost, mark_lost, whole_words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 #: A text and the span of characters that is masked, text[first:last].
 Masked = tuple[str, int, int]
 Logs = npt.NDArray[np.float32]
+#: Characters of a text whose tokens are masked one by one: each costs a row of its own.
+MOST_SCORED = 100_000
 #: From a function that tokenises questions, and the questions, to the log-probability of each one's token.
 Ask = Callable[[Callable[[Sequence["Question"]], Tokens], Sequence["Question"]], Logs]
 
@@ -42,8 +45,17 @@ class Masker:
 
     def __call__(self, items: Sequence[Masked]) -> Tokens:
         """Tokens of the masked texts, with `at` and `own`."""
-        for item in items:
-            refuse_bad_span(item)
+        parts = [self.near(item) for item in items]
+        pairs = zip(items, parts, strict=True)
+        lost = [is_lost(text, part, first - at) for (text, first, _), (part, at, _) in pairs]
+        return mark_lost(self._rows(parts), lost)
+
+    def near(self, item: Masked) -> Masked:
+        """The part of a very long text around its span: enough that no other token is read; other texts whole."""
+        refuse_bad_span(item)
+        return around(self.tokenizer, self.max_length, *item)
+
+    def _rows(self, items: Sequence[Masked]) -> Tokens:
         texts = [clean(text) for text, _, _ in items]
         distinct = list(dict.fromkeys(texts))  # often one text is masked at many places
         whole = dict(zip(distinct, (one.ids for one in encodings(self.tokenizer, distinct)), strict=True))
@@ -152,11 +164,12 @@ def pseudo_logp(masker: Masker, ask: Ask, texts: Sequence[str]) -> list[Logs]:
 
     Their sum is the pseudo-log-likelihood of Salazar et al. (2020). A token for unknown words counts like any other.
     Each distinct text is asked about once. A text without tokens, such as blanks or a lone accent, has no numbers.
+    Of a text of more than `MOST_SCORED` characters only the words up to there count, with a warning.
     """
     if not texts:
         raise BadInput("no texts", fix="give at least one")
     distinct = list(dict.fromkeys(texts))
-    read = encodings(masker.tokenizer, [clean(text) for text in distinct])
+    read = encodings(masker.tokenizer, [clean(_scored(text)) for text in distinct])
     asked = [_one_by_one(one) for one in read]
     questions = [question for some in asked for question in some]
     logp = ask(_tokens(masker), questions) if questions else np.empty(0, np.float32)
@@ -183,14 +196,20 @@ def word_logp(masker: Masker, ask: Ask, masked: Sequence[Masked]) -> Logs:
     return np.where(known, sums, np.nan).astype(np.float32)
 
 
+def _scored(text: str) -> str:
+    if len(text) <= MOST_SCORED:
+        return text
+    warnings.warn(f"of texts of more than {MOST_SCORED:,} characters, the likelihood counts only these", stacklevel=4)
+    return whole_words(text[:MOST_SCORED])
+
+
 def _one_by_one(encoding: Any) -> list[Question]:
     ids = np.array(encoding.ids, np.int64)
     return [Question(ids, at, at + 1) for at, around in enumerate(encoding.special_tokens_mask) if not around]
 
 
 def _left_to_right(masker: Masker, masked: Sequence[Masked]) -> list[list[Question]]:
-    for item in masked:
-        refuse_bad_span(item)
+    masked = [masker.near(item) for item in masked]
     distinct = list(dict.fromkeys(clean(text) for text, _, _ in masked))
     read = dict(zip(distinct, masker.tokenizer.encode_batch(distinct), strict=True))  # with offsets into the text
     return [_of_words(read[clean(text)], text, first, last) for text, first, last in masked]

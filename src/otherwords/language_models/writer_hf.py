@@ -12,6 +12,7 @@ from ..errors import BadInput
 from ..inference.hf_folders import CAUSAL_LM, SEQ2SEQ_LM, Folder, OpenModel, find, open_model, quietly
 from ..inference.limits import known_tokens, limit, refuse_unknown_token
 from ..inference.scheduling import last_batches
+from ..inference.tokens import Beginning, is_lost
 from ..inference.torch_device import out_of_memory
 from ..registry import writers
 from .decoding import Line, Stepper, draw, search
@@ -27,7 +28,7 @@ _WRITES = ("ForConditionalGeneration", "LMHeadModel", "ForCausalLM", "MTModel", 
 
 
 # The dtype is in the identity: `auto` leaves it to the device.
-@writers("hf.v1", unsigned=("name", "device", "dtype", "tokens", "revision"))
+@writers("hf.v1", unsigned=("name", "device", "dtype", "tokens", "revision"), extra="hf")
 def hf(
     name: str,
     max_new: int = 40,
@@ -74,12 +75,16 @@ class Prompter:
         tokenizer, model = self.opened.tokenizer, self.opened.model
         chat = self.chat and not model.config.is_encoder_decoder and bool(tokenizer.chat_template)
         with quietly():  # transformers warns of texts longer than models usually read
-            texts = [self._as_chat(prompt) for prompt in prompts] if chat else list(prompts)
+            start = Beginning(self._count, self.length)  # what is cut here has more tokens than are read anyway
+            parts = [start(prompt) for prompt in prompts]
+            lost = [is_lost(*both) for both in zip(prompts, parts, strict=True)]
+            texts = [self._as_chat(part) for part in parts] if chat else parts
             rows = tokenizer(texts, add_special_tokens=not chat)["input_ids"] if texts else []
         # On a GPU, an index beyond the table is an error after which the process cannot use the device again.
         last = max((max(row) for row in rows if len(row)), default=0)
         refuse_unknown_token(self.opened.who, last, known_tokens(model))
-        return [list(row) if len(row) <= self.length else [] for row in rows]
+        fits = [len(row) <= self.length and not cut for row, cut in zip(rows, lost, strict=True)]
+        return [list(row) if fit else [] for row, fit in zip(rows, fits, strict=True)]
 
     def pad(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Token ids and attention mask, on the model's device."""
@@ -96,6 +101,9 @@ class Prompter:
             ids[number, place] = torch.tensor(row)
             mask[number, place] = 1
         return ids.to(self.opened.device), mask.to(self.opened.device)
+
+    def _count(self, text: str) -> int:
+        return len(self.opened.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def _as_chat(self, prompt: str) -> str:
         """The prompt as a user's message, and the beginning of an answer."""

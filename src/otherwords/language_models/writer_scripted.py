@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..errors import BadInput, WrongAnswer, shorten
+from ..errors import BadInput, WrongAnswer, decode, shorten
 from ..registry import writers
 from .writer import CUT_OFF, Decoding, Draft, Writer
 
@@ -64,7 +64,7 @@ def _draft(text: str) -> Draft:
 
 def _read(script: Path) -> dict[str, list[str]]:
     try:
-        content: Any = json.loads(script.read_text(encoding="utf-8"))
+        content: Any = json.loads(decode(script.read_bytes(), str(script)))
     except (OSError, ValueError) as error:  # absent, not UTF-8, not JSON
         raise BadInput(f"cannot be read as JSON: {error}", where=f"scripted:{script}") from error
     if not isinstance(content, dict) or not all(_is_texts(value) for value in content.values()):

@@ -60,7 +60,7 @@ def token_overlap_metric(fuzzy: float = 1.0, fields: str = "", suite: Path = Pat
     return averaged(each(partial(token_overlap, fuzzy=fuzzy)), fields, suite)
 
 
-@metrics("syntactic_distance.v1")
+@metrics("syntactic_distance.v1", language="en", extra="spacy")
 def syntactic_distance_metric(pipeline: str, level: int = 3, fields: str = "", suite: Path = Path()) -> Any:
     """Edits between the parse trees of original and variant over the nodes of both, averaged over variants.
 
@@ -84,7 +84,7 @@ def syntactic_distance_metric(pipeline: str, level: int = 3, fields: str = "", s
 
 
 # An encoder is named by the user, since none comes with the package; its own signature is signed, not a path.
-@metrics("embedding_distance.v1", unsigned=("encoder",))
+@metrics("embedding_distance.v1", unsigned=("encoder",), extra="hf")
 def embedding_distance(encoder: str, fields: str = "", suite: Path = Path()) -> Any:
     """Cosine distance between the sentence vectors of original and variant, averaged over variants: 0 to 2.
 
@@ -95,7 +95,7 @@ def embedding_distance(encoder: str, fields: str = "", suite: Path = Path()) -> 
     return averaged(_distances(model), fields, suite, share=False, identity=model.signature, bounds=(0, 2))
 
 
-@metrics("embedding_jsd.v1", unsigned=("encoder",))
+@metrics("embedding_jsd.v1", unsigned=("encoder",), extra="hf")
 def embedding_jsd(
     encoder: str,
     fields: str = "",

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import BadInput
 from ..inference.hf_folders import find, open_model
 from ..inference.lean import lean_classifier
-from ..inference.tokens import Pairs, Tokens, clean_pair, pair_encoder
+from ..inference.tokens import Beginning, Pairs, Tokens, clean_pair, is_lost, mark_lost, pair_encoder
 from ..inference.torch_device import compile_layers
 from ..registry import models
 from .model import Model
@@ -21,7 +21,7 @@ FORWARDS = ("auto", "transformers", "compiled", "lean")
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
 # commit or content. It also has the dtype that was chosen, which `auto` leaves to the device, and the forward pass that
 # was asked for. The device itself, like the batch, changes last bits only, which `batch_invariant` declares.
-@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision"))
+@models("hf.v1", unsigned=("name", "device", "dtype", "tokens", "forward", "revision"), extra="hf")
 def hf(
     name: str,
     max_length: int = 256,
@@ -82,11 +82,18 @@ def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:
     if tokenizer.is_fast:
         return pair_encoder(tokenizer.backend_tokenizer, max_length, types=types)
 
+    def count(text: str) -> int:
+        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    start = Beginning(count, max_length)
+
     def encode(texts: Pairs) -> Tokens:
-        rows = tokenizer(*_sides(texts), truncation="longest_first", max_length=max_length, verbose=False)
-        whole = tokenizer(*_sides(texts), verbose=False)
+        starts = [start.pair(*pair) if tokenizer.truncation_side == "right" else pair for pair in texts]
+        rows = tokenizer(*_sides(starts), truncation="longest_first", max_length=max_length, verbose=False)
+        whole = tokenizer(*_sides(starts), verbose=False)
         cut = [len(full) > len(row) for full, row in zip(whole["input_ids"], rows["input_ids"], strict=True)]
-        return Tokens.of(rows["input_ids"], cut, types=rows["token_type_ids"] if types else None)
+        tokens = Tokens.of(rows["input_ids"], cut, types=rows["token_type_ids"] if types else None)
+        return mark_lost(tokens, [any(map(is_lost, whole, some)) for whole, some in zip(texts, starts, strict=True)])
 
     return encode
 

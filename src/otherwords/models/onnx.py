@@ -71,7 +71,7 @@ def _output(session: Any, labels: tuple[str, ...], where: str) -> str:
     return name
 
 
-@models("nli-small.v1", unsigned=("threads", "tokens"))
+@models("nli-small.v1", unsigned=("threads", "tokens"), language="en")
 def nli_small(max_length: int = 256, threads: int = 0, tokens: int = onnx_files.TOKENS) -> Model:
     """Ask the small NLI classifier that comes with otherwords, on the CPU.
 

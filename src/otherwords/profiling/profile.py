@@ -30,6 +30,7 @@ from ..running.files import spooled
 from ..storage import tables
 from ..storage.run_folder import RunFolder, read_part
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap
+from ..words.language import split_words
 from .changes import ARTIFACTS, changes
 
 _WORD = re.compile(r"[^\W_]+")
@@ -240,8 +241,8 @@ class Tally:
         text = " ".join(problem.text[name] for name in self.task.fields)
         words = self._words.get(problem.label or UNLABELLED, frozenset()).intersection(_WORD.findall(text.lower()))
         if original is None or not changed_fields(original, problem):
-            return _Look(len(text.split()), words, False, [])
-        return _Look(len(text.split()), words, True, changes(problem, original))
+            return _Look(len(split_words(text)), words, False, [])
+        return _Look(len(split_words(text)), words, True, changes(problem, original))
 
     def profile(self) -> Profile:
         """Turn counts into means and shares."""
@@ -305,7 +306,7 @@ class _Changes:
         self.problems += any(look.changed for look in looks)
         for look in looks:
             self.changed += look.changed
-            self.words += sum(len(old.split()) for old, _ in look.pairs)
+            self.words += sum(len(split_words(old)) for old, _ in look.pairs)
             self.pairs.update(look.pairs)
             self.added_words[label, len(looks)] += look.size - before.size
             for word in look.words ^ before.words:

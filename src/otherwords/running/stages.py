@@ -28,7 +28,7 @@ from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, key_of, read_part
 from ..validity.mutual_entailment import judged_by
 from ..variants.generating import left_out, surveyed, totals, warn_unused_rows
-from ..words import english
+from ..words import language
 
 #: Rows after which a shard ends, at the next bucket.
 SHARD = 2_000
@@ -162,7 +162,7 @@ def forget() -> None:
     """Clear the caches: files behind names may have changed."""
     make_cached.cache_clear()
     _loaded.clear()
-    english.forget()
+    language.forget()
 
 
 # Intake

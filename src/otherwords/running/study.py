@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from .._version import __version__
 from ..datasets.source import memory_name
-from ..errors import BadInput, shorten
+from ..errors import BadInput, decode, shorten
 from ..frames import as_frame
 from ..models.python_callable import as_spec
 from ..registry import load_plugins
@@ -157,7 +157,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput("no such file", where=str(path), fix="give a TOML file or a run folder, or use --data")
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        read = tomllib.loads(decode(path.read_bytes(), str(path)))
     except (ValueError, RecursionError) as error:  # neither UTF-8 nor TOML
         fix = "a study is a TOML file; to run on data, use --data"
         raise BadInput(f"cannot be read as a study: {error}", where=str(path), fix=fix) from error

@@ -11,17 +11,22 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput, shorten
+from ..errors import BadInput, convert_line, refuse_other_encoding, shorten
 from .files import atomic, disk_errors, is_stream, refuse_overwriting
 
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 #: Names and labels: text even where they look like numbers, because 01 is not 1.
 _NAMES = ("id", "model", "bucket", "variant", "gold", "pred", "cluster")
+#: Set while .csv and .tsv files are written for spreadsheets (`--safe-csv`).
+SAFE_CSV: ContextVar[bool] = ContextVar("SAFE_CSV", default=False)
+#: With these, also in full width, a cell begins that a spreadsheet would compute instead of showing it.
+_FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 #: The byte order mark that Windows puts before a text.
 _BOM = b"\xef\xbb\xbf"
 #: Bytes of a text that are looked at together.
@@ -85,6 +90,8 @@ def write(frames: Iterable[pl.DataFrame], target: str | Path) -> int:
 
 
 def _sink(table: pl.LazyFrame, draft: Path, target: Path) -> None:
+    if SAFE_CSV.get() and target.suffix in (".csv", ".tsv"):
+        table = _without_formulas(table)
     if target.suffix == ".parquet":
         table.sink_parquet(draft)
     elif target.suffix == ".csv":
@@ -95,6 +102,16 @@ def _sink(table: pl.LazyFrame, draft: Path, target: Path) -> None:
         table.sink_csv(draft, separator="\t", quote_style="never")
     else:
         table.sink_ndjson(draft)
+
+
+def _without_formulas(table: pl.LazyFrame) -> pl.LazyFrame:
+    """The same table with an apostrophe before names and texts that a spreadsheet would run as formulas.
+
+    >>> _without_formulas(pl.LazyFrame({"text": ["=1+1", "1+1", "- So?"], "n": [-1, 0, 1]})).collect()["text"].to_list()
+    ["'=1+1", '1+1', "'- So?"]
+    """
+    shown = table.with_columns(pl.col(pl.String).str.replace(f"({_FORMULA})", "'${1}"))
+    return shown.rename(lambda name: re.sub(f"({_FORMULA})", r"'\1", name))
 
 
 def _refuse_breaks(table: pl.LazyFrame, target: Path) -> None:
@@ -156,6 +173,8 @@ def _refuse_unfinished(run: Path, answers: Path) -> None:
 def _read_text(source: Path | bytes, suffix: str, where: str, texts: Iterable[str]) -> pl.DataFrame:
     separator = {".csv": ",", ".tsv": "\t"}.get(suffix)
     source = _without_bom(source)
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        refuse_other_encoding(file.read(1000), where)
     try:
         if separator is None:
             table = pl.read_ndjson(source, infer_schema_length=None)
@@ -166,6 +185,7 @@ def _read_text(source: Path | bytes, suffix: str, where: str, texts: Iterable[st
             return _distinct(_unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options)), where)
         return _distinct(pl.read_csv(source, **options), where)
     except (pl.exceptions.PolarsError, ValueError) as error:
+        _refuse_undecodable(source, where)
         _raise_unreadable(source, separator, where)
         raise BadInput(f"cannot be read as a table: {_first_line(error)}", where=where) from error
 
@@ -207,6 +227,16 @@ def _raise_unreadable(source: Path | bytes, separator: str | None, where: str) -
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         lines = (line.decode("utf-8", "replace") for line in file)
         _check_json(lines, where) if separator is None else _check_cells(lines, separator, where)
+
+
+def _refuse_undecodable(source: Path | bytes, where: str) -> None:
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                fix = convert_line("WINDOWS-1252", where)
+                raise BadInput("is not UTF-8 text", where=f"{where}, line {number}", fix=fix) from None
 
 
 def _refuse_hidden_faults(source: Path | bytes, table: pl.DataFrame, where: str) -> None:

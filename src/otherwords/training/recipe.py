@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..errors import BadInput
+from ..errors import BadInput, decode
 from ..problem import get_task
 from .settings import TrainingSettings
 
@@ -102,7 +102,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         fix = "give a TOML file, or use --start and --data"
         raise BadInput("no such file", where=str(path), fix=fix)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(decode(path.read_bytes(), str(path)))
     except ValueError as error:  # neither UTF-8 nor TOML
         fix = "a recipe is a TOML file; to train on data, use --data"
         raise BadInput(f"cannot be read as a recipe: {error}", where=str(path), fix=fix) from error

@@ -31,6 +31,8 @@ class Check:
     the verdicts besides the options, such as the model that gives them. `refuse_task` raises where the check cannot
     work on the problems of a task.
 
+    `language` says which one only is supported ("" for any), where that depends on the options.
+
     `by` is for verdicts that the model under test gives later: the text of the rule that it applies when it answers,
     written into the column `check:<name>:by`. A check that reads verdicts from a file gives the ids of the variants in
     `recorded_ids`, and in `blank` how many rows held no verdict; a warning names ids that are not in the data.
@@ -40,6 +42,7 @@ class Check:
     identity: str = ""
     refuse_task: Callable[[Task], None] | None = None
     by: str = ""
+    language: str | None = None
     recorded_ids: Collection[str] = ()
     blank: int = 0
 

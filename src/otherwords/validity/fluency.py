@@ -8,12 +8,12 @@ from typing import Any
 from ..errors import BadInput
 from ..language_models.masked_lm import MaskedLM, load
 from ..problem import Bucket, Verdict
-from ..registry import checks
+from ..registry import checks, masked_lms
 from .checking import EMPTY, Check, Pair, compared
 
 
 # As of `similarity`: the masked-LM is signed by its own signature.
-@checks("fluency.v1", unsigned=("masked_lm",))
+@checks("fluency.v1", unsigned=("masked_lm",), language="en")
 def fluency(masked_lm: str = "mlm-small", most: float = 1.5) -> Any:
     """Drop variants with a changed field that is less fluent than the original's, by more than `most` nats per token.
 
@@ -38,7 +38,7 @@ def fluency(masked_lm: str = "mlm-small", most: float = 1.5) -> Any:
                 reason = "" if gain >= -most else f"less fluent by {-gain:.2f} nats per token, more than {most:g}"
                 yield Verdict(not reason, reason, gain)
 
-    return Check(check, identity=model.signature)
+    return Check(check, identity=model.signature, language=masked_lms.language(masked_lm))
 
 
 def gains(model: MaskedLM, pairs: Sequence[Pair]) -> list[float | str]:

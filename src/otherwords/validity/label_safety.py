@@ -13,10 +13,10 @@ from ..problem import Bucket, Verdict
 from ..registry import checks
 from ..words.alignment import content, opposites
 from ..words.cues import Cue, cues
-from ..words.english import FUNCTION_WORDS
+from ..words.language import FUNCTION_WORDS
 
 
-@checks("label-safety.v1")
+@checks("label-safety.v1", language="en")
 def label_safety(negation: bool = True, quantifiers: bool = True, numbers: bool = True, antonyms: bool = True) -> Any:
     """Drop variants that add, lose or change a negation, a quantifier or a number, or say the opposite of a word.
 

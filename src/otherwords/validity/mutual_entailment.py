@@ -108,7 +108,8 @@ def mutual_entailment(
             warn_too_long(_WHERE, own.model.name, verdicts)
             return iter(verdicts)
 
-        return EntailmentCheck(check, own.model.signature, rule.refuse_task, rule=rule, judge=own)
+        language = models.language(split_name(judge)[1])
+        return EntailmentCheck(check, own.model.signature, rule.refuse_task, language=language, rule=rule, judge=own)
     if label_map:
         fix = "set that of the model under test: --label-map, or label_map in a study"
         raise BadInput("the judge self has no label map", where=_WHERE, field="label_map", fix=fix)

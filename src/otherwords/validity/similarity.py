@@ -18,7 +18,7 @@ _WHERE = "similarity"
 
 
 # The encoder is not signed as given, since it may hold a path of this machine: the identity is its signature.
-@checks("similarity.v1", unsigned=("encoder",))
+@checks("similarity.v1", unsigned=("encoder",), extra="hf")
 def similarity(encoder: str = "hf:sentence-transformers/all-MiniLM-L6-v2", least: float = 0.7) -> Any:
     """Drop variants with a changed field that is not similar to the original's (cosine below `least`).
 

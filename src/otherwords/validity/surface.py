@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Bucket, Problem, Verdict, changed_fields, normalize_spaces
 from ..registry import checks
+from ..words.language import split_words
 from .checking import has_text
 
 
@@ -42,4 +43,4 @@ def _key(problem: Problem) -> tuple[str, ...]:
 
 
 def _words(problem: Problem) -> int:
-    return max(1, sum(len((problem.text[name] or "").split()) for name in problem.task.fields))
+    return max(1, sum(len(split_words(problem.text[name] or "")) for name in problem.task.fields))

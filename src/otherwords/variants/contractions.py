@@ -1,6 +1,7 @@
 """English contractions opened and closed: "isn't" and "is not" say the same."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,9 +35,11 @@ _ASKING = re.compile(r"\b(why|how|where|when)\s+$", re.I)
 _OPENING = re.compile(r"(^|[.!?,;:\"“(—-]|\b(what|who|whom|which|and|but|or|so|then|well))\s*$", re.I)
 _SUBJECT_BEFORE = re.compile(r"\b(I|you|we|they|he|she|it|there|who)\s+$", re.I)
 _END_OF_SENTENCE = re.compile(r"[.!?]")
+#: Where the sentences of a text end, and with which mark: found once, not anew for every contraction.
+Marks = list[tuple[int, str]]
 
 
-@generators("contractions.v1")
+@generators("contractions.v1", language="en")
 def contractions(field: str = "") -> Any:
     """Open English contractions ("isn't" becomes "is not") or, where there is none to open, close them.
 
@@ -61,7 +64,8 @@ def opened(text: str) -> str:
     >>> opened("It isn’t late, and we'll wait; can't you?")
     "It is not late, and we will wait; can't you?"
     """
-    return _OPEN.sub(_open, text)
+    marks = [(mark.start(), mark[0]) for mark in _END_OF_SENTENCE.finditer(text)]
+    return _OPEN.sub(lambda match: _open(match, marks), text)
 
 
 def closed(text: str) -> str:
@@ -73,10 +77,10 @@ def closed(text: str) -> str:
     return _CLOSE.sub(_close, text)
 
 
-def _open(match: re.Match[str]) -> str:
+def _open(match: re.Match[str], marks: Marks) -> str:
     if match[2]:
         return match[2] + cased(_VERB[match[3].lower().replace("’", "'")], match[3])
-    if _inverted(match):
+    if _inverted(match, marks):
         return match[0]
     return cased(_NOT[match[0].lower().replace("’", "'")], match[0])
 
@@ -87,13 +91,13 @@ def _close(match: re.Match[str]) -> str:
     return match[0] if behind_verb else cased(_SHORT[match[0].lower()], match[0])
 
 
-def _inverted(match: re.Match[str]) -> bool:
+def _inverted(match: re.Match[str], marks: Marks) -> bool:
     """Whether the subject comes behind the verb, or may: in "isn't it", "why don't the police" no "not" can follow."""
     before, text, end = _before(match), match.string, match.end()
     if _PRONOUN_NEXT.match(text, end) or _ASKING.search(before):
         return True
-    mark = _END_OF_SENTENCE.search(text, end)
-    if mark and mark[0] == "?":
+    following = bisect_left(marks, (end, ""))
+    if following < len(marks) and marks[following][1] == "?":
         return not _SUBJECT_BEFORE.search(before)
     return bool(_DETERMINER_NEXT.match(text, end) and _OPENING.search(before))
 

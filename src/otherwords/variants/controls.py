@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Problem, Task, Variant
 from ..registry import generators
-from ..words.english import warn_of_other_language
+from ..words.language import warn_of_other_language
 from .generating import Change, Generator, chosen_fields, with_changes
 
 #: Naik et al. (2018) made the stress tests that Liu et al. (2019) used and the IE paper cites (section 4.1).
@@ -46,7 +46,7 @@ def identity() -> Any:
     return Generator(vary, control=True)
 
 
-@generators("tautology.v1")
+@generators("tautology.v1", language="en")
 def tautology(field: str = "", times: int = 1) -> Any:
     """Add "and true is true" before the final stop: longer, odd, and exactly as true as before.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets.source import Source, find
-from ..errors import BadInput
+from ..errors import BadInput, decode, refuse_other_encoding
 from ..storage.files import digest, fingerprint
 
 #: A word as corpora are counted: letters alone.
@@ -73,7 +73,9 @@ def _counted(corpus: Path, identity: tuple[str, ...]) -> Counter[str]:
 
 def _lines(path: Path) -> Iterator[str]:
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            yield from (line.strip() for line in file if line.strip())
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            refuse_other_encoding(file.peek(), str(path))
+            lines = (decode(line, str(path)).strip() for line in file)
+            yield from (line for line in lines if line)
+    except OSError as error:
         raise BadInput(f"cannot be read: {error}", where=str(path), fix="give one sentence per line, UTF-8") from error

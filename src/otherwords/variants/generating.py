@@ -20,6 +20,7 @@ from ..registry import Bound, generators
 from ..storage.files import digest, seed_for, write_text
 from ..storage.tables import read
 from ..storage.user_code import arity, guard, load_function
+from ..words.language import warn_if_foreign
 
 #: A field, the place in it (`at`), the words there (`from`) and the new ones (`to`); a generator may add keys.
 Change = dict[str, Any]
@@ -39,7 +40,8 @@ class Generator:
 
     `function` takes problems and a seed for each, and yields variants and notes. `identity` joins the signature: what
     decides the variants besides the options, such as the model that writes them. A `control` makes variants whose
-    outcome is known in advance: they are marked with its name, not checked, and measured separately.
+    outcome is known in advance: they are marked with its name, not checked, and measured separately. `language` is the
+    only one supported ("" for any), where that depends on the options.
 
     A generator that must see all texts first has `survey`, which makes the text of a table from them; it is then made
     again with the option `table` set to that file, and without the options that are `spent` on the survey.
@@ -51,6 +53,7 @@ class Generator:
     function: Callable[[Sequence[Problem], Sequence[int]], Iterable[Variant | Note]]
     identity: str = ""
     control: bool = False
+    language: str | None = None
     survey: Callable[[Iterable[str]], str] | None = None
     spent: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -226,6 +229,8 @@ def generate(
     for start in range(0, len(originals), BATCH):
         some = originals[start : start + BATCH]
         given = {problem.id for problem in some}
+        texts = (text for problem in some for text in problem.text.values())
+        warn_if_foreign(generator.plugin, texts, function.language)
         seeds = [seed_for(seed, generator.signature, problem.id) for problem in some]
         for one in function(some, seeds):
             if one.of not in given:

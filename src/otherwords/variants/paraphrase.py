@@ -31,7 +31,11 @@ _MOST = {"semantic": 95, "lexical": 100, "syntactic": 80}
 _SETTING = re.compile(r"\s*(semantic|lexical|syntactic)\s*=\s*(\d+)\s*(?:,|\s|$)")
 
 
-@generators("paraphrase.v1", unsigned=("model", "accept"))
+@generators(
+    "paraphrase.v1",
+    unsigned=("model", "accept"),
+    measured="sound: 88.0 % on captions (SNLI) with a model of 135 million weights; elsewhere and with others unknown",
+)
 def paraphrase(
     model: str,
     prompt: str = "",

@@ -15,8 +15,8 @@ from ..grammar.parsing import Parser, parser, why_unreadable
 from ..grammar.rewriting import Rewriting
 from ..problem import Note, Problem, Variant
 from ..registry import generators
-from ..words.english import warn_of_other_language
 from ..words.inflection import versions
+from ..words.language import warn_of_other_language
 from .contractions import closed, opened
 from .generating import Generator, chosen_fields, with_changes
 
@@ -36,7 +36,13 @@ class Rewritten(NamedTuple):
     text: str
 
 
-@generators("structural.v1")
+@generators(
+    "structural.v1",
+    language="en",
+    extra="spacy",
+    measured="sound: 99.5 % on captions (SNLI); 91-96 % on MNLI, RTE and everyday text, where it makes little but "
+    "contractions",
+)
 def structural(kinds: str = "all", n: int = 1, field: str = "", together: bool = False, pipeline: str = "") -> Any:
     """Rewrite the structure of a sentence: active or passive, swapped descriptions and conjuncts, clauses, datives.
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
-from ..words.english import FUNCTION_WORDS, warn_of_other_language
 from ..words.inflection import article, cased, inflected, versions
+from ..words.language import FUNCTION_WORDS, warn_of_other_language
 from ..words.lexicon import PARTS, Synset, lexicon, other_wordnet
 from ..words.places import WordPlace, all_forms, find_places
 from ..words.senses import FAMILIAR, Thesaurus
@@ -30,7 +30,12 @@ _NAMES = {letter: name for name, letter in PARTS.items()}
 _Spot = tuple[str, WordPlace]
 
 
-@generators("wordnet.v1")
+@generators(
+    "wordnet.v1",
+    language="en",
+    extra="spacy",
+    measured="sound: 100 % on captions (SNLI); 86-94 % on MNLI, RTE and everyday text",
+)
 def wordnet(
     pos: str = "noun",
     n: int = 1,
@@ -70,7 +75,7 @@ def wordnet(
                     yield with_changes(problem, sorted(listed, key=lambda one: (names.index(one["field"]), one["at"])))
 
     resources = [other_wordnet(lexicon).identity] if lexicon else versions()
-    return Generator(vary, identity="+".join([tag.identity, *resources]))
+    return Generator(vary, identity="+".join([tag.identity, *resources]), language="" if lexicon else "en")
 
 
 def _draws(words: list[list[SynonymChanges]], n: int, changes: int, random: Random) -> Iterator[list[SynonymChanges]]:

@@ -11,7 +11,7 @@ from ..errors import BadInput
 from ..problem import Problem, Variant
 from ..registry import generators
 from ..words import synonyms
-from ..words.english import warn_of_other_language
+from ..words.language import warn_of_other_language
 from ..words.synonyms import Synonym
 from ..words.tagging import tagger
 from .corpus import content
@@ -21,7 +21,12 @@ from .generating import Change, Generator, chosen_fields, with_changes
 _WORD = re.compile(r"[^\W_]+")
 
 
-@generators("wordnet-ie.v1")
+@generators(
+    "wordnet-ie.v1",
+    language="en",
+    extra="spacy",
+    measured="sound: 79.6 % on captions (SNLI) with the paper's veto list; 33-48 % on MNLI, RTE and everyday text",
+)
 def wordnet_ie(
     veto: Path = Path(),
     corpus: Path = Path(),

@@ -3,8 +3,8 @@
 from .alignment import opposites, substitutions
 from .cues import Cue, cues
 from .distance import jaccard, lexical_distance, token_overlap
-from .english import looks_english
 from .inflection import article, inflected
+from .language import looks_english
 from .lexicon import Lexicon, OtherWordnet, Synset, Wordnet, lexicon, other_wordnet
 from .numerals import Numeral, numerals
 from .places import TextPlaces, WordPlace, find_places

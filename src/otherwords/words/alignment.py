@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from .cues import APOSTROPHES
+from .language import split_words as split_unspaced
 from .lexicon import lexicon
 from .numerals import numerals
 
@@ -17,6 +18,8 @@ _NUMBER = r"\d+(?:[.,:/]\d+)+|(?<![\w.])\.\d+"
 _WORD = re.compile(rf"n't\b|{_LETTERS}?(?=n't\b)|{_NUMBER}|{_LETTERS}(?:-{_LETTERS})*|'(?:s|re|ve|ll|d|m)\b")
 #: For longer texts difflib may skip frequent words: coarser, but not quadratic.
 _MAX_EXACT_WORDS = 1000
+#: A longer stretch, from the first change to the last, counts as one substitution: aligning it takes too long.
+_MAX_ALIGNED_WORDS = 20_000
 _LETTERS_ONLY = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 #: "Come in" and "go in" are one movement from two viewpoints, if the text names the direction.
 _COME_AND_GO = ({"come"}, {"go"})
@@ -29,7 +32,8 @@ _DIRECTIONS = (
 def split_words(text: str) -> list[str]:
     """The words of a text, lower-cased and without punctuation; "an" is "a", because it depends on the next word."""
     plain = unicodedata.normalize("NFC", APOSTROPHES.sub("'", text)).lower()
-    return ["a" if word == "an" else word for word in _WORD.findall(plain)]
+    words = (piece for word in _WORD.findall(plain) for piece in split_unspaced(word))
+    return ["a" if word == "an" else word for word in words]
 
 
 def substitutions(before: str, after: str) -> list[tuple[str, str]]:
@@ -42,6 +46,8 @@ def substitutions(before: str, after: str) -> list[tuple[str, str]]:
     head = _common_start(old, new)
     tail = _common_start(old[head:][::-1], new[head:][::-1])
     old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    if max(len(old), len(new)) > _MAX_ALIGNED_WORDS:
+        return [(" ".join(old), " ".join(new))]
     matcher = SequenceMatcher(None, old, new, autojunk=max(len(old), len(new)) > _MAX_EXACT_WORDS)
     return [
         (" ".join(old[i:i_end]), " ".join(new[j:j_end]))

@@ -17,6 +17,8 @@ _DECADES = {word: 10 * n for n, word in enumerate(_TENS, 2)}
 QUANTITY = rf"\.?\d|(?:{'|'.join(word for word in (*_UNITS[2:], *_DECADES, *_SCALES, 'half'))})\b"
 #: Longer numbers are compared digit by digit.
 _MAX_DIGITS = 30
+#: Words of one number; a longer row of them ("hundred hundred hundred ...") is several.
+_MAX_WORDS = 40
 _BELOW_ONE = re.compile(r"\d{1,2}[/⁄]\d{1,3}")
 _ORDINAL_UNITS = (
     "zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
@@ -169,7 +171,7 @@ def _count(words: Sequence[str], start: int) -> tuple[Fraction | str, int, int]:
     one = words[start] in ("a", "an") and start + 1 < len(words) and words[start + 1] in _SCALES  # "a hundred"
     place = start + one
     total, group, lowest = Fraction(0), Fraction(one), 1000
-    while place < len(words):
+    while place < min(len(words), start + _MAX_WORDS):
         word = words[place]
         if word in _SCALES:
             group, lowest = (group or Fraction(1)) * _SCALES[word], 100

@@ -1,6 +1,7 @@
 """Which words of a text may be replaced: content words that are not part of an expression, with their base forms."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -107,8 +108,10 @@ def bound_tokens(text: str, tokens: Sequence[Token], words: Wordnet) -> frozense
     [2, 3, 4, 5]
     """
     found = {*_in_expressions(tokens, words), *_particle_verbs(tokens), *_modifiers(tokens), *_hyphenated(text, tokens)}
-    quoted = [match.span() for match in _QUOTES.finditer(text)]
-    found.update(i for i, token in enumerate(tokens) if any(a <= token.start < b for a, b in quoted))
+    quoted = [match.span() for match in _QUOTES.finditer(text)]  # in order, and none inside another
+    opening = [start for start, _ in quoted]
+    last = ((i, bisect_right(opening, token.start) - 1, token.start) for i, token in enumerate(tokens))
+    found.update(i for i, quotation, start in last if quotation >= 0 and start < quoted[quotation][1])
     return frozenset(found)
 
 

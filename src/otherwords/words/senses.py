@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import fsum, log
 
-from .english import FUNCTION_WORDS
+from .language import FUNCTION_WORDS
 from .lexicon import Synset, Wordnet, lexicon
 
 #: A synonym needs about this many occurrences in SemCor's texts and WordNet's glosses together. Chosen on SNLI's

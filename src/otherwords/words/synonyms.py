@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from ..errors import BadInput, MissingExtra, shorten
+from ..errors import BadInput, MissingExtra, decode, shorten
 from .lexicon import lexicon
 
 #: A word: letters and digits, possibly with punctuation inside.
@@ -122,8 +122,8 @@ def read_veto(path: Path) -> frozenset[str]:
 def _read_lines(path: Path, what: str) -> list[tuple[int, str]]:
     """The lines of a list with their numbers, without empty lines and comments."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = decode(path.read_bytes(), str(path))
+    except OSError as error:
         raise BadInput(f"cannot be read: {error}", where=str(path), fix=f"give {what} in UTF-8") from error
     lines = ((number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1))
     return [(number, line) for number, line in lines if line.strip() and not line.startswith("#")]

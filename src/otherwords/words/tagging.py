@@ -1,5 +1,6 @@
 """Part-of-speech tags from spaCy, each distinct text tagged once per process."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -20,8 +21,8 @@ CHUNK = 1024
 #: Texts that go through a pipeline together.
 BATCH = 128
 _MAX_CACHED_TAGS = 200_000
-#: spaCy's own limit guards the parser, which does not run here.
-_MAX_TEXT_CHARS = 100_000_000
+#: A longer text gets no tags: memory grows by about a kilobyte for each character.
+MAX_TAGGED_CHARS = 2_000_000
 
 
 class Token(NamedTuple):
@@ -48,11 +49,14 @@ class Tagger:
         self._cache = TextCache(self._tag)
 
     def __call__(self, texts: Iterable[str]) -> Iterator[list[Token]]:
-        """The tokens of every text, in order."""
+        """The tokens of every text, in order; none of a text longer than `MAX_TAGGED_CHARS`, with a warning."""
         return (_unpack(text, tokens) for text, tokens in self._cache(texts))
 
     def _tag(self, texts: Sequence[str]) -> Iterator[str]:
-        return (" ".join(map(_pack, tokens)) for tokens in pipeline(self._name, self._names)(texts))
+        readable = [text if len(text) <= MAX_TAGGED_CHARS else "" for text in texts]
+        if readable != list(texts):
+            warnings.warn(f"texts of more than {MAX_TAGGED_CHARS:,} characters are not tagged or changed", stacklevel=2)
+        return (" ".join(map(_pack, tokens)) for tokens in pipeline(self._name, self._names)(readable))
 
 
 @lru_cache(maxsize=8)
@@ -105,7 +109,7 @@ class Pipeline:
 
     def __init__(self, name: str, names: bool):
         self._nlp = load_pipeline(name, ("parser", "lemmatizer", "senter", *(() if names else ("ner",))))
-        self._nlp.max_length = _MAX_TEXT_CHARS
+        self._nlp.max_length = MAX_TAGGED_CHARS
         self._ruler = _word_ruler(self._nlp)
         if self._ruler:
             self._nlp.disable_pipe("attribute_ruler")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...language_models.masking import Masked
 from ...problem import Problem
-from ...words.english import warn_of_other_language
+from ...words.language import warn_of_other_language
 from ...words.tagging import Tagger
 from .suggestions import CLASSES, Offer, SharedWord, Suggester, is_present, present_forms, shared_words
 

@@ -45,7 +45,13 @@ One = TypeVar("One")
 
 
 # Masked-LMs are signed by what they are, in the identity: the path of their folders does not matter.
-@generators("masked-lm.v1", unsigned=("models",))
+@generators(
+    "masked-lm.v1",
+    unsigned=("models",),
+    language="en",
+    extra="spacy",
+    measured="sound: 88.5 % on captions (SNLI) with mlm-small; 33-48 % on MNLI, RTE and everyday text",
+)
 def masked_lm(
     models: str | list[str] = "mlm-small",
     top: int = 200,

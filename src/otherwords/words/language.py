@@ -1,11 +1,16 @@
-"""Whether a text looks like English: enough to warn about French, not enough to identify a language."""
+"""What depends on the language of a text: whether it looks like English, and what its words are.
+
+Enough to warn about French, not enough to identify a language.
+"""
 
 import re
 import unicodedata
 import warnings
 from collections.abc import Iterable
+from itertools import islice
 
 from ..errors import shorten
+from ..registry import Plugin
 from .lexicon import lexicon
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -29,6 +34,14 @@ FUNCTION_WORDS = frozenset(_ENGLISH.split())
 _FOREIGN_WORDS = frozenset(_FOREIGN.split()) - FUNCTION_WORDS
 #: A text with fewer words passes as English.
 _MIN_WORDS = 4
+#: Texts that `warn_if_foreign` looks at.
+_SAMPLE = 100
+#: Han, kana, Thai, Lao, Burmese and Khmer letters, and the marks above and below those of the last four.
+_LETTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_LETTER += "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_MARK = "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
+_UNSPACED = re.compile(f"[{_LETTER}]")
+_PIECE = re.compile(f"[{_LETTER}][{_MARK}]*|(?:(?![{_LETTER}])\\w)+")
 _warned: set[str] = set()
 
 
@@ -49,6 +62,36 @@ def looks_english(text: str) -> bool:
     return sum(map(_is_known, words)) * 2 >= len(words)
 
 
+def warn_if_foreign(plugin: Plugin, texts: Iterable[str | None], language: str | None = None) -> None:
+    """Warn once, where a plug-in supports only English, if most of the first texts are in another language.
+
+    `language` overrides what the plug-in declares: with some options it may support others.
+    """
+    if (plugin.language if language is None else language) != "en" or plugin.name in _warned:
+        return
+    sample = [text for text in islice(texts, _SAMPLE) if text]
+    foreign = [text for text in sample if not looks_english(text)]
+    if 2 * len(foreign) > len(sample):
+        warn_of_other_language(foreign[:1], plugin.full_name)
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text, between blanks; in scripts without blanks every character is one, and punctuation none.
+
+    >>> split_words("A dog, it runs."), split_words("犬が走る。"), split_words("iPhoneを買う")
+    (['A', 'dog,', 'it', 'runs.'], ['犬', 'が', '走', 'る'], ['iPhone', 'を', '買', 'う'])
+    """
+    if text.isascii() or not _UNSPACED.search(text):
+        return text.split()
+    return [word for chunk in text.split() for word in _pieces(chunk)]
+
+
+def _pieces(chunk: str) -> list[str]:
+    if not _UNSPACED.search(chunk):
+        return [chunk]
+    return [piece for piece in _PIECE.findall(chunk) if any(map(str.isalnum, piece))]
+
+
 def warn_of_other_language(texts: Iterable[str | None], generator: str) -> bool:
     """Whether a problem's texts are in another language; if so, warn once per generator and study.
 
@@ -58,8 +101,8 @@ def warn_of_other_language(texts: Iterable[str | None], generator: str) -> bool:
     text = " ".join(text for text in texts if text)
     if looks_english(text):
         return False
-    if generator not in _warned:
-        _warned.add(generator)
+    if generator.partition(".")[0] not in _warned:
+        _warned.add(generator.partition(".")[0])
         message = f"{generator}: supports only English, but a text seems to be in another language: {shorten(text)}"
         warnings.warn(message, stacklevel=3)
     return True
