@@ -163,7 +163,7 @@ def test_what_another_metric_tests_already_is_compared_only_when_named() -> None
     ]
     both_models = pl.concat(two)
     with pytest.warns(UserWarning, match="not compared"):
-        found = {one.metric for one in compare(both_models, replicates=1000)}
+        found = {one.metric for one in compare(both_models, using=["all"], replicates=1000)}
     assert {"p_c", "pvap", "accuracy_buckets"} <= found
     assert not {"vap", "p_c_bound"} & found
     named = compare(both_models, using=["vap", "p_c"], replicates=4000)
