@@ -89,14 +89,16 @@ def test_a_link_is_not_written_through(cli, files):
 
 def test_devices_and_pipes_are_written_into(cli, files):
     os.mkfifo("pipe.jsonl")
-    with subprocess.Popen(["cat", "pipe.jsonl"], stdout=subprocess.PIPE, text=True) as reader:
+    with subprocess.Popen(["timeout", "20", "cat", "pipe.jsonl"], stdout=subprocess.PIPE, text=True) as reader:
         cli("vary", "problems.jsonl", "-w", "contractions", "-o", "pipe.jsonl", "-q")
-        assert reader.communicate(timeout=10)[0].count("\n") == 5
+        assert reader.communicate()[0].count("\n") == 5
     assert stat.S_ISFIFO(Path("pipe.jsonl").stat().st_mode)
-    cli("vary", "problems.jsonl", "-w", "contractions", "-o", "/dev/null", "-q")
-    error = cli("vary", "problems.jsonl", "-w", "contractions", "-o", "/dev/full", "-q", rc=2).stderr
-    assert error.startswith("error: /dev/full: No space left on device; free some space; nothing was written")
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    # Devices are opened first: nothing can be replaced in the folder of descriptors, whatever the code under test does.
+    with Path("/dev/null").open("wb") as null, Path("/dev/full").open("wb") as full:
+        nowhere, nothing_left = (f"/proc/self/fd/{one.fileno()}" for one in (null, full))
+        cli("vary", "problems.jsonl", "-w", "contractions", "-o", nowhere, "-q")
+        error = cli("vary", "problems.jsonl", "-w", "contractions", "-o", nothing_left, "-q", rc=2).stderr
+    assert error.startswith(f"error: {nothing_left}: No space left on device; free some space; nothing was written")
 
 
 @pytest.mark.parametrize(
@@ -133,10 +135,8 @@ class TestReports:
     def test_may_replace_the_report_and_nothing_else_of_the_run(self, cli, folder):
         cli("report", "mine", "-o", "mine/report.html")
         cli("report", "mine", "-o", "mine/other.html")
-        cli("report", "mine", "-o", "/dev/null")
         for name in ("manifest.json", "scores.json", "answers/x.html"):
             assert "error: mine/" in cli("report", "mine", "-o", f"mine/{name}", rc=2).stderr
-        assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
     def test_are_not_written_through_a_link(self, cli, folder):
         Path("precious.html").write_text("mine")

@@ -121,6 +121,15 @@ def test_changed_data_under_the_same_name_is_refused(recipe, tmp_path):
         train(recipe, out=tmp_path / "m")
 
 
+@pytest.mark.parametrize("name", ["data/train.jsonl", "data/mine.csv"])
+def test_data_of_somebody_else_in_the_folder_are_left_alone(recipe, tmp_path, name):
+    (tmp_path / "project" / "data").mkdir(parents=True)
+    (tmp_path / "project" / name).write_text("mine")
+    with refuses(BadInput, where=str(tmp_path / "project")):
+        train(recipe, out=tmp_path / "project", prepare_only=True)
+    assert [path.read_text() for path in (tmp_path / "project" / "data").iterdir()] == ["mine"]
+
+
 def test_a_folder_with_something_else_is_left_alone(recipe, tmp_path, encoder):
     """Above all the start: its weights would pass for a finished training's."""
     occupied = Path(shutil.copytree(encoder, tmp_path / "occupied"))
