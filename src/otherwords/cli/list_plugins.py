@@ -163,7 +163,7 @@ def _of_metric(kind: str, plugin: Plugin) -> dict[str, Any]:
     from ..metrics.metric import as_metric
 
     metric = as_metric(plugin.factory())
-    return {"uses": metric.uses, "gold": getattr(metric, "gold", True)}
+    return {"uses": metric.uses, **({"gold": metric.gold} if hasattr(metric, "gold") else {})}
 
 
 def _type(hint: Any) -> str:
