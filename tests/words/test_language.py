@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -187,3 +188,10 @@ def test_every_plug_in_that_knows_only_english_says_so():
         ("masked_lms", "mlm-small"),
         ("metrics", "syntactic_distance"),
     }
+
+
+def test_the_language_of_a_text_of_megabytes_is_told_by_its_beginning():
+    tracemalloc.start()
+    assert not looks_english("Ein Mann spielt Gitarre im Park. " * 100_000)
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()

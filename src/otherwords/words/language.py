@@ -34,6 +34,8 @@ FUNCTION_WORDS = frozenset(_ENGLISH.split())
 _FOREIGN_WORDS = frozenset(_FOREIGN.split()) - FUNCTION_WORDS
 #: A text with fewer words passes as English.
 _MIN_WORDS = 4
+#: Characters of a text that tell its language.
+_ENOUGH = 10_000
 #: Texts that `warn_if_foreign` looks at.
 _SAMPLE = 100
 #: Han, kana, Thai, Lao, Burmese and Khmer letters, and the marks above and below those of the last four.
@@ -51,6 +53,7 @@ def looks_english(text: str) -> bool:
     >>> looks_english("Kids playing soccer outdoors."), looks_english("Un homme joue de la guitare dans le parc.")
     (True, False)
     """
+    text = text[:_ENOUGH]
     if not text.isascii() and _is_in_other_script(text):
         return False
     words = [_CONTRACTION.sub("", word) for word in _WORD.findall(text.lower())]
@@ -98,7 +101,7 @@ def warn_of_other_language(texts: Iterable[str | None], generator: str) -> bool:
     >>> warn_of_other_language(["A dog runs.", "It is fast."], "wordnet.v1")
     False
     """
-    text = " ".join(text for text in texts if text)
+    text = " ".join(text[:_ENOUGH] for text in texts if text)
     if looks_english(text):
         return False
     if generator.partition(".")[0] not in _warned:
