@@ -9,7 +9,7 @@ import random
 import polars as pl
 import pytest
 
-import otherwords as ow
+from otherwords import pipeline
 from otherwords.frames import to_frame, variant_rows
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
@@ -104,7 +104,7 @@ def test_the_stage_marks_and_removes_nothing(bound, spec):
     ]
     rows += variant_rows([v for one in some for v in one.variants], {one.problem.id: "c" for one in some})
     suite = to_frame(rows, TASKS["nli"])
-    checked = ow.check(suite, [spec])
+    checked = pipeline.checked(suite, [spec], TASKS["nli"])
     assert checked.select(suite.columns).equals(suite)
     name = f"check:{bound.plugin.name}"
     assert checked.filter(pl.col("of").is_null())[name].null_count() == 3
@@ -112,7 +112,7 @@ def test_the_stage_marks_and_removes_nothing(bound, spec):
     assert dropped["of"].null_count() == dropped[f"{name}:reason"].null_count() == 0
     # Other buckets first; within a bucket, the order decides which of two equal variants is the repetition.
     turned = suite.sort(pl.coalesce("of", "id"), descending=True, maintain_order=True)
-    assert ow.check(turned, [spec]).sort("id").equals(checked.sort("id"))
+    assert pipeline.checked(turned, [spec], TASKS["nli"]).sort("id").equals(checked.sort("id"))
 
 
 @pytest.mark.parametrize(("name", "keep"), [("surface", False), ("overlap", False), ("label-safety", True)])

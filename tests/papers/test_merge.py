@@ -7,10 +7,10 @@ import json
 import polars as pl
 import pytest
 from refusals import refuses
+from varying import vary_rows
 
 from otherwords.errors import BadInput
 from otherwords.papers.merge import over_draws
-from otherwords.pipeline import varied
 from otherwords.variants.masked_lm import filter_rates, overlap, seed_counts, unique_variants
 from otherwords.variants.masked_lm.counts import CLASS, KEPT, UNLIKELY
 
@@ -75,7 +75,7 @@ def test_from_beginning_to_end(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"A [MASK] ran.": words, "The [MASK] slept.": words}))
     rows = {"id": ["p"], "premise": ["A dog ran."], "hypothesis": ["The dog slept."], "label": ["neutral"]}
     spec = f'masked-lm(models="a=scripted:{tmp_path}/a.json", least=1, n=1, top=3, subsamples=4)'
-    variants, noted = varied(pl.DataFrame(rows), [spec])
+    variants, noted = vary_rows(pl.DataFrame(rows), [spec])
     rates = filter_rates(noted).filter(pl.col("filter").str.starts_with("no likelier"))
     assert rates.select("model", "word_class", "field", "percent").rows() == [
         ("a", "noun", "hypothesis", pytest.approx(100 / 3)),
@@ -93,7 +93,7 @@ def test_several_generators_are_not_counted_together(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"A [MASK] ran.": words, "The [MASK] slept.": words}))
     rows = {"id": ["p"], "premise": ["A dog ran."], "hypothesis": ["The dog slept."], "label": ["neutral"]}
     options = f'models="a=scripted:{tmp_path}/a.json", least=1, n=1, top=3, subsamples=2'
-    variants, noted = varied(
+    variants, noted = vary_rows(
         pl.DataFrame(rows), [f"masked-lm({options})", f"masked-lm({options}, ablation=class-only)"]
     )
     for table in (filter_rates, overlap):

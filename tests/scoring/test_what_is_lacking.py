@@ -50,7 +50,8 @@ def test_without_gold_labels_what_needs_none_is_measured_and_one_line_names_the_
     with pytest.warns(UserWarning, match="not measured") as caught:
         found = ow.score(two, replicates=20)
     assert [str(one.message) for one in caught] == [
-        "the answers: no gold labels; not measured: accuracy_original, accuracy_variants, p_c, p_c_distinct, pa"
+        "the answers: no gold labels; not measured: accuracy_original, accuracy_variants, p_c, p_c_distinct, pa; "
+        "give the right answers in a column `gold` (in data: `label`), or name their column with --field"
     ]
     assert values(found) == {"flip_rate": 0.25, "label_agreement": 0.5}
     whole = values(ow.score(WHOLE, replicates=20))
@@ -122,7 +123,7 @@ def test_without_originals_what_needs_none_is_measured_and_one_line_names_the_re
     with pytest.warns(UserWarning, match="not measured") as caught:
         found = values(ow.score(VARIANTS, replicates=20))
     [line] = [str(one.message) for one in caught]
-    assert line == "the answers: no originals; not measured: accuracy_original, flip_rate"
+    assert line.startswith("the answers: no originals; not measured: accuracy_original, flip_rate; give ")
     whole = values(ow.score(WHOLE, replicates=20))
     assert found == {name: whole[name] for name in whole if name not in ("accuracy_original", "flip_rate")}
 

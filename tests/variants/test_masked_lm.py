@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from varying import vary_rows
 
-from otherwords.pipeline import varied
 from otherwords.problem import TASKS, Note, Problem, Variant
 from otherwords.registry import generators
 from otherwords.words.tagging import tagger
@@ -27,7 +27,7 @@ def merge(folder, texts: tuple[str, str], *models: dict, **options) -> tuple[pl.
     specs = [model(folder, name, result) for name, result in zip("abc", models, strict=False)]
     result = ", ".join(f"{name}={json.dumps(value)}" for name, value in ({"least": 1, "n": 0} | options).items())
     frame = pl.DataFrame({"id": ["p"], "premise": [texts[0]], "hypothesis": [texts[1]], "label": ["neutral"]})
-    return varied(frame, [f"masked-lm(models={json.dumps(specs)}, {result})"])
+    return vary_rows(frame, [f"masked-lm(models={json.dumps(specs)}, {result})"])
 
 
 def replacements(variants: pl.DataFrame) -> set[tuple[str, str]]:
@@ -278,7 +278,9 @@ def test_columns_of_the_problem_stay(tmp_path):
     words = listed(("cat", 0.3), ("dog", 0.05))
     spec = model(tmp_path, "a", {"A [MASK] runs.": words, "The [MASK] sleeps.": words})
     rows = {"id": ["p"], "premise": ["A dog runs."], "hypothesis": ["The dog sleeps."], "label": ["neutral"]}
-    made, _ = varied(pl.DataFrame({**rows, "origin": ["mine"], "topic": [7]}), [f'masked-lm(models="{spec}", least=1)'])
+    made, _ = vary_rows(
+        pl.DataFrame({**rows, "origin": ["mine"], "topic": [7]}), [f'masked-lm(models="{spec}", least=1)']
+    )
     assert made.select("origin", "input_origin", "topic").rows() == [("a", "mine", 7)]
 
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from varying import vary_rows
 
-from otherwords.pipeline import varied
 from otherwords.problem import TASKS, Note, Problem, Variant
 from otherwords.registry import generators
 from otherwords.variants.masked_lm.counts import CLASS, CLASS_ELSEWHERE, ELSEWHERE, FILTERS, KEPT, UNLIKELY
@@ -35,7 +35,7 @@ def script(folder, name: str, result: dict) -> str:
 
 def merged(texts: tuple[str, str], models: list[str], options: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
     frame = pl.DataFrame({"id": ["p"], "premise": [texts[0]], "hypothesis": [texts[1]], "label": ["neutral"]})
-    return varied(frame, [f"masked-lm(models={json.dumps(models)}, classes=noun, least=1, n=0{options})"])
+    return vary_rows(frame, [f"masked-lm(models={json.dumps(models)}, classes=noun, least=1, n=0{options})"])
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import json
 
 import polars as pl
 import pytest
+from varying import vary_rows
 
-from otherwords.pipeline import varied
 from otherwords.words.tagging import tagger
 
 NAMES = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
@@ -80,7 +80,7 @@ def test_suggestions_are_those_of_a_plain_loop(folders):
     models = json.dumps([f"{name}=hf:{folders}/{name}(device=cpu)" for name in ("one", "two")])
     columns = {"id": ["0", "1", "2"], "premise": [p for p, _ in PAIRS], "hypothesis": [h for _, h in PAIRS]}
     frame = pl.DataFrame({**columns, "label": ["neutral"] * 3})
-    variants, _ = varied(frame, [f"masked-lm(models={models}, classes=noun, least=1, n=0)"])
+    variants, _ = vary_rows(frame, [f"masked-lm(models={models}, classes=noun, least=1, n=0)"])
     expected = by_a_plain_loop(folders)
     assert set(variants.select("of", "replaced", "replacement").rows()) == expected
     assert len({of for of, _, _ in expected}) > 1, "a sample with little in it proves little"

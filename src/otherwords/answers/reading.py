@@ -96,9 +96,9 @@ def check_columns(frame: pl.DataFrame, where: Location) -> None:
     if missing := [name for name in ("bucket", "variant", "pred") if name not in frame.columns]:
         refuse_problems(frame.columns, where.table)
         found = [name for name in frame.columns if name != "gold" or frame["gold"].count()]
-        missing += ["gold"] * ("gold" not in found)
+        absent = [name for name in ("bucket", "variant", "gold", "pred") if name not in found]
         fix = f"an answers table has bucket, variant, gold, pred; found {', '.join(found)}"
-        if similar := _similar_columns(missing, found):
+        if similar := _similar_columns(absent, found):
             fields = " ".join(f"--field {name}={column}" for name, column in similar.items())
             fix += f": use {fields} (in Python columns={similar})"
         raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)

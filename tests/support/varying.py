@@ -1,0 +1,14 @@
+"""Variants and notes of a small table, as the stage `vary` makes them."""
+
+from __future__ import annotations
+
+import polars as pl
+
+import otherwords as ow
+from otherwords.pipeline import varied
+from otherwords.problem import TASKS
+
+
+def vary_rows(frame: pl.DataFrame, using: list[str], seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Check a table of NLI problems, then reword them."""
+    return varied(ow.load(frame), using, TASKS["nli"], seed)
