@@ -79,7 +79,9 @@ FAULTS = [
     Fault("stale-part-kept", "storage", "if key_of(path) != key:", "if not path.exists():"),
     Fault("bad-line-not-named", "storage", "_raise_unreadable(source, separator, where)\n", "pass\n"),
     Fault("lock-waits", "storage", "acquire(blocking=False)", "acquire(timeout=3)"),
-    Fault("variant-label-unchecked", "datasets", 'if row["label"] != original.label and not suite:', "if False:"),
+    Fault(
+        "variant-label-unchecked", "datasets", 'if (row["label"] or "") != original.label and not suite:', "if False:"
+    ),
     Fault("parquet-rows-from-zero", "datasets", "iter_rows(named=True), start + 1)", "iter_rows(named=True), start)"),
     Fault("reverse-same-label", "datasets", '.row["label"]) != label)', '.row["label"]) == label)'),
     Fault(
@@ -88,7 +90,7 @@ FAULTS = [
         "if normalize_spaces(text) != normalize_spaces(original.get(k))",
         "if text != original.get(k)",
     ),
-    Fault("labels-case-sensitive", "problem.py", ".strip().lower().replace(", ".strip().replace("),
+    Fault("labels-case-sensitive", "problem.py", "str(label).strip().lower()", "str(label).strip()"),
     # Words and sentences
     Fault("jaccard-of-nothing", "words", "if a | b else 1.0", "if a | b else 0.0"),
     Fault("thousand-no-scale", "words", "if _SCALES[word] >= 1000:", "if _SCALES[word] > 1000:"),
@@ -130,9 +132,7 @@ FAULTS = [
     # Answers, metrics, significance
     Fault("last-bin-open", "answers", ".astype(np.int64), bins - 1))", ".astype(np.int64), bins))"),
     Fault("pair-agreement", "metrics", "(n - k) * (n - k - 1)", "(n - k) * (n - k)"),
-    Fault(
-        "too-few-variants-counted", "metrics", "answers.variants[1] >= max(of, 1)", "answers.variants[1] > max(of, 1)"
-    ),
+    Fault("too-few-variants-counted", "metrics", "answers.n_variants >= max(of, 1)", "answers.n_variants > max(of, 1)"),
     Fault("strict-as-relaxed", "metrics", "(answers.pred == against)", "(answers.pred != answers.gold)"),
     Fault(
         "weighted-as-plain",
@@ -168,9 +168,7 @@ FAULTS = [
         'if row["of"] is None:\n                bucket',
         'if row["of"] is None or True:\n                bucket',
     ),
-    Fault(
-        "duplicate-ids-accepted", "pipeline.py", "if len({one.id for one in originals}) < len(originals):", "if False:"
-    ),
+    Fault("duplicate-ids-accepted", "datasets", 'if not self._seen.add(row["id"],', 'if self._seen.add(row["id"],'),
     Fault(
         "versions-unsorted",
         "registry.py",
@@ -178,7 +176,12 @@ FAULTS = [
         "key=lambda plugin: plugin.version",
     ),
     Fault("share-not-per-cent", "report", "round(100 * fraction, 1)", "round(10 * fraction, 1)"),
-    Fault("rare-edits-first", "report", 'pl.col("flips") > 0)', 'pl.col("flips") >= 0)'),
+    Fault(
+        "fewest-flips-first",
+        "report",
+        'order = [pl.col("flips") / pl.col("n")',
+        'order = [pl.col("n") / pl.col("flips")',
+    ),
     Fault("candidates-limit-exclusive", "papers", "(shares <= 0.75)", "(shares < 0.75)"),
     # Training, exports, command line
     Fault("masks-the-rest", "training", "chosen = draw < self.share", "chosen = draw > self.share"),

@@ -319,7 +319,8 @@ def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Pat
 
 
 def test_results_are_lists_and_more() -> None:
-    scores = ow.score(answers(), ["flip_rate", "p_c"], by="topic", replicates=50)
+    with pytest.warns(UserWarning, match="no problem has two variants for p_c"):
+        scores = ow.score(answers(), ["flip_rate", "p_c"], by="topic", replicates=50)
     assert isinstance(scores, list)
     assert scores == list(scores)
     assert isinstance(scores[:2], ow.Results)

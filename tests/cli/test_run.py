@@ -240,8 +240,8 @@ def test_not_a_study(cli, problems, place):
     assert "to run on data, use --data" in cli("run", problems, rc=2).stderr
     assert "--data" in cli("run", rc=2).stderr
     assert "--model" in cli("run", "--data", problems, rc=2).stderr
-    (place / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    assert "cannot be read as a study" in cli("run", "binary.toml", rc=2).stderr
+    (place / "binary.toml").write_bytes(b"\x80\x81\x82")
+    assert "UTF-8" in cli("run", "binary.toml", rc=2).stderr
 
 
 def test_a_file_in_the_place_of_the_folder(cli, study, place):

@@ -254,7 +254,7 @@ def test_fewer_labels_than_the_data_has(problems, tmp_path):
     names = {0: "entailment", 1: "not_entailment"}
     model = tiny_model("Bert", id2label=names, label2id={name: i for i, name in names.items()})
     folder = save(model, tmp_path / "two")
-    with pytest.warns(UserWarning, match="--task rte.* --label-map entailm"):
+    with pytest.warns(UserWarning, match="--task rte.* --label-map not_entailm"):
         export(str(folder), tmp_path / "out", on=[str(problems)], limit=1)
     data = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}
     meant = {"entailment": "entailed", "not_entailment": "not-entailed"}

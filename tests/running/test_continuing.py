@@ -72,7 +72,7 @@ class TestToml:
             "name": name, "data": lists, "task": task, "columns": columns, "labels": labels, "skip_bad": flag,
             "vary": lists, "check": lists, "models": lists, "label_map": label_map, "canary": flag, "batch_size": 3,
             "cache": cache, "metrics": lists, "by": lists, "seed": seed, "replicates": 7, "confidence": confidence,
-            "interval": "bca", "shard": 9,
+            "interval": "bca", "shard": 9, "plugins": [],
         }  # fmt: skip
         assert set(every) == set(Study.model_fields)
         one = Study(**every)
@@ -201,7 +201,7 @@ class TestMemory:
         assert run.manifest["intake"]["rows"] == 6
 
     def test_bad_rows_are_named(self, here):
-        with refuses(BadInput, where="the data, row 2", field="label"):
+        with refuses(BadInput, where="the table, row 2", field="label"):
             ow.run(study(data=pl.DataFrame([ROWS[0], {**ROWS[1], "label": "maybe"}])))
 
     def test_a_run_on_them_is_continued_without_them(self, here):

@@ -145,9 +145,9 @@ def test_one_model_is_loaded_once_and_the_first_of_several_is_kept(here, monkeyp
     loaded = []
     load = stages.load
 
-    def counted(spec, *rest):
+    def counted(spec, *rest, **options):
         loaded.append(spec)
-        return load(spec, *rest)
+        return load(spec, *rest, **options)
 
     monkeypatch.setattr(stages, "load", counted)
     ow.run(study(), out="one")
@@ -161,9 +161,9 @@ def test_one_model_at_a_time_is_in_memory(here, monkeypatch):
     alive, most = weakref.WeakSet(), []
     load = stages.load
 
-    def counted(*args):
+    def counted(*args, **options):
         most.append(len(alive))
-        model = load(*args)
+        model = load(*args, **options)
         alive.add(model.model)
         return model
 

@@ -49,10 +49,11 @@ def test_without_gold_labels_what_needs_none_is_measured_and_one_line_names_the_
     two = pl.concat([answers.with_columns(model=pl.lit(name)) for name in ("m", "n")])
     with pytest.warns(UserWarning, match="not measured") as caught:
         found = ow.score(two, replicates=20)
-    assert [str(one.message) for one in caught] == [
-        "the answers: no gold labels; not measured: accuracy_original, accuracy_variants, p_c, p_c_distinct, pa; "
-        "give the right answers in a column `gold` (in data: `label`), or name their column with --field"
-    ]
+    [line] = [str(one.message) for one in caught]
+    left_out = "accuracy_original, accuracy_variants, p_c, p_c_distinct, pa"
+    assert line.startswith(
+        f"the answers: no gold labels; not measured: {left_out}; give the right answers in a column "
+    )
     assert values(found) == {"flip_rate": 0.25, "label_agreement": 0.5}
     whole = values(ow.score(WHOLE, replicates=20))
     assert values(found) == {name: whole[name] for name in values(found)}

@@ -179,7 +179,7 @@ def test_one_cluster_with_variants_has_no_interval_whatever_else_there_is() -> N
     table = pl.DataFrame(
         {"bucket": list("aabcd"), "variant": [None, "1", *[None] * 3], "gold": ["x"] * 5, "pred": list("xyxxy")}
     )
-    names = ("accuracy_variants", "flip_rate", "p_c")
+    names = ("accuracy_variants", "flip_rate")
     found = {one.metric: one for one in score(table, ["accuracy_original", *names], replicates=100)}
     assert found["accuracy_original"].low is not None
     for name in names:

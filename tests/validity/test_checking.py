@@ -12,7 +12,7 @@ from refusals import refuses
 import otherwords as ow
 from otherwords.datasets.source import Source
 from otherwords.errors import BadInput, UnknownName
-from otherwords.registry import checks, generators
+from otherwords.registry import checks
 from otherwords.running.files import check_files
 from otherwords.validity.checking import Check, as_check
 
@@ -79,8 +79,6 @@ def test_a_name_is_no_part_of_the_signature():
     assert (plain.name, named.name, named.title) == ("overlap", "strict", f"strict={plain.signature}")
     with refuses(UnknownName):
         checks.make("strict=lap")
-    with refuses(BadInput):
-        generators.make("mine=identity")  # variants of a generator are known by its signature
 
 
 def test_verdicts_from_before_are_replaced_with_one_warning(jsonl, tmp_path):

@@ -30,7 +30,7 @@ def sensitivity() -> Any:
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a"] * 4, "variant": ["", 1, 2, 3], "gold": ["yes", "no", "no", "yes"]}
-    >>> ow.measure("sensitivity", **rows, pred=["yes", "hm", "yes", "no"]).value
+    >>> ow.measure("sensitivity", **rows, pred=["yes", "no", "yes", "no"]).value
     0.5
     """
 
@@ -47,7 +47,7 @@ def contrast_accuracy() -> Any:
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a"] * 4, "variant": ["", 1, 2, 3], "gold": ["yes", "no", "no", "yes"]}
-    >>> ow.measure("contrast_accuracy", **rows, pred=["yes", "hm", "no", "no"]).value
+    >>> ow.measure("contrast_accuracy", **rows, pred=["yes", "yes", "no", "no"]).value
     0.5
     """
 

@@ -90,6 +90,8 @@ class Study(BaseModel):
             if isinstance(one, (str, os.PathLike)):
                 self.data[place] = os.fspath(one)
                 continue
+            if one is None or isinstance(one, (bool, int, float)):
+                raise BadInput(f"found {one}", field="data", fix="give names of files or data sets, or tables")
             table = as_frame(one, "the data")
             self.data[place] = memory_name(table)
             self._tables[self.data[place]] = table
