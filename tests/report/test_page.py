@@ -368,7 +368,6 @@ def test_without_labels_nothing_is_called_wrong(study: Any, make_score: Callable
     assert "✗ wrong" not in text
     assert "✓ right" not in text
     assert "always right" not in text
-    assert "gold not known" in text
 
 
 def test_without_originals(study: Any, make_score: Callable[..., Score]) -> None:
