@@ -298,6 +298,10 @@ class Batch(Sequence[Problem]):
 ALL_MODELS = "(all)"
 
 
+#: More bootstrap replicates than anybody needs: their error is below that of rounding.
+MOST_REPLICATES = 1_000_000
+
+
 @dataclass(frozen=True)
 class Score:
     """One number that a paper can quote: its value, interval and counts, and the signature that explains it.

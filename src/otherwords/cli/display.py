@@ -90,6 +90,7 @@ def print_summary(done: Summary, out: str) -> None:
     _print_left_out(done.left_out)
     _print_self_judged(done.self_judged)
     _print_answered(done.answered)
+    print_unreworded(done.counts)
     if done.rejected:
         print_line(f"rejected rows and the reasons are in {done.rejected}")
 
@@ -102,6 +103,13 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
     print_funnel(funnel)
     _print_self_judged(manifest.get("self_judged", {}))
     _print_answered(manifest.get("answered", {}))
+
+
+def print_unreworded(counts: Mapping[str, int]) -> None:
+    """Print what to try where generators made no variant at all."""
+    if counts.get("variants") == 0:
+        other = "other generators, such as structural or contractions (otherwords list generators)"
+        print_line(f"no problem was reworded: try {other}, or rewordings of your own: --with recorded:FILE")
 
 
 def _print_unvaried(counts: Mapping[str, int]) -> None:

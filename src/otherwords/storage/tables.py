@@ -19,6 +19,7 @@ import polars as pl
 
 from ..errors import BadInput, convert_line, refuse_other_encoding, shorten
 from .files import atomic, disk_errors, is_stream, refuse_overwriting
+from .run_folder import RunFolder
 
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 #: Names and labels: text even where they look like numbers, because 01 is not 1.
@@ -151,7 +152,7 @@ def read(path: str | Path, texts: Iterable[str] = ()) -> pl.DataFrame:
 def _read_folder(path: Path) -> pl.DataFrame:
     inner = path / "answers"
     _refuse_unfinished(path, inner)
-    parts = sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
+    parts = RunFolder(path).parts("answers") or sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
     if not parts:
         raise BadInput("contains no Parquet files", where=str(path), fix="give a file, or the folder of a finished run")
     return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
