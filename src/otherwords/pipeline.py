@@ -313,7 +313,7 @@ def scored(
     rows = {role: table for role, (table, _) in roles.items()}
     by_role = keep_supported(by_role, rows, lenient, where.table, {metric_of(gate) for gate in require})
     scores: list[Score] = []
-    for model in answers["model"].unique(maintain_order=True).to_list():
+    for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []
         for role, (table, place) in roles.items():
             answers_of = of_model(table, place, model)

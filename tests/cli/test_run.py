@@ -304,10 +304,7 @@ def test_replicates_have_an_end(cli, problems, place):
 def test_models_stay_in_the_order_given(cli, problems):
     models = ("-m", "zulu=scripted(seed=1)", "-m", "alpha=scripted(seed=2)")
     flags = (*FLAGS[:4], *models, "--no-canary", "--replicates", "100", "--metric", "flip_rate")
-    assert [one["model"] for one in json.loads(cli("run", *flags, "-o", "z", "--json").stdout)] == ["zulu", "alpha"]
-    assert [one["model"] for one in json.loads(cli("score", "z", "--metric", "flip_rate", "--json").stdout)] == [
-        "zulu",
-        "alpha",
-    ]
+    for shown in (cli("run", *flags, "-o", "z").stdout, cli("score", "z", "--metric", "flip_rate").stdout):
+        assert shown.index("zulu") < shown.index("alpha")
     [row] = json.loads(cli("compare", "z", "--metric", "accuracy_original", "--json").stdout)
     assert (row["model"], row["other"]) == ("zulu", "alpha")

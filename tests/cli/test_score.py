@@ -378,3 +378,12 @@ def test_groups_of_generators_are_short_and_signed_at_the_foot(cli, write_jsonl,
     assert "wordnet (n=1): wordnet.v1(n=1, pos=noun)#abc" in foot
     assert "by hand" not in foot
     assert '"how=syn=wordnet.v1(n=3, pos=noun)"' in cli("score", path, "--by", "how", "--json").stdout
+
+
+def test_problems_are_not_shown_with_columns_that_they_lack(cli, place):
+    (place / "tickets.csv").write_text("nr,ticket text,claim,gold\n1,It rains.,It is wet.,0\n")
+    refused = cli("score", "tickets.csv", rc=2).stderr
+    assert "found nr, ticket text, claim, gold" in refused
+    assert "gold, model" not in refused
+    again = cli("score", "tickets.csv", "tickets.csv", rc=2).stderr
+    assert "gold, model" not in again

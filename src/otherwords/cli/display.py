@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from ..problem import Score
     from ..running.files import Summary
     from ..validity.funnel import Funnel
 
@@ -175,6 +177,16 @@ def print_one_answer(answers: Sequence[Any], settings: Mapping[str, Any], models
     found = {model: one for table, _ in opened for model, one in one_answer(table).items()}
     if note := one_answer_note({model: one for model, one in found.items() if model in models or not models}):
         console().print(note, highlight=False, markup=False, soft_wrap=True)
+
+
+def in_study_order(scores: Sequence[Score], *sources: Any) -> list[Score]:
+    """Scores for people: where they are of a run folder, its models stand as the study names them."""
+    from ..answers.alignment import is_run
+    from ..storage.run_folder import RunFolder
+
+    runs = [RunFolder(one) for one in sources if isinstance(one, (str, Path)) and is_run(one)]
+    models = [name for run in runs for name in run.manifest.get("signatures", {}).get("models", {})]
+    return sorted(scores, key=lambda one: models.index(one.model) if one.model in models else len(models))
 
 
 def print_json(value: Any) -> None:

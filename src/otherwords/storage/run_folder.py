@@ -17,7 +17,11 @@ from .._version import __version__
 from ..errors import BadInput
 from .files import RUN_FILES, STAGES, atomic, digest, lock_folder, refuse_link, remove_drafts, write_json
 
+#: What Polars raises of a damaged Parquet file; of some damage it panics, and that is no Exception.
+DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _KEY = "otherwords.key"
+#: Letters of Polars' message that are shown.
+_MOST = 200
 _PART = re.compile(r"part-(\d{5,})\.parquet")
 #: A folder within a stage: of a model's answers, or of a table. Others are somebody else's.
 _INNER = re.compile(r"(.+-)?[0-9a-f]{8}")
@@ -168,7 +172,7 @@ class RunFolder:
         """Read a whole stage as one table; parts may differ in their extra columns."""
         try:
             return self.scan(stage).collect()
-        except pl.exceptions.PolarsError as error:
+        except DAMAGED as error:
             for part in self.parts(stage):
                 read_part(part)  # names the damaged one
             raise BadInput(f"{stage} cannot be read together: {error}", where=str(self.path)) from error
@@ -218,8 +222,8 @@ def read_part(path: Path) -> pl.DataFrame:
     """Read one part; the error names a damaged one."""
     try:
         return pl.read_parquet(path, glob=False)
-    except pl.exceptions.PolarsError as error:
-        message = f"is damaged: {str(error).splitlines()[0]}"
+    except DAMAGED as error:
+        message = f"is damaged: {str(error).splitlines()[0][:_MOST]}"
         raise BadInput(message, where=str(path), fix="delete it and run again: it will be rebuilt") from error
 
 
@@ -234,7 +238,7 @@ def _metadata(path: Path) -> dict[str, str] | None:
         return None
     try:
         return pl.read_parquet_metadata(path)
-    except pl.exceptions.PolarsError:
+    except DAMAGED:
         return None
 
 

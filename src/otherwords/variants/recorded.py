@@ -19,6 +19,7 @@ from ..errors import BadInput, UnknownName, shorten
 from ..problem import Problem, Task, Variant, changed_fields, label_key, normalize_spaces
 from ..registry import generators
 from ..storage.files import Scratch, fingerprint, seed_for
+from ..storage.tables import separator_of
 from .generating import Generator
 
 #: The rewordings of the bundled problems.
@@ -268,7 +269,9 @@ def _csv_columns(path: Path) -> set[str]:
     if not path.is_file():
         return set()  # the reader refuses it
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        return set(next(csv.reader(file), ()))
+        separator = separator_of(file.readline().encode())
+        file.seek(0)
+        return set(next(csv.reader(file, delimiter=separator), ()))
 
 
 def _is_pickle(path: Path) -> bool:
