@@ -139,3 +139,10 @@ def test_a_run_folder_of_two_models(cli, problems, place):
 )
 def test_wrong_usage(cli, files, leftovers, arguments, message):
     assert message in cli("compare", *arguments, rc=2).stderr.replace("\n", " ")
+
+
+def test_the_footnote_stays_in_one_line(cli, files):
+    shown = cli("compare", "both.jsonl", "--metric", "flip_rate").stdout
+    assert shown.splitlines()[-1] == (
+        "shares in per cent, their differences in points; p: clusters swapped between the two, adjusted for 1 tests"
+    )

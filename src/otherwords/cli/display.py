@@ -189,6 +189,14 @@ def in_study_order(scores: Sequence[Score], *sources: Any) -> list[Score]:
     return sorted(scores, key=lambda one: models.index(one.model) if one.model in models else len(models))
 
 
+def print_table(table: Any) -> None:
+    """Print a table, and its caption beneath it, whose lines are not broken where the table ends."""
+    caption, table.caption = table.caption, None
+    console().print(table)
+    if caption:
+        console().print(caption, highlight=False, soft_wrap=True)
+
+
 def print_json(value: Any) -> None:
     """Print a value on standard output for programs; dataclasses are objects."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=asdict))

@@ -6,7 +6,7 @@ import typer
 
 from ..problem import MOST_REPLICATES, parse_label_maps
 from . import options as opt
-from .display import bars, console, in_study_order, print_json, print_one_answer, print_run, print_unreworded
+from .display import bars, in_study_order, print_json, print_one_answer, print_run, print_table, print_unreworded
 
 
 def run(
@@ -118,7 +118,7 @@ def run(
     if json:
         print_json(result.scores)
     elif not quiet:
-        console().print(score_table(in_study_order(result.scores, result.folder), settled.confidence))
+        print_table(score_table(in_study_order(result.scores, result.folder), settled.confidence))
         print_one_answer([result.folder], {"columns": {}, "labels": {}})
         typer.echo(result.report)
         print_unreworded(result.manifest["counts"])
