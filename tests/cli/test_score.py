@@ -141,7 +141,8 @@ def test_gates(cli, answers):
     result = cli("score", answers, "--require", "flip_rate<0.4", "--require", "p_c>=0.9", "--json", rc=1)
     assert len(json.loads(result.stdout)) == 7  # the scores are told all the same
     assert result.stderr == (
-        "error: model: flip_rate is 40.0 %, required < 40 %; model: p_c is 77.8 % (0.7777777777777778), required >= 90 %\n"
+        "error: model: flip_rate is 40.0 %, required < 40 %; "
+        "model: p_c is 77.8 % (0.7777777777777778), required >= 90 %\n"
     )
 
 
