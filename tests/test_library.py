@@ -452,3 +452,24 @@ def test_progress_is_shown_where_it_is_asked_for(capsys: pytest.CaptureFixture[s
     assert any("2 of 3" in line for line in lines)
     ow.answer(ROWS, slow, canary=False, cache=None)
     assert capsys.readouterr().err == ""
+
+
+def test_errors_of_calls_from_python_name_keywords(tmp_path):
+    path = tmp_path / "tickets.csv"
+    path.write_text("nr,ticket,claim,label\n1,It rains.,It is wet.,2\n")
+    with refuses(BadInput) as caught:
+        ow.load(path)
+    assert "columns={'premise': COLUMN}" in caught.value.fix
+    assert "--" not in caught.value.fix
+    with refuses(BadInput) as caught:
+        ow.load(path, columns={"premise": "ticket", "hypothesis": "claim"})
+    assert "labels={'2': ...}" in caught.value.fix
+
+
+def test_a_score_is_printed_as_in_the_table():
+    score = ow.Score("flip_rate", "flip_rate.v1()", "m", None, 1 / 3, 0.1, 0.625, 5, 9)
+    assert str(score) == "flip_rate 33.3 % [10.0 – 62.5]"
+    assert str(dataclasses.replace(score, low=None, high=None)) == "flip_rate 33.3 %"
+    assert str(dataclasses.replace(score, value=None, low=None, high=None)) == "flip_rate –"
+    assert str(dataclasses.replace(score, unit="number", group="topic=a")) == "flip_rate[topic=a] 0.333 [0.100 – 0.625]"
+    assert repr(score).startswith("Score(metric='flip_rate'")

@@ -622,3 +622,18 @@ def test_short_names(titles, short):
 def test_thousands_of_namesakes_take_no_time():
     titles = [f"a.v1(n={i}, pos=noun)" for i in range(5000)]
     assert len(set(short_names(titles).values())) == 5000
+
+
+class TestSingleQuotes:
+    @pytest.mark.parametrize("spec", ["tautology(field='premise')", 'tautology(field="premise")'])
+    def test_are_quotes(self, spec):
+        assert generators.make(spec).signature == generators.make("tautology(field=premise)").signature
+
+    def test_may_hold_commas_and_apostrophes(self, things):
+        @things("polite.v1")
+        def polite(word: str = "", n: int = 1) -> Any:
+            return lambda: (word, n)
+
+        assert things.make("polite(word='Mind you, don't', n=2)").function() == ("Mind you, don't", 2)
+        assert things.make("polite(word='tis)").function() == ("'tis", 1)
+        assert things.make("polite(word='')").function() == ("", 1)

@@ -12,6 +12,10 @@ OtherwordsError
 """
 
 import shlex
+from contextvars import ContextVar
+
+#: Set while a command of the command line runs: messages then name its options, and keywords to callers from Python.
+ON_COMMAND_LINE: ContextVar[bool] = ContextVar("ON_COMMAND_LINE", default=False)
 
 #: Bytes at the beginning of a file that show its encoding.
 _START = 1000

@@ -298,6 +298,10 @@ class Batch(Sequence[Problem]):
 ALL_MODELS = "(all)"
 
 
+#: More bootstrap replicates than anybody needs: their error is below that of rounding.
+MOST_REPLICATES = 1_000_000
+
+
 @dataclass(frozen=True)
 class Score:
     """One number that a paper can quote: its value, interval and counts, and the signature that explains it.
@@ -322,3 +326,24 @@ class Score:
     confidence: float | None = None
     replicates: int | None = None
     resampled: str | None = None
+
+    def __str__(self) -> str:
+        """The score as tables print it."""
+        name = self.metric if self.group is None else f"{self.metric}[{self.group}]"
+        if self.value is None:
+            return f"{name} –"
+        text = f"{name} {rounded(self.value, self.unit)}{' %' if self.unit == 'share' else ''}"
+        if self.low is None or self.high is None:
+            return text
+        return f"{text} [{rounded(self.low, self.unit)} – {rounded(self.high, self.unit)}]"
+
+
+def rounded(number: float, unit: str, sign: str = "") -> str:
+    """A number as tables print it: a share in per cent to a tenth, another to three places.
+
+    >>> rounded(1 / 3, "share"), rounded(1 / 3, "number", "+"), rounded(-0.0001, "share")
+    ('33.3', '+0.333', '0.0')
+    """
+    if unit == "share":
+        return f"{round(100 * number, 1) + 0.0:{sign}.1f}"  # never -0.0
+    return f"{round(number, 3) + 0.0:{sign}.3f}"

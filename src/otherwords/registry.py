@@ -36,6 +36,8 @@ _SIGNATURE = re.compile(
 )
 _OPTION = re.compile(r"\s*(\w+)\s*=\s*")
 _WORD = re.compile(r"[^,]*")
+#: A value in single quotes, to the last one before the next option; an apostrophe within is no end.
+_QUOTED = re.compile(r"'(.*?)'(?=\s*(?:,\s*\w+\s*=|,?\s*$))", re.S)
 _NEXT = re.compile(r"\s*(?:,|$)")
 #: Stands for code that cannot be signed: what it made is not used again by another process.
 _UNSIGNED = f"unsigned-{uuid.uuid4().hex[:12]}"
@@ -260,7 +262,7 @@ class Registry:
             if kind != self.kind and registry._is_known(name):
                 hint = f"{name} is one of the {kind}, not of the {self.kind} (otherwords list {kind})"
                 return f"no {self.kind} named {name!r}: {hint}; the {self.kind} are: {names}."
-        near = _nearest(name.partition(".")[0], [plugin.name for plugin in self])
+        near = nearest(name.partition(".")[0], [plugin.name for plugin in self])
         hint = f" Did you mean {near}?" if near else ""
         return f"no {self.kind} named {name!r}; there are: {names}.{hint}"
 
@@ -358,10 +360,10 @@ def _parts(signature: re.Match[str]) -> dict[str, str]:
     return {".v": signature["version"], **named, "#": (signature["identity"] or "")[:8]}
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
     """The most similar of `names`, or nothing.
 
-    >>> _nearest("max_lenght", ["name", "max_length"]), _nearest("x", ["name"])
+    >>> nearest("max_lenght", ["name", "max_length"]), nearest("x", ["name"])
     ('max_length', '')
     """
     return next(iter(get_close_matches(name, names, n=1, cutoff=0.5)), "")
@@ -407,14 +409,15 @@ def _parse_options(text: str, spec: str) -> dict[str, str]:
     position = 0
     while position < len(text.rstrip()):
         name = _OPTION.match(text, position)
-        end = _end_of_value(text, name.end()) if name else None
+        quoted = _QUOTED.match(text, name.end()) if name else None
+        end = quoted.end() if quoted else _end_of_value(text, name.end()) if name else None
         following = None if end is None else _NEXT.match(text, end)
         if not name or not following:
-            fix = 'write name=value, ...; a value with a comma in double quotes, lists as in ["a", "b"]'
+            fix = 'write name=value, ...; a value with a comma in quotes, lists as in ["a", "b"]'
             raise BadInput(f"cannot read the options from {text[position:]!r}", where=spec, fix=fix)
         if name[1] in options:
             raise BadInput(f"the option {name[1]} is given twice", where=spec)
-        options[name[1]] = text[name.end() : end].rstrip()
+        options[name[1]] = json.dumps(quoted[1]) if quoted else text[name.end() : end].rstrip()
         position = following.end()
     return options
 
@@ -433,7 +436,7 @@ def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:
     options = plugin.options()
     if unknown := [name for name in given if name not in options]:
         message = f"{plugin.full_name} has no option {', '.join(unknown)}; it has {', '.join(options) or 'none'}"
-        near = _nearest(unknown[0], list(options))
+        near = nearest(unknown[0], list(options))
         raise UnknownName(f"{message}; did you mean {near}?" if near else message)
     if missing := [name for name, value in options.items() if value is ... and name not in given]:
         fix = f"write {plugin.name}({missing[0]}=...)"

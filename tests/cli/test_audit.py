@@ -64,3 +64,24 @@ def test_the_texts_of_a_suite_and_several_tables(cli, answers, write_jsonl, plac
     assert (never["bucket"], never["premise"], never["pred:n"]) == ("a", "It is a.", "x")
     write_jsonl(place / "other.jsonl", texts[1:])
     assert "the suite has no row 'a'" in cli("audit", answers, "--suite", "other.jsonl", rc=2).stderr
+
+
+@pytest.mark.parametrize("name", ["p:y", "cluster", "model"])
+def test_nested_columns_are_refused(cli, write_jsonl, place, name):
+    rows = [{"bucket": "a", "variant": v, "gold": "y", "pred": "y", name: {"a": 1}} for v in (None, "a1")]
+    write_jsonl(place / "nested.jsonl", rows)
+    for command in ("audit", "score"):
+        refused = cli(command, "nested.jsonl", rc=2).stderr
+        assert f"{name}: found {{'a': 1}}" in refused
+        assert refused.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("default")
+def test_only_useful_columns_are_shown(cli, problems, place):
+    cli("run", "--data", "problems.jsonl", "-w", "contractions", "-m", "scripted", "--no-canary", "-q", "-o", "z")
+    cli("answer", "z", "-m", "scripted", "--no-canary", "-q", "-o", "a.csv")
+    for source in (["z"], ["a.csv", "--suite", "problems.jsonl"], ["a.csv"]):
+        head = cli("audit", *source, "--list", "never-right").stdout.splitlines()[1]
+        assert "bucket" in head
+        assert "pred:scr" in head
+        assert not any(name in head for name in ("check:", "cluster", "changes", "how"))

@@ -237,3 +237,15 @@ def test_numbers_without_an_end_are_no_names(cli, place, command, number):
     (place / "hostile.jsonl").write_text("\n".join(lines))
     error = cli(*(part.format(file="hostile.jsonl") for part in READERS[command]), rc=2).stderr
     assert f"hostile.jsonl, line 2: {key}: found " in _one_line(error)
+
+
+def test_a_label_without_a_meaning_is_shown_as_one_types_it(cli, place):
+    (place / "p.csv").write_text("premise,hypothesis,label\nIt rains.,It is wet.,2\n")
+    assert "map it with --label 2=..., or" in cli("vary", "p.csv", "-w", "contractions", rc=2).stderr
+    (place / "p.csv").write_text("premise,hypothesis,label\nIt rains.,It is wet.,so so\n")
+    assert "map it with --label 'so so'=..., or" in cli("vary", "p.csv", "-w", "contractions", rc=2).stderr
+
+
+def test_a_spreadsheet_with_semicolons_is_read(cli, place):
+    (place / "p.csv").write_text("id;premise;hypothesis;label\n1;It isn't wet, I think.;It is wet.;neutral\n")
+    assert "It is not wet, I think." in cli("vary", "p.csv", "-w", "contractions", "-q").stdout

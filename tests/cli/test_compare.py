@@ -52,7 +52,7 @@ def test_two_files_and_one_file_say_the_same(cli, files):
 
 def test_a_table_for_people(cli, files):
     shown = cli("compare", "both.jsonl", "--metric", "flip_rate").stdout
-    for text in ("shaky", "steady", "difference", "95% interval", "p (Holm)", "+33.3", "flip_rate"):
+    for text in ("shaky", "steady", "difference", "95% interval", "p (Holm)", "-33.3", "flip_rate"):
         assert text in shown
 
 
@@ -139,3 +139,10 @@ def test_a_run_folder_of_two_models(cli, problems, place):
 )
 def test_wrong_usage(cli, files, leftovers, arguments, message):
     assert message in cli("compare", *arguments, rc=2).stderr.replace("\n", " ")
+
+
+def test_the_footnote_stays_in_one_line(cli, files):
+    shown = cli("compare", "both.jsonl", "--metric", "flip_rate").stdout
+    assert shown.splitlines()[-1] == (
+        "shares in per cent, their differences in points; p: clusters swapped between the two, adjusted for 1 tests"
+    )

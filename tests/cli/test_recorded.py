@@ -54,6 +54,15 @@ def test_rows_that_repeat_their_original_are_reported_and_left_out(cli, place):
     assert "2 of its rows are not variants: unchanged" in done.stderr
 
 
+def test_rows_that_name_no_problem_are_counted_with_an_example(cli, place):
+    (place / "own.csv").write_text("id,premise,hypothesis,label\n1,A dog.,It.,neutral\n2,A cat.,It.,neutral\n")
+    (place / "w.csv").write_text("of,premise\n1,A hound.\n9,A tomcat.\n8,A lynx.\n")
+    done = cli("vary", "own.csv", "-w", "recorded:w.csv", "-o", "v.jsonl")
+    assert "2 of its rows match no problem, such as w.csv, line 3 (of '9')" in done.stderr
+    ran = cli("run", "--data", "own.csv", "--with", "recorded:w.csv", *MODEL, "-o", "run")
+    assert "2 of its rows match no problem" in ran.stderr
+
+
 @pytest.mark.parametrize("mark", ["contrast", "control"])
 def test_marks_in_a_recorded_file_are_refused_before_any_work(cli, place, mark):
     own = {"id": "p", "premise": "A dog.", "hypothesis": "It.", "label": "neutral"}

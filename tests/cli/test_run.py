@@ -200,7 +200,7 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('modles = ["x"]\n', "study.toml: modles: no such setting; there are name, data, task"),
+        ('modles = ["x"]\n', "study.toml: modles: no such setting; did you mean models? there are name, data, task"),
         ('data = "p.jsonl"\nmodels = ["scripted"]\n', "p.jsonl: no such file"),
         ('data = [3]\nmodels = ["scripted"]\n', "data: found 3; give names of files"),
         ('data = ["p.jsonl"\n', "study.toml: cannot be read as a study: "),
@@ -264,3 +264,47 @@ def test_bad_rows_are_skipped_on_request_and_kept_with_the_reason(cli, study, pr
     problems.write_text("".join(problems.read_text(encoding="utf-8").splitlines(keepends=True)[:3]), encoding="utf-8")
     cli("run", "study.toml", "--skip-bad", "-q")
     assert not (_run(place) / "rejected.jsonl").exists()
+
+
+@pytest.mark.filterwarnings("default")  # what a user sees
+def test_another_study_in_the_folder_is_named_before_it_is_replaced(cli, study, place):
+    quick = ("-m", "scripted", "--no-canary", "--replicates", "10", "-q")
+    cli("run", *FLAGS, "-q", "-o", "z")
+    again = cli("run", *FLAGS, "--metric", "flip_rate", "-q", "-o", "z")
+    assert "another study" not in again.stderr
+    other = cli("run", "--data", "everyday", "-w", "recorded", *quick, "-o", "z")
+    assert "z held another study (data: problems.jsonl): its results are replaced" in other.stderr
+    assert "another study" not in "".join(json.loads((place / "z/manifest.json").read_text())["warnings"])
+
+
+@pytest.mark.filterwarnings("default")  # what a user sees
+def test_where_no_problem_was_reworded_the_last_line_says_what_to_try(cli, place, write_jsonl):
+    row = {"id": "a", "premise": "Quux blah.", "hypothesis": "Blah quux.", "label": "neutral"}
+    write_jsonl(place / "odd.jsonl", [row])
+    done = cli("run", "--data", "odd.jsonl", "-w", "contractions", "-m", "scripted", "--no-canary", "-o", "z")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("no problem was reworded: try other generators, such as structural")
+    assert "recorded:FILE" in last
+    made = cli("vary", "odd.jsonl", "-w", "contractions", "-o", "v.jsonl")
+    assert made.stderr.splitlines()[-1].startswith("no problem was reworded")
+
+
+def test_a_run_is_a_folder(cli, problems):
+    refused = cli("run", *FLAGS, "-o", "-", rc=2).stderr
+    assert "-: a run is a folder" in refused
+
+
+def test_replicates_have_an_end(cli, problems, place):
+    for command in (("run", *FLAGS[:-2]), ("score", "answers.jsonl"), ("compare", "answers.jsonl")):
+        assert "1000000" in cli(*command, "--replicates", "9" * 20, rc=2).stderr
+    (place / "many.toml").write_text(STUDY.replace("replicates = 100", "replicates = 1000001"))
+    assert "many.toml: replicates: found 1000001" in cli("run", "many.toml", rc=2).stderr
+
+
+def test_models_stay_in_the_order_given(cli, problems):
+    models = ("-m", "zulu=scripted(seed=1)", "-m", "alpha=scripted(seed=2)")
+    flags = (*FLAGS[:4], *models, "--no-canary", "--replicates", "100", "--metric", "flip_rate")
+    for shown in (cli("run", *flags, "-o", "z").stdout, cli("score", "z", "--metric", "flip_rate").stdout):
+        assert shown.index("zulu") < shown.index("alpha")
+    [row] = json.loads(cli("compare", "z", "--metric", "accuracy_original", "--json").stdout)
+    assert (row["model"], row["other"]) == ("zulu", "alpha")

@@ -141,7 +141,8 @@ def test_gates(cli, answers):
     result = cli("score", answers, "--require", "flip_rate<0.4", "--require", "p_c>=0.9", "--json", rc=1)
     assert len(json.loads(result.stdout)) == 7  # the scores are told all the same
     assert result.stderr == (
-        "error: model: flip_rate is 0.4, required < 0.4; model: p_c is 0.7777777777777778, required >= 0.9\n"
+        "error: model: flip_rate is 40.0 %, required < 40 %; "
+        "model: p_c is 77.8 % (0.7777777777777778), required >= 90 %\n"
     )
 
 
@@ -378,3 +379,12 @@ def test_groups_of_generators_are_short_and_signed_at_the_foot(cli, write_jsonl,
     assert "wordnet (n=1): wordnet.v1(n=1, pos=noun)#abc" in foot
     assert "by hand" not in foot
     assert '"how=syn=wordnet.v1(n=3, pos=noun)"' in cli("score", path, "--by", "how", "--json").stdout
+
+
+def test_problems_are_not_shown_with_columns_that_they_lack(cli, place):
+    (place / "tickets.csv").write_text("nr,ticket text,claim,gold\n1,It rains.,It is wet.,0\n")
+    refused = cli("score", "tickets.csv", rc=2).stderr
+    assert "found nr, ticket text, claim, gold" in refused
+    assert "gold, model" not in refused
+    again = cli("score", "tickets.csv", "tickets.csv", rc=2).stderr
+    assert "gold, model" not in again

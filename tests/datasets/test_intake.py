@@ -41,7 +41,7 @@ BAD = {
     "wrong column": ({**without("premise"), "Premise": "A."}, "premise", "no such column"),
     "unknown label": ({**GOOD, "label": "maybe"}, "label", "'maybe'"),
     "no label": ({**GOOD, "label": None}, "label", "found nothing"),
-    "label of a number": ({**GOOD, "label": 0}, "label", "--label 0=..."),
+    "label of a number": ({**GOOD, "label": 0}, "label", "labels={0: ...}"),
     "empty label": ({**GOOD, "label": ""}, "label", "found nothing"),
     "blank label": ({**GOOD, "label": " \t"}, "label", "found nothing"),
     "contrast without a label": ({**GOOD, "label": None, "contrast": "mine"}, "label", "a contrast without a label"),
@@ -82,7 +82,7 @@ def test_problems_may_all_come_without_a_label(label):
 
 
 def test_data_without_a_column_of_labels_say_which_option_would_map_one():
-    with pytest.warns(UserWarning, match="no column `label`.*--field label=COLUMN"):
+    with pytest.warns(UserWarning, match="no column `label`.*columns={.label.: COLUMN}"):
         rows, intake = taken(without("label"), without("label"))
     assert [row["label"] for row in rows] == [None, None]
     assert intake.unlabelled == 2

@@ -378,3 +378,31 @@ def test_a_model_that_answers_now_so_now_so_is_refused(tmp_path):
 
 def test_a_batch_of_one_is_enough():
     assert Model(lambda given: [], batch_size=1).batch_size == 1
+
+
+@pytest.mark.parametrize("numbers", [[0, 2], np.array([0, 2]), (0.0, 1.0)])
+def test_numbers_are_no_labels(numbers):
+    with refuses(WrongAnswer) as caught:
+        answerer(numbers)(batch())
+    assert "returned a number for each problem" in str(caught.value)
+    assert "return labels (entailment, neutral, contradiction)" in str(caught.value)
+
+
+class TestThreeLabelsForTwo:
+    """An NLI model on RTE: entailment is entailed, everything else is not (PaRTE)."""
+
+    FULL = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}  # noqa: RUF012
+
+    def test_need_no_map(self):
+        plain, mapped = (load("nli-small", RTE, label_map) for label_map in (None, self.FULL))
+        assert plain.targets == mapped.targets == ("entailed", "not-entailed", "not-entailed")
+        assert plain.signature == mapped.signature
+
+    def test_a_map_of_the_users_is_kept(self):
+        other = {**self.FULL, "neutral": "entailed"}
+        assert load("nli-small", RTE, other).targets[1] == "entailed"
+        assert load("nli-small", RTE, {"Neutral": "entailed"}).targets[1] == "entailed"
+
+    def test_other_names_are_refused_as_before(self):
+        with refuses(BadInput):
+            answerer(THREE, task=RTE, labels=("yes", "neutral", "contradiction")).check_labels()

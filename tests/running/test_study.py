@@ -26,7 +26,7 @@ from otherwords.storage.run_folder import RunFolder
 LABELS = ("entailment", "neutral", "contradiction")
 
 #: Some of the problems have no topic on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore:.*belong to no group")
+pytestmark = pytest.mark.filterwarnings("ignore:.*belong to no group", "ignore:.*held another study")
 
 
 def _rows(count=40):
@@ -432,3 +432,13 @@ def test_a_file_command_and_a_run_make_the_same_rows(study, folder, tmp_path, da
     columns = ["model", *key, "gold", "pred", "p:neutral", "how", "cluster", "check:surface", "topic"]
     run = RunFolder(folder).read("answers").select(columns)
     assert pl.read_parquet(answers).select(columns).sort(key).equals(run.sort(key))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("with", "vary"), ("field", "columns"), ("model", "models"), ("label", "labels"), ("navary", "vary")],
+)
+def test_a_setting_by_another_name_is_pointed_at_its_own(wrong, right):
+    with refuses(BadInput, field=wrong) as caught:
+        read_study({"data": ["a.jsonl"], "models": ["scripted"], wrong: "x"})
+    assert caught.value.fix.startswith(f"did you mean {right}?")

@@ -59,7 +59,7 @@ def test_every_model_must_pass_and_every_failure_is_reported():
     scores = [_score(0.05, model="good"), _score(0.5, model="bad"), _score(0.6, "p_c", "bad")]
     with refuses(GateFailed) as failed:
         enforce(["flip_rate<=0.1", "p_c>=0.9"], scores)
-    assert str(failed.value) == "bad: flip_rate is 0.5, required <= 0.1; bad: p_c is 0.6, required >= 0.9"
+    assert str(failed.value) == "bad: flip_rate is 50.0 %, required <= 10 %; bad: p_c is 60.0 %, required >= 90 %"
     assert failed.value.exit_code == 1
 
 
@@ -91,3 +91,9 @@ def test_a_group_may_be_required():
         enforce(["control_flips[control=identity]>0"], [whole, part])
     with refuses(UnknownName):
         enforce(["control_flips<=0"], [whole, part])
+
+
+def test_a_missed_gate_says_the_value_as_tables_do_and_the_exact_one():
+    with refuses(GateFailed) as caught:
+        enforce(["flip_rate<=0.1"], [_score(8 / 13)])
+    assert str(caught.value) == "m: flip_rate is 61.5 % (0.6153846153846154), required <= 10 %"

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import io
+import json
 import subprocess
 import sys
+from contextlib import suppress
+from random import Random
 
 import polars as pl
 import pytest
@@ -10,8 +14,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from refusals import refuses
 
+from otherwords.datasets.records import delimited, table_rows
 from otherwords.errors import BadInput
 from otherwords.storage import tables
+from otherwords.storage.run_folder import key_of, read_part
 
 FRAME = pl.DataFrame(
     {
@@ -207,3 +213,47 @@ def test_names_that_cannot_be_written(tmp_path):
     with refuses(BadInput):
         tables.write([FRAME], tmp_path / "file" / "table.jsonl")
     tables.refuse_unwritable("-")
+
+
+def damaged(seed: int) -> bytes:
+    """A Parquet file with some bytes changed; of some, Polars panics, which is no Exception."""
+    random = Random(1)
+    file = io.BytesIO()
+    rows = {"id": ["a", "b", "c"] * 50, "premise": ["It rains today."] * 150, "label": ["neutral"] * 150}
+    pl.DataFrame(rows).write_parquet(file)
+    for _ in range(seed):
+        data = bytearray(file.getvalue())
+        for _ in range(random.choice([1, 2, 4])):
+            data[random.randrange(len(data))] = random.randrange(256)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("seed", range(40, 48))
+def test_a_damaged_parquet_file_is_refused_whatever_polars_does(tmp_path, seed):
+    path = tmp_path / "table.parquet"
+    path.write_bytes(damaged(seed))
+    for read in (tables.read, read_part, lambda one: list(table_rows(one)), lambda one: tables.read(one.parent)):
+        with suppress(BadInput):
+            read(path)
+    assert isinstance(key_of(path), str)
+
+
+def test_nested_columns_are_json_in_csv(tmp_path):
+    frame = pl.DataFrame({"id": ["a", "b"], "votes": [["y", "n"], None], "about": [{"n": 1}, {"n": 2}]})
+    for ending in ("csv", "tsv"):
+        tables.write([frame], tmp_path / f"t.{ending}")
+        read = tables.read(tmp_path / f"t.{ending}")
+        assert [json.loads(one) if one else one for one in read["votes"]] == [["y", "n"], None]
+        assert json.loads(read["about"][1]) == {"n": 2}
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_csv_file_may_be_separated_otherwise(tmp_path, mark):
+    rows = [["bucket", "variant", "gold", "pred"], ["a", "", "yes, so", '"yes"'], ["a", "1", "yes, so", "no"]]
+    text = "\n".join(mark.join(f'"{one}"' if "," in one else one for one in row) for row in rows)
+    (tmp_path / "t.csv").write_text(text + "\n", encoding="utf-8-sig")
+    table = tables.read(tmp_path / "t.csv")
+    assert table.columns == rows[0]
+    assert table["gold"].to_list() == ["yes, so", "yes, so"]
+    records = [record.row for record in delimited(tmp_path / "t.csv", ",")]
+    assert [record["gold"] for record in records] == ["yes, so", "yes, so"]

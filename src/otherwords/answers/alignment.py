@@ -189,7 +189,7 @@ def two_models(
         {one.name: one for one in table}
         for table in _load_each([table for table in (answers, other) if table is not None], names)
     ]
-    known = [sorted(one) for one in given]
+    known = [list(one) for one in given]
     listed = " and ".join(", ".join(names) for names in known)
     if other is None and len(known[0]) < 2:
         raise BadInput(f"needs answers of two models; found {listed}", fix="give a second table")

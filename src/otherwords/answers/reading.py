@@ -102,8 +102,9 @@ def check_columns(frame: pl.DataFrame, where: Location) -> None:
             fields = " ".join(f"--field {name}={column}" for name, column in similar.items())
             fix += f": use {fields} (in Python columns={similar})"
         raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
-    for name in ("bucket", "variant", "gold", "pred"):
-        if name in frame.columns and frame[name].dtype.is_nested():
+    known = ("bucket", "variant", "gold", "pred", "model", "cluster")
+    for name in frame.columns:
+        if (name in known or name.startswith("p:")) and frame[name].dtype.is_nested():
             fix = "give one name or number per answer"
             raise BadInput(
                 f"found {shorten(frame[name].head(1).to_list()[0])}", where=where.row(0), field=name, fix=fix

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .._version import __version__
-from ..errors import OtherwordsError
+from ..errors import ON_COMMAND_LINE, OtherwordsError
 from . import (
     answer,
     audit,
@@ -146,6 +146,7 @@ class Commands(TyperGroup):
         """Run the chosen command."""
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
+            calling = ON_COMMAND_LINE.set(True)
             try:
                 return super().invoke(ctx)
             except OtherwordsError as error:
@@ -166,6 +167,8 @@ class Commands(TyperGroup):
             except KeyboardInterrupt as stop:
                 _print_error(f"interrupted; {_KEPT.get(ctx.invoked_subcommand, _NOTHING_KEPT)}")
                 raise typer.Exit(143 if isinstance(stop, Terminated) else 130) from None
+            finally:
+                ON_COMMAND_LINE.reset(calling)
 
 
 app = typer.Typer(

@@ -1,6 +1,6 @@
 """otherwords audit"""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,5 +58,11 @@ def audit(
         print_json(listed.to_dicts())
     elif not quiet and out != "-":
         if listed.height:
-            console().print(frame_table(listed))
+            console().print(frame_table(_useful(listed)))
         print_line(f"{listed.height:,} problems: {which}")
+
+
+def _useful(listed: Any) -> Any:
+    """The list as people read it: no verdicts, no digests, no column in which nothing stands. Files have them all."""
+    shown = [name for name in listed.columns if not name.startswith("check:") and name not in ("cluster", "how")]
+    return listed.select(name for name in shown if any(cell not in (None, "") for cell in listed[name].to_list()))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import bars, console, print_json, print_one_answer
+from .display import bars, print_json, print_one_answer, print_table
 
 
 def compare(
@@ -76,5 +76,5 @@ def compare(
     if json and out != "-":  # which has the same as JSON lines
         print_json(differences)
     elif not quiet and out != "-":
-        console().print(difference_table(differences, confidence))
+        print_table(difference_table(differences, confidence))
         print_one_answer([answers, other], settings, [] if between else [differences[0].model, differences[0].other])

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from ..problem import Score
     from ..running.files import Summary
     from ..validity.funnel import Funnel
 
@@ -90,6 +92,7 @@ def print_summary(done: Summary, out: str) -> None:
     _print_left_out(done.left_out)
     _print_self_judged(done.self_judged)
     _print_answered(done.answered)
+    print_unreworded(done.counts)
     if done.rejected:
         print_line(f"rejected rows and the reasons are in {done.rejected}")
 
@@ -102,6 +105,13 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
     print_funnel(funnel)
     _print_self_judged(manifest.get("self_judged", {}))
     _print_answered(manifest.get("answered", {}))
+
+
+def print_unreworded(counts: Mapping[str, int]) -> None:
+    """Print what to try where generators made no variant at all."""
+    if counts.get("variants") == 0:
+        other = "other generators, such as structural or contractions (otherwords list generators)"
+        print_line(f"no problem was reworded: try {other}, or rewordings of your own: --with recorded:FILE")
 
 
 def _print_unvaried(counts: Mapping[str, int]) -> None:
@@ -167,6 +177,24 @@ def print_one_answer(answers: Sequence[Any], settings: Mapping[str, Any], models
     found = {model: one for table, _ in opened for model, one in one_answer(table).items()}
     if note := one_answer_note({model: one for model, one in found.items() if model in models or not models}):
         console().print(note, highlight=False, markup=False, soft_wrap=True)
+
+
+def in_study_order(scores: Sequence[Score], *sources: Any) -> list[Score]:
+    """Scores for people: where they are of a run folder, its models stand as the study names them."""
+    from ..answers.alignment import is_run
+    from ..storage.run_folder import RunFolder
+
+    runs = [RunFolder(one) for one in sources if isinstance(one, (str, Path)) and is_run(one)]
+    models = [name for run in runs for name in run.manifest.get("signatures", {}).get("models", {})]
+    return sorted(scores, key=lambda one: models.index(one.model) if one.model in models else len(models))
+
+
+def print_table(table: Any) -> None:
+    """Print a table, and its caption beneath it, whose lines are not broken where the table ends."""
+    caption, table.caption = table.caption, None
+    console().print(table)
+    if caption:
+        console().print(caption, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

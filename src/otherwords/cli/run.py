@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..problem import parse_label_maps
+from ..problem import MOST_REPLICATES, parse_label_maps
 from . import options as opt
-from .display import bars, console, print_json, print_one_answer, print_run
+from .display import bars, in_study_order, print_json, print_one_answer, print_run, print_table, print_unreworded
 
 
 def run(
@@ -62,7 +62,7 @@ def run(
     skip_bad: opt.SkipBad = False,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = None,
     replicates: Annotated[
-        int | None, typer.Option("--replicates", metavar="N", min=1, help="Bootstrap replicates.")
+        int | None, typer.Option("--replicates", metavar="N", min=1, max=MOST_REPLICATES, help="Bootstrap replicates.")
     ] = None,
     confidence: Annotated[
         float | None,
@@ -118,7 +118,8 @@ def run(
     if json:
         print_json(result.scores)
     elif not quiet:
-        console().print(score_table(result.scores, settled.confidence))
+        print_table(score_table(in_study_order(result.scores, result.folder), settled.confidence))
         print_one_answer([result.folder], {"columns": {}, "labels": {}})
         typer.echo(result.report)
+        print_unreworded(result.manifest["counts"])
     enforce(require, result.scores)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .display import console, print_json, print_one_answer
+from .display import in_study_order, print_json, print_one_answer, print_table
 
 
 def score(
@@ -75,6 +75,6 @@ def score(
     if json and out != "-":  # which has the same as JSON lines
         print_json(scores)
     elif not quiet and out != "-":
-        console().print(score_table(scores, confidence))
+        print_table(score_table(in_study_order(scores, *given), confidence))
         print_one_answer(given, names)
     enforce(require, scores)

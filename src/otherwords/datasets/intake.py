@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import shlex
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ..errors import BadInput, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, shorten
 from ..frames import free_columns
 from ..problem import NO_MAJORITY, Task, label_key
 from ..storage.files import Scratch, digest
 from .records import Record
 
 ProblemRow = dict[str, Any]
-#: How messages spell an option: on the command line, and to somebody who gave a table in Python.
+#: How messages spell an option: on the command line, and to somebody who calls from Python.
 OPTIONS = {"column": "--field {}=COLUMN", "label": "--label {}=...", "skip": "--skip-bad", "task": "--task"}
 KEYWORDS = {
     "column": "columns={{{!r}: COLUMN}}",
@@ -49,7 +50,7 @@ class Intake:
     unlabelled: int = 0
     no_majority: int = 0
     rejected: list[ProblemRow] = field(default_factory=list)
-    options: Mapping[str, str] = field(default_factory=lambda: OPTIONS)
+    options: Mapping[str, str] = field(default_factory=lambda: OPTIONS if ON_COMMAND_LINE.get() else KEYWORDS)
 
     def __post_init__(self) -> None:
         known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast", "control"}
@@ -190,8 +191,8 @@ class Intake:
             self._refuse_unlabelled(contrast, where)
             return None
         if label is None:
-            known, shown = ", ".join(self.task.labels), shorten(value)[:20]
-            option = self.options["label"].format(shown)
+            known, short = ", ".join(self.task.labels), shorten(value)[:20]
+            option = self.options["label"].format(shlex.quote(str(value)[:20]) if self.options is OPTIONS else short)
             fix = f"{self.task.name} has {known}: map it with {option}, or choose another {self.options['task']}"
             raise BadInput(f"found {shorten(value)}", where=where, field="label", fix=fix)
         if not contrast:

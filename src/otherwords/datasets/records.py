@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import BadInput, convert_line, refuse_other_encoding
-from ..storage.tables import parse_json
+from ..storage.run_folder import DAMAGED
+from ..storage.tables import parse_json, separator_of
 
 #: Rows of a Parquet file that are in memory at once.
 _SLICE = 10_000
@@ -62,9 +63,13 @@ def json_lines(path: Path) -> Iterator[Record]:
 
 
 def delimited(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[Record]:
-    """Read CSV or TSV with a header line; values stay text."""
+    """Read CSV or TSV with a header line; values stay text. CSV may have semicolons or tabs instead of commas."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    text = io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="surrogateescape", newline="")
+    file = _open(path)
+    if separator == "," and file.seekable():
+        separator = separator_of(file.readline())
+        file.seek(0)
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
     with text:
         reader = csv.reader(text, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
         header = next(reader, None)
@@ -100,8 +105,9 @@ def table_rows(path: Path) -> Iterator[Record]:
         for start in range(0, height, _SLICE):
             for number, row in enumerate(table.slice(start, _SLICE).collect().iter_rows(named=True), start + 1):
                 yield Record(f"{path}, row {number}", row)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise BadInput(f"cannot be read as Parquet: {error}", where=str(path)) from error
+    except (*DAMAGED, OSError) as error:
+        message = f"cannot be read as Parquet: {str(error).partition(chr(10))[0][:200]}"
+        raise BadInput(message, where=str(path)) from error
 
 
 def renamed(records: Iterable[Record], names: dict[str, str]) -> Iterator[Record]:

@@ -17,7 +17,7 @@ from ..frames import AnyTable, as_rows
 from ..problem import Task, get_task
 from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
-from .intake import KEYWORDS, OPTIONS, Intake, ProblemRow
+from .intake import Intake, ProblemRow
 from .records import Dataset, Record
 
 #: How the name of a table in memory begins.
@@ -116,9 +116,7 @@ class Source:
             raise BadInput(message, fix="read them separately")
         self.chosen = get_task(self.task or (tasks.pop() if tasks else "nli"))
         translations = dict(pair for bound in self.bound for pair in dict(bound.function.labels).items())
-        tables = not all(isinstance(name, str | os.PathLike) for name in self.names)
         self.intake = Intake(self.chosen, self.columns, {**translations, **self.labels}, self.skip_bad, self.gold)
-        self.intake.options = KEYWORDS if tables else OPTIONS
 
     def __iter__(self) -> Iterator[ProblemRow]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))

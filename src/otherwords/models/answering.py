@@ -12,7 +12,7 @@ from ..registry import models, split_name
 from ..storage.files import digest
 from .cache import Cache, Cached, key
 from .canary import canary_batch, refuse_permuted
-from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix
+from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix, with_merged
 from .python_callable import AnyModel, as_spec
 
 Progress = Callable[[int], None]
@@ -29,7 +29,7 @@ def load(spec: AnyModel, task: Task, label_map: LabelMap | None = None, *, fresh
     name, spec = split_name(as_spec(spec))
     bound = models.make(spec, task=task)
     model = as_model(bound.function)
-    used = label_map_of(label_map or {}, name, model.labels)
+    used = with_merged(label_map_of(label_map or {}, name, model.labels), model.labels, task)
     answerer = Answerer(name, bound.signature + label_map_suffix(used), model, task, used, fresh)
     if model.labels:
         answerer.check_labels()  # now, not at the first batch

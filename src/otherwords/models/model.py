@@ -19,6 +19,10 @@ Floats = npt.NDArray[np.float64]
 LabelMap = Mapping[str, str | Mapping[str, str]]
 
 
+#: What the labels of NLI mean in a task that asks only whether the hypothesis follows, as PaRTE merges them.
+_MERGED = {"entailment": "entailed", "neutral": "not-entailed", "contradiction": "not-entailed"}
+
+
 @dataclass(frozen=True)
 class Reply:
     """What a model's function may return instead of bare labels or probabilities: these, and which texts it `cut`.
@@ -187,6 +191,10 @@ class Answerer:
             given = np.asarray(raw, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise WrongAnswer(f"{self.name} returned {shorten(raw)}; return labels or rows of probabilities") from error
+        if given.ndim == 1 and len(given) == len(batch) > 0:
+            own = ", ".join(self.model.labels or self.task.labels)
+            found = f"{self.name} returned a number for each problem, such as {shorten(given[0].item())}"
+            raise WrongAnswer(f"{found}; return labels ({own}) or rows of probabilities, a column for each label")
         targets = self.targets
         self._count(len(given) if given.ndim else 0, len(batch))
         if given.ndim != 2 or given.shape[1] != len(targets):
@@ -246,6 +254,19 @@ def label_map_of(label_map: LabelMap, model: str, labels: Sequence[str] = ()) ->
             chosen[label_key(label)] = (label, meaning)
     own = {label_key(label) for label in labels}
     return {label: meaning for key, (label, meaning) in chosen.items() if key in own or not labels}
+
+
+def with_merged(label_map: Mapping[str, str], labels: Sequence[str], task: Task) -> dict[str, str]:
+    """The map, and what it leaves open where a model of NLI answers RTE: its own labels need no map.
+
+    >>> from otherwords.problem import TASKS
+    >>> with_merged({"neutral": "entailed"}, ["Entailment", "neutral", "contradiction"], TASKS["rte"])
+    {'entailment': 'entailed', 'contradiction': 'not-entailed', 'neutral': 'entailed'}
+    """
+    if {label_key(one) for one in labels} != _MERGED.keys() or {*task.labels} != {*_MERGED.values()}:
+        return dict(label_map)
+    given = {label_key(one) for one in label_map}
+    return {**{label: target for label, target in _MERGED.items() if label not in given}, **label_map}
 
 
 def label_map_suffix(label_map: Mapping[str, str]) -> str:

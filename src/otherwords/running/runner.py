@@ -30,7 +30,7 @@ from ..scoring.gates import refuse_unlabelled
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings
 from ..storage.files import write_json
-from ..storage.run_folder import RunFolder
+from ..storage.run_folder import RunFolder, answer_folder
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import scans
 from ..variants.generating import refuse_repeated
@@ -121,11 +121,15 @@ def run(
     load_plugins(study.plugins)  # of a Study that was made in Python
     if isinstance(study.task, str) and study.task.endswith(".toml"):  # which need not be there the next time
         study = study.changed(task=asdict(get_task(study.task)))
+    if str(out) == "-":
+        raise BadInput("a run is a folder", where="-", fix="name a folder with -o; score FOLDER -o - prints its scores")
     folder = RunFolder(out or (earlier.path if earlier else study.folder))
     folder.refuse_foreign()
     opened = open_data(study, earlier, overrides)
     refuse_own_files(study, opened, folder)
     driver = Driver(study, opened.source, folder, engine or InProcess(), fresh)
+    if out:
+        _warn_replaced(folder, study, opened)
     with folder.locked(), _collected_warnings() as messages:
         before = folder.manifest.get("intake")
         driver.take_in(continued=opened.before == folder.path)
@@ -259,7 +263,7 @@ class Driver:
                 parts = self.run_stage("answers", [spec], total, str(cache.path))
                 answered[model.name] = _count_answers(parts, self.fresh)
                 labels[model.name] = model.model.labels
-                stage = stages.answer_folder(model)
+                stage = answer_folder(model.name, model.signature)
                 accepted[model.name] = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
                 signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
                 wanted.add(self.folder.path / stage)
@@ -327,6 +331,15 @@ class Driver:
         known = self.folder.manifest
         signed = {**known.get("signatures", {}), stage: signatures}
         self.folder.note(signatures=signed, counts={**known.get("counts", {}), **counts})
+
+
+def _warn_replaced(folder: RunFolder, study: Study, opened: OpenedData) -> None:
+    """Warn, before it goes, of a study of other data, of other names and content, in the folder that the user named."""
+    manifest = folder.manifest
+    before = manifest.get("study", {}).get("data", study.data)
+    if before != study.data and manifest.get("inputs") != opened.inputs:
+        names = ", ".join(map(str, before))
+        warnings.warn(f"{folder.path} held another study (data: {names}): its results are replaced", stacklevel=3)
 
 
 def _count_answers(parts: Sequence[stages.Made], fresh: bool) -> dict[str, int | bool]:

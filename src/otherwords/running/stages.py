@@ -25,7 +25,7 @@ from ..progress import current
 from ..registry import KINDS, Bound, load_plugins
 from ..storage import tables
 from ..storage.files import digest, fingerprint
-from ..storage.run_folder import RunFolder, key_of, read_part
+from ..storage.run_folder import RunFolder, answer_folder, key_of, read_part
 from ..validity.mutual_entailment import judged_by
 from ..variants.generating import left_out, surveyed, totals, warn_unused_rows
 from ..words import language
@@ -100,7 +100,7 @@ def answer_shard(job: ShardJob) -> Made:
     load_plugins(job.plugins)
     folder, model = RunFolder(job.folder), load_cached(job.using[0], job.task, job.label_map, job.fresh)
     source = folder.part("buckets", job.number)
-    stage = answer_folder(model)
+    stage = answer_folder(model.name, model.signature)
     key = digest(__version__, key_of(source), model.name, model.signature)
     part = folder.part(stage, job.number)
     if key_of(part) == key and not job.fresh and _has_rejected(source, part):
@@ -123,12 +123,6 @@ def _has_rejected(source: Path, part: Path) -> bool:
 
 #: What makes a part of each stage.
 SHARD_FUNCTIONS = {"variants": vary_shard, "buckets": check_shard, "answers": answer_shard}
-
-
-def answer_folder(model: Answerer) -> str:
-    """The folder of a model's answers, named after it."""
-    plain = "".join(letter if letter.isalnum() else "-" for letter in model.name)[:40].strip("-")
-    return f"answers/{plain}-{digest(model.name, model.signature)[:8]}"
 
 
 def count_asked(folder: RunFolder) -> int:

@@ -16,7 +16,8 @@ from ..datasets.source import memory_name
 from ..errors import BadInput, decode, shorten
 from ..frames import as_frame
 from ..models.python_callable import as_spec
-from ..registry import load_plugins
+from ..problem import MOST_REPLICATES
+from ..registry import load_plugins, nearest
 from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
 from .stages import SHARD
@@ -52,7 +53,7 @@ class Study(BaseModel):
     metrics: list[str] = []
     by: list[str] = []
     seed: int = 1
-    replicates: int = Field(10_000, ge=1)
+    replicates: int = Field(10_000, ge=1, le=MOST_REPLICATES)
     confidence: float = Field(0.95, gt=0, lt=1)
     interval: Literal["percentile", "bca"] = "percentile"
     shard: int = Field(SHARD, ge=1)
@@ -167,6 +168,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
     return {"name": path.stem, **read}
 
 
+#: What the command line calls settings, or other tools do.
+_ELSEWHERE = {
+    "with": "vary", "generators": "vary", "checks": "check", "model": "models", "metric": "metrics",
+    "field": "columns", "fields": "columns", "label": "labels",
+}  # fmt: skip
 #: What Pydantic adds to the location of a value that may be of several types.
 _KINDS = ("str", "dict[str,any]", "dict[str,str]", "literal[False]")
 
@@ -176,7 +182,9 @@ def _translated(error: ValidationError, where: str) -> BadInput:
     first = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")[0]
     field = ".".join(str(part) for part in first["loc"] if part not in _KINDS)
     if first["type"] == "extra_forbidden":
-        return BadInput("no such setting", where=where, field=field, fix=f"there are {', '.join(Study.model_fields)}")
+        near = _ELSEWHERE.get(field, nearest(field, list(Study.model_fields)))
+        fix = (f"did you mean {near}? " if near else "") + f"there are {', '.join(Study.model_fields)}"
+        return BadInput("no such setting", where=where, field=field, fix=fix)
     if first["type"] in ("missing", "too_short"):
         flag = {"data": "--data", "models": "--model"}.get(field, field)
         fix = f'write {field} = ["..."]' if where else f"give {flag}, or a study file"

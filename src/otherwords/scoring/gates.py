@@ -1,5 +1,6 @@
 """Gates: what a user requires of a score, as in `flip_rate<=0.1`, for use in continuous integration."""
 
+import math
 import operator
 import re
 from collections.abc import Iterable, Sequence
@@ -73,7 +74,17 @@ def _named(score: Score) -> str:
 
 
 def _value_of(score: Score) -> str:
-    return "has no value" if score.value is None else f"is {score.value}"
+    """The value as tables print it and, where that is rounded, as it is compared."""
+    if score.value is None:
+        return "has no value"
+    if score.unit != "share":
+        return f"is {score.value}"
+    rounded = f"{100 * score.value:.1f}"
+    return f"is {rounded} %" + ("" if math.isclose(float(rounded), 100 * score.value) else f" ({score.value})")
+
+
+def _bound_of(score: Score, bound: float) -> str:
+    return f"{100 * bound:g} %" if score.unit == "share" else f"{bound:g}"
 
 
 def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
@@ -86,7 +97,7 @@ def enforce(gates: Iterable[str], scores: Sequence[Score]) -> None:
             known = ", ".join(sorted({_named(one) for one in scores}))
             raise UnknownName(f"cannot require {gate!r}: no score named {name!r}; there are: {known}")
         failed += [
-            f"{one.model}: {name} {_value_of(one)}, required {sign} {bound:g}"
+            f"{one.model}: {name} {_value_of(one)}, required {sign} {_bound_of(one, bound)}"
             for one in matching
             if one.value is None or not _SIGNS[sign](one.value, bound)
         ]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, SupportsIndex, TypeVar, overload
 import polars as pl
 
 from ..errors import BadInput, MissingExtra, UnknownName
-from ..problem import Score
+from ..problem import Score, rounded
 from ..storage.files import write_text
 
 _EMPTY = "–"
@@ -288,9 +288,7 @@ def _point(one: Score | Difference, label: str, y: int, left: int, low: float, h
 
 def shown(number: float, score: Score | Difference, sign: str = "") -> str:
     """A share in per cent to a tenth, another number to three places."""
-    if score.unit == "share":
-        return f"{round(100 * number, 1) + 0.0:{sign}.1f}"  # never -0.0
-    return f"{round(number, 3) + 0.0:{sign}.3f}"
+    return rounded(number, score.unit, sign)
 
 
 def number_text(number: float | None, score: Score | Difference, sign: str = "") -> str:

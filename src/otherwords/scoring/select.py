@@ -15,7 +15,7 @@ from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable
 from ..frames import as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio
-from ..problem import Score
+from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics, short_names
 from ..significance.bootstrap import KINDS
 
@@ -73,8 +73,8 @@ class IntervalSettings:
     interval: str = "percentile"
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1 or self.replicates < 1:
-            raise BadInput("confidence must lie between 0 and 1, replicates above 0")
+        if not 0 < self.confidence < 1 or not 1 <= self.replicates <= MOST_REPLICATES:
+            raise BadInput(f"confidence must lie between 0 and 1, replicates between 1 and {MOST_REPLICATES:,}")
         if self.interval not in KINDS:
             raise BadInput(f"no interval {self.interval!r}", fix=f"use {' or '.join(KINDS)}")
 

@@ -15,9 +15,13 @@ import polars as pl
 
 from .._version import __version__
 from ..errors import BadInput
-from .files import RUN_FILES, STAGES, atomic, lock_folder, refuse_link, remove_drafts, write_json
+from .files import RUN_FILES, STAGES, atomic, digest, lock_folder, refuse_link, remove_drafts, write_json
 
+#: What Polars raises of a damaged Parquet file; of some damage it panics, and that is no Exception.
+DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _KEY = "otherwords.key"
+#: Letters of Polars' message that are shown.
+_MOST = 200
 _PART = re.compile(r"part-(\d{5,})\.parquet")
 #: A folder within a stage: of a model's answers, or of a table. Others are somebody else's.
 _INNER = re.compile(r"(.+-)?[0-9a-f]{8}")
@@ -103,11 +107,19 @@ class RunFolder:
         return self.path / stage / f"part-{number:05}.parquet"
 
     def parts(self, stage: str) -> list[Path]:
-        """All parts of a stage, in order; of the stage `answers`, those of all models."""
+        """All parts of a stage, in order; of the stage `answers`, those of all models, in the order of the study."""
         place = self.path / stage
         found = [*place.glob("part-*.parquet"), *place.glob("*/part-*.parquet")]
         inside = (one for one in found if one.parent == place or _INNER.fullmatch(one.parent.name))
-        return sorted(one for one in inside if _PART.fullmatch(one.name))
+        parts = sorted(one for one in inside if _PART.fullmatch(one.name))
+        return sorted(parts, key=self._model_rank()) if stage == "answers" else parts
+
+    def _model_rank(self) -> Callable[[Path], int]:
+        """The place of a part's model among those of the study; what the manifest does not name comes last."""
+        models = (self._manifest_or_none() or {}).get("signatures", {}).get("models", {})
+        folders = [answer_folder(name, signature) for name, signature in models.items()]
+        ranks = {self.path / folder: place for place, folder in enumerate(folders)}
+        return lambda part: ranks.get(part.parent, len(ranks))
 
     def make(self, stage: str, number: int, key: str, build: Callable[[], pl.DataFrame]) -> Path:
         """Return the path of a shard's part; build it only if there is none with this key."""
@@ -160,7 +172,7 @@ class RunFolder:
         """Read a whole stage as one table; parts may differ in their extra columns."""
         try:
             return self.scan(stage).collect()
-        except pl.exceptions.PolarsError as error:
+        except DAMAGED as error:
             for part in self.parts(stage):
                 read_part(part)  # names the damaged one
             raise BadInput(f"{stage} cannot be read together: {error}", where=str(self.path)) from error
@@ -200,12 +212,18 @@ class RunFolder:
         write_json(self.path / "manifest.json", {**self.manifest, **entries})
 
 
+def answer_folder(model: str, signature: str) -> str:
+    """The folder of a model's answers, named after it."""
+    plain = "".join(letter if letter.isalnum() else "-" for letter in model)[:40].strip("-")
+    return f"answers/{plain}-{digest(model, signature)[:8]}"
+
+
 def read_part(path: Path) -> pl.DataFrame:
     """Read one part; the error names a damaged one."""
     try:
         return pl.read_parquet(path, glob=False)
-    except pl.exceptions.PolarsError as error:
-        message = f"is damaged: {str(error).splitlines()[0]}"
+    except DAMAGED as error:
+        message = f"is damaged: {str(error).splitlines()[0][:_MOST]}"
         raise BadInput(message, where=str(path), fix="delete it and run again: it will be rebuilt") from error
 
 
@@ -220,7 +238,7 @@ def _metadata(path: Path) -> dict[str, str] | None:
         return None
     try:
         return pl.read_parquet_metadata(path)
-    except pl.exceptions.PolarsError:
+    except DAMAGED:
         return None
 
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from ..errors import BadInput, convert_line, refuse_other_encoding, shorten
 from .files import atomic, disk_errors, is_stream, refuse_overwriting
+from .run_folder import DAMAGED, RunFolder
 
 FORMATS = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 #: Names and labels: text even where they look like numbers, because 01 is not 1.
@@ -92,6 +93,8 @@ def write(frames: Iterable[pl.DataFrame], target: str | Path) -> int:
 def _sink(table: pl.LazyFrame, draft: Path, target: Path) -> None:
     if SAFE_CSV.get() and target.suffix in (".csv", ".tsv"):
         table = _without_formulas(table)
+    if target.suffix in (".csv", ".tsv"):
+        table = _without_nesting(table)
     if target.suffix == ".parquet":
         table.sink_parquet(draft)
     elif target.suffix == ".csv":
@@ -102,6 +105,17 @@ def _sink(table: pl.LazyFrame, draft: Path, target: Path) -> None:
         table.sink_csv(draft, separator="\t", quote_style="never")
     else:
         table.sink_ndjson(draft)
+
+
+def _without_nesting(table: pl.LazyFrame) -> pl.LazyFrame:
+    """The same table with lists and structs as JSON, which is how a CSV file can hold them."""
+
+    def spelled(column: pl.Series) -> pl.Series:
+        texts = [None if one is None else json.dumps(one, ensure_ascii=False, default=str) for one in column.to_list()]
+        return pl.Series(column.name, texts, dtype=pl.String)
+
+    nested = [name for name, kind in table.collect_schema().items() if kind.is_nested()]
+    return table.with_columns(pl.col(nested).map_batches(spelled, return_dtype=pl.String)) if nested else table
 
 
 def _without_formulas(table: pl.LazyFrame) -> pl.LazyFrame:
@@ -141,7 +155,7 @@ def read(path: str | Path, texts: Iterable[str] = ()) -> pl.DataFrame:
             return _read_folder(path)
         if path.suffix == ".parquet":
             return pl.read_parquet(path, glob=False)
-    except pl.exceptions.PolarsError as error:
+    except DAMAGED as error:
         raise BadInput(f"cannot be read as Parquet: {_first_line(error)}", where=where) from error
     if where != "-" and path.suffix not in FORMATS:
         raise BadInput("has an unknown format", where=where, fix=f"use one of {', '.join(FORMATS)}")
@@ -151,7 +165,7 @@ def read(path: str | Path, texts: Iterable[str] = ()) -> pl.DataFrame:
 def _read_folder(path: Path) -> pl.DataFrame:
     inner = path / "answers"
     _refuse_unfinished(path, inner)
-    parts = sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
+    parts = RunFolder(path).parts("answers") or sorted((inner if inner.is_dir() else path).rglob("*.parquet"))
     if not parts:
         raise BadInput("contains no Parquet files", where=str(path), fix="give a file, or the folder of a finished run")
     return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect()
@@ -175,19 +189,33 @@ def _read_text(source: Path | bytes, suffix: str, where: str, texts: Iterable[st
     source = _without_bom(source)
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         refuse_other_encoding(file.read(1000), where)
+        file.seek(0)
+        if separator == ",":
+            separator = separator_of(file.readline())
     try:
         if separator is None:
             table = pl.read_ndjson(source, infer_schema_length=None)
             _refuse_hidden_faults(source, table, where)
             return table
         options: dict[str, Any] = {"schema_overrides": dict.fromkeys(texts, pl.String), "infer_schema_length": None}
-        if separator == "\t":
+        if suffix == ".tsv":
             return _distinct(_unquoted(pl.read_csv(source, separator="\t", quote_char=None, **options)), where)
-        return _distinct(pl.read_csv(source, **options), where)
+        return _distinct(pl.read_csv(source, separator=separator, **options), where)
     except (pl.exceptions.PolarsError, ValueError) as error:
         _refuse_undecodable(source, where)
-        _raise_unreadable(source, separator, where)
+        _raise_unreadable(source, separator, where, quoted=suffix != ".tsv")
         raise BadInput(f"cannot be read as a table: {_first_line(error)}", where=where) from error
+
+
+def separator_of(header: bytes) -> str:
+    """What separates the columns of a .csv file: commas or, where its first line has none, semicolons or tabs.
+
+    Spreadsheets write semicolons where a comma stands in numbers.
+
+    >>> separator_of(b"id;premise;label"), separator_of(b"id;no,text"), separator_of(b"text")
+    (';', ',', ',')
+    """
+    return next((mark for mark in (",", ";", "\t") if mark.encode() in header), ",")
 
 
 def _without_bom(source: Path | bytes) -> Path | bytes:
@@ -222,11 +250,11 @@ def _distinct(table: pl.DataFrame, where: str) -> pl.DataFrame:
 # Which line is wrong
 
 
-def _raise_unreadable(source: Path | bytes, separator: str | None, where: str) -> None:
+def _raise_unreadable(source: Path | bytes, separator: str | None, where: str, quoted: bool = True) -> None:
     """Raise for the first bad line: of JSONL if there is no separator, else of CSV or TSV."""
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
         lines = (line.decode("utf-8", "replace") for line in file)
-        _check_json(lines, where) if separator is None else _check_cells(lines, separator, where)
+        _check_json(lines, where) if separator is None else _check_cells(lines, separator, where, quoted)
 
 
 def _refuse_undecodable(source: Path | bytes, where: str) -> None:
@@ -317,8 +345,8 @@ def _check_json(lines: Iterable[str], where: str) -> None:
         raise BadInput("is empty", where=where, fix="give a table with at least one row")
 
 
-def _check_cells(lines: Iterable[str], separator: str, where: str) -> None:
-    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+def _check_cells(lines: Iterable[str], separator: str, where: str, quoted: bool) -> None:
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     rows = csv.reader(lines, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
     header = next((cells for cells in rows if cells), None)
     if header is None:
@@ -329,5 +357,5 @@ def _check_cells(lines: Iterable[str], separator: str, where: str) -> None:
             raise BadInput(message, where=f"{where}, line {rows.line_num}", fix="repair the row")
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0][:200]

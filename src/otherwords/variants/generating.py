@@ -47,7 +47,7 @@ class Generator:
     again with the option `table` set to that file, and without the options that are `spent` on the survey.
 
     A generator that reads recorded rows counts in `left_out`, by reason, those that it met and did not use, and
-    `unmatched` gives, for a number of problems, how many rows belong to none of them (None: not known).
+    `unmatched` gives, for a number of problems, how many rows belong to none of them, and an example (None: not known).
     """
 
     function: Callable[[Sequence[Problem], Sequence[int]], Iterable[Variant | Note]]
@@ -57,7 +57,7 @@ class Generator:
     survey: Callable[[Iterable[str]], str] | None = None
     spent: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
-    unmatched: Callable[[int], int | None] | None = None
+    unmatched: Callable[[int], tuple[int, str] | None] | None = None
 
     def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterable[Variant | Note]:
         """Vary problems, with a seed for each."""
@@ -254,8 +254,10 @@ def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:
                 warnings.warn(
                     f"{bound.alias or bound.signature}: {count:,} of its rows are not variants: {reason}", stacklevel=3
                 )
-        if generator.unmatched and (rows := generator.unmatched(problems)):
-            warnings.warn(f"{bound.alias or bound.signature}: {rows:,} of its rows match no problem", stacklevel=3)
+        count, example = (generator.unmatched and generator.unmatched(problems)) or (0, "")
+        if count:
+            message = f"{count:,} of its rows match no problem, such as {example}"
+            warnings.warn(f"{bound.alias or bound.signature}: {message}", stacklevel=3)
 
 
 # Notes

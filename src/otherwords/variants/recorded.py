@@ -19,6 +19,7 @@ from ..errors import BadInput, UnknownName, shorten
 from ..problem import Problem, Task, Variant, changed_fields, label_key, normalize_spaces
 from ..registry import generators
 from ..storage.files import Scratch, fingerprint, seed_for
+from ..storage.tables import separator_of
 from .generating import Generator
 
 #: The rewordings of the bundled problems.
@@ -59,7 +60,7 @@ class _RecordedRows:
 
     def __init__(self, book: Book, pair: str = "") -> None:
         self._book, self._pair = book, pair
-        self._used: set[int] | None = None if book.format == NATIVE else set()
+        self._used = bytearray(len(book))  # a byte for each row: 1 where it rewords a problem
         self._given = 0
         self.left_out: Counter[str] = Counter()
 
@@ -73,13 +74,16 @@ class _RecordedRows:
                 else:
                     self.left_out["unchanged"] += 1
 
-    def unmatched(self, problems: int) -> int | None:
-        """How many rows of another tool's file reworded none of so many problems.
+    def unmatched(self, problems: int) -> tuple[int, str] | None:
+        """How many rows reworded none of so many problems, and which is the first.
 
-        None for tables: their rows name their originals, and may well be about other problems, too. None also where not
-        all problems were given to this very process.
+        None for the bundled rewordings, which may well meet a part of the bundled problems. None also where not all
+        problems were given to this very process.
         """
-        return None if self._used is None or self._given < problems else len(self._book) - len(self._used)
+        if self._given < problems or self._book.path == EVERYDAY:
+            return None
+        count = self._used.count(0)
+        return count, self._book.describe(self._used.index(0) + 1) if count else ""
 
     def _variants(self, problem: Problem, seed: int) -> list[Variant]:
         rows = self._rows(problem)
@@ -92,9 +96,10 @@ class _RecordedRows:
     def _rows(self, problem: Problem) -> list[RecordedRow]:
         """The rows on a problem. Another tool's labels may be its own numbers; our label names must agree."""
         rows = list(self._book.find(problem))
-        if self._used is None:
+        for one in rows:
+            self._used[one.number - 1] = 1
+        if self._book.format == NATIVE:
             return rows
-        self._used.update(one.number for one in rows)
         agreeing = [one for one in rows if not _contradicts(one.cells, problem)]
         self.left_out["with another label"] += len(rows) - len(agreeing)
         return [one._replace(cells={k: v for k, v in one.cells.items() if k != "label"}) for one in agreeing]
@@ -158,6 +163,12 @@ class Book:
 
     def __len__(self) -> int:
         return int(self._rows.execute("select count(*) from recorded").fetchone()[0])
+
+    def describe(self, number: int) -> str:
+        """The row of this number by its place, and by the id of its original where it has one."""
+        query = "select original, place from recorded where rowid = ?"
+        original, place = self._rows.execute(query, (number,)).fetchone()
+        return f"{place} (of {original.removeprefix('id ')!r})" if original.startswith("id ") else str(place)
 
     def _look_up(self, key: str, target: str = "") -> Iterator[RecordedRow]:
         query = "select rowid, place, row from recorded where original = ? order by rowid"
@@ -258,7 +269,9 @@ def _csv_columns(path: Path) -> set[str]:
     if not path.is_file():
         return set()  # the reader refuses it
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        return set(next(csv.reader(file), ()))
+        separator = separator_of(file.readline().encode())
+        file.seek(0)
+        return set(next(csv.reader(file, delimiter=separator), ()))
 
 
 def _is_pickle(path: Path) -> bool:

@@ -70,8 +70,8 @@ def masked_lm(
     every place of a shared word their `top` suggestions are taken that are whole words, likelier than the word, new to
     the problem and, as the model writes them, of the word's class; one model must accept a suggestion at all places of
     a text, and each text needs one. `classes`: noun, verb, adjective, adverb, joined by "+". A problem with fewer than
-    `least` suggestions for its words of a class has no variants of it; else `n` are drawn (0: all), `subsamples` times
-    over.
+    `least` suggestions for its words of a class has no variants of it; else `n` of each class are drawn (0: all),
+    `subsamples` times over: n=2 gives up to six variants.
     `ablation`, on the same problems: union (of the texts), class-only, probability-only, none or scrambled. `several`:
     words of several tokens, too. `counts` of filters are of what reached them, or of all suggestions by each alone,
     which is slow. `corpus`, a data set or a text file, gives the frequency of replacements.
