@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,18 +23,23 @@ TOLERANCE = 5e-3
 
 
 _GAPS = re.compile(r"[\s_]+")
+_NO_WIDTH = re.compile("[\u200b\u2060\ufeff]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 
 
 def label_key(label: object) -> str:
     """Return the form in which labels are compared, in whatever case, spacing or number format they are written.
 
-    A name with leading zeros is a code, not a number: 01 stays 01.
+    A name with leading zeros is a code, not a number: 01 stays 01. Letters that Unicode writes in several ways (accents,
+    full width) are the same; marks without width (U+FEFF, U+200B) are none.
 
     >>> [label_key(label) for label in ("Not_Entailed ", "not entailed", 1, 1.0, "1.0", "01")]
     ['not-entailed', 'not-entailed', '1', '1', '1', '01']
     """
-    text = _GAPS.sub("-", str(label).strip().lower())
+    text = str(label)
+    if not text.isascii():
+        text = _NO_WIDTH.sub("", unicodedata.normalize("NFKC", text))
+    text = _GAPS.sub("-", text.strip().lower())
     if text[-1:].isdigit() and _NUMBER.fullmatch(text):
         text = text.rstrip("0").rstrip(".") if "." in text else text
         return "0" if text == "-0" else text

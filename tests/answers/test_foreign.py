@@ -70,6 +70,14 @@ def test_codes_with_leading_zeros_are_not_numbers() -> None:
     ]
 
 
+@pytest.mark.parametrize("label", ["Ｎöｔｉｇ", "no\u0308tig", "\ufeffnötig", "nötig\u200b", "\u00a0nötig\u3000"])
+def test_what_looks_the_same_is_the_same_label(label: str) -> None:
+    gold = ["nötig"] * 3 + ["ja"] * 2
+    pred = [label, "nötig", "ja", "ja", "ＪＡ"]
+    plain = scores(table(gold=gold, pred=["nötig", "nötig", "ja", "ja", "ja"]))
+    assert scores(table(gold=gold, pred=pred)) == plain
+
+
 recased = st.sampled_from([str.upper, str.title, str.lower, str.swapcase, "  {} ".format, "{}\n".format])
 
 

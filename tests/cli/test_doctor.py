@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import tomllib
 from pathlib import Path
 
@@ -68,7 +69,21 @@ def test_a_damaged_cache_is_broken(cli):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"not a database" * 100)
     text = cli("doctor", rc=1).stdout
-    assert f"BROKEN: the answer cache {path} cannot be read" in text
+    assert f"BROKEN: the answer cache {path} cannot be used" in text
+    assert "delete" not in text  # it may be somebody's
+
+
+def test_a_database_of_somebody_else_is_not_to_be_deleted(cli):
+    path = Path(os.environ["OTHERWORDS_CACHE"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with sqlite3.connect(path) as database:
+        database.execute("create table bookmarks (url text)")
+    database.close()
+    text = cli("doctor", rc=1).stdout
+    assert f"BROKEN: the answer cache {path} cannot be used" in text
+    assert "bookmarks" in text
+    assert "delete" not in text
 
 
 def test_a_core_package_that_is_gone_is_broken(cli, monkeypatch):

@@ -179,6 +179,8 @@ def foreign(path: Path, *statements: str) -> bytes:
     [
         ["create table bookmarks (url text)"],
         ["create table models (id integer)", "create table answers (id integer)", "create table more (id integer)"],
+        ["create table models (id integer)", "create table answers (id integer)"],
+        ["create table models (name text)", "create table answers (key, model, pred, p, at, cut)"],
         ["pragma application_id = 252006674", "create table notes (text)"],
         ["pragma journal_mode = wal", "create table bookmarks (url text)"],
         ["pragma user_version = 7"],

@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from ..errors import BadInput
 from . import options as opt
 from .display import console, print_json
 
@@ -105,7 +106,7 @@ def _models() -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
-    from ..models.cache import default_path
+    from ..models.cache import default_path, refuse_foreign
 
     path = default_path()
     above = next((folder for folder in path.parents if folder.exists()), Path("/"))
@@ -114,9 +115,12 @@ def _cache() -> dict[str, Any]:
     answers, size = 0, path.stat().st_size if path.is_file() else 0
     if size:
         try:
+            refuse_foreign(path)
             store = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
             answers = store.execute("select count(*) from answers").fetchone()[0]
             store.close()
+        except BadInput as error:  # somebody else's: nothing to delete
+            problem = f"the answer cache {_shown(path)} cannot be used ({error.message}): set OTHERWORDS_CACHE"
         except sqlite3.Error as error:
             problem = f"the answer cache {_shown(path)} cannot be read ({error}): delete it, or set OTHERWORDS_CACHE"
     return {"path": _shown(path), "bytes": size, "answers": answers, "writable": writable, "problem": problem}

@@ -25,6 +25,8 @@ create table if not exists answers (
     key blob primary key, model integer, pred integer, p blob, at integer, cut integer
 ) without rowid;
 """
+#: The columns that files of all versions have.
+_COLUMNS = {"models": {"id", "key", "signature", "task"}, "answers": {"key", "model", "pred", "p", "at"}}
 #: Marks a file as an answer cache, in its header ("owac").
 _OURS = 0x6F776163
 #: Seconds to wait for another process that writes.
@@ -97,7 +99,7 @@ class Cache:
         self.path = Path(self._temporary.name) / "answers.sqlite" if self._temporary else Path(path or "")
         with self._named_errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            _refuse_foreign(self.path)
+            refuse_foreign(self.path)
             self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
         try:
             with self._named_errors():
@@ -223,7 +225,7 @@ class Cache:
         return deleted
 
 
-def _refuse_foreign(path: Path) -> None:
+def refuse_foreign(path: Path) -> None:
     """Refuse a file that is not an answer cache, before anything is written to it."""
     if not path.exists():
         return
@@ -239,9 +241,11 @@ def _refuse_foreign(path: Path) -> None:
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{still}", uri=True)
     try:
         found = {name for (name,) in database.execute("select name from sqlite_master where type = 'table'")}
+        columns = {name: {row[1] for row in database.execute(f"pragma table_info({name})")} for name in _COLUMNS}
     finally:
         database.close()
-    if int.from_bytes(head[68:72], "big") or found != {"models", "answers"}:  # the tables of files that have no mark
+    ours = found == set(_COLUMNS) and all(_COLUMNS[name] == columns[name] - {"cut"} for name in found)
+    if int.from_bytes(head[68:72], "big") or not ours:  # files of early versions have no mark
         names = ", ".join(sorted(found)) or "none"
         raise BadInput(f"is a database of something else (tables: {names})", where=str(path), fix=_ELSEWHERE)
 
