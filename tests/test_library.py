@@ -302,6 +302,14 @@ def test_a_run_takes_functions_and_models_beside_names(tmp_path: Path) -> None:
     assert signatures["same"].startswith("python.v1()#same@")
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, list, iter])
+def test_the_data_of_a_run_may_come_first_and_a_run_is_continued(kind: Any, tmp_path: Path) -> None:
+    settings: Any = {"vary": "contractions", "models": same, "canary": False, "cache": None, "metrics": "flip_rate"}
+    run = ow.run(kind(ROWS), **settings, replicates=50, out=tmp_path / "run")
+    assert run.scores["flip_rate"].n_units
+    assert ow.run(run).manifest["answered"]["same"]["parts_reused"] == 1
+
+
 def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
     def ask(batch: ow.Batch) -> list[str]:
         return ["neutral"] * len(batch)
@@ -311,6 +319,9 @@ def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Pat
     assert run.manifest["study"]["models"] == ["ask=python:this-process:ask"]
     with refuses(BadInput):
         ow.run(study, models=[ask, ow.Model(ask)], out=tmp_path / "other")
+    named = ow.run(study, models=[ask, ow.Model(ask, name="my ask")], replicates=50, out=tmp_path / "named")
+    assert {score.model for score in named.scores} == {"ask", "my-ask"}
+    assert ow.answer(ROWS, ow.Model(ask, name="mine"), canary=False, cache=None)["model"][0] == "mine"
     with refuses(BadInput, where="python:this-process:gone", fix="give the function again: models=[...]"):
         ow.answer(ROWS, "gone=python:this-process:gone", cache=None)
 

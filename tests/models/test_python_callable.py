@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from refusals import refuses
@@ -213,6 +214,43 @@ def test_what_decides_its_answers_is_signed(here):
     assert len(set(signatures)) == len(given)
     (here / "prompt.txt").write_text("two")
     assert load_model(given[5], TASKS["nli"]).signature != signatures[5]
+
+
+#: A model as a user writes it in a cell or a script: what it answers stands in a global, a class or a wrapped function.
+ELSEWHERE = {
+    "a global": 'WORD = "{0}"\ndef model(batch): return [WORD] * len(batch)',
+    "a dict": 'WORD = {{"it": "{0}"}}\ndef model(batch): return [WORD["it"]] * len(batch)',
+    "a set": 'WORD = {{"{0}"}}\ndef model(batch): return [*WORD] * len(batch)',
+    "a default": "import collections\nWORD = collections.defaultdict(lambda: '{0}')\n"
+    "def model(batch): return [WORD[0]] * len(batch)",
+    "an object": "import types\nWORD = types.SimpleNamespace(it='{0}')\n"
+    "def model(batch): return [WORD.it] * len(batch)",
+    "a class": "class Own:\n    word = ['{0}']\n"
+    "    def __call__(self, batch): return self.word * len(batch)\nmodel = Own()",
+    "a class inside": "class Own:\n    class Inner:\n        word = '{0}'\n"
+    "    def __call__(self, batch): return [self.Inner.word] * len(batch)\nmodel = Own()",
+    "a property": "import functools\nclass Own:\n    @functools.cached_property\n    def word(self): return '{0}'\n"
+    "    def __call__(self, batch): return [self.word] * len(batch)\nmodel = Own()",
+    "a cached function": "import functools\n@functools.cache\ndef word(): return '{0}'\n"
+    "def model(batch): return [word()] * len(batch)",
+    "slots": "class Own:\n    __slots__ = ('word',)\n    def __init__(self): self.word = '{0}'\n"
+    "    def __call__(self, batch): return [self.word] * len(batch)\nmodel = Own()",
+}
+
+
+@pytest.mark.parametrize("source", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize("place", ["a cell", "a script"])
+def test_a_changed_global_class_or_helper_is_another_model(here, monkeypatch, source, place):
+    module = ModuleType("ow_cell")
+    if place == "a script":  # whose file says the same all the time: the value came from elsewhere
+        module.__file__ = str(here / "ow_user.py")
+    monkeypatch.setitem(sys.modules, "ow_cell" if place == "a script" else "__main__", module)
+    module.__name__ = "ow_cell" if place == "a script" else "__main__"
+    signatures = []
+    for label in ("neutral", "entailment", "neutral"):
+        exec(source.format(label), vars(module))
+        signatures.append(stored(module.model)[0].signature)
+    assert signatures[0] == signatures[2] != signatures[1]
 
 
 def test_what_cannot_be_signed_is_not_cached_until_it_declares_a_version():

@@ -42,7 +42,8 @@ def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None)
     for _, spec in chosen:
         models.refuse_wrong(spec)
     if len(dict(chosen)) < len(chosen):
-        raise BadInput("two models have the same name", fix="give each its own name: one=SPEC, two=SPEC")
+        fix = "give each its own name: one=SPEC, two=SPEC; to a function, ow.Model(function, name=...)"
+        raise BadInput("two models have the same name", fix=fix)
     names = [name for name, _ in chosen]
     for name, entry in (label_map or {}).items() if specs else ():
         if not isinstance(entry, str) and name not in names:

@@ -46,7 +46,7 @@ class Model:
 
     `version`, and the content of `files` (weights, prompts; paths relative to the file of the code), are signed, too:
     what decides the answers and is not code. `uncacheable` says, after a batch, why answers from there on must not be
-    stored, or nothing.
+    stored, or nothing. A Model that is given itself is called by its `name`, or by that of its function.
     """
 
     function: Callable[[Batch], Any]
@@ -59,6 +59,7 @@ class Model:
     version: str = ""
     files: Sequence[str | Path] = ()
     uncacheable: Callable[[], str] | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:

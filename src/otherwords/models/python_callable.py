@@ -56,14 +56,16 @@ def python(target: str, batch_size: int = 256) -> Model:
 def as_spec(model: AnyModel) -> str:
     """The spec of a model: its own if it is named, else one that stands for a function or a Model in this process.
 
-    It is called by the function's name; another of that name takes its place. What it consists of is signed.
+    It is called by the Model's name or the function's; another of that name takes its place. What it consists of is
+    signed.
 
     >>> as_spec("nli-small"), as_spec(lambda batch: ["neutral"] * len(batch)).partition("=")[0]
     ('nli-small', 'lambda')
     """
     if isinstance(model, str):
         return model
-    name = re.sub(r"\W+", "-", name_of(model.function if isinstance(model, Model) else model)).strip("-_") or "model"
+    own = (model.name or name_of(model.function)) if isinstance(model, Model) else name_of(model)
+    name = re.sub(r"\W+", "-", own).strip("-") or "model"
     _given[f"{_HERE}{name}"] = from_object(model)
     return f"{name}=python:{_HERE}{name}"
 

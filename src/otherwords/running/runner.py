@@ -1,5 +1,6 @@
 """Running a study: a driver that takes stage after stage through a run folder, and `run`, which drives all of them."""
 
+import os
 import platform
 import time
 import warnings
@@ -18,7 +19,7 @@ from .. import pipeline
 from .._version import __version__
 from ..datasets.source import Source
 from ..errors import BadInput
-from ..frames import with_texts
+from ..frames import AnyTable, with_texts
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
@@ -92,7 +93,7 @@ class Run:
 
 
 def run(
-    study: str | Path | dict[str, Any] | Study | None = None,
+    study: str | Path | dict[str, Any] | Study | AnyTable | None = None,
     *,
     out: str | Path | None = None,
     engine: Engine | None = None,
@@ -102,10 +103,11 @@ def run(
 ) -> Run:
     """Run a study into a folder. What the folder already holds is not done again.
 
-    `study` is a study file, settings, or the folder of an earlier run, which is then continued; settings given by name
-    replace those in it. Data may be tables. Without `out`, the folder is `runs/`, the name of the study and six digits
-    of its content, so that the same study is continued and another one has another folder. Before any work is done,
-    everything that the study names is looked up and tried; so are the gates that will be `require`d of its scores.
+    `study` is a study file, settings, a table of data, or the folder of an earlier run (or its Run), which is then
+    continued; settings given by name replace those in it. Data may be tables. Without `out`, the folder is `runs/`, the
+    name of the study and six digits of its content, so that the same study is continued and another one has another
+    folder. Before any work is done, everything that the study names is looked up and tried; so are the gates that will
+    be `require`d of its scores.
 
     With `fresh`, the models are asked everything anew, and the answers that were stored are replaced.
 
@@ -113,11 +115,14 @@ def run(
     >>> sorted({score.metric for score in result.scores})
     ['accuracy_original', 'accuracy_variants', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
-    earlier = RunFolder(study) if isinstance(study, (str, Path)) and Path(study).is_dir() else None
-    if not isinstance(study, Study):
-        study = read_study(study or {}, **overrides)
-    elif overrides:
-        study = study.changed(**overrides)
+    study = Path(study) if isinstance(study, (str, os.PathLike)) else study
+    earlier = RunFolder(study) if isinstance(study, Path) and study.is_dir() else None
+    if isinstance(study, Study):
+        study = study.changed(**overrides) if overrides else study
+    elif study is None or isinstance(study, (dict, Path)):
+        study = read_study({} if study is None else study, **overrides)
+    else:
+        study = read_study({"data": study}, **overrides)
     load_plugins(study.plugins)  # of a Study that was made in Python
     if isinstance(study.task, str) and study.task.endswith(".toml"):  # which need not be there the next time
         study = study.changed(task=asdict(get_task(study.task)))

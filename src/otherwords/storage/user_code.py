@@ -20,7 +20,15 @@ from dataclasses import fields, is_dataclass, replace
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import islice
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from ..errors import BadInput, OtherwordsError, UnknownName
@@ -425,7 +433,7 @@ class _Description:
             return [type(value).__name__, *map(self.describe, value)]
         if isinstance(value, (set, frozenset)):
             return ["set", *sorted(repr(one) for one in value)]
-        if isinstance(value, dict):
+        if type(value) is dict:  # others may hold more: the default of a defaultdict
             return ["dict", *([self.describe(key), self.describe(one)] for key, one in value.items())]
         if isinstance(value, CodeType):
             return ["code", value.co_name, value.co_code.hex(), value.co_names, self.describe(value.co_consts)]
@@ -444,9 +452,9 @@ class _Description:
             state = value.__reduce_ex__(4)  # what pickle would store; nothing is pickled here
         except Exception as error:  # locks, sessions, handles: each type has its own way to say so
             raise TypeError(f"an object of the type {type(value).__name__} in it cannot be read") from error
-        parts = (
-            [list(one) if isinstance(one, Iterator) else one for one in state] if isinstance(state, tuple) else state
-        )
+        if isinstance(state, str):  # the name of a global: of a function that functools.cache wrapped, say
+            return ["named", state, self.describe(getattr(value, "__wrapped__", None))]
+        parts = [list(one) if isinstance(one, Iterator) else one for one in state]
         return ["object", self.describe(type(value)), self.describe(parts)]
 
     def _is_own(self, module: ModuleType | None) -> bool:
@@ -459,23 +467,33 @@ class _Description:
         return not _is_installed(file)
 
     def _definition(self, value: Any) -> Any:
-        """What a function or class consists of; of its globals only code, where the file that defines them is known."""
+        """What a function or class consists of, with the globals that it uses, as they are now."""
         module = sys.modules.get(value.__module__ or "")
         name = [value.__module__, value.__qualname__] if _file_of(module) is None else value.__qualname__
         if not self._is_own(module):
             return ["installed", value.__module__, value.__qualname__]
         if isinstance(value, type):
-            kinds = (FunctionType, str, int, float, tuple, staticmethod, classmethod, property)
-            inside = {key: one for key, one in vars(value).items() if isinstance(one, kinds) and key != "__module__"}
-            plain = {key: getattr(one, "__func__", getattr(one, "fget", one)) for key, one in inside.items()}
-            return ["class", name, *map(self.describe, (plain, [one for one in value.__bases__ if one is not object]))]
+            inside = {key: _inner(one) for key, one in vars(value).items() if _decides(key, one)}
+            return ["class", name, *map(self.describe, (inside, [one for one in value.__bases__ if one is not object]))]
         used = {key: value.__globals__[key] for key in sorted(_names(value.__code__) & value.__globals__.keys())}
-        if _file_of(module):
-            used = {key: one for key, one in used.items() if isinstance(one, (FunctionType, type))}
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         declared = {key: one for key, one in vars(value).items() if key != "__wrapped__"}
         parts = (value.__code__, value.__defaults__, value.__kwdefaults__, cells, declared, used)
         return ["function", name, *map(self.describe, parts)]
+
+
+def _decides(name: str, value: Any) -> bool:
+    """Whether an attribute of a class may decide what it does: its functions and data, not what Python adds."""
+    if isinstance(value, (MemberDescriptorType, GetSetDescriptorType)) or name == "_abc_impl":
+        return False
+    return isinstance(value, FunctionType) or not (name.startswith("__") and name.endswith("__"))
+
+
+def _inner(value: Any) -> Any:
+    """The functions of a method or property."""
+    if isinstance(value, property):
+        return [value.fget, value.fset, value.fdel]
+    return getattr(value, "__func__", value.func if isinstance(value, functools.cached_property) else value)
 
 
 def _names(code: CodeType) -> set[str]:
