@@ -84,9 +84,9 @@ def test_a_second_model_with_permuted_labels(here):
 def test_columns_to_group_by(here):
     refused(UnknownName, by=["colour"])
     refused(UnknownName, by=["premise"])
-    refused(UnknownName, by=["label"])
     refused(UnknownName, vary=["contractions", "identity"], by=["topic", "chagnes"])
-    assert ow.run(study(by=["topic", "gold", "check:surface"]), out="run").scores
+    scores = ow.run(study(by=["topic", "gold", "label", "original", "check:surface"]), out="run").scores
+    assert {"label=neutral", "original=right"} <= {one.group for one in scores}
 
 
 @pytest.mark.filterwarnings("ignore:.*belong to no group")
@@ -145,9 +145,9 @@ def test_one_model_is_loaded_once_and_the_first_of_several_is_kept(here, monkeyp
     loaded = []
     load = stages.load
 
-    def counted(spec, *rest):
+    def counted(spec, *rest, **options):
         loaded.append(spec)
-        return load(spec, *rest)
+        return load(spec, *rest, **options)
 
     monkeypatch.setattr(stages, "load", counted)
     ow.run(study(), out="one")
@@ -161,9 +161,9 @@ def test_one_model_at_a_time_is_in_memory(here, monkeypatch):
     alive, most = weakref.WeakSet(), []
     load = stages.load
 
-    def counted(*args):
+    def counted(*args, **options):
         most.append(len(alive))
-        model = load(*args)
+        model = load(*args, **options)
         alive.add(model.model)
         return model
 
