@@ -34,40 +34,21 @@ STORIES = [
     *(ROOT / "docs" / name for name in ("README.md", "for-researchers.md", "for-practitioners.md")),
     ROOT / "docs" / "for-dataset-builders.md",
 ]
-#: What the pages tell of and the package does not have yet: blocks that need one of these are left out.
-NOT_YET = (
-    "unlabelled",  # problems without labels
-    "callables",  # ow.answer(problems, function); ow.vary(..., suite=True); a string for a list
-    "frames",  # pandas frames as data
-    "fresh",  # --fresh
-    "list-names",  # list tasks, list NAME
-    "label-map-per-model",  # --label-map NAME:...
-    "convert",  # otherwords convert
-    "doctor",  # otherwords doctor
-    "score-fields",  # score --field, score A B
-    "plugin-option",  # --plugin FILE.py
-    "python-plugins",  # python:FILE:function as a generator, with a name
-    "run-folder",  # run FOLDER
-    "tutorial.ipynb",
-    "library.md",
-)
 #: Pages that take more than a few seconds, because some of their blocks load a model or a parser.
 SLOW = ("rewording.md", "training.md", "variants.md")
 HEAVY = re.compile("nli-small|masked-lm|wordnet|structural|transformers|fluency|mutual-entailment")
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
-    found = [block for block in read_blocks(page) if block.language in languages]
-    return [block.text for block in found if not block.needs & set(NOT_YET)]
+    return [block.text for block in read_blocks(page) if block.language in languages]
 
 
 def follow(pages: list[Path], *options: str, **variables: str) -> None:
     """Follow pages in a process of their own, each in an empty folder; fail with all that went wrong."""
     command = [sys.executable, ROOT / "tests" / "support" / "pages.py", *options]
-    left_out = [word for name in NOT_YET for word in ("--without", name)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **variables}
     done = subprocess.run(
-        [*command, *left_out, *pages], env=environment, capture_output=True, text=True, timeout=600, check=False
+        [*command, *pages], env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -238,8 +219,6 @@ def headings(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     for target, heading in links(page):
-        if target.name in NOT_YET:
-            continue
         assert target.exists(), f"{page.name} links to {target}, which does not exist"
         assert not heading or heading in headings(target), f"{page.name}: {target.name} has no heading #{heading}"
 

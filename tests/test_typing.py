@@ -26,7 +26,7 @@ python_version = 3.11
 [mypy-datasets.*,lemminflect.*,onnxruntime.*,scipy.*,snowballstemmer.*,spacy.*,transformers.*,torch.*]
 ignore_missing_imports = true
 follow_imports = skip
-[mypy-pandas.*]
+[mypy-pandas.*,mine.*,polite.*,systems.*]
 ignore_missing_imports = true
 [mypy-loose.*]
 allow_redefinition = true

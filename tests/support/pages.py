@@ -4,8 +4,8 @@
     python tests/support/pages.py --update docs/for-practitioners.md   # write what came out into it; read the diff
 
 Blocks are marked `sh` or `python`; a `text` block after one shows its output, where a line `...` stands for anything.
-A comment before a block marks it: `<!-- slow -->` (only with `--slow`), `<!-- needs: NAME -->` (not with `--without
-NAME`), `<!-- alone -->` (a process of its own), `<!-- not run -->` (it installs something).
+A comment before a block marks it: `<!-- slow -->` (only with `--slow`), `<!-- alone -->` (a process of its own),
+`<!-- not run -->` (it installs something).
 A plain `otherwords ...` line runs in this process, because starting one takes a second; `--processes` starts them all.
 """
 
@@ -49,10 +49,6 @@ class Block:
     marks: tuple[str, ...] = ()
     shown: Block | None = None
     start: int = 0
-
-    @property
-    def needs(self) -> set[str]:
-        return {name for mark in self.marks if mark.startswith("needs:") for name in mark[6:].split()}
 
 
 def read_blocks(page: Path) -> list[Block]:
@@ -180,8 +176,8 @@ def run_page(page: Path, options: argparse.Namespace) -> list[str]:
     reader = Reader(options.processes)
     failures, changes = [], []
     for block in read_blocks(page):
-        skipped = block.needs & set(options.without) or "not run" in block.marks or block.language not in RUN
-        if skipped or ("slow" in block.marks and not options.slow):
+        skipped = "not run" in block.marks or ("slow" in block.marks and not options.slow)
+        if skipped or block.language not in RUN:
             continue
         place, began = f"{page.parent.name}/{page.name}, line {block.line + 1}", time.process_time()
         try:
@@ -219,7 +215,6 @@ def main() -> int:
     parser.add_argument("pages", type=Path, nargs="+")
     parser.add_argument("--slow", action="store_true", help="run the blocks marked slow, too")
     parser.add_argument("--processes", action="store_true", help="start a process for every command")
-    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="skip blocks that need this")
     parser.add_argument("--update", action="store_true", help="write what came out into the page")
     parser.add_argument("--times", action="store_true", help="print the CPU time of each block")
     options = parser.parse_args()

