@@ -77,7 +77,7 @@ FAULTS = [
     # Storage and data
     Fault("digest-unsorted", "storage", "json.dumps(parts, sort_keys=True", "json.dumps(parts, sort_keys=False"),
     Fault("stale-part-kept", "storage", "if key_of(path) != key:", "if not path.exists():"),
-    Fault("bad-line-not-named", "storage", "_raise_unreadable(source, separator, where)\n", "pass\n"),
+    Fault("bad-line-not-named", "storage", "_raise_unreadable(source, separator, where, quoted=", "bool("),
     Fault("lock-waits", "storage", "acquire(blocking=False)", "acquire(timeout=3)"),
     Fault(
         "variant-label-unchecked", "datasets", 'if (row["label"] or "") != original.label and not suite:', "if False:"

@@ -185,11 +185,10 @@ def two_models(
     answers: TableOrPath, other: TableOrPath | None, models: Sequence[str], names: Names = NO_NAMES
 ) -> tuple[ModelTable, ModelTable]:
     """Find the two models to compare; models with the same name are numbered."""
-    given = [
-        {one.name: one for one in table}
-        for table in _load_each([table for table in (answers, other) if table is not None], names)
-    ]
-    known = [list(one) for one in given]
+    tables = [table for table in (answers, other) if table is not None]
+    given = [{one.name: one for one in table} for table in _load_each(tables, names)]
+    # A run has its models in the order of the study; the order of the rows of another table says nothing.
+    known = [list(one) if is_run(table) else sorted(one) for table, one in zip(tables, given, strict=True)]
     listed = " and ".join(", ".join(names) for names in known)
     if other is None and len(known[0]) < 2:
         raise BadInput(f"needs answers of two models; found {listed}", fix="give a second table")
