@@ -47,9 +47,7 @@ def follow(pages: list[Path], *options: str, **variables: str) -> None:
     """Follow pages in a process of their own, each in an empty folder; fail with all that went wrong."""
     command = [sys.executable, ROOT / "tests" / "support" / "pages.py", *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **variables}
-    done = subprocess.run(
-        [*command, *pages], env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
+    done = subprocess.run([*command, *pages], env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
