@@ -260,3 +260,23 @@ def test_another_study_removes_what_an_earlier_one_concluded(folder):
     assert not (folder.path / "report.html").exists()
     assert folder.manifest["intake"] == {"key": "k"}
     assert "counts" not in folder.manifest
+
+
+def test_a_part_whose_key_fits_and_whose_data_does_not_is_named(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    frame = pl.DataFrame({"id": [f"problem {number}" for number in range(500)]})
+    folder.write("variants", 0, "key", frame)
+    path = folder.part("variants", 0)
+    content = path.read_bytes()
+    path.write_bytes(b"PAR1" + b"\x07" * 200 + content[204:])
+    assert key_of(path) == "key"
+    with refuses(BadInput, where=str(path)), folder.naming_damage():
+        pl.scan_parquet(path, glob=False).collect()
+
+
+def test_a_manifest_nested_too_deeply_is_damaged(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    (folder.path / "manifest.json").write_text("[" * 100_000)
+    with refuses(BadInput, where=str(folder.path / "manifest.json")):
+        _ = folder.manifest

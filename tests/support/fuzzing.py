@@ -7,6 +7,7 @@ A case is a number. The same number gives the same folder and the same command, 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 import shutil
@@ -163,7 +164,8 @@ def write_table(path: Path, rows: list[Row]) -> None:
         cells = {name: [_cell(row.get(name)) for row in rows] for name in names}
         frame = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String))
     if path.suffix == ".parquet":
-        frame.write_parquet(path)
+        empty = [name for name, kind in frame.schema.items() if kind == pl.Struct([])]  # which Parquet cannot hold
+        frame.with_columns(pl.lit("{}").alias(name) for name in empty).write_parquet(path)
     else:
         flat = [
             pl.col(n).map_elements(_cell, return_dtype=pl.String)
@@ -426,6 +428,7 @@ def snapshot(place: Path) -> dict[str, str]:
     return {path.relative_to(place).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
+_EMPTY = hashlib.sha256(b"").hexdigest()
 #: What a command may create or replace: what its -o and the like name, and what documents say it leaves beside them.
 _OWN = ("out", "done/", "page.html", "notes.jsonl", "left.csv", "rejected.jsonl", "runs/")
 
@@ -443,6 +446,7 @@ def wrongs(case: Case, place: Path, code: int, stderr: str, leftovers: list[str]
     named = {word for word in case.arguments if not word.startswith("-")}
     for name, content in case.before.items():
         own = name == "out.jsonl" or name.startswith("done/") or (name == "cache.sqlite" and code == 0)
+        own = own or (content == _EMPTY and name == _after(case.arguments, "--cache"))  # it may become one
         if after.get(name) == content or own:
             continue
         found.append(f"{name} was {'changed' if name in after else 'deleted'}")
@@ -457,6 +461,10 @@ def wrongs(case: Case, place: Path, code: int, stderr: str, leftovers: list[str]
     if "out.jsonl" in after and after["out.jsonl"] != case.before.get("out.jsonl"):
         found += _unreadable(place / "out.jsonl")
     return [*found, *(f"temporary file {name}" for name in leftovers)]
+
+
+def _after(arguments: list[str], option: str) -> str:
+    return next((value for name, value in itertools.pairwise(arguments) if name == option), "")
 
 
 def _unreadable(path: Path) -> list[str]:

@@ -19,7 +19,7 @@ from ..models.cache import Cache
 from ..models.canary import canary_batch
 from ..models.model import Answerer
 from ..problem import Task
-from ..progress import current
+from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
 from ..scoring.gates import parse
 from ..storage.files import RUN_FILES, STAGES, fingerprint, refuse_overwriting
@@ -162,7 +162,7 @@ def _added_columns(study: Study, folder: RunFolder, task: Task) -> set[str] | No
     first = found.filter(pl.col("of").is_null(), is_unmarked(found.collect_schema(), "contrast")).head(BATCH).collect()
     columns: set[str] = set()
     for spec in study.vary:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), reporting_to(Progress()):
             warnings.simplefilter("ignore")  # they come when all problems are varied
             variants = pipeline.varied(first, [spec], task, study.seed)[0] if first.height else first
         if not variants.height:

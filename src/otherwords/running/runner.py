@@ -135,7 +135,7 @@ def run(
     driver = Driver(study, opened.source, folder, engine or InProcess(), fresh)
     if out:
         _warn_replaced(folder, study, opened)
-    with folder.locked(), _collected_warnings() as messages:
+    with folder.locked(), folder.naming_damage(), _collected_warnings() as messages:
         before = folder.manifest.get("intake")
         driver.take_in(continued=opened.before == folder.path)
         if driver.intake != before:  # other data: what was found for the earlier ones goes

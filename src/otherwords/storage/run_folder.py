@@ -177,6 +177,16 @@ class RunFolder:
                 read_part(part)  # names the damaged one
             raise BadInput(f"{stage} cannot be read together: {error}", where=str(self.path)) from error
 
+    @contextmanager
+    def naming_damage(self) -> Iterator[None]:
+        """Name the damaged part, where one is read in the block whose key fits and whose data cannot be read."""
+        try:
+            yield
+        except DAMAGED:
+            for part in (part for stage in STAGES for part in self.parts(stage)):
+                read_part(part)
+            raise
+
     def scan(self, stage: str) -> pl.LazyFrame:
         """A whole stage as one table that is read when it is collected."""
         parts = self.parts(stage)
@@ -201,7 +211,7 @@ class RunFolder:
             entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
             if not isinstance(entries, dict):
                 raise ValueError(f"found {type(entries).__name__}, not a JSON object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadInput(
                 f"is damaged: {error}", where=str(path), fix="delete it: the run then starts over"
             ) from error
