@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,8 +30,8 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 def label_key(label: object) -> str:
     """Return the form in which labels are compared, in whatever case, spacing or number format they are written.
 
-    A name with leading zeros is a code, not a number: 01 stays 01. Letters that Unicode writes in several ways (accents,
-    full width) are the same; marks without width (U+FEFF, U+200B) are none.
+    A name with leading zeros is a code, not a number: 01 stays 01. Letters that Unicode writes in several ways
+    (accents, full width) are the same; marks without width (U+FEFF, U+200B) are none.
 
     >>> [label_key(label) for label in ("Not_Entailed ", "not entailed", 1, 1.0, "1.0", "01")]
     ['not-entailed', 'not-entailed', '1', '1', '1', '01']

@@ -189,7 +189,7 @@ class RunFolder:
             entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
             if not isinstance(entries, dict):
                 raise ValueError(f"found {type(entries).__name__}, not a JSON object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadInput(
                 f"is damaged: {error}", where=str(path), fix="delete it: the run then starts over"
             ) from error
