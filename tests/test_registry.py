@@ -531,6 +531,19 @@ def test_an_upgrade_and_an_edit_are_signed(site):
     assert first != edited
 
 
+def test_a_package_that_is_installed_again_is_signed_anew(site):
+    """Under the same version, as while it is written."""
+    code = "from otherwords.registry import generators; print(generators.make('shout').signature)"
+    place = site({"loudly": SHOUT}, {"loudly": "generators"})
+    folder = place.rename(place.with_name("site-packages"))
+    signatures = set()
+    for text in (SHOUT, SHOUT.replace("rstrip", "strip")):
+        (folder / "loudly.py").write_text(text)
+        signatures.add(python(folder, code).stdout)
+    assert len(signatures) == 2
+    assert all(one.startswith('shout.v1(mark="!")#outside-1.0+') for one in signatures)
+
+
 def python(site: Path, code: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from .errors import BadInput, OtherwordsError, UnknownName, WrongAnswer
 from .storage.files import fingerprint
-from .storage.user_code import guard, guarded, load_file, sign_declared, sign_files, sign_object, source_of, sources
+from .storage.user_code import guard, guarded, load_file, sign_declared, sign_files, sign_plugin, source_of, sources
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 #: A spec with which a plug-in can be tried, or a function that writes a sample into a folder and returns the spec.
@@ -471,7 +471,7 @@ def _identity(plugin: Plugin, function: Any) -> str:
     """What decides the results of an outsider's plug-in besides its options: its distribution, source, and files."""
     folder = source_of(plugin.factory)
     try:
-        content = sign_object(plugin.factory)
+        content = sign_plugin(plugin.factory)
     except (TypeError, ValueError, RecursionError):
         content = _UNSIGNED
     declared = sign_declared(function, folder and folder.parent, plugin.full_name)

@@ -70,6 +70,11 @@ def test_codes_with_leading_zeros_are_not_numbers() -> None:
     ]
 
 
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\t "])
+def test_a_blank_variant_is_the_original(blank: str) -> None:
+    assert scores(table(variant=[blank, "a1", "a2", blank, "b1"])) == EXPECTED
+
+
 @pytest.mark.parametrize("label", ["Ｎöｔｉｇ", "no\u0308tig", "\ufeffnötig", "nötig\u200b", "\u00a0nötig\u3000"])
 def test_what_looks_the_same_is_the_same_label(label: str) -> None:
     gold = ["nötig"] * 3 + ["ja"] * 2

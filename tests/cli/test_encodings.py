@@ -93,5 +93,5 @@ def test_csv_for_spreadsheets_runs_no_formula_and_other_csv_keeps_every_letter(c
 
 
 def test_every_command_that_writes_a_table_can_write_it_for_spreadsheets(cli):
-    for command in ("vary", "check", "answer", "circularity", "profile", "audit", "compare"):
+    for command in ("score", "vary", "check", "answer", "circularity", "profile", "audit", "compare"):
         assert "--safe-csv" in cli(command, "--help").stdout

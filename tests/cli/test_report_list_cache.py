@@ -40,8 +40,9 @@ def test_no_report_without_a_run(cli, run, place):
     assert cli("report", ".", rc=2).stderr == f"error: .: {message}"
     assert cli("report", "absent", rc=2).stderr == f"error: absent: {message}"
     assert not (place / "absent").exists()
-    (run / "scores.json").write_text("{")
-    assert "its scores.json is damaged" in cli("report", "run", rc=2).stderr
+    for damage in ("{", "[" * 200_000):
+        (run / "scores.json").write_text(damage)
+        assert "its scores.json is damaged" in cli("report", "run", rc=2).stderr
     (run / "scores.json").write_text("[]")
     (run / "manifest.json").unlink()
     assert "has no manifest.json; run the study again" in cli("report", "run", rc=2).stderr

@@ -79,6 +79,23 @@ def test_a_changed_helper_gives_new_answers(cli, problems, files, lines, cache):
         assert set(pl.read_parquet("run/answers/*/*.parquet")["pred"]) == {answer}
 
 
+def test_no_cache_asks_again_in_the_same_folder(cli, problems, files):
+    """Also for what no signature covers: a prompt that is not declared."""
+    read = "Path(__file__).with_name('prompt.txt').read_text()"
+    (files / "ow_model.py").write_text(f"from pathlib import Path\ndef ask(batch): return [{read}] * len(batch)\n")
+    model = ("-m", "python:ow_model.py:ask", "--no-canary")
+    run = ("run", "--data", problems, "-w", "contractions", "--metric", "flip_rate", "-o", "run", *model)
+    for text in ("neutral", "entailment"):
+        (files / "prompt.txt").write_text(text)
+        assert "answers, 0 from the cache\n" in cli(*run, "--no-cache").stderr
+        assert set(pl.read_parquet("run/answers/*/*.parquet")["pred"]) == {text}
+    (files / "prompt.txt").write_text("contradiction")
+    cli("run", "run", "-q")
+    assert set(pl.read_parquet("run/answers/*/*.parquet")["pred"]) == {"entailment"}  # it is continued, by its folder
+    cli("run", "run", "--no-cache", "-q")
+    assert set(pl.read_parquet("run/answers/*/*.parquet")["pred"]) == {"contradiction"}
+
+
 @pytest.mark.parametrize(
     "declared", ["ask.files = ['prompt.txt']", "ask.files = ['weights']", "ask.version = {version}"]
 )
@@ -275,6 +292,11 @@ def reword(text):
         ("return {}['no']", "KeyError: 'no' (ow_bad.py, line 3)"),
         ("raise SystemExit(0)", "it called sys.exit(0) (ow_bad.py, line 3)"),
         ("exit()", "it called sys.exit() (ow_bad.py, line 3)"),
+        (
+            "raise type('E', (Exception,), {'__str__': lambda self: 1 / 0})()",
+            "E: (its text cannot be shown) (ow_bad.py, line 3)",
+        ),
+        ("raise ValueError('long ' * 9_999)", f"ValueError: {'long ' * 200} ... (ow_bad.py, line 3)"),
     ],
 )
 def test_an_error_names_file_and_line(cli, problems, files, line, cause, monkeypatch):

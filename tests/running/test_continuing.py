@@ -189,8 +189,8 @@ class TestMemory:
 
     def test_are_known_by_their_content(self, here):
         table = pl.DataFrame(ROWS)
-        first, count = ow.run(study(data=[table])).folder, asked()
-        assert ow.run(study(data=[table.clone()])).folder == first
+        first, count = ow.run(study(data=[table], cache="answers.sqlite")).folder, asked()
+        assert ow.run(study(data=[table.clone()], cache="answers.sqlite")).folder == first
         assert asked() == count
         other = ow.run(study(data=[table.with_columns(topic=pl.lit("c"))])).folder
         assert other != first

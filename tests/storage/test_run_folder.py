@@ -116,7 +116,7 @@ def test_notes_add_up(folder):
     assert json.loads((folder.path / "manifest.json").read_text()) == folder.manifest
 
 
-@pytest.mark.parametrize("content", [b'{"seed": ', b"[1]", b"\xff\xfe", b""])
+@pytest.mark.parametrize("content", [b'{"seed": ', b"[1]", b"\xff\xfe", b"", b"[" * 200_000])
 def test_a_damaged_manifest_is_named(folder, content):
     folder.note(seed=1)
     (folder.path / "manifest.json").write_bytes(content)

@@ -105,9 +105,20 @@ def open_tables(
         check_columns(table, Location(where))
         if model and "model" not in table.columns and table.height:
             table = table.with_columns(pl.lit(model).alias("model"))
-        opened.append(answered(with_model(table, where, rejects_allowed), Location(where)))
+        table = _with_empty_variants(with_model(table, where, rejects_allowed))
+        opened.append(answered(table, Location(where)))
     spellings = label_spellings([table for table, _ in opened], names.known, names.labels)
     return [(respelled(table, spellings, place), place) for table, place in opened]
+
+
+def _with_empty_variants(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with nothing where the name of a variant is blank: these are originals."""
+    if table["variant"].dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return table
+    blank = table["variant"].cast(pl.String).str.contains(r"^\s+$").fill_null(False)
+    if not blank.any():
+        return table
+    return table.with_columns(pl.when(~blank).then(pl.col("variant").cast(pl.String)).alias("variant"))
 
 
 def _read(source: TableOrPath, names: Names) -> tuple[pl.DataFrame, str]:

@@ -37,6 +37,7 @@ def score(
         bool,
         typer.Option("--skip-bad", help="Leave answers out that cannot be used, and write them to rejected.jsonl."),
     ] = False,
+    safe_csv: opt.SafeCsv = False,
     plugin: opt.Plugins = [],  # noqa: B006
     seed: opt.Seed = 1,
     json: opt.Json = False,

@@ -50,7 +50,7 @@ class Folder:
         path = self.path / "config.json"
         try:
             config = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadInput(f"is not JSON: {error}", where=str(path), fix="save the model again") from error
         if not isinstance(config, dict):
             raise BadInput("is not a JSON object", where=str(path), fix="save the model again")

@@ -137,7 +137,7 @@ def read_config(graph: Path) -> dict[str, Any]:
     path = graph.parent / "config.json"
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"is not JSON: {error}", where=str(path)) from error
     return config if isinstance(config, dict) else {}
 

@@ -226,5 +226,5 @@ def _read_pooling(file: Path, who: str) -> str:
 def _read_json(file: Path, who: str) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{file.name} is not JSON: {error}", where=who, fix="download or save it again") from error

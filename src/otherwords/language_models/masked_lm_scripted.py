@@ -112,7 +112,7 @@ def _tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
 def _read(script: Path) -> dict[str, Any]:
     try:
         content = json.loads(decode(script.read_bytes(), str(script)))
-    except (OSError, ValueError) as error:  # absent, not UTF-8, not JSON
+    except (OSError, ValueError, RecursionError) as error:  # absent, not UTF-8, not JSON
         raise BadInput(f"cannot be read as a script: {error}", where=str(script), fix=_FIX) from error
     if not isinstance(content, dict):
         raise BadInput(f"found {shorten(content)}", where=str(script), fix=_FIX)

@@ -65,7 +65,7 @@ def _draft(text: str) -> Draft:
 def _read(script: Path) -> dict[str, list[str]]:
     try:
         content: Any = json.loads(decode(script.read_bytes(), str(script)))
-    except (OSError, ValueError) as error:  # absent, not UTF-8, not JSON
+    except (OSError, ValueError, RecursionError) as error:  # absent, not UTF-8, not JSON
         raise BadInput(f"cannot be read as JSON: {error}", where=f"scripted:{script}") from error
     if not isinstance(content, dict) or not all(_is_texts(value) for value in content.values()):
         fix = 'give an object such as {"A dog runs.": ["A dog is running."]}'

@@ -43,7 +43,7 @@ def _listed(recorded: Any, name: str) -> list[tuple[str, str, str]]:
     try:
         listed = json.loads(recorded.strip() or "null") if isinstance(recorded, str) else recorded
         return [(_plain(one["from"]), _plain(one["to"]), one.get("pos", "")) for one in listed or []]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         fix = 'give a JSON list of {"field": ..., "from": ..., "to": ...}, or nothing'
         raise BadInput(f"found {shorten(recorded)}", where=f"variant {name!r}", field="changes", fix=fix) from error
 

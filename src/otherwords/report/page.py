@@ -59,7 +59,7 @@ def _read_scores(folder: Path) -> list[Score]:
     try:
         rows = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
         scores = [Score(**row) for row in rows]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise BadInput(f"its scores.json is damaged: {error}", where=str(folder), fix=fix) from error
     if lacking := [one.name for one in fields(Score) if any(one.name not in row for row in rows)]:
         message = f"its scores.json is of an earlier version, without {', '.join(lacking)}"

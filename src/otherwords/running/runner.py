@@ -109,7 +109,8 @@ def run(
     folder. Before any work is done, everything that the study names is looked up and tried; so are the gates that will
     be `require`d of its scores.
 
-    With `fresh`, the models are asked everything anew, and the answers that were stored are replaced.
+    With `fresh`, the models are asked everything anew, and the answers that were stored are replaced. Without a cache
+    (`cache=None`), answers are of one run: they are used again where it was interrupted, or is continued by its folder.
 
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
@@ -133,6 +134,7 @@ def run(
     opened = open_data(study, earlier, overrides)
     refuse_own_files(study, opened, folder)
     driver = Driver(study, opened.source, folder, engine or InProcess(), fresh)
+    driver.continues = earlier is not None and "cache" not in overrides
     if out:
         _warn_replaced(folder, study, opened)
     with folder.locked(), folder.naming_damage(), _collected_warnings() as messages:
@@ -158,7 +160,9 @@ def run(
         # A warning given when a part was made still holds when the part is not made again.
         messages = list(dict.fromkeys([*folder.manifest.get("warnings", ()), *messages]))
         folder.note(timings=timings, warnings=messages)
-        return Run(folder.path, scores, write_report(folder, scores), folder.manifest)
+        report = write_report(folder, scores)
+        driver.forget_private_answers()
+        return Run(folder.path, scores, report, folder.manifest)
 
 
 class Driver:
@@ -172,6 +176,7 @@ class Driver:
         self.task = source.chosen
         self.intake: dict[str, Any] = {}
         self.timings: dict[str, float] = {}
+        self.continues = False
         stages.forget()
         self._refuse_wrong_names()
 
@@ -208,7 +213,8 @@ class Driver:
         study = self.study
         if study.by:
             refuse_wrong_groups(study, self.folder, self.task, self.checks)
-        with self._timed("answers"), self._open_cache() as cache:
+        # Without a lasting cache not the folder's: that one says that the answering was begun.
+        with self._timed("answers"), Cache(cache_path(study.cache)) as cache:
             gives = ready_models(study, self._load, cache)
         refuse_unmeasurable(study, self.folder, self.task, gives, require)
 
@@ -253,8 +259,20 @@ class Driver:
                 refuse_wrong_groups(self.study, self.folder, self.task, self.checks, "buckets")
 
     def _open_cache(self) -> Cache:
-        """The answer cache; without a lasting one, that of the folder, until the run is whole."""
-        return Cache(cache_path(self.study.cache) or self.folder.path / _PRIVATE)
+        """The answer cache; without a lasting one, that of the folder, until the run is whole.
+
+        Where the folder has none, its answers are of an earlier run, which was whole: they are asked for again, unless
+        that run is continued.
+        """
+        path, private = cache_path(self.study.cache), self.folder.path / _PRIVATE
+        if path is None and not self.continues and not private.exists():
+            self.folder.remove("answers")
+        return Cache(path or private)
+
+    def forget_private_answers(self) -> None:
+        """Delete the cache of a run without a lasting one: the run is whole."""
+        for end in ("", "-wal", "-shm"):
+            (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
 
     def answer(self) -> None:
         """Ask the models, one after the other, what no check dropped. They are `ready` already."""
@@ -273,8 +291,6 @@ class Driver:
                 signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
                 wanted.add(self.folder.path / stage)
                 del model  # before the next is loaded
-        for end in ("", "-wal", "-shm"):
-            (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
         for other in self.folder.inner("answers"):
             if other not in wanted:  # of a model that is no longer in the study; the cache still has its answers
                 self.folder.remove(f"answers/{other.name}")

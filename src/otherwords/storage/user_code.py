@@ -42,6 +42,8 @@ _BY_NAME = {"importlib", "runpy", "pkgutil", "imp", "exec", "eval", "__import__"
 #: Files that a root may have; where there are more, what is imported by name is not signed, and so not cached.
 _MOST = 2_000
 _END = object()
+#: Characters of an error's text that are shown; --debug shows them all.
+_LONGEST = 1_000
 #: The source of every module that was loaded from here, as it was then, to notice that one was edited since.
 _loaded: dict[str, tuple[Path, str]] = {}
 #: All files that were signed in this process.
@@ -169,11 +171,22 @@ def guarded(where: str, doing: str = "", kind: type[OtherwordsError] = BadInput)
         except OtherwordsError:
             raise
         except (Exception, SystemExit) as error:
-            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            if isinstance(error, SystemExit):
-                cause = f"it called sys.exit({'' if error.code is None else repr(error.code)})"
-            message = f"{doing}: {' '.join(cause.split())}" if doing else " ".join(cause.split())
+            cause = _describe_error(error)
+            message = f"{doing}: {cause}" if doing else cause
             raise kind(f"{where}: {message}{_line_of(error)}") from error
+
+
+def _describe_error(error: BaseException) -> str:
+    """What a user's code raised, on one line of ordinary length."""
+    try:
+        text = str(error) if not isinstance(error, SystemExit) else "" if error.code is None else repr(error.code)
+    except Exception:  # also this is the user's code
+        text = "(its text cannot be shown)"
+    text = " ".join(text.split())
+    text = f"{text[:_LONGEST]} ..." if len(text) > _LONGEST else text
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({text})"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _line_of(error: BaseException) -> str:
@@ -230,6 +243,15 @@ class _Guarded:
 
 
 # Signing by source
+
+
+def sign_plugin(factory: Any) -> str:
+    """Hash a plug-in's factory as `sign_object` does; an installed one by the files of its own package.
+
+    A package that is installed again under the same version is other code, too.
+    """
+    source = source_of(factory)
+    return sign_files(sources(source)) if source and _is_installed(source) else sign_object(factory)
 
 
 def sign_files(files: dict[Path, str]) -> str:
