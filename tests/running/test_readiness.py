@@ -84,9 +84,9 @@ def test_a_second_model_with_permuted_labels(here):
 def test_columns_to_group_by(here):
     refused(UnknownName, by=["colour"])
     refused(UnknownName, by=["premise"])
-    refused(UnknownName, by=["label"])
     refused(UnknownName, vary=["contractions", "identity"], by=["topic", "chagnes"])
-    assert ow.run(study(by=["topic", "gold", "check:surface"]), out="run").scores
+    scores = ow.run(study(by=["topic", "gold", "check:surface", "label", "original"]), out="run").scores
+    assert {"label=neutral", "gold=neutral"} <= {one.group for one in scores}
 
 
 @pytest.mark.filterwarnings("ignore:.*belong to no group")
