@@ -78,7 +78,7 @@ def circularity(
     refuse_wrong_models(models, label_map)
     settings = IntervalSettings(seed, replicates, confidence, interval)
     table, chosen, earlier = read_suite(suite, task)
-    metrics = _measurable(choose(using)[0], table, named=tuple(as_list(using)) != METRICS)
+    metrics = _measurable(choose(using)[0], table, named=list(using) != list(METRICS))
     _refuse_wrong_groups(by, table, chosen)
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
