@@ -307,7 +307,8 @@ def test_the_data_of_a_run_may_come_first_and_a_run_is_continued(kind: Any, tmp_
     settings: Any = {"vary": "contractions", "models": same, "canary": False, "cache": None, "metrics": "flip_rate"}
     run = ow.run(kind(ROWS), **settings, replicates=50, out=tmp_path / "run")
     assert run.scores["flip_rate"].n_units
-    assert ow.run(run).manifest["answered"]["same"]["parts_reused"] == 1
+    with pytest.warns(UserWarning, match="a table is not here: continuing with problems/"):
+        assert ow.run(run).manifest["answered"]["same"]["parts_reused"] == 1
 
 
 def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -324,6 +325,16 @@ def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Pat
     assert ow.answer(ROWS, ow.Model(ask, name="mine"), canary=False, cache=None)["model"][0] == "mine"
     with refuses(BadInput, where="python:this-process:gone", fix="give the function again: models=[...]"):
         ow.answer(ROWS, "gone=python:this-process:gone", cache=None)
+
+
+def test_every_call_tells_of_another_language_once() -> None:
+    german = [{"premise": "Ein Mann schläft auf dem Sofa.", "hypothesis": "Der Mann ist wach.", "label": "neutral"}] * 3
+    for _ in range(2):  # another cell of a notebook, perhaps with other data
+        with pytest.warns(UserWarning, match="supports only English") as caught:
+            ow.vary(german, "contractions")
+        assert len(caught) == 1
+        with pytest.warns(UserWarning, match="supports only English"):
+            ow.answer(german, "nli-small", canary=False, cache=None)
 
 
 # Results

@@ -46,6 +46,7 @@ from .storage import tables
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts
 from .variants.generating import generate, notes_table, numbered, prepared, warn_unused_rows
+from .words import language
 from .words.language import warn_if_foreign
 
 
@@ -70,6 +71,7 @@ def vary(
     """
     tables.refuse_unwritable(notes)
     opened = open_suite(data, task)
+    language.forget()
     originals, using = opened.table(), as_list(using)
     current().start("variants", originals["of"].null_count() * len(using))
     variants, table = varied(originals, using, opened.task, seed)
@@ -122,6 +124,7 @@ def check(
     not checked. Where the model under test is the judge, a fourth column says so, and `answer` carries it out.
     """
     opened = open_suite(suite, task)
+    language.forget()
     return checked(opened.table(), as_list(using), opened.task)
 
 
@@ -185,6 +188,7 @@ def answer(
     ['neutral']
     """
     opened = open_suite(suite, task)
+    language.forget()
     with open_cache(cache) as store:
         loaded = load_model(model, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})

@@ -330,17 +330,17 @@ def split_name(spec: str) -> tuple[str, str]:
 def short_names(titles: Sequence[str]) -> dict[str, str]:
     """What tables call plug-ins: the user's name, else the plug-in's, with the options in which namesakes differ.
 
-    A text that is no signature stays as it is.
+    A `python` plug-in is called by its function. A text that is no signature stays as it is.
 
     >>> list(short_names(["syn=a.v1(n=3)", "a.v1(n=1, pos=noun)", "a.v1(n=2, pos=noun)", "b.v2()", "by hand"]).values())
     ['syn', 'a (n=1)', 'a (n=2)', 'b', 'by hand']
     """
     read = {title: match for title in titles if (match := _SIGNATURE.fullmatch(title))}
-    short = {title: title if title not in read else read[title]["alias"] or read[title]["name"] for title in titles}
+    short = {title: _plain_name(read[title]) if title in read else title for title in titles}
     namesakes: dict[str, dict[str, dict[str, str]]] = {}
     for title, match in read.items():
         if not match["alias"]:
-            namesakes.setdefault(match["name"], {})[title] = _parts(match)
+            namesakes.setdefault(short[title], {})[title] = _parts(match)
     for some in namesakes.values():
         keys = dict.fromkeys(key for parts in some.values() for key in parts)
         differing = [key for key in keys if len({parts.get(key) for parts in some.values()}) > 1]
@@ -348,6 +348,12 @@ def short_names(titles: Sequence[str]) -> dict[str, str]:
             short[title] += f" ({', '.join(key + parts[key] for key in differing if key in parts)})"
     shared = {name for name, count in Counter(short.values()).items() if count > 1}
     return {title: title if name in shared else name for title, name in short.items()}
+
+
+def _plain_name(signature: re.Match[str]) -> str:
+    """The user's name for a plug-in, the function of a `python` plug-in (`#mine.py:reword@...`), or its own name."""
+    function = re.search(r":(\w+)@", signature["identity"] or "") if signature["name"] == "python" else None
+    return signature["alias"] or (function[1] if function else signature["name"])
 
 
 def _parts(signature: re.Match[str]) -> dict[str, str]:

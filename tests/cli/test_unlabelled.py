@@ -128,7 +128,7 @@ def test_commands_about_right_answers_say_that_they_need_labels(run: Any, bare: 
     run("answer", suite, "-m", "scripted", "--no-canary", "--no-cache", "-o", "answers.jsonl")
     for command in (
         ("audit", "answers.jsonl"),
-        ("circularity", suite, "-m", "scripted", "--judge", "self", "--no-canary", "--no-cache"),
+        ("circularity", suite, "-m", "scripted", "--judge", "self", "--no-canary", "--no-cache", "--metric", "r_r"),
         ("score", "answers.jsonl", "--metric", "accuracy_original"),
         ("score", "answers.jsonl", "--require", "accuracy_original >= 50%"),
         ("score", "answers.jsonl", "--by", "label"),
@@ -138,6 +138,19 @@ def test_commands_about_right_answers_say_that_they_need_labels(run: Any, bare: 
         assert "no gold labels" in result.stderr.splitlines()[-1], command
     refused, _ = run("answer", suite, "-m", f"bag_of_words(train={bare})", "--no-cache", "-o", "learnt.jsonl", rc=2)
     assert "label: found nothing" in refused.stderr
+
+
+def test_judges_are_compared_without_labels(run: Any, suite: Path) -> None:
+    command = ("circularity", suite, "-m", "scripted", "--judge", "self", "--judge", "nli-small", "--no-canary")
+    result, _ = run(*command, "--no-cache")
+    assert "no gold labels; not measured: r_r, r_s" in result.stderr
+    assert "kappa" in result.stdout
+    found = json.loads(run(*command, "--no-cache", "--json")[0].stdout)
+    assert found["acceptance"][0]["rate"]["value"] is not None
+    assert found["disagreements"][0]["r_r"] is None
+    assert run(*command, "--no-cache", "--metric", "flip_rate", "--json")[0].stdout.count('"metric": "flip_rate"') == 3
+    refused, _ = run(*command, "--no-cache", "--by", "label", rc=2)
+    assert "no column 'label' to group by" in refused.stderr
 
 
 def test_a_profile_needs_no_labels(run: Any, suite: Path) -> None:

@@ -277,6 +277,27 @@ def test_functions_are_checks_and_metrics(cli, problems, files, lines):
     assert score["value"] == pytest.approx(1 / 3)
 
 
+def test_a_file_in_a_package_may_import_relatively_and_functions_are_named_in_tables(cli, problems, files):
+    (files / "ow pack").mkdir()
+    (files / "ow pack" / "ow_in").mkdir()
+    (files / "ow pack" / "ow_in" / "__init__.py").write_text("")
+    (files / "ow pack" / "ow_in" / "ow_loud.py").write_text("def loud(text):\n    return text.upper()\n")
+    (files / "ow pack" / "ow_in" / "ow_gen.py").write_text(
+        "from .ow_loud import loud\ndef shout(text):\n    return loud(text)\n"
+    )
+    (files / "ow_mine.py").write_text(FUNCTIONS)
+    run = ("run", "--data", problems, "-w", "python:ow pack/ow_in/ow_gen.py:shout", "-w", "python:ow_mine.py:reword")
+    run += ("--metric", "python:ow_mine.py:right", "--metric", "flip_rate", "--by", "how", "--no-canary")
+    (files / "ow_model.py").write_text("def ask(batch):\n    return ['neutral'] * len(batch)\n")
+    shown = cli(*run, "-m", "python:ow_model.py:ask", "--require", "right >= 0%", "-o", "out")
+    assert "not cached" not in shown.stderr  # the files of the generators are no part of the model
+    assert "how=shout" in shown.stdout
+    assert " right " in shown.stdout
+    (files / "ow_mine.py").write_text("def mean(answers):\n    return 0.5\n")
+    error = cli("score", "out", "--metric", "python:ow_mine.py:mean", rc=2).stderr
+    assert error.startswith("error: metric: its statistics are 0.5, not an array of numbers with a row for each of 3")
+
+
 BAD = """
 def ask(batch):
     {}

@@ -195,3 +195,16 @@ def test_the_language_of_a_text_of_megabytes_is_told_by_its_beginning():
     assert not looks_english("Ein Mann spielt Gitarre im Park. " * 100_000)
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Un homme dort sur le canapé.", "L'homme n'est pas réveillé.", "Deux chiens courent.", "Les animaux bougent."],
+        ["Een man slaapt op de bank.", "De man is niet wakker.", "Twee honden rennen.", "De dieren bewegen."],
+    ],
+)
+def test_texts_that_are_too_short_to_tell_are_judged_together(texts):
+    language.forget()
+    with pytest.warns(UserWarning, match="supports only English"):
+        language.warn_if_foreign(KINDS["generators"].get("contractions"), texts)

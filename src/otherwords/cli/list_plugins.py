@@ -142,7 +142,9 @@ def _named(name: str) -> list[dict[str, Any]]:
 
         kinds = [*KINDS, "tasks"]
         known = [*kinds, *TASKS, *(plugin.name for registry in KINDS.values() for plugin in registry)]
-        near = ", ".join(dict.fromkeys(get_close_matches(name, known, n=3, cutoff=0.75)))
+        asked = name.partition("(")[0].partition(":")[0].lower()  # of a whole spec, what comes before its options
+        inside = [one for one in known if asked in (one, one.split("_")[0], one.split("-")[0])]
+        near = ", ".join(dict.fromkeys([*inside, *get_close_matches(asked, known, n=3, cutoff=0.75)][:5]))
         hint = f" Did you mean {near}?" if near else ""
         raise UnknownName(f"no kind and nothing named {name!r}; the kinds are: {', '.join(kinds)}.{hint}")
     return found

@@ -4,6 +4,7 @@ Arakelyan et al. (2024) count a variant only if the model under test finds that 
 asked different variants, perhaps without those that would have fooled it most. The report measures what that changes.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -16,6 +17,7 @@ from ..datasets.source import files_of
 from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName, Unmeasurable
 from ..frames import as_list
+from ..metrics.metric import as_metric
 from ..models.answering import load as load_model
 from ..models.answering import refuse_wrong_models, run_canary
 from ..models.cache import Cache, open_cache
@@ -24,7 +26,7 @@ from ..models.python_callable import AnyModel, as_spec
 from ..problem import Task
 from ..progress import current
 from ..registry import Bound
-from ..scoring.select import IntervalSettings, choose
+from ..scoring.select import IntervalSettings, choose, title
 from ..storage import tables
 from .findings import EVERY_SELF, NOBODY, Circularity, Earlier
 from .rates import Measuring
@@ -59,8 +61,8 @@ def circularity(
     is what a check dropped, except mutual entailment, which is judged again (`earlier` of the report counts both). A
     judge is "self", for the model under test, or a model (`mutual-entailment(judge=MODEL, label_map=...,
     threshold=...)` where there is more to say); it accepts no text that is longer than it reads. Under all judges the
-    same problems are counted: all that are answered correctly. `out` names a file for the answers, with a column
-    `accepted:<judge>` for each.
+    same problems are counted: all that are answered correctly. Without labels, there are no rates, but what the judges
+    accept. `out` names a file for the answers, with a column `accepted:<judge>` for each.
 
     >>> rows = {"id": ["a", "a1"], "of": [None, "a"], "premise": ["It rains."] * 2, "label": ["entailment"] * 2}
     >>> suite = pl.DataFrame({**rows, "hypothesis": ["It is wet.", "It is moist."]})
@@ -74,9 +76,9 @@ def circularity(
     if not models:
         raise BadInput("no model named", fix="name one or more: nli-small, hf:NAME_OR_PATH")
     refuse_wrong_models(models, label_map)
-    metrics, settings = choose(using)[0], IntervalSettings(seed, replicates, confidence, interval)
+    settings = IntervalSettings(seed, replicates, confidence, interval)
     table, chosen, earlier = read_suite(suite, task)
-    _refuse_unlabelled(table)
+    metrics = _measurable(choose(using)[0], table, named=list(using) != list(METRICS))
     _refuse_wrong_groups(by, table, chosen)
     bound = bind_judges(judges, chosen)
     measuring = Measuring(metrics, chosen.labels, settings)
@@ -113,14 +115,23 @@ def _report(
     )
 
 
-def _refuse_unlabelled(table: pl.DataFrame) -> None:
-    if table["label"].null_count():
-        fix = "fooling rates are about problems that a model answers right: give every problem a label"
+def _measurable(using: list[Bound], table: pl.DataFrame, *, named: bool) -> list[Bound]:
+    """The metrics that can be measured; without labels those that need none. What the user `named` is not left out."""
+    if not table["label"].null_count():
+        return using
+    lacking = [title(one, using) for one in using if as_metric(one.function).gold]
+    if lacking and named:
+        fix = f"give every problem a label; without {', '.join(lacking)}, the judges can be compared"
         raise Unmeasurable("no gold labels", where="circularity", field="label", fix=fix)
+    if lacking:
+        message = "fooling rates are about problems that a model answers right"
+        warnings.warn(f"no gold labels; not measured: {', '.join(lacking)}: {message}", stacklevel=3)
+    return [one for one in using if not as_metric(one.function).gold]
 
 
 def _refuse_wrong_groups(by: Sequence[str], table: pl.DataFrame, task: Task) -> None:
     known = {*table.columns, "label", "original"} - {"id", "of", *task.fields}
+    known -= {"label", "original"} if table["label"].null_count() else set()
     if wrong := [name for name in by if name not in known]:
         raise UnknownName(f"no column {wrong[0]!r} to group by; there are: {', '.join(sorted(known))}")
 

@@ -53,7 +53,7 @@ class Disagreement:
     """Two judges on the same variants: how many both accept, only the first, only the second, or neither.
 
     `kappa` is Cohen's, None where chance alone would have them always agree; `r_r` is the model's relaxed fooling rate
-    on the variants that both accept.
+    on the variants that both accept, None without gold labels.
     """
 
     model: str
@@ -65,7 +65,7 @@ class Disagreement:
     neither: int
     share: float
     kappa: float | None
-    r_r: Score
+    r_r: Score | None
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,8 @@ class Measuring:
         variants = answers.filter(~is_original())
         one, two = (variants[accepted(name)] for name in (judge, other))
         a, b, c, d = (int(both.sum()) for both in (one & two, one & ~two, ~one & two, ~one & ~two))
-        (r_r,) = self._scores(_left(_left(answers, judge), other), counted([metrics.make("r_r")]), self.labels, None)
+        fooled = [] if answers["gold"].null_count() else counted([metrics.make("r_r")])
+        r_r = next(iter(self._scores(_left(_left(answers, judge), other), fooled, self.labels, None)), None)
         share = (b + c) / (a + b + c + d)
         return Disagreement(answers["model"][0], judge, other, a, b, c, d, share, kappa(a, b, c, d), r_r)
 

@@ -146,7 +146,7 @@ def refuse_wrong_groups(
     known = set(folder.scan(stage).collect_schema()) | {"model", "bucket", "variant", "gold", "pred"}
     known |= {f"check:{one.name}{end}" for one in checks for end in ("", ":reason", ":score")}
     known -= {"id", "of", *task.fields}  # answers have none of them
-    known |= {"label", "original"}  # which `answers.groups` derives
+    known |= {"label", "original"}  # derived from the answers: the right one, and whether the original's was right
     unknown = [name for name in study.by if name not in known]
     if unknown and study.vary and stage == "problems":
         added = _added_columns(study, folder, task)

@@ -9,7 +9,7 @@ from ..errors import BadInput, GateFailed, UnknownName, Unmeasurable
 from ..metrics.metric import FIXES, as_metric
 from ..problem import Score
 from ..registry import Bound
-from .select import choose
+from .select import choose, title
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 _NAME = r"[\w-]+(?:\([^)]*\))?(?::[^<>=]*[^<>=\s])?"  # pa, pa(at=0.5), sigma:flipped
@@ -36,7 +36,7 @@ def parse(gate: str) -> tuple[str, str, float]:
 def refuse_unlabelled(gates: Iterable[str], chosen: Sequence[str], by: Sequence[str] = ()) -> None:
     """Where problems have no gold labels: refuse metrics that were named, gates and groups that need them."""
     bound, chosen_for_user = choose(chosen)
-    needing = [one.plugin.name for one in bound if _needs_gold(one)]
+    needing = [title(one, [one]) for one in bound if _needs_gold(one)]
     wanted = [f"{gate!r}" for gate in gates if metric_of(gate) in needing]
     wanted += [] if chosen_for_user else needing
     wanted += [f"--by {name}" for name in by if name in ("label", "original")]
@@ -62,7 +62,7 @@ def metric_of(gate: str) -> str:
 def refuse_unknown(gates: Iterable[str], chosen: Sequence[str]) -> None:
     """Refuse a gate that cannot be read, or that no chosen metric (none: the usual) can answer, before any work."""
     asked = [(gate, parse(gate)[0]) for gate in gates]
-    known = [one.plugin.name for one in choose(chosen)[0]]
+    known = [title(one, [one]) for one in choose(chosen)[0]]
     for gate, name in asked:
         if metric_of(gate) not in known:
             there = f"there are: {', '.join(known)}; others can be measured with --metric NAME"

@@ -18,7 +18,7 @@ from ..answers.groups import groups
 from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, is_variant
-from ..errors import BadInput, Unmeasurable
+from ..errors import BadInput, Unmeasurable, shorten
 from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score
@@ -208,6 +208,11 @@ def measure_answers(
 def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ()) -> tuple[Array, Array]:
     """The rows of a metric and the cluster of each: a bucket's own, or a model alone."""
     rows = metric.rows(list(models) if models else data)
+    wanted = len(models) if metric.across == "models" else data.n_buckets
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or len(rows) != wanted or rows.dtype.kind not in "biuf":
+        found = f"shape {rows.shape}" if isinstance(rows, np.ndarray) else shorten(rows)
+        message = f"its statistics are {found}, not an array of numbers with a row for each of {wanted} units"
+        raise BadInput(message, where="metric", fix="use answers.sum_by_bucket(hits, counted), or give such an array")
     return rows, np.arange(len(rows)) if metric.across == "models" else data.cluster
 
 

@@ -173,7 +173,7 @@ def keep_supported(
         kept[role] = [one for one in by_role[role] if not lacks[one.signature]]
         for one in by_role[role]:
             if lacks[one.signature]:
-                left_out.setdefault(lacks[one.signature], []).append(one.plugin.name)
+                left_out.setdefault(lacks[one.signature], []).append(title(one, [one]))
     for lacking, names in left_out.items():
         if wanted := [name for name in names if not lenient or name in required]:
             raise Unmeasurable(f"no {lacking}, which {', '.join(wanted)} needs", where=where, fix=FIXES[lacking])
@@ -233,7 +233,7 @@ def collect_measurable(
         except Unmeasurable as error:
             if not lenient:
                 raise
-            left_out.setdefault(error.message, []).append(bound.plugin.name)
+            left_out.setdefault(error.message, []).append(title(bound, [bound]))
             continue
         if result is not None:
             results.append(result)

@@ -102,13 +102,15 @@ def arity(function: Any) -> int:
 
 
 def load_file(path: Path, where: str) -> ModuleType:
-    """Run a file as a module, from its source as it is now."""
+    """Run a file as a module, from its source as it is now; in a package, it may import relatively."""
     path = path.expanduser()
     if not path.is_file():
         raise BadInput(f"no such file (from {Path.cwd()})", where=where, fix="give the path of a .py file")
     module = ModuleType(f"otherwords_file_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}")
     module.__file__ = str(path.resolve())
-    with _importing(where, path.resolve().parent):
+    root = root_of(path.resolve())
+    module.__package__ = ".".join(path.resolve().parent.relative_to(root).parts)
+    with _importing(where, path.resolve().parent, root):
         sys.modules[module.__name__] = module  # where dataclasses and pickle look for it
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     return module
@@ -144,7 +146,7 @@ def _searching(*folders: Path) -> Iterator[None]:
     finally:
         sys.path[:] = path
         for name in list(islice(reversed(sys.modules), max(0, len(sys.modules) - count))):  # the newest are last
-            if (file := _file_of(sys.modules.get(name))) and not _is_installed(file) and file.is_file():
+            if (file := _file_of(sys.modules.get(name))) and not _is_installed(file):
                 _loaded[name] = (file, fingerprint(file))
 
 
@@ -390,15 +392,16 @@ def _is_installed(path: Path, root: Path | None = None) -> bool:
 
 
 def _file_of(module: ModuleType | None) -> Path | None:
+    """The file of a module; none where it names what is no file: torch.ops says "_ops.py", a piped script "<stdin>"."""
     file = getattr(module, "__file__", None)
-    return Path(file).resolve() if isinstance(file, str) else None
+    path = Path(file).resolve() if isinstance(file, str) else None
+    return path if path and path.is_file() else None
 
 
 def source_of(function: Any) -> Path | None:
     """The file that defines a function, or the class of an object; none in a notebook."""
     module = sys.modules.get(getattr(function, "__module__", None) or type(function).__module__)
-    path = _file_of(module)
-    return path if path and path.is_file() else None
+    return _file_of(module)
 
 
 class LateModules:
@@ -416,7 +419,8 @@ class LateModules:
             if self._known.get(name) is module:
                 continue
             file = _file_of(module)
-            if file and file not in self._signed and file.is_relative_to(root) and not _is_installed(file, root):
+            signed = file in self._signed or file in _signed  # by itself, or by a plug-in that was loaded after it
+            if file and not signed and file.is_relative_to(root) and not _is_installed(file, root):
                 return f"it has loaded {name}, which is not signed; import it at the top of {self._start.name}"
             self._known[name] = module
         return ""
@@ -482,7 +486,7 @@ class _Description:
     def _is_own(self, module: ModuleType | None) -> bool:
         """Whether a module is the user's; note its file, if it has one."""
         file = _file_of(module)
-        if file is None or not file.is_file():
+        if file is None:
             return module is None or module.__name__ == "__main__"
         if not _is_installed(file):
             self.modules.add(file)

@@ -68,13 +68,13 @@ def looks_english(text: str) -> bool:
 def warn_if_foreign(plugin: Plugin, texts: Iterable[str | None], language: str | None = None) -> None:
     """Warn once, where a plug-in supports only English, if most of the first texts are in another language.
 
-    `language` overrides what the plug-in declares: with some options it may support others.
+    So they are, too, where they look so together, although most are too short to tell. `language` overrides what the plug-in declares: with some options it may support others.
     """
     if (plugin.language if language is None else language) != "en" or plugin.name in _warned:
         return
     sample = [text for text in islice(texts, _SAMPLE) if text]
     foreign = [text for text in sample if not looks_english(text)]
-    if 2 * len(foreign) > len(sample):
+    if 2 * len(foreign) > len(sample) or (foreign and not looks_english(" ".join(sample))):
         warn_of_other_language(foreign[:1], plugin.full_name)
 
 
