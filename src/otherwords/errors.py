@@ -12,6 +12,7 @@ OtherwordsError
 """
 
 import shlex
+import sys
 from contextvars import ContextVar
 
 #: Set while a command of the command line runs: messages then name its options, and keywords to callers from Python.
@@ -83,6 +84,14 @@ def shorten(value: object, limit: int = 60) -> str:
 
 
 # Text in other encodings than UTF-8
+
+
+def outside() -> int:
+    """The `stacklevel` with which a warning points to the user's line, however deep in the package it is given."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and f"{frame.f_globals.get('__name__')}.".startswith("otherwords."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def decode(data: bytes, where: str) -> str:

@@ -273,11 +273,20 @@ class Registry:
         except ImportError:
             return False
 
+    def _meant(self, spec: str) -> str:
+        """How to write a spec that cannot be read."""
+        name, rest = self._split(spec)
+        file, ending, function = rest.partition(".py")
+        if ending and function[:1] in ("", ":") and self._is_known("python"):
+            start = f"{name}=" if name else ""
+            return f"a function in a file is {start}python:{file}.py:{function[1:] or 'FUNCTION'}"
+        return "write name, name.v1(option=value) or name:path"
+
     def _read(self, spec: str) -> tuple[Plugin, dict[str, str]]:
         """The plug-in that a spec names, and the options it gives, as they are written."""
         match = _SPEC.fullmatch(self._split(spec)[1].strip())
         if not match:
-            raise BadInput(f"cannot read {spec!r}", fix="write name, name.v1(option=value) or name:path")
+            raise BadInput(f"cannot read {spec!r}", fix=self._meant(spec))
         plugin = self.get(match["name"])
         given = _parse_options(match["options"] or "", spec)
         if match["rest"] is not None:

@@ -184,3 +184,17 @@ def test_the_list_of_metrics_says_what_each_needs(cli: Any) -> None:
     assert needs["flip_rate.v1"] == "originals"
     assert needs["p_c.v1"] == "gold labels, two variants"
     assert "needs" in cli("list", "metrics").stdout
+
+
+def test_partly_labelled_tickets_can_be_used_where_bad_rows_are_left_out(run: Any, place: Path, lines: Any) -> None:
+    rows = [
+        {"premise": p, "hypothesis": h, "label": label}
+        for (p, h), label in zip(TEXTS, ["", "neutral", ""], strict=True)
+    ]
+    (place / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    data = ("run", "--data", "tickets.jsonl", "-w", "contractions", "-m", "scripted", "--no-canary", "--no-cache")
+    refused, _ = run(*data, rc=2)
+    assert "leave those without out with --skip-bad" in refused.stderr
+    run(*data, "--skip-bad", "-o", "run")
+    assert pl.read_parquet("run/problems/*.parquet")["id"].to_list() == ["2"]
+    assert [row["field"] for row in lines(place / "run" / "rejected.jsonl")] == ["label", "label"]

@@ -133,7 +133,7 @@ def test_a_module_that_appears_later_leaves_its_answers_uncached(cli, problems, 
         done = cli(*command, "--batch-size", 1)
         assert [row["pred"] for row in lines(done.stdout)].count(answer) == 1
         warned = (
-            "warning: m: answers are not cached: it has loaded ow_late, which is not signed; import it at the top of"
+            "warning: m: answers are not cached: it has loaded ow_late.py, which is not signed; import it at the top of"
         )
         assert done.stderr.count(f"{warned} ow_model.py") == 1
         cli("run", "--data", problems, "-w", "contractions", "--metric", "flip_rate", "-o", "run", *command[2:], "-q")
@@ -253,6 +253,39 @@ def test_a_function_of_a_text_rewords_one_field_at_a_time(cli, problems, files, 
     assert sum(row["premise"].isupper() for row in both) == 3
     one = lines(cli("vary", problems, "-w", "python:ow_mine.py:reword(field=premise)", "-q").stdout)
     assert all(row["premise"].isupper() for row in one)
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("    for p in problems: yield p.text['hypothesis'].upper()", "gave 'THE MEN ARE NOT WET.'"),
+        ("    yield None", "gave None"),
+        ("    return problems[0]", "Problem"),
+        ("    return 3", "returned 3"),
+        ("    return None", "returned None"),
+        ("    return 'text'", "returned 'text'"),
+        ("    return problems", "gave Problem"),
+    ],
+)
+def test_a_function_of_problems_and_seeds_gives_variants(cli, problems, files, body, found):
+    (files / "ow_words.py").write_text(f"def shout(problems, seeds):\n{body}\n")
+    for command in (("vary", problems), ("run", "--data", problems, "-m", "scripted", "--no-canary", "--no-cache")):
+        error = cli(*command, "-w", "python:ow_words.py:shout", rc=2).stderr
+        assert found in error
+        assert "yield variants, as problem.restate(" in error
+
+
+def test_a_generator_beside_a_model_leaves_its_answers_cached(cli, problems, files):
+    (files / "ow_words.py").write_text("import ow_more\ndef shout(text): return text.upper()\n")
+    (files / "ow_more.py").write_text("")
+    (files / "ow_checks.py").write_text("def keep(problem, variant): return True\n")
+    run = ("run", "--data", problems, "-w", "python:ow_words.py:shout", "--check", "python:ow_checks.py:keep")
+    run += ("--plugin", "ow_plugins.py", "-w", "ow-mark", "-m", "python:ow_model.py:ask", "--no-canary")
+    for folder in ("one", "two"):
+        shown = cli(*run, "--cache", "answers.sqlite", "-o", folder).stderr
+        assert "not cached" not in shown
+    [answered] = json.loads(Path("two/manifest.json").read_text())["answered"].values()
+    assert answered["from_cache"] == answered["answers"] > 0
 
 
 def test_functions_are_checks_and_metrics(cli, problems, files, lines):

@@ -37,7 +37,7 @@ def without(name, row=GOOD):
 
 BAD = {
     "missing column": (without("premise"), "premise", "no such column"),
-    "missing label": (without("label"), "label", "found nothing, but the rows before it have a label"),
+    "missing label": (without("label"), "label", "found nothing, but other rows have a label"),
     "wrong column": ({**without("premise"), "Premise": "A."}, "premise", "no such column"),
     "unknown label": ({**GOOD, "label": "maybe"}, "label", "'maybe'"),
     "no label": ({**GOOD, "label": None}, "label", "found nothing"),
@@ -93,11 +93,25 @@ def test_a_mapped_column_of_labels_must_be_there():
         taken(without("label"), columns={"label": "gold_label"})
 
 
-def test_a_label_after_rows_without_one_is_refused_even_where_bad_rows_are_left_out():
-    """The rows before it are taken in already, and an accuracy of the labelled rows would look like that of all."""
-    for skip_bad in (False, True):
-        with refuses(BadInput, where="f.jsonl, line 3", field="label"):
-            taken({**GOOD, "label": None}, {**GOOD, "label": ""}, GOOD, skip_bad=skip_bad)
+def test_a_label_after_rows_without_one_is_refused_or_they_are_left_out():
+    """An accuracy of the labelled rows would look like that of all."""
+    some = [{**GOOD, "label": None}, without("label"), GOOD, {**GOOD, "label": ""}, GOOD]
+    with refuses(BadInput, where="f.jsonl, line 3", field="label"):
+        taken(*some)
+    rows, intake = taken(*some, skip_bad=True)
+    assert [(row["id"], row["label"]) for row in rows] == [("3", "entailment"), ("5", "entailment")]
+    assert [bad["where"] for bad in intake.rejected] == [f"f.jsonl, line {number}" for number in (1, 2, 4)]
+    assert {bad["field"] for bad in intake.rejected} == {"label"}
+    assert intake.unlabelled == 0
+
+
+def test_data_without_labels_are_kept_whole_where_bad_rows_are_left_out():
+    contrast = {**GOOD, "id": "c", "contrast": "mine"}
+    rows, intake = taken(
+        {**GOOD, "label": ""}, contrast, {**GOOD, "premise": "", "label": ""}, {**GOOD, "label": ""}, skip_bad=True
+    )
+    assert [row["id"] for row in rows] == ["1", "c", "4"]
+    assert (intake.unlabelled, len(intake.rejected)) == (2, 1)
 
 
 def test_a_variant_without_the_label_of_its_original_is_refused_whichever_comes_first():

@@ -380,12 +380,27 @@ def test_a_batch_of_one_is_enough():
     assert Model(lambda given: [], batch_size=1).batch_size == 1
 
 
-@pytest.mark.parametrize("numbers", [[0, 2], np.array([0, 2]), (0.0, 1.0)])
+@pytest.mark.parametrize("numbers", [[0, 2], np.array([0, 2]), [np.int64(0), np.int8(2)], (0.0, 1.0)])
 def test_numbers_are_no_labels(numbers):
     with refuses(WrongAnswer) as caught:
         answerer(numbers)(batch())
-    assert "returned a number for each problem" in str(caught.value)
-    assert "return labels (entailment, neutral, contradiction)" in str(caught.value)
+    assert f"returned a number for each problem, such as {numbers[0]};" in str(caught.value)
+    assert "return label names (entailment, neutral, contradiction)" in str(caught.value)
+    assert ("map the numbers with --label-map 0=...," in str(caught.value)) == (not isinstance(numbers[0], float))
+
+
+@pytest.mark.parametrize("numbers", [[0, 2], np.array([0, 2], dtype=np.int32), [np.int64(0), np.int8(2)]])
+def test_numbers_are_labels_where_a_label_map_says_so(numbers):
+    meant = {"0": "contradiction", "1": "neutral", "2": "entailment"}
+    assert answerer(numbers, label_map=meant)(batch()).pred.tolist() == [2, 0]
+    with refuses(BadInput, fix="map its labels: --label-map 2=..."):
+        answerer(numbers, label_map={"0": "contradiction"})(batch())
+
+
+def test_an_unknown_label_is_not_called_ambiguous():
+    with refuses(BadInput, fix="map its labels: --label-map Widerspruch=...") as caught:
+        answerer(["Widerspruch", "neutral"])(batch())
+    assert "its label 'Widerspruch' means none of entailment, neutral, contradiction" in str(caught.value)
 
 
 class TestThreeLabelsForTwo:

@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 from refusals import refuses
 
+import otherwords as ow
 from otherwords.errors import BadInput, UnknownName, WrongAnswer
 from otherwords.models.answering import ask
 from otherwords.models.answering import load as load_model
@@ -70,6 +71,31 @@ def test_a_function_answers(here, target):
     path = list(sys.path)
     assert load(f"python:{target}")(batch("wet", "It is wet.")).pred.tolist() == [1, 0]
     assert sys.path == path
+
+
+def test_a_function_of_two_texts_is_no_model(here):
+    Path("ow_pairs.py").write_text("def ask(premise, hypothesis): return 'neutral'\n")
+    fix = "a model takes one Batch, def ask(batch): ... batch['premise'] ..., and gives an answer for each problem"
+    with refuses(BadInput, where="python:ow_pairs.py:ask", fix=fix):
+        load("python:ow_pairs.py:ask")
+    with refuses(BadInput, where="the model pairs"):
+        ow.answer(ow.load("everyday").head(2), pairs, canary=False, cache=None)
+
+
+def pairs(premise, hypothesis):
+    return "neutral"
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ("ow_user.py", "python:ow_user.py:FUNCTION"),
+        ("./ow_user.py:by_length", "python:./ow_user.py:by_length"),
+    ],
+)
+def test_a_file_alone_is_told_apart_from_a_name(here, spec, meant):
+    with refuses(BadInput, fix=f"a function in a file is {meant}"):
+        load(spec)
 
 
 def test_the_functions_attributes_are_honoured(here):

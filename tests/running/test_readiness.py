@@ -58,6 +58,11 @@ def test_a_broken_second_model_costs_nothing_of_the_first(here, second):
     refused(OtherwordsError, models=[MODEL, f"n={second}"])
 
 
+def test_a_study_without_variants_asks_no_model_anything(here):
+    refused(BadInput, vary=[], canary=True)
+    refused(BadInput, vary=[], models=["python:gone.py:ask"])
+
+
 def test_a_second_model_that_gives_no_label(here):
     with refuses(OtherwordsError):
         ow.run(study(models=["m=scripted", "n=scripted(otherwise=maybe)"], canary=True), out="run")

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import random
+import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -173,7 +174,10 @@ class TestRerun:
         assert {score.model for score in both.scores} == {"m", "other"}
         assert parts.items() <= _parts(folder).items()
         assert asked() == 0
-        alone = ow.run(study, out=folder, models=["other=scripted(seed=8)"])
+        removed = f"m is no longer in the study: its answers go from {folder}, not from the cache"
+        with pytest.warns(UserWarning, match=f"^{re.escape(removed)}$"):
+            alone = ow.run(study, out=folder, models=["other=scripted(seed=8)"])
+        assert removed not in alone.manifest["warnings"]
         assert {score.model for score in alone.scores} == {"other"}
         assert len(list((folder / "answers").iterdir())) == 1
         assert set(pl.read_parquet(folder / "answers" / "*" / "*.parquet")["model"]) == {"other"}

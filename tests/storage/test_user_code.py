@@ -13,7 +13,7 @@ from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.registry import models as registry
-from otherwords.storage.user_code import LateModules, guard, load_file, sign_object, sources
+from otherwords.storage.user_code import LateModules, guard, load_file, load_function, sign_object, sources
 
 
 @pytest.fixture
@@ -165,7 +165,19 @@ def test_a_module_that_appears_later_is_noticed(write, here):
     )
     assert late() == ""
     guard(module.f, "here")([])  # loads it by a name that no source shows
-    assert late() == "it has loaded ow_late, which is not signed; import it at the top of ow_main.py"
+    assert late() == "it has loaded ow_late.py, which is not signed; import it at the top of ow_main.py"
+
+
+def test_what_other_code_loads_is_not_the_models(write, here):
+    write(ow_main="import pydoc\ndef f(batch): pydoc.locate('ow_words')", ow_words="")
+    write(ow_other="import ow_words\ndef f(text): ...")
+    known = dict(sys.modules)
+    module, late = load_file(Path("ow_main.py"), "here"), LateModules(sources(Path("ow_main.py")), known)
+    load_function("ow_other.py:f", "there")  # signed with its helper
+    assert late() == ""
+    del sys.modules["ow_words"]
+    guard(module.f, "here")([])
+    assert late() == "it has loaded ow_words.py, which is not signed; import it at the top of ow_main.py"
 
 
 # Objects of this process

@@ -13,7 +13,9 @@ def run(
     study: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY", help="A study file, or a run folder to continue; options below come on top of it."
+            metavar="STUDY",
+            help="A study file, or a run folder to continue. An option below replaces what the study has under that "
+            "name: --model A stands for all its models.",
         ),
     ] = "",
     data: Annotated[

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shlex
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple
 
 from ..errors import ON_COMMAND_LINE, BadInput, shorten
@@ -65,13 +67,13 @@ class Intake:
         self._used = self._unmapped | set(self.columns.values())
         self._mapped: set[str] = set()  # the names in `columns` whose column occurred in some row
         self._labelled: bool | None = None  # whether the rows seen so far, but for contrasts, have labels
-        self._has_label_column = self._label_came_late = False
+        self._has_label_column = False
         self._seen = SeenIds()
         self._waiting: dict[str, list[tuple[Record, ProblemRow]]] = {}  # variants that came before their original
 
     def rows(self, records: Iterable[Record]) -> Iterator[ProblemRow]:
         """Check records one by one; an original comes out before its variants."""
-        for number, record in enumerate(records, 1):
+        for number, record in enumerate(self._until_labelled(records), 1):
             try:
                 yield from self._accept(record, number)
             except BadInput as error:
@@ -93,6 +95,27 @@ class Intake:
             message = "the data has no column `label`, and nothing that needs the right answers can be measured"
             option = self.options["column"].format("label")
             warnings.warn(f"{message}; if another column has them, map it with {option}", stacklevel=2)
+
+    def _until_labelled(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The records; where those without a label are to be left out, none before it is known that some have one."""
+        records = iter(records)
+        if self.skip_bad and self.gold == "all or none":
+            with TemporaryFile() as held:  # of data without labels, that is all: memory stays flat
+                count = 0
+                for record in records:
+                    pickle.dump(record, held)
+                    count += 1
+                    if self._has_label(record):
+                        self._labelled = True
+                        break
+                held.seek(0)
+                for _ in range(count):
+                    yield pickle.load(held)
+        yield from records
+
+    def _has_label(self, record: Record) -> bool:
+        values = {} if record.error else self._split(record.row)[0]
+        return label_key(_text(values.get("label"))) in self._labels and not _text(values.get("contrast"))
 
     def _accept(self, record: Record, number: int) -> Iterator[ProblemRow]:
         row = self._row(record, number)
@@ -197,9 +220,8 @@ class Intake:
             raise BadInput(f"found {shorten(value)}", where=where, field="label", fix=fix)
         if not contrast:
             if self._labelled is False and self.gold == "all or none":
-                self._label_came_late = True  # the rows before it are taken in already: there is no leaving them out
                 message = f"found {shorten(value)}, but the rows before it have no label"
-                raise BadInput(message, where=where, field="label", fix="give all problems a label, or none")
+                raise BadInput(message, where=where, field="label", fix=self._all_or_none)
             self._labelled = True
         return label
 
@@ -210,12 +232,16 @@ class Intake:
         if self.gold == "all":
             raise BadInput("found nothing", where=where, field="label", fix="give every problem a label")
         if self._labelled and self.gold == "all or none":
-            fix = f"give all problems a label or none, or leave those without out with {self.options['skip']}"
-            raise BadInput("found nothing, but the rows before it have a label", where=where, field="label", fix=fix)
+            message = "found nothing, but other rows have a label"
+            raise BadInput(message, where=where, field="label", fix=self._all_or_none)
         self._labelled = False
 
+    @property
+    def _all_or_none(self) -> str:
+        return f"give all problems a label or none, or leave those without out with {self.options['skip']}"
+
     def _reject(self, record: Record, error: BadInput) -> None:
-        if not self.skip_bad or self._label_came_late:
+        if not self.skip_bad:
             raise error
         row = {"where": record.where, "field": error.field, "reason": str(error), "row": record.row}
         self.rejected.append(json.loads(json.dumps(row, default=str)))

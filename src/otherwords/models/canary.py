@@ -4,7 +4,7 @@ import itertools
 import warnings
 from collections.abc import Sequence
 
-from ..errors import LabelOrder
+from ..errors import LabelOrder, outside
 from ..problem import TASKS, Batch, Task
 from .model import Answerer
 
@@ -107,7 +107,9 @@ def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
             f"{best} if renamed; use --label-map {fix}, or --no-canary if the labels are correct"
         )
     if plain < 2 * len(gold) / 3:
-        warnings.warn(f"{model.name} is weak: {plain} of {len(gold)} trivial questions right", stacklevel=2)
+        message = f"{model.name} is weak: {plain} of {len(gold)} trivial questions right"
+        advice = "do not rely on its scores before you have looked at its answers and the names of its labels"
+        warnings.warn(f"{message}; {advice}", stacklevel=outside())
 
 
 def canary_batch(task: Task) -> Batch:

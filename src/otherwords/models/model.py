@@ -156,6 +156,9 @@ class Answerer:
         wrong = [target for label in labels if (target := self._names.get(label_key(label)))]
         if wrong:
             found = f"the label map says that {names} means {wrong[0]!r}, which {self.task.name} does not have"
+        elif len(labels) == 1 and len(free) == len(self.task.labels):
+            fix = f"map its labels: --label-map {labels[0]}=..."
+            return BadInput(f"{self.name}: its label {names} means none of {', '.join(free)}", fix=fix)
         elif len(labels) == 1 and len(free) > 1:
             found = f"its label {names} is ambiguous: it may mean {' or '.join(free)}"
         else:
@@ -180,6 +183,9 @@ class Answerer:
             raw = raw.tolist()  # labels, as scikit-learn gives them
         if isinstance(raw, (list, tuple)) and raw and isinstance(raw[0], str):
             return self._from_labels(raw, len(batch))
+        numbers = _whole_numbers(raw)
+        if any(label_key(number) in self._names for number in numbers):
+            return self._from_labels(numbers, len(batch))
         return self._from_probabilities(raw, batch)
 
     def _from_labels(self, raw: Sequence[str], count: int) -> Predictions:
@@ -194,8 +200,12 @@ class Answerer:
             raise WrongAnswer(f"{self.name} returned {shorten(raw)}; return labels or rows of probabilities") from error
         if given.ndim == 1 and len(given) == len(batch) > 0:
             own = ", ".join(self.model.labels or self.task.labels)
-            found = f"{self.name} returned a number for each problem, such as {shorten(given[0].item())}"
-            raise WrongAnswer(f"{found}; return labels ({own}) or rows of probabilities, a column for each label")
+            whole = _whole_numbers(raw)[:1]
+            found = f"{self.name} returned a number for each problem, such as {(*whole, given[0])[0]}"
+            map_them = f", map the numbers with --label-map {whole[0]}=...," if whole else ""
+            raise WrongAnswer(
+                f"{found}; return label names ({own}){map_them} or rows of probabilities, a column for each label"
+            )
         targets = self.targets
         self._count(len(given) if given.ndim else 0, len(batch))
         if given.ndim != 2 or given.shape[1] != len(targets):
@@ -229,6 +239,14 @@ class Answerer:
     def _count(self, found: int, wanted: int) -> None:
         if found != wanted:
             raise WrongAnswer(f"{self.name} returned {found} answers for {wanted} problems; return one per problem")
+
+
+def _whole_numbers(raw: Any) -> list[str]:
+    """What a model returned, as texts, if it is a list of whole numbers; else none."""
+    if isinstance(raw, np.ndarray) and raw.ndim == 1:
+        raw = raw.tolist()
+    whole = isinstance(raw, (list, tuple)) and all(type(one) is int or isinstance(one, np.integer) for one in raw)
+    return [str(int(one)) for one in raw] if whole else []
 
 
 def as_model(function: Any) -> Model:

@@ -12,6 +12,7 @@ from ..problem import Batch
 from ..registry import models
 from ..storage.user_code import (
     LateModules,
+    arity,
     guard,
     load_function,
     sign_declared,
@@ -104,7 +105,10 @@ def from_object(given: Any) -> Model:
 
 
 def _as_model(function: Any, where: str) -> Model:
-    """A function with what its attributes declare."""
+    """A function of a batch, with what its attributes declare."""
+    if (count := arity(function)) > 1:
+        fix = "a model takes one Batch, def ask(batch): ... batch['premise'] ..., and gives an answer for each problem"
+        raise BadInput(f"needs {count} arguments", where=where, fix=fix)
     invariant = bool(getattr(function, "batch_invariant", True))
     return Model(function, labels=_labels(function, where), batch_invariant=invariant, batch_size=256)
 

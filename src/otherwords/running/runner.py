@@ -137,6 +137,7 @@ def run(
     driver.continues = earlier is not None and "cache" not in overrides
     if out:
         _warn_replaced(folder, study, opened)
+    _warn_removed(folder, study)
     with folder.locked(), folder.naming_damage(), _collected_warnings() as messages:
         before = folder.manifest.get("intake")
         driver.take_in(continued=opened.before == folder.path)
@@ -144,6 +145,7 @@ def run(
             folder.begin(**_about(study, opened))
         if driver.intake.get("unlabelled"):
             refuse_unlabelled(require, study.metrics, study.by)
+        driver.refuse_no_variants()
         driver.get_ready(require)
         folder.begin(**_about(study, opened))
         study.write(folder.path)
@@ -208,6 +210,12 @@ class Driver:
                     self.intake = stages.keep_problems(self.folder)
             current().done()
 
+    def refuse_no_variants(self) -> None:
+        """Refuse a study without generators whose data have no variants, before any model is asked."""
+        if not self.study.vary and self.intake["rows"] == self.intake["originals"]:
+            fix = "add a generator (vary = [...], --with), or use data with variants"
+            raise BadInput("no variants", fix=fix)
+
     def get_ready(self, require: Sequence[str] = ()) -> None:
         """Find out what would stop the work later: wrong groups, models that do not fit, metrics that lack answers."""
         study = self.study
@@ -235,9 +243,6 @@ class Driver:
 
     def skip_vary(self) -> None:
         """Continue with the variants of the data; remove those that an earlier study made in this folder."""
-        if self.intake["rows"] == self.intake["originals"]:
-            fix = "add a generator (vary = [...], --with), or use data with variants"
-            raise BadInput("no variants", fix=fix)
         with self._timed("variants"):
             for stage in ("variants", "notes", "tables"):
                 self.folder.remove(stage)
@@ -361,6 +366,18 @@ def _warn_replaced(folder: RunFolder, study: Study, opened: OpenedData) -> None:
     if before != study.data and manifest.get("inputs") != opened.inputs:
         names = ", ".join(map(str, before))
         warnings.warn(f"{folder.path} held another study (data: {names}): its results are replaced", stacklevel=3)
+
+
+def _warn_removed(folder: RunFolder, study: Study) -> None:
+    """Warn of models that an earlier study had in this folder, and the new one has not, before their answers go."""
+    before = folder.manifest.get("study", {})
+    kept = {split_name(spec)[0] for spec in study.models}
+    removed = [name for spec in before.get("models", ()) if (name := split_name(spec)[0]) not in kept]
+    if removed and folder.inner("answers"):
+        stored = "" if before.get("cache", "") is None else ", not from the cache"
+        verb, whose = ("is", "its") if len(removed) == 1 else ("are", "their")
+        message = f"{', '.join(removed)} {verb} no longer in the study: {whose} answers go from {folder.path}"
+        warnings.warn(message + stored, stacklevel=3)
 
 
 def _count_answers(parts: Sequence[stages.Made], fresh: bool) -> dict[str, int | bool]:

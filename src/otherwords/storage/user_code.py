@@ -46,6 +46,8 @@ _END = object()
 _LONGEST = 1_000
 #: The source of every module that was loaded from here, as it was then, to notice that one was edited since.
 _loaded: dict[str, tuple[Path, str]] = {}
+#: The file of the function that was running when a module was loaded.
+_loaded_by: dict[str, Path] = {}
 #: All files that were signed in this process.
 _signed: set[Path] = set()
 
@@ -137,8 +139,8 @@ def _importing(where: str, *folders: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _searching(*folders: Path) -> Iterator[None]:
-    """Import from these folders first, for a while; note what is imported."""
+def _searching(*folders: Path, running: Path | None = None) -> Iterator[None]:
+    """Import from these folders first, for a while; note what is imported, and while which file's function ran."""
     path, count = list(sys.path), len(sys.modules)
     sys.path[:0] = [str(folder) for folder in dict.fromkeys(folders)]
     try:
@@ -148,6 +150,8 @@ def _searching(*folders: Path) -> Iterator[None]:
         for name in list(islice(reversed(sys.modules), max(0, len(sys.modules) - count))):  # the newest are last
             if (file := _file_of(sys.modules.get(name))) and not _is_installed(file):
                 _loaded[name] = (file, fingerprint(file))
+                if running:
+                    _loaded_by[name] = running
 
 
 def _forget_edited() -> None:
@@ -158,6 +162,7 @@ def _forget_edited() -> None:
         if cached := getattr(sys.modules.pop(name, None), "__cached__", None):
             Path(cached).unlink(missing_ok=True)  # it counts as fresh where a file is edited twice in a second
     _loaded.clear()
+    _loaded_by.clear()
     importlib.invalidate_caches()
 
 
@@ -221,12 +226,12 @@ class _Guarded:
     def __init__(self, function: Any, where: str, kind: type[OtherwordsError]):
         functools.update_wrapper(self, function, updated=())
         self._function, self._guard = function, (where, "", kind)
-        source = source_of(function)
+        self._source = source = source_of(function)
         own = [] if source is None or _is_installed(source) else [source.parent, root_of(source), Path.cwd()]
         self._folders = own  # where its file was imported from, for imports inside the function
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        with _searching(*self._folders), guarded(*self._guard):
+        with _searching(*self._folders, running=self._source), guarded(*self._guard):
             result = self._function(*given, **named)
         return self._iterate(result) if isinstance(result, Iterator) else result
 
@@ -237,7 +242,7 @@ class _Guarded:
 
     def _iterate(self, results: Iterator[Any]) -> Iterator[Any]:
         while True:
-            with _searching(*self._folders), guarded(*self._guard):
+            with _searching(*self._folders, running=self._source), guarded(*self._guard):
                 result = next(results, _END)
             if result is _END:
                 return
@@ -405,11 +410,15 @@ def source_of(function: Any) -> Path | None:
 
 
 class LateModules:
-    """Notices modules below a root that were loaded, but are not among the signed files. `known` were there before."""
+    """Notices modules below a root that a model has loaded, but are not among its files. `known` were there before.
+
+    What other code has loaded, such as a generator, is not the model's where its source shows it. What no source shows
+    may be loaded by this model, too: nobody would notice, since it is there already.
+    """
 
     def __init__(self, signed: dict[Path, str], known: dict[str, ModuleType]):
         self._signed, self._start = signed, next(iter(signed))
-        # What another model loaded, and no source shows, may be loaded by this one, too.
+        self._own = sys.modules.keys() - known.keys()  # loaded with the model
         self._known = {k: v for k, v in known.items() if k not in _loaded or _loaded[k][0] in _signed}
 
     def __call__(self) -> str:
@@ -419,11 +428,15 @@ class LateModules:
             if self._known.get(name) is module:
                 continue
             file = _file_of(module)
-            signed = file in self._signed or file in _signed  # by itself, or by a plug-in that was loaded after it
-            if file and not signed and file.is_relative_to(root) and not _is_installed(file, root):
-                return f"it has loaded {name}, which is not signed; import it at the top of {self._start.name}"
+            own = name in self._own or _loaded_by.get(name) in self._signed
+            if file and self._is_unsigned(file, root) and (own or (name in _loaded and file not in _signed)):
+                found = "it has loaded" if own else "it may use"
+                return f"{found} {file.name}, which is not signed; import it at the top of {self._start.name}"
             self._known[name] = module
         return ""
+
+    def _is_unsigned(self, file: Path, root: Path) -> bool:
+        return file not in self._signed and file.is_relative_to(root) and not _is_installed(file, root)
 
 
 # Signing objects of this process

@@ -232,7 +232,7 @@ def generate(
         texts = (text for problem in some for text in problem.text.values())
         warn_if_foreign(generator.plugin, texts, function.language)
         seeds = [seed_for(seed, generator.signature, problem.id) for problem in some]
-        for one in function(some, seeds):
+        for one in _refuse_others(function(some, seeds), generator.title):
             if one.of not in given:
                 raise BadInput(f"{generator.signature} returned a variant of {one.of!r}, which is not in its input")
             if isinstance(one, Note):
@@ -243,6 +243,17 @@ def generate(
             extra = {**one.extra, **mark}
             yield Variant(identity, one.task, one.text, one.label, extra, of=one.of, how=generator.title)
         current().advance(len(some))
+
+
+def _refuse_others(made: Any, where: str) -> Iterator[Variant | Note]:
+    """What a generator made, if it is variants and notes."""
+    fix = "yield variants, as problem.restate(hypothesis=...) makes them, and notes"
+    if isinstance(made, str) or not isinstance(made, Iterable):
+        raise BadInput(f"returned {shorten(made)}", where=where, fix=fix)
+    for one in made:
+        if not isinstance(one, (Variant, Note)):
+            raise BadInput(f"gave {shorten(one)}", where=where, fix=fix)
+        yield one
 
 
 def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:
