@@ -55,10 +55,11 @@ class Intake:
     def __post_init__(self) -> None:
         known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast", "control"}
         if unknown := set(self.columns) - known:
-            raise BadInput(f"cannot map {sorted(unknown)}", fix=f"{self.task.name} has {', '.join(sorted(known))}")
+            message = f"cannot map {', '.join(map(repr, sorted(unknown)))}"
+            raise BadInput(message, fix=f"{self.task.name} has {', '.join(sorted(known))}")
         if unknown := set(self.labels.values()) - {NO_MAJORITY, *self.task.labels}:
             fix = f"{self.task.name} has {', '.join(self.task.labels)}"
-            raise BadInput(f"cannot map to {sorted(unknown)}", fix=fix)
+            raise BadInput(f"cannot map to {', '.join(map(repr, sorted(unknown)))}", fix=fix)
         self._labels = {label_key(label): label for label in (*self.task.labels, NO_MAJORITY)}
         self._labels |= {label_key(label): name for label, name in self.labels.items()}
         self._unmapped = known - set(self.columns)
