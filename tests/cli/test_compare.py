@@ -150,7 +150,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
         (("both.jsonl", "steady.jsonl", "--between", "how"), "--between compares groups of one table"),
         (("both.jsonl", "--between", "gold"), "gold has only 1 group with variants"),
         (("both.jsonl", "--metric", "jsd_pairs"), "no probabilities"),
-        (("both.jsonl", "--metric", "flip_rat"), "Did you mean flip_rate?"),
+        (("both.jsonl", "--metric", "flip_rat"), "no metrics named 'flip_rat'; did you mean flip_rate? There are: "),
         (("both.jsonl", "--interval", "exact"), "use percentile or bca"),
         (("both.jsonl", "-o", "out.xlsx"), ".jsonl"),
     ],

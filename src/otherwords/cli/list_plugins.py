@@ -143,8 +143,8 @@ def _named(name: str) -> list[dict[str, Any]]:
         kinds = [*KINDS, "tasks"]
         known = [*kinds, *TASKS, *(plugin.name for registry in KINDS.values() for plugin in registry)]
         near = ", ".join(dict.fromkeys(get_close_matches(name, known, n=3, cutoff=0.75)))
-        hint = f" Did you mean {near}?" if near else ""
-        raise UnknownName(f"no kind and nothing named {name!r}; the kinds are: {', '.join(kinds)}.{hint}")
+        hint = f"did you mean {near}? The" if near else "the"
+        raise UnknownName(f"no kind and nothing named {name!r}; {hint} kinds are: {', '.join(kinds)}.")
     return found
 
 

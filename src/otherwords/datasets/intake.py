@@ -166,7 +166,9 @@ class Intake:
         _refuse_halves(row, where)
         row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
         if not self._seen.add(row["id"], None if row["of"] else _original(row)):
-            raise BadInput(f"{row['id']!r} occurs twice", where=where, field="id", fix="ids must be unique")
+            other = self.options["column"].format("id")
+            fix = f"ids must be unique: name another column with {other}, or rename this one, and rows are numbered"
+            raise BadInput(f"{row['id']!r} occurs twice", where=where, field="id", fix=fix)
         return row
 
     def _split(self, row: ProblemRow) -> tuple[ProblemRow, ProblemRow]:
