@@ -12,7 +12,7 @@ from typing import Literal
 
 import polars as pl
 
-from .answers.alignment import Names, TableOrPath, labels_of_run, model_names, open_tables, stack
+from .answers.alignment import Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
 from .answers.groups import columns_of, of_model
 from .answers.reading import answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
@@ -234,7 +234,7 @@ def score(
     *,
     by: str | Sequence[str] = (),
     task: str | Task = "",
-    columns: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,
@@ -251,6 +251,7 @@ def score(
     and by no other: overall, and by suite where there are several. So are variants marked `control`, where there are
     rewordings beside them.
     `columns` maps the names used here to the table's (`pred` -> `prediction`), `labels` the table's labels to others.
+    Where tables differ: `columns={"gpt": {"pred": "answer"}}` for gpt.csv alone, or a list with a mapping for each.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too. A metric that a gate in `require` is about is never left out: where the
     table lacks what it needs, that is an error.

@@ -263,8 +263,8 @@ class Registry:
                 hint = f"{name} is one of the {kind}, not of the {self.kind} (otherwords list {kind})"
                 return f"no {self.kind} named {name!r}: {hint}; the {self.kind} are: {names}."
         near = nearest(name.partition(".")[0], [plugin.name for plugin in self])
-        hint = f" Did you mean {near}?" if near else ""
-        return f"no {self.kind} named {name!r}; there are: {names}.{hint}"
+        hint = f"did you mean {near}? There" if near else "there"
+        return f"no {self.kind} named {name!r}; {hint} are: {names}."
 
     def _is_known(self, name: str) -> bool:
         """Whether a name is registered here; not where the kind cannot be imported (a bare GPU machine)."""

@@ -214,6 +214,37 @@ def test_columns_that_do_not_exist_are_refused() -> None:
         ow.score(FOREIGN, columns={"prediction": "pred"})
 
 
+def test_each_table_may_have_names_of_its_own(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    FOREIGN.drop("model").write_csv(one)
+    table().rename({"bucket": "item", "pred": "said"}).write_csv(other)
+    here, there = COLUMNS, {"bucket": "item", "pred": "said"}
+    for columns in ([here, there], (here, there), {**here, "other": {**{n: n for n in COLUMNS}, **there}},
+                    {"one": here, "other": there}):  # fmt: skip
+        [row] = ow.compare(one, other, ["flip_rate"], columns=columns, replicates=99)
+        assert (row.difference, row.model, row.other) == (0.0, "one", "other")
+        assert len(ow.score([one, other], ["flip_rate"], columns=columns, replicates=9)) == 2
+        assert audit([one, other], "hard-cases", columns=columns)["bucket"].to_list() == ["a"]
+    in_memory = [pl.read_csv(one), pl.read_csv(other)]
+    assert len(ow.score(in_memory, ["flip_rate"], columns=[here, there], replicates=9)) == 2
+
+
+def test_names_for_a_table_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    FOREIGN.write_csv(one)
+    table().write_csv(other)
+    with refuses(BadInput, where="--field", fix="the tables are called one, other"):
+        ow.compare(one, other, columns={"another": COLUMNS})
+    with refuses(BadInput, where="--field"):
+        ow.compare(one, other, columns=[COLUMNS])
+    with refuses(BadInput, where="--field"):
+        ow.compare(one, other, columns=[COLUMNS, {"prediction": "pred"}])
+    with refuses(BadInput, where=str(other), field="bucket") as caught:  # which lacks the columns of the first
+        ow.compare(one, other, columns=COLUMNS)
+    assert "--field other:bucket=COLUMN" in caught.value.fix
+    assert "columns={'other': {'bucket': COLUMN}}" in caught.value.fix
+
+
 @pytest.mark.parametrize(
     ("names", "suggested"),
     [
@@ -227,6 +258,38 @@ def test_similar_columns_are_suggested(names: dict[str, str], suggested: str) ->
     with refuses(BadInput) as caught:
         ow.score(table().rename(names))
     assert suggested in caught.value.fix
+
+
+def test_columns_that_resemble_nothing_can_still_be_mapped() -> None:
+    with refuses(BadInput) as caught:
+        ow.score(table().rename({"bucket": "Ticket-Nr"}))
+    assert "--field bucket=COLUMN (in Python columns={'bucket': COLUMN})" in caught.value.fix
+
+
+def test_labels_that_are_not_the_tasks_can_be_mapped() -> None:
+    with refuses(BadInput, field="gold") as caught:
+        ow.score(table(gold=["0"] * 3 + ["1"] * 2), task="nli")
+    assert "--label 0=LABEL (in Python labels={'0': LABEL})" in caught.value.fix
+
+
+def test_the_same_label_under_two_names_can_be_mapped() -> None:
+    other = table(gold=["0"] * 3 + ["1"] * 2, pred=["0", "1", "0", "1", "1"])
+    with refuses(BadInput, where="the original of bucket a", field="gold") as caught:
+        ow.compare(table(), other)
+    assert "--label 0=not-entailed" in caught.value.fix
+
+
+def test_a_label_that_the_task_lacks_is_named_plainly() -> None:
+    with refuses(BadInput, where="--label", fix="the task has entailed, not-entailed") as caught:
+        ow.score(table(), task="rte", labels={"0": "yes", "1": "no"})
+    assert "[" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_label_that_is_mapped_to_an_unheard_one_is_a_warning() -> None:
+    numbered = table(gold=["entailed"] * 5, pred=["entailed", "entailed", "entailed", "entailed", 2])
+    with pytest.warns(UserWarning, match="--label 2=not-entaild: .*; did you mean not-entailed"):
+        ow.score(numbered, labels={"2": "not-entaild"}, replicates=9)
 
 
 def test_problems_given_as_answers_are_recognised(tmp_path: Path) -> None:

@@ -80,6 +80,24 @@ def test_foreign_columns_and_labels(cli, files, write_jsonl, place):
     assert found == expected
 
 
+def test_columns_of_one_file_alone(cli, files, write_jsonl, place):
+    found = [json.loads(line) for line in (place / "shaky.jsonl").read_text().splitlines()]
+    write_jsonl(
+        place / "foreign" / "shaky.jsonl",
+        [{{"bucket": "Ticket-Nr", "pred": "said"}.get(k, k): v for k, v in row.items()} for row in found],
+    )
+    both = ("steady.jsonl", "foreign/shaky.jsonl")
+    fields = ("--field", "shaky:bucket=Ticket-Nr", "--field", "shaky:pred=said")
+    for command in ("compare", "score"):
+        expected = cli(command, "steady.jsonl", "shaky.jsonl", "--replicates", "200", "--json").stdout
+        assert cli(command, *both, *fields, "--replicates", "200", "--json").stdout == expected
+        assert "steady" in cli(command, *both, *fields, "--replicates", "200").stdout
+    twice = cli("compare", *both, "--field", "bucket=bucket", "--field", "bucket=Ticket-Nr", rc=2).stderr
+    assert "--field NAME:bucket=COLUMN" in twice
+    missing = cli("compare", *both, "--field", "bucket=Ticket-Nr", rc=2).stderr
+    assert "--field steady:bucket=COLUMN" in missing
+
+
 @pytest.mark.filterwarnings("default")
 def test_every_metric_on_request(cli, files):
     result = cli("compare", "steady.jsonl", "shaky.jsonl", "--metric", "all", "--replicates", "100")
@@ -132,7 +150,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
         (("both.jsonl", "steady.jsonl", "--between", "how"), "--between compares groups of one table"),
         (("both.jsonl", "--between", "gold"), "gold has only 1 group with variants"),
         (("both.jsonl", "--metric", "jsd_pairs"), "no probabilities"),
-        (("both.jsonl", "--metric", "flip_rat"), "Did you mean flip_rate?"),
+        (("both.jsonl", "--metric", "flip_rat"), "no metrics named 'flip_rat'; did you mean flip_rate? There are: "),
         (("both.jsonl", "--interval", "exact"), "use percentile or bca"),
         (("both.jsonl", "-o", "out.xlsx"), ".jsonl"),
     ],

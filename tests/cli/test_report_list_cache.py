@@ -90,8 +90,8 @@ def test_list_takes_a_kind_with_a_hyphen_and_names_all_kinds(cli):
 
 def test_list_of_what_does_not_exist(cli):
     assert cli("list", "model", rc=2).stderr == (
-        "error: no kind and nothing named 'model'; the kinds are: datasets, generators, checks, masked_lms, writers, "
-        "encoders, models, metrics, papers, tasks. Did you mean models?\n"
+        "error: no kind and nothing named 'model'; did you mean models? The kinds are: datasets, generators, checks, "
+        "masked_lms, writers, encoders, models, metrics, papers, tasks.\n"
     )
     for name, near in {
         "wordnt": "wordnet",
@@ -100,7 +100,7 @@ def test_list_of_what_does_not_exist(cli):
         "hf:some/model": "hf",
         "flip": "flip_rate",
     }.items():
-        assert near in re.split("[ ,?]+", cli("list", name, rc=2).stderr.partition("Did you mean ")[2])
+        assert near in re.split("[ ,?]+", cli("list", name, rc=2).stderr.partition("did you mean ")[2])
 
 
 def test_list_shows_every_task_with_its_fields_and_the_order_of_its_labels(cli):

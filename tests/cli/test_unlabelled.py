@@ -89,7 +89,7 @@ def test_a_run_measures_flips_and_its_report_names_no_answer_right(run: Any, bar
     page = (place / "mine" / "report.html").read_text(encoding="utf-8")
     assert "changed its answer on" in page or "never changed its answer" in page
     assert "same answer to all wordings" in page
-    for never in ("✓ right", "✗ wrong", "<dt>gold</dt>", "<b>None</b>", "always right"):
+    for never in ("✓ right", "✗ wrong", "<dt>gold</dt>", "<b>None</b>", "always right", "Right, wrong", "wrong answer"):
         assert never not in page
     assert LEFT_OUT in page
     run("report", "mine")

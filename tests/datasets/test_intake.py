@@ -155,6 +155,13 @@ def test_an_id_twice():
         taken({**GOOD, "id": "a"}, {**GOOD, "id": "b"}, {**GOOD, "id": "a", "of": "b"})
 
 
+def test_an_id_twice_says_how_to_do_without_that_column():
+    with refuses(BadInput, field="id") as caught:
+        taken({**GOOD, "id": "a"}, {**GOOD, "id": "a"})
+    assert "columns={'id': COLUMN}, or rename this one, and rows are numbered" in caught.value.fix
+    assert [row["id"] for row in taken({**GOOD, "nr": "a"}, {**GOOD, "nr": "a"})[0]] == ["1", "2"]
+
+
 def test_an_id_that_a_rejected_row_had_is_free():
     rows, intake = taken({**GOOD, "id": "a", "label": "?"}, {**GOOD, "id": "a"}, skip_bad=True)
     assert [row["id"] for row in rows] == ["a"]

@@ -160,7 +160,7 @@ def test_none_is_a_dash_with_an_explanation(study: Any, make_score: Callable[...
     none = make_score("p_c", value=None, low=None, high=None, n_units=0, n_answers=0)
     page = study.html(scores=[none, make_score(low=None, high=None), make_score(model="strong")])
     assert '<span class="none" title="nothing to measure">–</span>' in page
-    assert "– is not zero: there was nothing to measure. P C : no problem has two answered rewordings." in plain(page)
+    assert "– is not zero: there was nothing to measure. P_C: no problem has two answered rewordings." in plain(page)
     assert '<span class="none" title="not scored">–</span>' in page
     assert '<span class="interval" title="an interval needs at least two clusters">no interval</span>' in page
     assert "None" not in page
@@ -296,6 +296,7 @@ def test_models_are_in_the_order_of_their_flips(study: Any) -> None:
     head = page[page.index('id="headline"') :].partition("</table>")[0]
     assert re.findall(r'<th scope="row"><bdi class="name">(\w+)<', head) == ["strong", "weak"]
     assert re.findall(r'<td data-label="([^"]+)">', head)[:3] == ["Flip rate", "Accuracy, originals", "P_C"]
+    assert re.search(r"<th[^>]*>P_C</th>", head)
 
 
 def test_a_small_screen_shows_cards(study: Any) -> None:

@@ -17,12 +17,14 @@ from ..problem import TASKS, label_key
 from ..storage import tables
 from ..storage.run_folder import RunFolder
 from .groups import of_model, split, with_model
-from .reading import answered, check_columns, label_names, read, refuse_problems, warn_suspicious
+from .reading import answered, check_columns, label_names, read, refuse_problems, warn_misspelled, warn_suspicious
 from .roles import Role, split_roles
 from .table import WHOLE_TABLE, Answers, Location, is_original, label_spellings, label_texts, respelled
 
 #: An answers table, or the file or run folder that holds one.
 TableOrPath = pl.DataFrame | str | Path
+#: What foreign tables call their columns: one mapping for all, and others for single ones by name; or one for each.
+Columns = Mapping[str, str | Mapping[str, str]] | Sequence[Mapping[str, str]]
 #: The columns of an answers table that have a meaning, besides `p:<label>`.
 COLUMNS = ("bucket", "variant", "gold", "pred", "model", "cluster", "contrast", "control")
 _BUCKET, _VARIANT = "\0bucket", "\0variant"  # no column of the user's is called so
@@ -55,34 +57,61 @@ class ModelTable:
 class Names:
     """What columns and labels are called in foreign tables.
 
-    `columns` maps the names used here to the tables' (`pred` -> `prediction`), `labels` the tables' labels to others
-    (`0` -> `entailment`); `known` are the labels of the task, where one is named.
+    `columns` maps the names used here to the tables' (`pred` -> `prediction`), of all tables or of one under its name,
+    `labels` the tables' labels to others (`0` -> `entailment`); `known` are the labels of the task, where one is named.
     """
 
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Columns = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if unknown := [name for name in self.columns if name not in COLUMNS and not name.startswith("p:")]:
+        common, own = self._common_and_own()
+        mapped = [name for one in (common, *own.values()) for name in one]
+        if unknown := [name for name in mapped if name not in COLUMNS and not name.startswith("p:")]:
             fix = f"an answers table has {', '.join(COLUMNS)} and p:LABEL"
-            raise BadInput(f"cannot map {unknown}", where="--field", fix=fix)
+            raise BadInput(f"cannot map {', '.join(map(repr, unknown))}", where="--field", fix=fix)
         known = {label_key(label) for label in self.known}
         if unknown := [label for label in self.labels.values() if known and label_key(label) not in known]:
-            raise BadInput(f"cannot map to {unknown}", where="--label", fix=f"the task has {', '.join(self.known)}")
+            message = f"cannot map to {', '.join(map(repr, unknown))}"
+            raise BadInput(message, where="--label", fix=f"the task has {', '.join(self.known)}")
 
-    def rename(self, table: pl.DataFrame, where: str) -> pl.DataFrame:
-        """Give the columns of a table the names used here; one in the way is kept as `input_<name>`."""
-        if odd := [name for name in table.columns if "\0" in name]:
-            raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
-        if absent := [name for name, column in self.columns.items() if column not in table.columns]:
-            message = f"no column {self.columns[absent[0]]!r}"
-            raise BadInput(message, where=where, field=absent[0], fix=f"there are {', '.join(table.columns)}")
-        mapped = [table[column].alias(name) for name, column in self.columns.items()]
-        others = table.drop(set(self.columns.values()))
-        free = free_columns(dict.fromkeys(others.columns), self.columns) if self.columns else {}
-        taken = {name: new for name, new in zip(others.columns, free, strict=False) if name in self.columns}
-        return others.rename(taken).with_columns(mapped) if mapped else table
+    def _common_and_own(self) -> tuple[dict[str, str], dict[str | int, Mapping[str, str]]]:
+        """The mapping for all tables, and those for single tables: by their names, or by their places."""
+        if not isinstance(self.columns, Mapping):
+            return {}, dict(enumerate(self.columns))
+        common = {name: column for name, column in self.columns.items() if not isinstance(column, Mapping)}
+        return common, {name: own for name, own in self.columns.items() if isinstance(own, Mapping)}
+
+    def columns_of(self, tables: Sequence[str]) -> list[dict[str, str]]:
+        """What the columns of each of these tables are called; its own mapping goes before the one for all."""
+        common, own = self._common_and_own()
+        if not isinstance(self.columns, Mapping) and len(own) != len(tables):
+            message = f"columns of {len(own)} tables, but there are {len(tables)}"
+            raise BadInput(message, where="--field", fix="give a mapping for each table, {} where none is needed")
+        if unknown := [name for name in own if isinstance(name, str) and name not in tables]:
+            fix = (
+                f"the tables are called {', '.join(filter(None, tables))}" if any(tables) else "give a list of mappings"
+            )
+            raise BadInput(f"no table is called {unknown[0]!r}", where="--field", fix=fix)
+        return [{**common, **own.get(place, {}), **own.get(name, {})} for place, name in enumerate(tables)]
+
+
+def _rename(table: pl.DataFrame, columns: Mapping[str, str], where: str, name: str = "") -> pl.DataFrame:
+    """Give the columns of a table the names used here; one in the way is kept as `input_<name>`."""
+    if odd := [column for column in table.columns if "\0" in column]:
+        raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
+    if absent := [known for known, column in columns.items() if column not in table.columns]:
+        fix = f"there are {', '.join(table.columns)}"
+        if name:
+            fix += f"; map one of this table alone with --field {name}:{absent[0]}=COLUMN"
+            fix += f" (in Python columns={{{name!r}: {{{absent[0]!r}: COLUMN}}}})"
+        raise BadInput(f"no column {columns[absent[0]]!r}", where=where, field=absent[0], fix=fix)
+    mapped = [table[column].alias(known) for known, column in columns.items()]
+    others = table.drop(set(columns.values()))
+    free = free_columns(dict.fromkeys(others.columns), columns) if columns else {}
+    taken = {known: new for known, new in zip(others.columns, free, strict=False) if known in columns}
+    return others.rename(taken).with_columns(mapped) if mapped else table
 
 
 NO_NAMES = Names()
@@ -100,13 +129,18 @@ def open_tables(
     `models` names the model of each table that has no such column.
     """
     opened = []
-    for source, model in zip(sources, models or [""] * len(sources), strict=True):
-        table, where = _read(source, names)
-        check_columns(table, Location(where))
+    called = list(models) or model_names(sources)
+    for source, name, columns, model in zip(
+        sources, called, names.columns_of(called), models or [""] * len(sources), strict=True
+    ):
+        alone = name if len(sources) > 1 else ""  # a mapping that it lacks may be for the others
+        table, where = _read(source, columns, alone)
+        check_columns(table, Location(where), alone)
         if model and "model" not in table.columns and table.height:
             table = table.with_columns(pl.lit(model).alias("model"))
         table = _with_empty_variants(with_model(table, where, rejects_allowed))
         opened.append(answered(table, Location(where)))
+    warn_misspelled([table for table, _ in opened], names.labels)
     spellings = label_spellings([table for table, _ in opened], names.known, names.labels)
     return [(respelled(table, spellings, place), place) for table, place in opened]
 
@@ -121,15 +155,15 @@ def _with_empty_variants(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.when(~blank).then(pl.col("variant").cast(pl.String)).alias("variant"))
 
 
-def _read(source: TableOrPath, names: Names) -> tuple[pl.DataFrame, str]:
+def _read(source: TableOrPath, columns: Mapping[str, str], name: str) -> tuple[pl.DataFrame, str]:
     if isinstance(source, pl.DataFrame):
-        return names.rename(source, "the answers"), "the answers"
+        return _rename(source, columns, "the answers", name), "the answers"
     path = Path(source)
     if path.suffix.lower() == ".txt" and path.is_file():  # as SNLI and MultiNLI are released
         with path.open(encoding="utf-8", errors="replace") as file:
             refuse_problems(file.readline().rstrip("\n").split("\t"), str(source))
-    texts = [column for name, column in names.columns.items() if not name.startswith("p:")]
-    return names.rename(tables.read(source, texts), str(source)), str(source)
+    texts = [column for known, column in columns.items() if not known.startswith("p:")]
+    return _rename(tables.read(source, texts), columns, str(source), name), str(source)
 
 
 def model_names(sources: Sequence[TableOrPath]) -> list[str]:
@@ -304,8 +338,24 @@ def _check_same(first: pl.DataFrame, other: pl.DataFrame) -> None:
         if differ.any():
             row = int(differ.arg_true()[0])
             message = f"{one[row]!r} for {first['model'][0]}, {two[row]!r} for {other['model'][0]}"
-            place = f"bucket {first['bucket'][row]}, variant {first['variant'][row]}"
-            raise BadInput(message, where=place, field=name, fix="compare models on the same problems and variants")
+            bucket, variant = first["bucket"][row], first["variant"][row]
+            place = (
+                f"the original of bucket {bucket}" if variant in (None, "") else f"bucket {bucket}, variant {variant}"
+            )
+            fix = "compare models on the same problems and variants"
+            if name == "gold" and (meaning := _same_label(one, two, row)):
+                found, label = meaning
+                fix += f"; if {found} means {label}, say so: --label {found}={label}"
+                fix += f" (in Python labels={{{found!r}: {label!r}}})"
+            raise BadInput(message, where=place, field=name, fix=fix)
+
+
+def _same_label(one: pl.Series, other: pl.Series, row: int) -> tuple[str, str] | None:
+    """The labels of a row in two tables, a number first, if they may be two names of one: neither table has both."""
+    pair = one[row], other[row]
+    if pair[1] in set(one) or pair[0] in set(other):
+        return None
+    return pair if pair[0].isdigit() and not pair[1].isdigit() else pair[::-1]
 
 
 def _with_shared_clusters(cut: Sequence[pl.DataFrame]) -> Sequence[pl.DataFrame]:

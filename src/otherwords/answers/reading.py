@@ -1,7 +1,7 @@
 """Reading an answers table: its columns are checked once and coded, so that every metric can rely on them."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -89,8 +89,8 @@ def answered(frame: pl.DataFrame, where: Location = WHOLE_TABLE) -> tuple[pl.Dat
     return frame.filter(~rejected), replace(where, rows=rows if where.rows is None else where.rows[rows])
 
 
-def check_columns(frame: pl.DataFrame, where: Location) -> None:
-    """Refuse a table that lacks columns or rows, whatever its rows hold."""
+def check_columns(frame: pl.DataFrame, where: Location, name: str = "") -> None:
+    """Refuse a table that lacks columns or rows, whatever its rows hold; `name` is what it is called beside others."""
     if frame.height == 0:
         raise BadInput("no answers", where=where.table, fix="give a table with at least one row")
     if missing := [name for name in ("bucket", "variant", "pred") if name not in frame.columns]:
@@ -98,9 +98,12 @@ def check_columns(frame: pl.DataFrame, where: Location) -> None:
         found = [name for name in frame.columns if name != "gold" or frame["gold"].count()]
         absent = [name for name in ("bucket", "variant", "gold", "pred") if name not in found]
         fix = f"an answers table has bucket, variant, gold, pred; found {', '.join(found)}"
-        if similar := _similar_columns(absent, found):
-            fields = " ".join(f"--field {name}={column}" for name, column in similar.items())
-            fix += f": use {fields} (in Python columns={similar})"
+        columns: dict[str, str] = _similar_columns(absent, found)
+        fields = columns or {missing[0]: "COLUMN"}
+        shown = " ".join(f"--field {name and name + ':'}{one}={column}" for one, column in fields.items())
+        python = str(columns) if columns else f"{{{missing[0]!r}: COLUMN}}"
+        python = f"{{{name!r}: {python}}}" if name else python
+        fix += f": {'use' if columns else 'map one with'} {shown} (in Python columns={python})"
         raise BadInput("no such column", where=where.table, field=missing[0], fix=fix)
     known = ("bucket", "variant", "gold", "pred", "model", "cluster")
     for name in frame.columns:
@@ -245,6 +248,18 @@ def warn_suspicious(frame: pl.DataFrame, where: Location, labels: Sequence[str] 
     _warn_never_gold(frame, where, labels)
     _warn_improbable(frame, where)
     _warn_other_clusters(frame, where)
+
+
+def warn_misspelled(frames: Sequence[pl.DataFrame], meaning: Mapping[str, str]) -> None:
+    """Warn of a label that others are mapped to, if it occurs nowhere and is a letter away from another."""
+    mapped = {label_key(found) for found in meaning}
+    written = {label_key(text) for text in label_spellings(frames)} - mapped
+    usual = {label_key(label): label for task in TASKS.values() for label in task.labels}
+    for found, label in meaning.items():
+        close = get_close_matches(label_key(label), [*sorted(written), *usual], 1, 0.85)
+        if close and label_key(label) not in {*written, *usual}:
+            message = f"no other label is called so; did you mean {usual.get(close[0], close[0])}?"
+            warnings.warn(f"--label {found}={label}: {message}", stacklevel=4)
 
 
 def _warn_never_gold(frame: pl.DataFrame, where: Location, labels: Sequence[str]) -> None:

@@ -229,7 +229,10 @@ def label_codes(column: pl.Series, names: tuple[str, ...], where: Location) -> A
         numbers[(texts == name).fill_null(False).to_numpy()] = number
     if (unknown := numbers < 0).any():
         row = int(np.flatnonzero(unknown)[0])
-        fix = f"use one of {', '.join(names)}, or another --task" if names else "give a value for every answer"
+        fix = "give a value for every answer"
+        if names:
+            mapped = f"--label {texts[row]}=LABEL (in Python labels={{{texts[row]!r}: LABEL}})"
+            fix = f"use one of {', '.join(names)}; map it to one with {mapped}, or choose another --task"
         raise BadInput(f"found {shorten(texts[row])}", where=where.row(row), field=column.name, fix=fix)
     return numbers
 

@@ -52,7 +52,7 @@ def audit(
     from ..metrics.across import audit as list_problems
     from .tables import frame_table
 
-    names = {"columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label")}
+    names: dict[str, Any] = {"columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label")}
     listed = list_problems(answers, which, task=task, suite=suite or None, out=out or None, **names)
     if json and out != "-":  # which has the same as JSON lines
         print_json(listed.to_dicts())

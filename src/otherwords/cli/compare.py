@@ -62,7 +62,7 @@ def compare(
 
     settings: dict[str, Any] = {
         "task": task, "seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval,
-        "out": out or None, "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
+        "out": out or None, "columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label"),
     }  # fmt: skip
     if between and (other or model or by):
         raise BadInput("--between compares groups of one table", fix="leave out the second table, --model and --by")

@@ -145,8 +145,8 @@ def _named(name: str) -> list[dict[str, Any]]:
         asked = name.partition("(")[0].partition(":")[0].lower()  # of a whole spec, what comes before its options
         inside = [one for one in known if asked in (one, one.split("_")[0], one.split("-")[0])]
         near = ", ".join(dict.fromkeys([*inside, *get_close_matches(asked, known, n=3, cutoff=0.75)][:5]))
-        hint = f" Did you mean {near}?" if near else ""
-        raise UnknownName(f"no kind and nothing named {name!r}; the kinds are: {', '.join(kinds)}.{hint}")
+        hint = f"did you mean {near}? The" if near else "the"
+        raise UnknownName(f"no kind and nothing named {name!r}; {hint} kinds are: {', '.join(kinds)}.")
     return found
 
 

@@ -61,8 +61,9 @@ AnswerFields = Annotated[
     list[str],
     typer.Option(
         "--field",
-        metavar="NAME=COLUMN",
-        help="The column that holds bucket, variant, gold, pred, model, cluster or p:LABEL, as in pred=prediction.",
+        metavar="[TABLE:]NAME=COLUMN",
+        help="The column that holds bucket, variant, gold, pred, model, cluster or p:LABEL, as in pred=prediction; "
+        "in one table alone, gpt:pred=prediction for gpt.csv.",
     ),
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out and write them to rejected.jsonl.")]
@@ -140,7 +141,7 @@ Require = Annotated[
 ]
 
 
-def pairs(options: Iterable[str], flag: str) -> dict[str, str]:
+def pairs(options: Iterable[str], flag: str, twice: str = "") -> dict[str, str]:
     """Read NAME=VALUE options.
 
     >>> pairs(["0=entailment", "1=neutral"], "--label")
@@ -152,9 +153,32 @@ def pairs(options: Iterable[str], flag: str) -> dict[str, str]:
         if not mark or not name or not value:
             raise BadInput(f"cannot read {flag} {option}", fix=f"write {flag} NAME=VALUE")
         if name in read:
-            raise BadInput(f"{flag} {name} is given twice")
+            raise BadInput(f"{flag} {name} is given twice", fix=twice.format(name))
         read[name.strip()] = value.strip()
     return read
+
+
+def answer_columns(options: Iterable[str]) -> dict[str, str | dict[str, str]]:
+    """Read the columns of answers tables: of all, or after a table's name and a colon, of one.
+
+    >>> answer_columns(["pred=said", "p:yes=p1", "gpt:pred=answer", "gpt:p:yes=p2"])
+    {'pred': 'said', 'p:yes': 'p1', 'gpt': {'pred': 'answer', 'p:yes': 'p2'}}
+    """
+    columns: dict[str, str | dict[str, str]] = {}
+    twice = "for one table alone, write --field NAME:{}=COLUMN: NAME is that of its file without .csv, .jsonl ..."
+    for key, column in pairs(options, "--field", twice).items():
+        table, colon, name = key.rpartition(":")
+        if ":p:" in key:
+            table, _, name = key.partition(":p:")
+            name = f"p:{name}"
+        if not colon or key.startswith("p:"):
+            columns[key] = column
+            continue
+        own = columns.setdefault(table, {})
+        if isinstance(own, str):
+            raise BadInput(f"cannot read --field {key}", fix=f"give the table {table} another name")
+        own[name] = column
+    return columns
 
 
 def given(**options: str) -> dict[str, str]:

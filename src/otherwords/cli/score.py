@@ -1,7 +1,7 @@
 """otherwords score"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -55,7 +55,7 @@ def score(
     from .tables import score_table
 
     given = [read(one) if one == "-" else one for one in answers]  # standard input can be read but once
-    names = {"columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label")}
+    names: dict[str, Any] = {"columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label")}
     if require:
         refuse_unknown(require, metric)
     rejected = (Path(out).parent / "rejected.jsonl") if skip_bad else None

@@ -57,10 +57,11 @@ class Intake:
     def __post_init__(self) -> None:
         known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast", "control"}
         if unknown := set(self.columns) - known:
-            raise BadInput(f"cannot map {sorted(unknown)}", fix=f"{self.task.name} has {', '.join(sorted(known))}")
+            message = f"cannot map {', '.join(map(repr, sorted(unknown)))}"
+            raise BadInput(message, fix=f"{self.task.name} has {', '.join(sorted(known))}")
         if unknown := set(self.labels.values()) - {NO_MAJORITY, *self.task.labels}:
             fix = f"{self.task.name} has {', '.join(self.task.labels)}"
-            raise BadInput(f"cannot map to {sorted(unknown)}", fix=fix)
+            raise BadInput(f"cannot map to {', '.join(map(repr, sorted(unknown)))}", fix=fix)
         self._labels = {label_key(label): label for label in (*self.task.labels, NO_MAJORITY)}
         self._labels |= {label_key(label): name for label, name in self.labels.items()}
         self._unmapped = known - set(self.columns)
@@ -188,7 +189,9 @@ class Intake:
         _refuse_halves(row, where)
         row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
         if not self._seen.add(row["id"], None if row["of"] else _original(row)):
-            raise BadInput(f"{row['id']!r} occurs twice", where=where, field="id", fix="ids must be unique")
+            other = self.options["column"].format("id")
+            fix = f"ids must be unique: name another column with {other}, or rename this one, and rows are numbered"
+            raise BadInput(f"{row['id']!r} occurs twice", where=where, field="id", fix=fix)
         return row
 
     def _split(self, row: ProblemRow) -> tuple[ProblemRow, ProblemRow]:

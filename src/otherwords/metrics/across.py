@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..answers.alignment import Names, TableOrPath, align, is_run, load
+from ..answers.alignment import Columns, Names, TableOrPath, align, is_run, load
 from ..answers.roles import CONTRAST, CONTROL
 from ..answers.table import Answers, Array
 from ..datasets.suite import Suite, SuiteName, open_suite
@@ -110,7 +110,7 @@ def audit(
     *,
     task: str | Task = "",
     suite: SuiteName | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
     out: str | Path | None = None,
 ) -> pl.DataFrame:

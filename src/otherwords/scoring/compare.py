@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from .._version import __version__
-from ..answers.alignment import ModelTable, Names, align, load, two_groups, two_models
+from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
@@ -39,7 +39,7 @@ def compare(
     models: Sequence[str] = (),
     by: str | Sequence[str] = (),
     task: str | Task = "",
-    columns: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,
@@ -120,7 +120,7 @@ def compare_groups(
     *,
     matched: bool = False,
     task: str | Task = "",
-    columns: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,

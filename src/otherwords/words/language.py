@@ -68,7 +68,8 @@ def looks_english(text: str) -> bool:
 def warn_if_foreign(plugin: Plugin, texts: Iterable[str | None], language: str | None = None) -> None:
     """Warn once, where a plug-in supports only English, if most of the first texts are in another language.
 
-    So they are, too, where they look so together, although most are too short to tell. `language` overrides what the plug-in declares: with some options it may support others.
+    Texts that are too short to tell by themselves are judged together. `language` overrides what the plug-in declares:
+    with some options it may support others.
     """
     if (plugin.language if language is None else language) != "en" or plugin.name in _warned:
         return
