@@ -17,8 +17,9 @@ import polars as pl
 
 from .. import pipeline
 from .._version import __version__
+from ..datasets.intake import warn_no_majority
 from ..datasets.source import Source
-from ..errors import BadInput
+from ..errors import ON_COMMAND_LINE, BadInput
 from ..frames import AnyTable, with_texts
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
@@ -138,6 +139,8 @@ def run(
     with folder.locked(), _collected_warnings() as messages:
         before = folder.manifest.get("intake")
         driver.take_in(continued=opened.before == folder.path)
+        if not ON_COMMAND_LINE.get():  # which prints the counts
+            _warn_left_out(driver.intake, folder)
         if driver.intake != before:  # other data: what was found for the earlier ones goes
             folder.begin(**_about(study, opened))
         if driver.intake.get("unlabelled"):
@@ -159,6 +162,13 @@ def run(
         messages = list(dict.fromkeys([*folder.manifest.get("warnings", ()), *messages]))
         folder.note(timings=timings, warnings=messages)
         return Run(folder.path, scores, write_report(folder, scores), folder.manifest)
+
+
+def _warn_left_out(intake: dict[str, Any], folder: RunFolder) -> None:
+    """Warn of rows of the data that have no part in the run."""
+    if intake["rejected"]:
+        warnings.warn(f"left out {intake['rejected']} rows; see {folder.path / 'rejected.jsonl'}", stacklevel=3)
+    warn_no_majority(intake["no_majority"])
 
 
 class Driver:
