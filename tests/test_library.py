@@ -347,6 +347,16 @@ def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Pat
         ow.answer(ROWS, "gone=python:this-process:gone", cache=None)
 
 
+def test_models_of_one_name_in_two_tables_are_scored_apart_unless_the_tables_are_parts_of_one() -> None:
+    table = answers()
+    new = table.with_columns(pl.col("gold").alias("pred"))
+    with pytest.warns(UserWarning, match="several tables have answers of same to the same questions"):
+        scores = ow.score([table, new], "flip_rate", replicates=50)
+    assert {one.model: one.value for one in scores} == {"same (1)": scores[0].value, "same (2)": 0}
+    parts = [table.filter(pl.col("bucket") == name) for name in ("1", "2", "3")]
+    assert ow.score(parts, "flip_rate", replicates=50)["flip_rate"].model == "same"
+
+
 # Results
 
 
