@@ -192,6 +192,27 @@ def test_rows_that_cannot_be_used_can_be_left_out() -> None:
         assert ow.load(changed(label="maybe"), skip_bad=True)["id"].to_list() == ["1"]
 
 
+def test_a_run_says_how_many_rows_it_left_out(tmp_path: Path) -> None:
+    table = pd.DataFrame([*changed(label="maybe"), ROWS[2]])
+    settings: Any = {"vary": "contractions", "models": same, "canary": False, "cache": None, "metrics": "flip_rate"}
+    for _ in range(2):  # also where it is continued
+        with pytest.warns(UserWarning, match=r"left out 1 rows; see .*rejected\.jsonl"):
+            ow.run(table, **settings, skip_bad=True, replicates=50, out=tmp_path / "run")
+
+
+def test_problems_without_a_majority_label_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    """SNLI marks them with "-"."""
+    released = tmp_path / "snli_1.0_dev.jsonl"
+    names = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
+    pl.DataFrame(changed(label="-")).rename(names).write_ndjson(released)
+    settings: Any = {"vary": "contractions", "models": same, "canary": False, "cache": None, "metrics": "flip_rate"}
+    for number, data in enumerate((changed(label="-"), f"snli:{released}")):
+        with pytest.warns(UserWarning, match=r"left out 1 row without a majority label \('-'\)"):
+            assert ow.load(data)["id"].to_list() == ["1"]
+        with pytest.warns(UserWarning, match="left out 1 row without a majority label"):
+            ow.run(data=data, **settings, replicates=50, out=tmp_path / f"run-{number}")
+
+
 def test_pandas_is_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pd.DataFrame(ROWS, dtype=object)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -335,6 +356,16 @@ def test_every_call_tells_of_another_language_once() -> None:
         assert len(caught) == 1
         with pytest.warns(UserWarning, match="supports only English"):
             ow.answer(german, "nli-small", canary=False, cache=None)
+
+
+def test_models_of_one_name_in_two_tables_are_scored_apart_unless_the_tables_are_parts_of_one() -> None:
+    table = answers()
+    new = table.with_columns(pl.col("gold").alias("pred"))
+    with pytest.warns(UserWarning, match="several tables have answers of same to the same questions"):
+        scores = ow.score([table, new], "flip_rate", replicates=50)
+    assert {one.model: one.value for one in scores} == {"same (1)": scores[0].value, "same (2)": 0}
+    parts = [table.filter(pl.col("bucket") == name) for name in ("1", "2", "3")]
+    assert ow.score(parts, "flip_rate", replicates=50)["flip_rate"].model == "same"
 
 
 # Results

@@ -452,6 +452,7 @@ def wrongs(case: Case, place: Path, code: int, stderr: str, leftovers: list[str]
         found.append(f"{name} was {'changed' if name in after else 'deleted'}")
     for name in after.keys() - case.before.keys():
         chosen = any(name == word or name.startswith(f"{word}/") for word in named)
+        chosen = chosen or name.startswith(_after(case.arguments, "--cache") or "\0")  # whatever it is called
         if not name.startswith(_OWN) and not chosen and not name.startswith("__pycache__"):
             found.append(f"{name} appeared")
         if name.endswith((".part", ".tmp")) or ".taking-in" in name:

@@ -184,7 +184,7 @@ def stack(opened: Sequence[tuple[pl.DataFrame, Location]]) -> tuple[pl.DataFrame
     for table, place in opened:
         files.append((int(rows[-1].max(initial=-1)) + 1, place.table))
         rows.append(files[-1][0] + (np.arange(table.height) if place.rows is None else place.rows))
-    as_text = [_with_text_names(table) for table, _ in opened]
+    as_text = _named_apart([_with_text_names(table) for table, _ in opened])
     where = " and ".join(place.table for _, place in opened)
     try:
         whole = pl.concat(as_text, how="diagonal_relaxed")
@@ -192,6 +192,27 @@ def stack(opened: Sequence[tuple[pl.DataFrame, Location]]) -> tuple[pl.DataFrame
         message = f"cannot be read together: {str(error).splitlines()[0]}"
         raise BadInput(message, where=where, fix="give the tables columns of the same kinds") from error
     return whole, Location(where, rows=np.concatenate(rows), files=tuple(files))
+
+
+def _named_apart(opened: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Number the models that several tables call the same, as `two_models` does, where both answer one question.
+
+    Tables with answers of one model to different questions are parts of one.
+    """
+    asked = ["model", "bucket", "variant"]
+    known = [table.select(pl.col(asked).fill_null("")).with_columns(pl.lit(number).alias("table"))
+             for number, table in enumerate(opened, 1)]  # fmt: skip
+    again = pl.concat(known).group_by(asked).agg(pl.col("table").n_unique()).filter(pl.col("table") > 1)
+    names = again["model"].unique().sort().to_list()
+    if not names:
+        return opened
+    message = f"several tables have answers of {', '.join(names)} to the same questions"
+    warnings.warn(f"{message}: taken as different models, numbered by table", stacklevel=4)
+    given, shared = pl.col("model"), pl.col("model").is_in(names)
+    return [
+        table.with_columns(pl.when(shared).then(pl.concat_str(given, pl.lit(f" ({number})"))).otherwise(given))
+        for number, table in enumerate(opened, 1)
+    ]
 
 
 def _with_text_names(table: pl.DataFrame) -> pl.DataFrame:

@@ -328,6 +328,13 @@ def _refuse_halves(row: ProblemRow, where: str) -> None:
                 raise BadInput(f"found an unpaired surrogate in {shorten(text)}", where=where, field=name, fix=fix)
 
 
+def warn_no_majority(count: int) -> None:
+    """Warn of the rows that have "-" for a label, as SNLI marks problems without a majority label."""
+    if count:
+        rows = "1 row" if count == 1 else f"{count:,} rows"
+        warnings.warn(f"left out {rows} without a majority label ({NO_MAJORITY!r})", stacklevel=3)
+
+
 def suggest_layout(columns: Collection[str], path: str) -> str:
     """How to name a file that has the columns of SNLI or MultiNLI as released; "" if it has others.
 

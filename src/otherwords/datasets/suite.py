@@ -13,7 +13,7 @@ from ..errors import BadInput
 from ..frames import AnyTable, to_frame
 from ..problem import Task
 from ..storage.run_folder import RunFolder
-from .intake import Intake, ProblemRow
+from .intake import Intake, ProblemRow, warn_no_majority
 from .source import Name, Source
 
 #: What a user may give: a table, a path or the name of a data set, or several names that are read as one.
@@ -44,6 +44,7 @@ class Suite:
         rows = list(self.rows)
         if rejected := self.intake.rejected:
             warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)
+        warn_no_majority(self.intake.no_majority)
         return to_frame(rows, self.task)
 
 

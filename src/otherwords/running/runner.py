@@ -17,8 +17,9 @@ import polars as pl
 
 from .. import pipeline
 from .._version import __version__
+from ..datasets.intake import warn_no_majority
 from ..datasets.source import Source
-from ..errors import BadInput
+from ..errors import ON_COMMAND_LINE, BadInput
 from ..frames import AnyTable, with_texts
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
@@ -141,6 +142,8 @@ def run(
     with folder.locked(), folder.naming_damage(), _collected_warnings() as messages:
         before = folder.manifest.get("intake")
         driver.take_in(continued=opened.before == folder.path)
+        if not ON_COMMAND_LINE.get():  # which prints the counts
+            _warn_left_out(driver.intake, folder)
         if driver.intake != before:  # other data: what was found for the earlier ones goes
             folder.begin(**_about(study, opened))
         if driver.intake.get("unlabelled"):
@@ -165,6 +168,13 @@ def run(
         report = write_report(folder, scores)
         driver.forget_private_answers()
         return Run(folder.path, scores, report, folder.manifest)
+
+
+def _warn_left_out(intake: dict[str, Any], folder: RunFolder) -> None:
+    """Warn of rows of the data that have no part in the run."""
+    if intake["rejected"]:
+        warnings.warn(f"left out {intake['rejected']} rows; see {folder.path / 'rejected.jsonl'}", stacklevel=3)
+    warn_no_majority(intake["no_majority"])
 
 
 class Driver:
