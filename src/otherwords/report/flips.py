@@ -160,7 +160,7 @@ def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
     lacking = {"model": "model", "pred": None, "gold": None}
     text = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in lacking.items()]
     blank = pl.col("gold", "pred").replace("", None)
-    known = answers.select(one.cast(pl.String) for one in text).with_columns(blank).drop_nulls("pred")
+    known = answers.select(one.cast(pl.String) for one in text).with_columns(blank).drop_nulls(("model", "pred"))
     most = known.group_by("model", "pred").len("given").sort("given", "pred", descending=[True, False])
     found = {}
     for model, label, given in most.unique("model", keep="first", maintain_order=True).sort("model").rows():
