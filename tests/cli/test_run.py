@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -308,3 +310,22 @@ def test_models_stay_in_the_order_given(cli, problems):
         assert shown.index("zulu") < shown.index("alpha")
     [row] = json.loads(cli("compare", "z", "--metric", "accuracy_original", "--json").stdout)
     assert (row["model"], row["other"]) == ("zulu", "alpha")
+
+
+def test_a_table_of_what_was_dropped_only_where_something_was(cli, problems):
+    run = ("run", "--data", problems, "-w", "contractions", "-m", "scripted", "--no-canary", "--no-cache", "-o", "run")
+    assert "by it alone" not in cli(*run).stderr
+    Path("none.py").write_text("def none(problem, variant): return variant.id.startswith('a')\n")
+    assert "by it alone" in cli(*run, "--check", "python:none.py:none").stderr
+
+
+def test_where_the_checks_drop_everything_the_error_says_so(cli, place, problems):
+    Path("none.py").write_text("def none(problem, variant): return False\n")
+    bare = [{k: v for k, v in json.loads(line).items() if k != "label"} for line in problems.read_text().splitlines()]
+    problems.write_text("".join(json.dumps(row) + "\n" for row in bare))
+    run = ("run", "--data", problems, "-w", "contractions", "-m", "scripted", "--no-canary", "--no-cache", "-o", "run")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        error = cli(*run, "--check", "python:none.py:none", rc=2).stderr
+    assert "error: run: no variant is left: the checks dropped all 5 (python: " in error
+    assert "; use other checks (--check) or other generators (--with)" in error

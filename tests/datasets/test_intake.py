@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -112,6 +113,12 @@ def test_data_without_labels_are_kept_whole_where_bad_rows_are_left_out():
     )
     assert [row["id"] for row in rows] == ["1", "c", "4"]
     assert (intake.unlabelled, len(intake.rejected)) == (2, 1)
+
+
+def test_values_of_any_kind_outlast_the_search_for_a_label():
+    values = {"day": date(2026, 1, 2), "n": 1.0, "many": ["ü", None], "half": "🙂", "nested": {"a": (1, 2)}}
+    rows, _ = taken({**GOOD, "label": "", **values}, {**GOOD, "label": "", "n": 2}, skip_bad=True)
+    assert {name: rows[0][name] for name in values} == {name: taken({**GOOD, **values})[0][0][name] for name in values}
 
 
 def test_a_variant_without_the_label_of_its_original_is_refused_whichever_comes_first():

@@ -117,6 +117,20 @@ class TestContinuing:
         assert asked() == count
         assert len(read_study("run").models) == 2
 
+    def test_the_study_says_the_command_that_continues_it(self, here):
+        for out, shown in (("run", "run"), ("my runs/one", "'my runs/one'"), (here / "inner" / "two", "inner/two")):
+            ow.run(study(), out=out)
+            first = (Path(out) / "study.toml").read_text().splitlines()[0]
+            assert first == f"# The study of this folder: `otherwords run {shown}` continues it."
+
+    def test_files_that_are_where_the_run_was_started_are_told(self, here, tmp_path, monkeypatch):
+        Path("mine.py").write_text("def ask(batch): return ['neutral'] * len(batch)\n")
+        ow.run(study(models=["m=python:mine.py:ask"]), out="run")
+        monkeypatch.chdir(tmp_path)
+        fix = f"continue it from there, or copy mine.py here (the run was started in {here})"
+        with refuses(BadInput, where="here/run", field="models", fix=fix):
+            ow.run("here/run")
+
     def test_may_go_to_another_folder(self, here):
         first = ow.run(study(), out="run")
         other = ow.run("run", out="other", seed=2)

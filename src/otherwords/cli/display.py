@@ -102,7 +102,8 @@ def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:
     print_line(sentence({**manifest["intake"], **manifest["counts"]}))
     _print_unvaried(manifest.get("unvaried", {}))
     _print_left_out(manifest.get("left_out", {}))
-    print_funnel(funnel)
+    if funnel and any(one.dropped or one.left or one.unjudged for one in funnel.checks):
+        print_funnel(funnel)
     _print_self_judged(manifest.get("self_judged", {}))
     _print_answered(manifest.get("answered", {}))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import shlex
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -101,17 +100,19 @@ class Intake:
         """The records; where those without a label are to be left out, none before it is known that some have one."""
         records = iter(records)
         if self.skip_bad and self.gold == "all or none":
-            with TemporaryFile() as held:  # of data without labels, that is all: memory stays flat
-                count = 0
-                for record in records:
-                    pickle.dump(record, held)
-                    count += 1
+            odd: dict[int, Record] = {}  # what JSON would change
+            with TemporaryFile("w+", encoding="ascii") as held:  # perhaps all: memory stays flat
+                for number, record in enumerate(records):
+                    text = _as_json(record)
+                    held.write(f"{text}\n")
+                    if not text:
+                        odd[number] = record
                     if self._has_label(record):
                         self._labelled = True
                         break
                 held.seek(0)
-                for _ in range(count):
-                    yield pickle.load(held)
+                for number, line in enumerate(held):
+                    yield odd[number] if number in odd else Record(*json.loads(line))
         yield from records
 
     def _has_label(self, record: Record) -> bool:
@@ -286,6 +287,15 @@ class SeenIds:
                 return None
             self._last = (name, SeenOriginal(*values))
         return self._last[1]
+
+
+def _as_json(record: Record) -> str:
+    """A record as JSON; empty where that would not give it back as it is, as of dates."""
+    try:
+        text = json.dumps(record)
+        return text if json.loads(text) == list(record) else ""
+    except (TypeError, ValueError, RecursionError):
+        return ""
 
 
 def _text(value: Any) -> str:

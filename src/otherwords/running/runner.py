@@ -34,7 +34,7 @@ from ..scoring.select import IntervalSettings
 from ..storage.files import write_json
 from ..storage.run_folder import RunFolder, answer_folder
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
-from ..validity.funnel import scans
+from ..validity.funnel import funnel, scans
 from ..variants.generating import refuse_repeated
 from . import stages
 from .engines import Engine, InProcess
@@ -321,13 +321,30 @@ class Driver:
         with self._timed("scores"):
             current().start("scores")
             settings = IntervalSettings(study.seed, study.replicates, study.confidence, study.interval)
-            scores = pipeline.scored(
-                self._read_answers(), study.metrics, by=study.by, task=self.task, settings=settings
-            )
+            try:
+                scores = pipeline.scored(
+                    self._read_answers(), study.metrics, by=study.by, task=self.task, settings=settings
+                )
+            except BadInput:
+                self._refuse_all_dropped()
+                raise
             write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
             self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
             current().done()
         return scores
+
+    def _refuse_all_dropped(self) -> None:
+        """Where nothing can be measured because the checks dropped every variant, say so, and why they did."""
+        found = funnel(*scans(self.folder.parts("buckets")))
+        if found and found.made and not found.kept:
+            checks = "; ".join(
+                f"{one.name}: {', '.join(f'{count:,} × {reason}' for reason, count in one.reasons) or one.dropped}"
+                for one in found.checks
+                if one.dropped
+            )
+            message = f"no variant is left: the checks dropped all {found.made:,} ({checks})"
+            fix = "use other checks (--check) or other generators (--with)"
+            raise BadInput(message, where=str(self.folder.path), fix=fix)
 
     def _read_answers(self) -> pl.DataFrame:
         """The answers of all models, with their texts where a metric of texts is named."""

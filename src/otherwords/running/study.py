@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -122,7 +123,9 @@ class Study(BaseModel):
 
     def write(self, folder: Path) -> None:
         """Write the study into its run folder, so that `otherwords run FOLDER` can continue it."""
-        head = f"# The study of this folder: `otherwords run {folder.name}` continues it.\n"
+        near = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+        shown = shlex.quote(" ".join(near.as_posix().splitlines()))
+        head = f"# The study of this folder: `otherwords run {shown}` continues it.\n"
         made = {"otherwords": __version__, "directory": str(Path.cwd())}
         note = "\n# With which version, and the directory from which the paths above start.\n"
         write_text(folder / STUDY, head + to_toml(self.model_dump()) + note + to_toml({"made": made}))
@@ -141,8 +144,22 @@ def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
         raise _translated(error, where) from error
     except UnicodeEncodeError as error:
         raise BadInput("a name is not valid Unicode", where=where, fix="rename the file or column") from error
+    if where and Path(where).is_dir():
+        _refuse_left_behind(study, Path(where))
     load_plugins(study.plugins)
     return study
+
+
+def _refuse_left_behind(study: Study, folder: Path) -> None:
+    """Refuse to continue a run where files that its plug-ins name are not here, but where it was started."""
+    path = folder / STUDY
+    made = tomllib.loads(path.read_text(encoding="utf-8")).get("made", {}) if path.is_file() else {}
+    start = Path(str(made.get("directory", "")))
+    for field in ("plugins", "vary", "check", "models", "metrics"):
+        for name in (name for spec in getattr(study, field) for name in re.split(r"""[:=(),"']""", spec)):
+            if len(name) < 200 and re.search(r"[./\\]", name) and not Path(name).exists() and (start / name).exists():
+                fix = f"continue it from there, or copy {name} here (the run was started in {start})"
+                raise BadInput(f"{name} is not here", where=str(folder), field=field, fix=fix)
 
 
 def _read_folder(folder: Path) -> dict[str, Any]:
