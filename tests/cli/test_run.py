@@ -214,13 +214,19 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
         (STUDY + "cache = 3\n", "study.toml: cache: found 3; "),
         (STUDY + "task = 'nil'\n", "no task 'nil'; there are nli"),
         (STUDY + "[task]\nfields = 'x'\nlabels = ['a', 'b']\n", "fields must be a list of names"),
-        (STUDY + "metrics = ['flips']\n", "no metrics named 'flips'; there are: accuracy_buckets.v1"),
+        (
+            STUDY + "metrics = ['flips']\n",
+            "no metrics named 'flips'; did you mean flip_rate? There are: ",
+        ),
         (
             STUDY + "check = ['surfaces']\n",
-            "no checks named 'surfaces'; there are: ",
+            "no checks named 'surfaces'; did you mean surface? There are: ",
         ),
-        (STUDY.replace("contractions", "contraction"), "no generators named 'contraction'; there are: "),
-        (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; there are: "),
+        (
+            STUDY.replace("contractions", "contraction"),
+            "no generators named 'contraction'; did you mean contractions? ",
+        ),
+        (STUDY.replace("scripted", "scrpted"), "no models named 'scrpted'; did you mean scripted? There are: "),
         (STUDY.replace("scripted", "scripted(sed=3)"), "scripted.v1 has no option sed; it has script"),
         (STUDY.replace('"scripted"', '"m=scripted", "m=bag_of_words"'), "two models have the same name"),
         (STUDY.replace("problems.jsonl", "problem.jsonl"), "problem.jsonl: no such file"),

@@ -233,7 +233,10 @@ def test_a_broken_line_far_down_is_named(cli, place):
     [
         (("absent.jsonl",), "absent.jsonl: no such file"),
         ((".",), ".: contains no Parquet files; give a file, or the folder of a finished run"),
-        (("answers.jsonl", "--metric", "flips"), "no metrics named 'flips'; there are: accuracy_buckets.v1"),
+        (
+            ("answers.jsonl", "--metric", "flips"),
+            "no metrics named 'flips'; did you mean flip_rate? There are: ",
+        ),
         (("answers.jsonl", "--by", "topic"), "no column 'topic' to group by; there are: bucket"),
         (("answers.jsonl", "--task", "nil"), "no task 'nil'; there are nli"),
     ],

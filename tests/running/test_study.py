@@ -366,7 +366,7 @@ class TestReadStudy:
         path.write_text('data = ["everyday"]\nmodels = ["scripted"]\nseed = 4\n')
         study = read_study(path, seed=5, vary=["recorded"])
         assert (study.name, study.seed, study.vary, study.check) == ("my study", 5, ["recorded"], ["surface"])
-        assert ow.Study(data=["everyday"], models=["scripted"]).name == "study"
+        assert ow.Study(data=["everyday"], models=["scripted"]).name == "everyday"
 
     def test_a_study_object_with_changes_on_top(self, study, tmp_path):
         run = ow.run(read_study(study), out=tmp_path / "run", metrics=["p_c"])
@@ -446,3 +446,20 @@ def test_a_setting_by_another_name_is_pointed_at_its_own(wrong, right):
     with refuses(BadInput, field=wrong) as caught:
         read_study({"data": ["a.jsonl"], "models": ["scripted"], wrong: "x"})
     assert caught.value.fix.startswith(f"did you mean {right}?")
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ("data/tickets.csv", "tickets"),
+        (["snli:dev.v1.jsonl", "b.csv"], "dev.v1"),
+        ("everyday", "everyday"),
+        ("-", "study"),
+        ([{"premise": "A.", "hypothesis": "B."}], "study"),
+    ],
+)
+def test_a_study_without_a_name_is_called_as_its_data(data, name):
+    assert read_study({"data": data, "models": ["scripted"]}).name == name
+    assert read_study({"data": data, "models": ["scripted"], "name": "mine"}).name == "mine"
+    folder = read_study({"data": data, "models": ["scripted"]}).folder.name
+    assert folder.startswith(f"{name.replace('.', '-')}-")

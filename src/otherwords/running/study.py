@@ -97,6 +97,8 @@ class Study(BaseModel):
             table = as_frame(one, "the data")
             self.data[place] = memory_name(table)
             self._tables[self.data[place]] = table
+        if "name" not in self.model_fields_set and self.data and self.data[0] not in self._tables:
+            self.name = Path(str(self.data[0]).rpartition(":")[2]).stem.strip("-") or self.name
         return self
 
     @property
