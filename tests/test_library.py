@@ -18,6 +18,7 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, MissingExtra, UnknownName, WrongAnswer
+from otherwords.registry import generators
 
 ROWS: list[dict[str, Any]] = [
     {"id": 1, "premise": "It isn't wet.", "hypothesis": "It is dry.", "label": "entailment", "topic": "weather"},
@@ -355,6 +356,56 @@ def test_models_of_one_name_in_two_tables_are_scored_apart_unless_the_tables_are
     assert {one.model: one.value for one in scores} == {"same (1)": scores[0].value, "same (2)": 0}
     parts = [table.filter(pl.col("bucket") == name) for name in ("1", "2", "3")]
     assert ow.score(parts, "flip_rate", replicates=50)["flip_rate"].model == "same"
+
+
+# Functions instead of names
+
+
+def shout(text: str) -> str:
+    return text.upper()
+
+
+def brief(problem: ow.Problem, variant: ow.Variant) -> bool:
+    return len(variant.text["premise"]) < 14
+
+
+def wrong(answers: Any) -> Any:
+    return answers.sum_by_bucket(~answers.correct & answers.is_variant, answers.is_variant)
+
+
+def test_functions_are_generators_checks_and_metrics() -> None:
+    suite = ow.vary(ROWS, [shout, "contractions"], suite=True)
+    made = suite.filter(pl.col("how").str.contains("^shout=python.*#this-process:shout@"))
+    assert made["premise"].to_list()[:2] == ["IT ISN'T WET.", "It isn't wet."]
+    checked = ow.check(suite, brief)
+    assert checked["check:brief:reason"].drop_nulls().unique().to_list() == ["dropped by brief"]
+    table = ow.answer(suite, same, canary=False, cache=None)
+    scores = ow.score(table, [wrong, "flip_rate"], replicates=50)
+    accuracy = ow.score(table, "accuracy_variants", replicates=50)[0].value
+    assert scores["wrong"].value == pytest.approx(1 - accuracy)
+    assert ow.score(table, ow.Metric(wrong), replicates=50)["wrong"].value == scores["wrong"].value
+
+
+def test_a_run_takes_functions_for_every_stage(tmp_path: Path) -> None:
+    settings: Any = {"vary": shout, "check": [brief, "surface"], "models": same, "metrics": wrong}
+    run = ow.run(ROWS, **settings, canary=False, cache=None, replicates=50, out=tmp_path / "run")
+    assert [score.metric for score in run.scores] == ["wrong"]
+    assert run.manifest["study"]["vary"] == ["shout=python:this-process:shout"]
+
+
+@pytest.mark.parametrize("using", [7, None, [str, 7], [shout, lambda text: text, lambda text: ""]])
+@pytest.mark.parametrize("stage", [ow.vary, ow.check])
+def test_what_is_neither_a_name_nor_a_function_is_refused(stage: Any, using: Any) -> None:
+    with refuses(BadInput):
+        stage(ROWS, using)
+
+
+def test_a_decorated_function_that_is_no_factory_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generators, "_plugins", {plugin.full_name: plugin for plugin in generators})
+    generators("no-factory.v1")(lambda problem: problem.text["premise"])
+    fix = "decorate a factory: a function of options, or of none, that returns the function of problem"
+    with refuses(BadInput, fix=fix):
+        ow.vary(ROWS, "no-factory")
 
 
 # Results

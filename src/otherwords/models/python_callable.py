@@ -11,6 +11,7 @@ from ..errors import BadInput, WrongAnswer
 from ..problem import Batch
 from ..registry import models
 from ..storage.user_code import (
+    HERE,
     LateModules,
     guard,
     load_function,
@@ -24,8 +25,6 @@ from .model import Model
 
 #: The name of a model, a function from a Batch to labels or probabilities, or a Model.
 AnyModel = str | Model | Callable[[Batch], Any]
-#: What stands before the name of a function that was given in this process; no module is called so.
-_HERE = "this-process:"
 _given: dict[str, Model] = {}
 
 
@@ -41,7 +40,7 @@ def python(target: str, batch_size: int = 256) -> Model:
     packages excepted.
     """
     where = f"python:{target}"
-    if target.startswith(_HERE):
+    if target.startswith(HERE):
         return _given_here(target, where)
     if batch_size < 1:
         raise BadInput(f"found {batch_size}", where=where, field="batch_size", fix="give 1 or more")
@@ -66,8 +65,8 @@ def as_spec(model: AnyModel) -> str:
         return model
     own = (model.name or name_of(model.function)) if isinstance(model, Model) else name_of(model)
     name = re.sub(r"\W+", "-", own).strip("-") or "model"
-    _given[f"{_HERE}{name}"] = from_object(model)
-    return f"{name}=python:{_HERE}{name}"
+    _given[f"{HERE}{name}"] = from_object(model)
+    return f"{name}=python:{HERE}{name}"
 
 
 def _given_here(target: str, where: str) -> Model:

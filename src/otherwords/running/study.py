@@ -15,11 +15,13 @@ from .._version import __version__
 from ..datasets.source import memory_name
 from ..errors import BadInput, decode, shorten
 from ..frames import as_frame
+from ..metrics.metric import Metric
 from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES
 from ..registry import load_plugins, nearest
 from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
+from ..storage.user_code import as_specs
 from .stages import SHARD
 
 #: The study in its run folder.
@@ -73,6 +75,21 @@ class Study(BaseModel):
         """A function or a Model is known by a spec, as every model is."""
         given = value if isinstance(value, list | tuple) else [value]
         return [as_spec(one) if callable(one) else one for one in given]
+
+    @field_validator("vary", "check", mode="before")
+    @classmethod
+    def _functions(cls, value: Any) -> Any:
+        """So is a generator or a check that is a function."""
+        given = value if isinstance(value, list | tuple) else [value]
+        return as_specs(given) if any(map(callable, given)) else value
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _own_metrics(cls, value: Any) -> Any:
+        """And a metric; it has no other name than its own."""
+        given = value if isinstance(value, list | tuple) else [value]
+        own = any(callable(one) or isinstance(one, Metric) for one in given)
+        return as_specs(given, named=False) if own else value
 
     @field_validator("labels", mode="before")
     @classmethod
