@@ -118,6 +118,44 @@ def test_whole_numbers_beside_missing_ones_are_whole_again() -> None:
     assert ow.load(table)["year"].to_list() == [1999, None, 2001]
 
 
+def test_ids_that_are_floats_are_whole_numbers() -> None:
+    """pandas makes floats of a column of numbers of which one is missing: `of` of every suite, `id` of some."""
+    rows = [{**ROWS[0], "of": None}, {**ROWS[0], "id": 7, "of": 1}]
+    for table in (pd.DataFrame(rows).astype({"id": float}), pl.DataFrame(rows).cast({"id": pl.Float64})):
+        loaded = ow.load(table)
+        assert loaded["id"].to_list() == ["1", "7"]
+        assert loaded["of"].to_list() == [None, "1"]
+
+
+def test_columns_without_names_are_mapped_by_number(tmp_path: Path) -> None:
+    table = pd.DataFrame([[row["premise"], row["hypothesis"], row["label"]] for row in ROWS])
+    names = {"premise": 0, "hypothesis": 1, "label": 2}
+    assert ow.load(table, columns=names)["premise"].to_list() == [row["premise"] for row in ROWS]
+    settings: Any = {"vary": "contractions", "models": same, "canary": False, "cache": None, "metrics": "flip_rate"}
+    assert (
+        ow.run(table, columns=names, **settings, replicates=50, out=tmp_path / "run").scores["flip_rate"].n_units == 3
+    )
+    given = answers().select("bucket", "variant", "gold", "pred").to_pandas()
+    given.columns = range(4)
+    columns = {"bucket": 0, "variant": 1, "gold": 2, "pred": 3}
+    assert ow.score(given, "flip_rate", columns=columns, replicates=50)["flip_rate"].n_units == 3
+
+
+def test_a_table_without_rows_is_refused_as_such() -> None:
+    for columns in ({}, {"premise": "text"}):
+        with refuses(BadInput, fix="give at least one problem") as caught:
+            ow.load(pd.DataFrame(ROWS).head(0), columns=columns)
+        assert "no rows" in str(caught.value)
+
+
+@pytest.mark.parametrize("setting", ["labels", "columns"])
+def test_names_that_are_no_dict_are_refused(setting: str) -> None:
+    with refuses(BadInput, field=setting):
+        ow.load(ROWS, **{setting: ["entailment", "neutral"]})
+    with refuses(BadInput, field=setting):
+        ow.score(answers(), **{setting: ["entailment", "neutral"]})
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
 def test_what_is_missing_in_pandas_is_missing(missing: Any) -> None:
     table = pd.DataFrame([*ROWS[:2], {**ROWS[2], "topic": missing}])

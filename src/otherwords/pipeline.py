@@ -20,7 +20,18 @@ from .answers.table import WHOLE_TABLE, Location, is_variant
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput
-from .frames import AnyTable, as_list, by_bucket, frames_or_names, kept, problems, reworded, to_frame, variant_rows
+from .frames import (
+    AnyTable,
+    as_list,
+    by_bucket,
+    frames_or_names,
+    kept,
+    problems,
+    reworded,
+    texts_by_text,
+    to_frame,
+    variant_rows,
+)
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
@@ -234,7 +245,7 @@ def score(
     *,
     by: str | Sequence[str] = (),
     task: str | Task = "",
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | int] | None = None,
     labels: Mapping[str, str] | None = None,
     seed: int = 1,
     replicates: int = 10_000,
@@ -268,7 +279,7 @@ def score(
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using = _with_texts(using, Path(sources[0]))
     known = get_task(task).labels if task else ()
-    table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
+    table, location = _open(sources, Names(texts_by_text(columns, "columns"), labels or {}, known), rejected)
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require)
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if out:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import free_columns
+from ..frames import free_columns, texts_by_text
 from ..problem import TASKS, label_key
 from ..storage import tables
 from ..storage.run_folder import RunFolder
@@ -64,6 +64,8 @@ class Names:
     known: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for setting in ("columns", "labels"):
+            object.__setattr__(self, setting, texts_by_text(getattr(self, setting), setting))
         if unknown := [name for name in self.columns if name not in COLUMNS and not name.startswith("p:")]:
             fix = f"an answers table has {', '.join(COLUMNS)} and p:LABEL"
             raise BadInput(f"cannot map {unknown}", where="--field", fix=fix)

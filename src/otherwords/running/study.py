@@ -97,6 +97,13 @@ class Study(BaseModel):
         """Labels may be numbers."""
         return {str(label): name for label, name in value.items()} if isinstance(value, Mapping) else value
 
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _numbers(cls, value: Any) -> Any:
+        """So may columns of a table."""
+        numbers = isinstance(value, Mapping) and any(isinstance(one, int) for one in value.values())
+        return {name: str(column) for name, column in value.items()} if numbers else value
+
     @field_validator("cache", mode="after")
     @classmethod
     def _none(cls, value: Any) -> Any:
