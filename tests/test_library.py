@@ -334,6 +334,27 @@ def test_a_function_that_has_changed_is_asked_again_and_one_with_an_identity_onl
     assert Path(log).read_text() == "..."
 
 
+@pytest.mark.parametrize(
+    ("home", "name"), [("torch.nn.modules.module", "Module"), ("transformers.pipelines.base", "Pipeline")]
+)
+def test_a_network_is_no_model_by_itself_and_is_refused_at_once(home: str, name: str, tmp_path: Path) -> None:
+    """It takes tensors, or texts, and no Batch, and to sign its tensors would take a minute."""
+    base = type(name, (), {"__module__": home, "__call__": lambda self, batch: []})
+    network = type("BertForSequenceClassification", (base,), {})()
+    fix = "give hf:FOLDER (save_pretrained writes one), or a function of a Batch that uses it"
+    for given in (network, ow.Model(network)):
+        with refuses(BadInput, where="model", fix=fix):
+            ow.answer(ROWS, given, canary=False, cache=None)
+    with refuses(BadInput, where="model", fix=fix):
+        ow.run(ROWS, vary="contractions", models=[network], out=tmp_path / "run")
+
+
+def test_one_model_is_asked_at_a_time() -> None:
+    fix = "ask one after the other and give ow.score both tables, or use ow.run(models=[...])"
+    with refuses(BadInput, where="model", fix=fix):
+        ow.answer(ROWS, [same, "nli-small"], canary=False, cache=None)  # type: ignore[arg-type]
+
+
 def test_the_canary_is_asked_of_functions_too() -> None:
     with pytest.warns(UserWarning, match="same"):
         ow.answer(ROWS, same, cache=None)
@@ -490,6 +511,24 @@ def test_results_are_a_table_in_a_notebook() -> None:
     assert "<i>" not in html
     assert f'title="{scores[0].signature}"' in html
     assert scores[:0]._repr_html_() == "<p>no results</p>"
+
+
+def test_generators_have_short_names_in_tables_of_groups() -> None:
+    """A signature is wider than a screen; what a short name stands for is told beneath the table."""
+    suite = ow.vary(ROWS, ["contractions(field=premise)", "scramble"], suite=True)
+    table = ow.answer(suite, same, canary=False, cache=None)
+    scores = ow.score(table, "accuracy_variants", by="how", replicates=50)
+    [group] = [one.group for one in scores if one.group]
+    lines = repr(scores).splitlines()
+    assert any(line.startswith("how=contractions  accuracy_variants") for line in lines)
+    assert lines[-1] == f"contractions: {group.removeprefix('how=')}"
+    html = scores._repr_html_()
+    assert '<td style="text-align: left">how=contractions</td>' in html
+    ElementTree.fromstring(html)
+    differences = ow.compare(
+        table, table.with_columns(pl.col("gold").alias("pred")), "flip_rate", by="how", replicates=50
+    )
+    assert repr(differences).splitlines()[-1] == lines[-1]
 
 
 def test_differences_are_results_too() -> None:

@@ -26,6 +26,8 @@ from .model import Model
 #: The name of a model, a function from a Batch to labels or probabilities, or a Model.
 AnyModel = str | Model | Callable[[Batch], Any]
 _given: dict[str, Model] = {}
+#: Packages and classes whose objects can be called, but not with a Batch.
+_NETWORKS = {("torch", "Module"), ("transformers", "Pipeline")}
 
 
 # `target` is not signed as given, since it may be a path of this machine: the identity names it.
@@ -83,6 +85,12 @@ def from_object(given: Any) -> Model:
     What cannot be signed is not cached, unless it declares a `version`, which then stands for its state.
     """
     function = given.function if isinstance(given, Model) else given
+    if isinstance(given, list | tuple):
+        fix = "ask one after the other and give ow.score both tables, or use ow.run(models=[...])"
+        raise BadInput(f"found {len(given)} models", where="model", fix=fix)
+    if _NETWORKS & {(one.__module__.partition(".")[0], one.__name__) for one in type(function).mro()}:
+        fix = "give hf:FOLDER (save_pretrained writes one), or a function of a Batch that uses it"
+        raise BadInput(f"{type(function).__name__} takes no Batch of texts", where="model", fix=fix)
     if not callable(function):
         fix = "give a name, a function, or ow.Model(function)"
         raise BadInput(f"found {type(given).__name__}", where="model", fix=fix)
