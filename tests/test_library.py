@@ -17,7 +17,7 @@ import pytest
 from refusals import refuses
 
 import otherwords as ow
-from otherwords.errors import BadInput, MissingExtra, UnknownName, WrongAnswer
+from otherwords.errors import BadInput, LabelOrder, MissingExtra, UnknownName, WrongAnswer
 from otherwords.registry import generators
 
 ROWS: list[dict[str, Any]] = [
@@ -634,6 +634,16 @@ def test_errors_of_calls_from_python_name_keywords(tmp_path):
     with refuses(BadInput) as caught:
         ow.load(path, columns={"premise": "ticket", "hypothesis": "claim"})
     assert "labels={'2': ...}" in caught.value.fix
+
+
+def test_errors_in_a_notebook_say_how_to_fix_it_there() -> None:
+    permuted = {"entailment": "contradiction", "neutral": "neutral", "contradiction": "entailment"}
+    with pytest.raises(LabelOrder, match=r"in Python label_map=\{'entailment': 'entailment', .*, or canary=False\)"):
+        ow.answer(ROWS, "nli-small", label_map=permuted, cache=None)
+    with refuses(BadInput, fix="give models=[...], or a study file"):
+        ow.run(ROWS, vary="contractions")
+    with refuses(BadInput, where="the answers", fix="ask a model first: ow.answer(SUITE, MODEL)"):
+        ow.score(ow.load(ROWS))
 
 
 def test_a_score_is_printed_as_in_the_table():

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from .._version import __version__
 from ..datasets.source import memory_name
-from ..errors import BadInput, decode, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, decode, shorten
 from ..frames import as_frame
 from ..metrics.metric import Metric
 from ..models.python_callable import as_spec
@@ -210,7 +210,7 @@ def _translated(error: ValidationError, where: str) -> BadInput:
         fix = (f"did you mean {near}? " if near else "") + f"there are {', '.join(Study.model_fields)}"
         return BadInput("no such setting", where=where, field=field, fix=fix)
     if first["type"] in ("missing", "too_short"):
-        flag = {"data": "--data", "models": "--model"}.get(field, field)
+        flag = {"data": "--data", "models": "--model"}.get(field, field) if ON_COMMAND_LINE.get() else f"{field}=[...]"
         fix = f'write {field} = ["..."]' if where else f"give {flag}, or a study file"
         return BadInput(f"no {field} named", where=where, fix=fix)
     return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=first["msg"])
