@@ -391,6 +391,12 @@ def test_the_data_of_a_run_may_come_first_and_a_run_is_continued(kind: Any, tmp_
     assert ow.run(run).manifest["answered"]["same"]["parts_reused"] == 1
 
 
+def test_a_run_of_a_notebook_says_where_its_plug_ins_may_be() -> None:
+    where = r"registered in a notebook or a file: --plugin FILE\.py \(plugins=\[\.\.\.\]\)"
+    with pytest.raises(UnknownName, match=where):
+        ow.vary(ROWS, "zzzz")
+
+
 def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
     def ask(batch: ow.Batch) -> list[str]:
         return ["neutral"] * len(batch)
@@ -529,6 +535,18 @@ def test_generators_have_short_names_in_tables_of_groups() -> None:
         table, table.with_columns(pl.col("gold").alias("pred")), "flip_rate", by="how", replicates=50
     )
     assert repr(differences).splitlines()[-1] == lines[-1]
+
+
+@pytest.mark.parametrize("empty", [None, "", " "])
+def test_what_is_empty_is_no_group(empty: Any, tmp_path: Path) -> None:
+    """An empty cell of a CSV file is what a data frame calls missing."""
+    domain = pl.when(pl.col("bucket") == "1").then(pl.lit(empty)).otherwise(pl.lit("news")).alias("domain")
+    table, file = answers().with_columns(domain), tmp_path / "answers.csv"
+    table.write_csv(file)
+    for given in (table, file):
+        with pytest.warns(UserWarning, match="1 variants have no domain and belong to no group"):
+            scores = ow.score(given, "flip_rate", by="domain", replicates=50)
+        assert [one.group for one in scores] == [None, "domain=news"]
 
 
 def test_differences_are_results_too() -> None:

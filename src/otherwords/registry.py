@@ -265,7 +265,8 @@ class Registry:
                 hint = f"{name} is one of the {kind}, not of the {self.kind} (otherwords list {kind})"
                 return f"no {self.kind} named {name!r}: {hint}; the {self.kind} are: {names}."
         near = nearest(name.partition(".")[0], [plugin.name for plugin in self])
-        hint = f" Did you mean {near}?" if near else ""
+        elsewhere = "If it is registered in a notebook or a file: --plugin FILE.py (plugins=[...])."
+        hint = f" Did you mean {near}?" if near else f" {elsewhere}"
         return f"no {self.kind} named {name!r}; there are: {names}.{hint}"
 
     def _is_known(self, name: str) -> bool:
