@@ -17,7 +17,8 @@ import pytest
 from refusals import refuses
 
 import otherwords as ow
-from otherwords.errors import BadInput, MissingExtra, UnknownName, WrongAnswer
+from otherwords.errors import BadInput, LabelOrder, MissingExtra, UnknownName, WrongAnswer
+from otherwords.registry import generators
 
 ROWS: list[dict[str, Any]] = [
     {"id": 1, "premise": "It isn't wet.", "hypothesis": "It is dry.", "label": "entailment", "topic": "weather"},
@@ -115,6 +116,44 @@ def test_whole_numbers_beside_missing_ones_are_whole_again() -> None:
     """pandas keeps them as floats: 7 would be "7.0" in a table and in every group."""
     table = pd.DataFrame([{**row, "year": year} for row, year in zip(ROWS, (1999, None, 2001), strict=True)])
     assert ow.load(table)["year"].to_list() == [1999, None, 2001]
+
+
+def test_ids_that_are_floats_are_whole_numbers() -> None:
+    """pandas makes floats of a column of numbers of which one is missing: `of` of every suite, `id` of some."""
+    rows = [{**ROWS[0], "of": None}, {**ROWS[0], "id": 7, "of": 1}]
+    for table in (pd.DataFrame(rows).astype({"id": float}), pl.DataFrame(rows).cast({"id": pl.Float64})):
+        loaded = ow.load(table)
+        assert loaded["id"].to_list() == ["1", "7"]
+        assert loaded["of"].to_list() == [None, "1"]
+
+
+def test_columns_without_names_are_mapped_by_number(tmp_path: Path) -> None:
+    table = pd.DataFrame([[row["premise"], row["hypothesis"], row["label"]] for row in ROWS])
+    names = {"premise": 0, "hypothesis": 1, "label": 2}
+    assert ow.load(table, columns=names)["premise"].to_list() == [row["premise"] for row in ROWS]
+    settings: Any = {"vary": "contractions", "models": same, "canary": False, "cache": None, "metrics": "flip_rate"}
+    assert (
+        ow.run(table, columns=names, **settings, replicates=50, out=tmp_path / "run").scores["flip_rate"].n_units == 3
+    )
+    given = answers().select("bucket", "variant", "gold", "pred").to_pandas()
+    given.columns = range(4)
+    columns = {"bucket": 0, "variant": 1, "gold": 2, "pred": 3}
+    assert ow.score(given, "flip_rate", columns=columns, replicates=50)["flip_rate"].n_units == 3
+
+
+def test_a_table_without_rows_is_refused_as_such() -> None:
+    for columns in ({}, {"premise": "text"}):
+        with refuses(BadInput, fix="give at least one problem") as caught:
+            ow.load(pd.DataFrame(ROWS).head(0), columns=columns)
+        assert "no rows" in str(caught.value)
+
+
+@pytest.mark.parametrize("setting", ["labels", "columns"])
+def test_names_that_are_no_dict_are_refused(setting: str) -> None:
+    with refuses(BadInput, field=setting):
+        ow.load(ROWS, **{setting: ["entailment", "neutral"]})
+    with refuses(BadInput, field=setting):
+        ow.score(answers(), **{setting: ["entailment", "neutral"]})
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
@@ -295,6 +334,27 @@ def test_a_function_that_has_changed_is_asked_again_and_one_with_an_identity_onl
     assert Path(log).read_text() == "..."
 
 
+@pytest.mark.parametrize(
+    ("home", "name"), [("torch.nn.modules.module", "Module"), ("transformers.pipelines.base", "Pipeline")]
+)
+def test_a_network_is_no_model_by_itself_and_is_refused_at_once(home: str, name: str, tmp_path: Path) -> None:
+    """It takes tensors, or texts, and no Batch, and to sign its tensors would take a minute."""
+    base = type(name, (), {"__module__": home, "__call__": lambda self, batch: []})
+    network = type("BertForSequenceClassification", (base,), {})()
+    fix = "give hf:FOLDER (save_pretrained writes one), or a function of a Batch that uses it"
+    for given in (network, ow.Model(network)):
+        with refuses(BadInput, where="model", fix=fix):
+            ow.answer(ROWS, given, canary=False, cache=None)
+    with refuses(BadInput, where="model", fix=fix):
+        ow.run(ROWS, vary="contractions", models=[network], out=tmp_path / "run")
+
+
+def test_one_model_is_asked_at_a_time() -> None:
+    fix = "ask one after the other and give ow.score both tables, or use ow.run(models=[...])"
+    with refuses(BadInput, where="model", fix=fix):
+        ow.answer(ROWS, [same, "nli-small"], canary=False, cache=None)  # type: ignore[arg-type]
+
+
 def test_the_canary_is_asked_of_functions_too() -> None:
     with pytest.warns(UserWarning, match="same"):
         ow.answer(ROWS, same, cache=None)
@@ -332,6 +392,12 @@ def test_the_data_of_a_run_may_come_first_and_a_run_is_continued(kind: Any, tmp_
         assert ow.run(run).manifest["answered"]["same"]["parts_reused"] == 1
 
 
+def test_a_run_of_a_notebook_says_where_its_plug_ins_may_be() -> None:
+    where = r"registered in a notebook or a file: --plugin FILE\.py \(plugins=\[\.\.\.\]\)"
+    with pytest.raises(UnknownName, match=where):
+        ow.vary(ROWS, "zzzz")
+
+
 def test_a_run_names_its_functions_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
     def ask(batch: ow.Batch) -> list[str]:
         return ["neutral"] * len(batch)
@@ -366,6 +432,56 @@ def test_models_of_one_name_in_two_tables_are_scored_apart_unless_the_tables_are
     assert {one.model: one.value for one in scores} == {"same (1)": scores[0].value, "same (2)": 0}
     parts = [table.filter(pl.col("bucket") == name) for name in ("1", "2", "3")]
     assert ow.score(parts, "flip_rate", replicates=50)["flip_rate"].model == "same"
+
+
+# Functions instead of names
+
+
+def shout(text: str) -> str:
+    return text.upper()
+
+
+def brief(problem: ow.Problem, variant: ow.Variant) -> bool:
+    return len(variant.text["premise"]) < 14
+
+
+def wrong(answers: Any) -> Any:
+    return answers.sum_by_bucket(~answers.correct & answers.is_variant, answers.is_variant)
+
+
+def test_functions_are_generators_checks_and_metrics() -> None:
+    suite = ow.vary(ROWS, [shout, "contractions"], suite=True)
+    made = suite.filter(pl.col("how").str.contains("^shout=python.*#this-process:shout@"))
+    assert made["premise"].to_list()[:2] == ["IT ISN'T WET.", "It isn't wet."]
+    checked = ow.check(suite, brief)
+    assert checked["check:brief:reason"].drop_nulls().unique().to_list() == ["dropped by brief"]
+    table = ow.answer(suite, same, canary=False, cache=None)
+    scores = ow.score(table, [wrong, "flip_rate"], replicates=50)
+    accuracy = ow.score(table, "accuracy_variants", replicates=50)[0].value
+    assert scores["wrong"].value == pytest.approx(1 - accuracy)
+    assert ow.score(table, ow.Metric(wrong), replicates=50)["wrong"].value == scores["wrong"].value
+
+
+def test_a_run_takes_functions_for_every_stage(tmp_path: Path) -> None:
+    settings: Any = {"vary": shout, "check": [brief, "surface"], "models": same, "metrics": wrong}
+    run = ow.run(ROWS, **settings, canary=False, cache=None, replicates=50, out=tmp_path / "run")
+    assert [score.metric for score in run.scores] == ["wrong"]
+    assert run.manifest["study"]["vary"] == ["shout=python:this-process:shout"]
+
+
+@pytest.mark.parametrize("using", [7, None, [str, 7], [shout, lambda text: text, lambda text: ""]])
+@pytest.mark.parametrize("stage", [ow.vary, ow.check])
+def test_what_is_neither_a_name_nor_a_function_is_refused(stage: Any, using: Any) -> None:
+    with refuses(BadInput):
+        stage(ROWS, using)
+
+
+def test_a_decorated_function_that_is_no_factory_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generators, "_plugins", {plugin.full_name: plugin for plugin in generators})
+    generators("no-factory.v1")(lambda problem: problem.text["premise"])
+    fix = "decorate a factory: a function of options, or of none, that returns the function of problem"
+    with refuses(BadInput, fix=fix):
+        ow.vary(ROWS, "no-factory")
 
 
 # Results
@@ -412,6 +528,36 @@ def test_results_are_a_table_in_a_notebook() -> None:
     assert "<i>" not in html
     assert f'title="{scores[0].signature}"' in html
     assert scores[:0]._repr_html_() == "<p>no results</p>"
+
+
+def test_generators_have_short_names_in_tables_of_groups() -> None:
+    """A signature is wider than a screen; what a short name stands for is told beneath the table."""
+    suite = ow.vary(ROWS, ["contractions(field=premise)", "scramble"], suite=True)
+    table = ow.answer(suite, same, canary=False, cache=None)
+    scores = ow.score(table, "accuracy_variants", by="how", replicates=50)
+    [group] = [one.group for one in scores if one.group]
+    lines = repr(scores).splitlines()
+    assert any(line.startswith("how=contractions  accuracy_variants") for line in lines)
+    assert lines[-1] == f"contractions: {group.removeprefix('how=')}"
+    html = scores._repr_html_()
+    assert '<td style="text-align: left">how=contractions</td>' in html
+    ElementTree.fromstring(html)
+    differences = ow.compare(
+        table, table.with_columns(pl.col("gold").alias("pred")), "flip_rate", by="how", replicates=50
+    )
+    assert repr(differences).splitlines()[-1] == lines[-1]
+
+
+@pytest.mark.parametrize("empty", [None, "", " "])
+def test_what_is_empty_is_no_group(empty: Any, tmp_path: Path) -> None:
+    """An empty cell of a CSV file is what a data frame calls missing."""
+    domain = pl.when(pl.col("bucket") == "1").then(pl.lit(empty)).otherwise(pl.lit("news")).alias("domain")
+    table, file = answers().with_columns(domain), tmp_path / "answers.csv"
+    table.write_csv(file)
+    for given in (table, file):
+        with pytest.warns(UserWarning, match="1 variants have no domain and belong to no group"):
+            scores = ow.score(given, "flip_rate", by="domain", replicates=50)
+        assert [one.group for one in scores] == [None, "domain=news"]
 
 
 def test_differences_are_results_too() -> None:
@@ -517,6 +663,16 @@ def test_errors_of_calls_from_python_name_keywords(tmp_path):
     with refuses(BadInput) as caught:
         ow.load(path, columns={"premise": "ticket", "hypothesis": "claim"})
     assert "labels={'2': ...}" in caught.value.fix
+
+
+def test_errors_in_a_notebook_say_how_to_fix_it_there() -> None:
+    permuted = {"entailment": "contradiction", "neutral": "neutral", "contradiction": "entailment"}
+    with pytest.raises(LabelOrder, match=r"in Python label_map=\{'entailment': 'entailment', .*, or canary=False\)"):
+        ow.answer(ROWS, "nli-small", label_map=permuted, cache=None)
+    with refuses(BadInput, fix="give models=[...], or a study file"):
+        ow.run(ROWS, vary="contractions")
+    with refuses(BadInput, where="the answers", fix="ask a model first: ow.answer(SUITE, MODEL)"):
+        ow.score(ow.load(ROWS))
 
 
 def test_a_score_is_printed_as_in_the_table():

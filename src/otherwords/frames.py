@@ -190,6 +190,18 @@ def as_list(names: Named | Sequence[Named]) -> list[Named]:
     return list(names) if isinstance(names, Sequence) and not isinstance(names, str) else [names]
 
 
+def texts_by_text(given: Mapping[Any, Any] | None, setting: str) -> dict[str, str]:
+    """The setting `columns` or `labels` with texts for numbers: a pandas frame without a header numbers its columns.
+
+    >>> texts_by_text({"premise": 0}, "columns"), texts_by_text({0: "entailment"}, "labels")
+    ({'premise': '0'}, {'0': 'entailment'})
+    """
+    if given is not None and not isinstance(given, Mapping):
+        example = "{0: 'entailment', ...}" if setting == "labels" else "{'premise': 'sentence1', ...}"
+        raise BadInput(f"found {shorten(given)}", field=setting, fix=f"give a dict, as in {setting}={example}")
+    return {str(name): str(value) for name, value in (given or {}).items()}
+
+
 class ArrowTable(Protocol):
     """Anything that exports Arrow data: a pyarrow Table, a DuckDB relation, a cuDF or Modin frame."""
 

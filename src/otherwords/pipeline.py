@@ -4,11 +4,11 @@ Every stage takes a table and gives one. The driver in `running` calls the same 
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -20,9 +20,20 @@ from .answers.table import WHOLE_TABLE, Location, is_variant
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput
-from .frames import AnyTable, as_list, by_bucket, frames_or_names, kept, problems, reworded, to_frame, variant_rows
+from .frames import (
+    AnyTable,
+    as_list,
+    by_bucket,
+    frames_or_names,
+    kept,
+    problems,
+    reworded,
+    texts_by_text,
+    to_frame,
+    variant_rows,
+)
 from .metrics.contrast import warn_unsteady_controls
-from .metrics.metric import as_metric
+from .metrics.metric import Metric, as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
 from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
@@ -43,16 +54,20 @@ from .scoring.select import (
     metrics_by_role,
 )
 from .storage import tables
+from .storage.user_code import as_specs
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts
 from .variants.generating import generate, notes_table, numbered, prepared, warn_unused_rows
 from .words import language
 from .words.language import warn_if_foreign
 
+#: A plug-in by its name, or as a function of what `python:FILE:function` takes.
+Named = str | Bound | Metric | Callable[..., Any]
+
 
 def vary(
     data: SuiteName,
-    using: str | Bound | Sequence[str | Bound],
+    using: Named | Sequence[Named],
     task: str | Task = "",
     seed: int = 1,
     *,
@@ -63,6 +78,7 @@ def vary(
 
     `data` is a table (pandas, Polars, Arrow, rows as dicts), or names a file, a data set or a run folder; its rows are
     checked as `load` does. A suite has every original before its variants: what `check` and `answer` take.
+    `using` names generators, or has functions such as `python:FILE:function` takes: of a text, or of a Problem.
     What generators left out, and why, is written to the table `notes`, if one is named.
 
     >>> rows = [{"premise": "It isn't wet.", "hypothesis": "It is dry.", "label": "entailment"}]
@@ -72,7 +88,7 @@ def vary(
     tables.refuse_unwritable(notes)
     opened = open_suite(data, task)
     language.forget()
-    originals, using = opened.table(), as_list(using)
+    originals, using = opened.table(), as_specs(as_list(using))
     current().start("variants", originals["of"].null_count() * len(using))
     variants, table = varied(originals, using, opened.task, seed)
     current().done()
@@ -113,19 +129,18 @@ def _refuse_repeated_ids(variants: Sequence[Variant], taken: Mapping[str, str]) 
         seen.add(variant.id)
 
 
-def check(
-    suite: SuiteName, using: str | Bound | Sequence[str | Bound] = "surface", task: str | Task = ""
-) -> pl.DataFrame:
+def check(suite: SuiteName, using: Named | Sequence[Named] = "surface", task: str | Task = "") -> pl.DataFrame:
     """Give every variant to each check: `check:<name>` says whether it is kept, two more columns why.
 
     `suite` has originals and variants, as a table or by name, as in `vary`.
+    `using` names checks, or has functions of a problem and a variant.
     The name is the check's, or its own where it has one: `grammar=human:verdicts.csv(column=grammar)`.
     Nothing is removed: what was dropped stays in the table, marked. Contrasts and controls are not rewordings and are
     not checked. Where the model under test is the judge, a fourth column says so, and `answer` carries it out.
     """
     opened = open_suite(suite, task)
     language.forget()
-    return checked(opened.table(), as_list(using), opened.task)
+    return checked(opened.table(), as_specs(as_list(using)), opened.task)
 
 
 def checked(suite: pl.DataFrame, using: Sequence[str | Bound], task: Task) -> pl.DataFrame:
@@ -230,7 +245,7 @@ def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts
 
 def score(
     answers: AnyTable | Name | Sequence[AnyTable | Name],
-    using: str | Sequence[str] = (),
+    using: Named | Sequence[Named] = (),
     *,
     by: str | Sequence[str] = (),
     task: str | Task = "",
@@ -246,10 +261,10 @@ def score(
 ) -> Results[Score]:
     """Measure each model in an answers table, or in several, with each metric, overall and by groups of columns.
 
-    `answers` is a table of any kind, a file or a run folder, or several of them. `using` names metrics; none means the
-    usual ones, "all" every one that this table allows. Rows marked `contrast` are measured by the metrics of contrasts,
-    and by no other: overall, and by suite where there are several. So are variants marked `control`, where there are
-    rewordings beside them.
+    `answers` is a table of any kind, a file or a run folder, or several of them. `using` names metrics, or has
+    functions of the answers; none means the usual ones, "all" every one that this table allows. Rows marked `contrast`
+    are measured by the metrics of contrasts, and by no other: overall, and by suite where there are several. So are
+    variants marked `control`, where there are rewordings beside them.
     `columns` maps the names used here to the table's (`pred` -> `prediction`), `labels` the table's labels to others.
     Where tables differ: `columns={"gpt": {"pred": "answer"}}` for gpt.csv alone, or a list with a mapping for each.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
@@ -261,14 +276,15 @@ def score(
     >>> flips.value, flips.n_units, flips.n_answers
     (0.5, 1, 2)
     """
-    sources, using, by = frames_or_names(answers, "the answers"), as_list(using), as_list(by)
+    sources, by = frames_or_names(answers, "the answers"), as_list(by)
+    using = as_specs(as_list(using), named=False)
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
     settings = IntervalSettings(seed, replicates, confidence, interval)
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using = _with_texts(using, Path(sources[0]))
     known = get_task(task).labels if task else ()
-    table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
+    table, location = _open(sources, Names(texts_by_text(columns, "columns"), labels or {}, known), rejected)
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require)
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if out:

@@ -43,6 +43,8 @@ _NEXT = re.compile(r"\s*(?:,|$)")
 _UNSIGNED = f"unsigned-{uuid.uuid4().hex[:12]}"
 #: The content of every file that was loaded for its plug-ins.
 _plugin_files: dict[Path, str] = {}
+#: What a plug-in's function works on: no option of its factory is called so.
+_WORKED_ON = frozenset({"text", "problem", "problems", "buckets", "batch", "answers"})
 _PLAIN = re.compile(r"[\w./:#+-]+")
 
 
@@ -264,7 +266,8 @@ class Registry:
                 return f"no {self.kind} named {name!r}: {hint}; the {self.kind} are: {names}."
         near = nearest(name.partition(".")[0], [plugin.name for plugin in self])
         hint = f"did you mean {near}? There" if near else "there"
-        return f"no {self.kind} named {name!r}; {hint} are: {names}."
+        elsewhere = "" if near else " If it is registered in a notebook or a file: --plugin FILE.py (plugins=[...])."
+        return f"no {self.kind} named {name!r}; {hint} are: {names}.{elsewhere}"
 
     def _is_known(self, name: str) -> bool:
         """Whether a name is registered here; not where the kind cannot be imported (a bare GPU machine)."""
@@ -455,6 +458,8 @@ def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:
         raise UnknownName(f"{message}; did you mean {near}?" if near else message)
     if missing := [name for name, value in options.items() if value is ... and name not in given]:
         fix = f"write {plugin.name}({missing[0]}=...)"
+        if plugin.source and missing[0] in _WORKED_ON:
+            fix = f"decorate a factory: a function of options, or of none, that returns the function of {missing[0]}"
         raise BadInput(f"{plugin.full_name} needs {', '.join(missing)}", where=spec, fix=fix)
     hints = typing.get_type_hints(plugin.factory)
     values = {name: _read_value(text, hints.get(name), f"{spec}: {name}") for name, text in given.items()}

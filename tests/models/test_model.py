@@ -133,7 +133,8 @@ def test_an_unknown_label_names_the_map(answer):
 def test_labels_that_fit_no_task_are_refused_when_loaded(tmp_path):
     path = tmp_path / "m.py"
     path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['LABEL_0', 'LABEL_1']\n")
-    with refuses(BadInput, fix="map its labels: --label-map LABEL_0=...,LABEL_1=..."):
+    fix = "map its labels: --label-map LABEL_0=...,LABEL_1=... (in Python label_map={'LABEL_0': ..., 'LABEL_1': ...})"
+    with refuses(BadInput, fix=fix):
         load(f"python:{path}:f", RTE)
     model = load(f"python:{path}:f", RTE, {"label_0": "not-entailed", "LABEL_1": "entailed"})
     assert model.targets == ("not-entailed", "entailed")
@@ -174,7 +175,8 @@ def test_a_label_map_may_be_for_one_model(tmp_path):
 def test_an_ambiguous_label_is_named(tmp_path):
     path = tmp_path / "m.py"
     path.write_text("def f(batch): return [[0.5, 0.5]] * len(batch)\nf.labels = ['entailment', 'not_entailment']\n")
-    with refuses(BadInput, fix="map its labels: --label-map not_entailment=...") as caught:
+    fix = "map its labels: --label-map not_entailment=... (in Python label_map={'not_entailment': ...})"
+    with refuses(BadInput, fix=fix) as caught:
         load(f"mine=python:{path}:f", TASKS["nli"])
     assert "'not_entailment' is ambiguous: it may mean neutral or contradiction" in str(caught.value)
     with refuses(BadInput, field="label_map", where="mine") as caught:

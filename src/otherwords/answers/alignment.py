@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import free_columns
+from ..frames import free_columns, texts_by_text
 from ..problem import TASKS, label_key
 from ..storage import tables
 from ..storage.run_folder import RunFolder
@@ -24,7 +24,7 @@ from .table import WHOLE_TABLE, Answers, Location, is_original, label_spellings,
 #: An answers table, or the file or run folder that holds one.
 TableOrPath = pl.DataFrame | str | Path
 #: What foreign tables call their columns: one mapping for all, and others for single ones by name; or one for each.
-Columns = Mapping[str, str | Mapping[str, str]] | Sequence[Mapping[str, str]]
+Columns = Mapping[str, str | int | Mapping[str, str]] | Sequence[Mapping[str, str]]
 #: The columns of an answers table that have a meaning, besides `p:<label>`.
 COLUMNS = ("bucket", "variant", "gold", "pred", "model", "cluster", "contrast", "control")
 _BUCKET, _VARIANT = "\0bucket", "\0variant"  # no column of the user's is called so
@@ -66,6 +66,7 @@ class Names:
     known: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", texts_by_text(self.labels, "labels"))
         common, own = self._common_and_own()
         mapped = [name for one in (common, *own.values()) for name in one]
         if unknown := [name for name in mapped if name not in COLUMNS and not name.startswith("p:")]:
@@ -79,8 +80,8 @@ class Names:
     def _common_and_own(self) -> tuple[dict[str, str], dict[str | int, Mapping[str, str]]]:
         """The mapping for all tables, and those for single tables: by their names, or by their places."""
         if not isinstance(self.columns, Mapping):
-            return {}, dict(enumerate(self.columns))
-        common = {name: column for name, column in self.columns.items() if not isinstance(column, Mapping)}
+            return {}, {place: texts_by_text(one, "columns") for place, one in enumerate(self.columns)}
+        common = {name: str(column) for name, column in self.columns.items() if not isinstance(column, Mapping)}
         return common, {name: own for name, own in self.columns.items() if isinstance(own, Mapping)}
 
     def columns_of(self, tables: Sequence[str]) -> list[dict[str, str]]:

@@ -69,6 +69,9 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
     answers = _derived(answers, column)
     if column not in answers.columns:
         raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
+    if answers[column].dtype == pl.String:  # an empty cell of a CSV file is what a data frame calls missing
+        named = pl.col(column).str.strip_chars() != ""
+        answers = answers.with_columns(pl.when(named).then(pl.col(column)))
     original = is_original()
     without = answers.filter(~original, pl.col(column).is_null()).height
     if without:

@@ -119,6 +119,8 @@ def refuse_problems(columns: Sequence[str], where: str) -> None:
     data = suggest_layout(columns, where)
     if data or {"premise", "hypothesis", "label"} <= set(columns):
         run = f"otherwords run --data {data or where} --with GENERATOR --model MODEL"
+        if where == "the answers":
+            run = "ow.answer(SUITE, MODEL)"
         raise BadInput("these are problems, not answers", where=where, fix=f"ask a model first: {run}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -10,8 +10,8 @@ from rich.text import Text
 
 from ..registry import short_names
 from ..scoring.results import ends_text as _ends
+from ..scoring.results import foot_of, p_value, short_groups
 from ..scoring.results import number_text as _or_dash
-from ..scoring.results import p_value
 from ..scoring.results import value_text as _value
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
 
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
-    short, foot = _short_groups([one.group for one in scores])
+    short, foot = short_groups([one.group for one in scores])
     caption = "\n".join(filter(None, (f"– {reason}" if (reason := explain_no_pairs(scores)) else "", foot)))
     table = _table(names, ("value", f"{confidence:.0%} interval", "buckets", "answers"), caption=caption)
     return _add_sections(
@@ -76,24 +76,11 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     )
 
 
-def _short_groups(groups: Iterable[str | None]) -> tuple[dict[str | None, str], str]:
-    """What a table calls each group (of `how`: generators by their short names), and the foot with their titles."""
-    titles = {one: one.removeprefix("how=") for one in groups if one and one.startswith("how=")}
-    short = short_names(list(titles.values()))
-    named = {one: f"how={short[titles[one]]}" if one in titles else one or "all" for one in (None, *groups)}
-    return named, _foot(short)
-
-
-def _foot(short: Mapping[str, str]) -> str:
-    """The foot of a table: in full what it calls by short names."""
-    return "\n".join(f"{name}: {title.removeprefix(f'{name}=')}" for title, name in short.items() if title != name)
-
-
 def difference_table(differences: Sequence[Difference], confidence: float) -> Table:
     """Both values, their difference with its interval, and p-values: a row per metric."""
     first, second = differences[0].model, differences[0].other
     several = any((one.model, one.other) != (first, second) for one in differences)
-    grouped, (short, foot) = any(one.group for one in differences), _short_groups([one.group for one in differences])
+    grouped, (short, foot) = any(one.group for one in differences), short_groups([one.group for one in differences])
     over_models = any(one.p_t is not None for one in differences)
     names = [*(["compared"] if several else []), *(["group"] if grouped else []), "family", "metric"]
     values = ("first", "second") if several else (first, second)
@@ -226,7 +213,7 @@ def _short(part: Part, profile: Profile) -> str:
 def _summary(profile: Profile) -> Table:
     short = short_names([one.how for one in profile.generators])
     numbers = ("problems", "variants", "problems changed", "words changed per variant")
-    table = _table(["generator"], numbers, caption=_foot(short))
+    table = _table(["generator"], numbers, caption=foot_of(short))
     parts = (profile.whole, *profile.generators) if len(profile.generators) > 1 else profile.generators
     for part in parts:
         mean = "–" if part.words_changed is None else f"{part.words_changed:.2f}"
@@ -316,7 +303,7 @@ def _rates(report: Circularity, confidence: float) -> Table:
     caption = "without: problems answered correctly that the judge left no variant, of all answered correctly"
     title = f"rates on the variants that a judge accepts, {confidence:.0%} intervals"
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "judge"]
-    short, foot = _short_groups([row.group for row in rows])
+    short, foot = short_groups([row.group for row in rows])
     caption += f"\n{foot}" if foot else ""
     table = _circularity_table(title, names, ["accepted", *metrics, "without"], caption)
 
@@ -339,7 +326,7 @@ def _by_model(report: Circularity) -> list[Judged]:
 def _acceptance(report: Circularity, confidence: float) -> Table:
     numbers = ["variants", "accepted", "share", f"{confidence:.0%} interval"]
     short = short_names(list(dict.fromkeys(row.source for row in report.acceptance)))
-    table = _circularity_table("mutual entailment by source", ["judge", "source"], numbers, _foot(short))
+    table = _circularity_table("mutual entailment by source", ["judge", "source"], numbers, foot_of(short))
     return _add_sections(
         table,
         (

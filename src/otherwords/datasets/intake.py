@@ -73,11 +73,14 @@ class Intake:
 
     def rows(self, records: Iterable[Record]) -> Iterator[ProblemRow]:
         """Check records one by one; an original comes out before its variants."""
+        number = 0
         for number, record in enumerate(self._until_labelled(records), 1):
             try:
                 yield from self._accept(record, number)
             except BadInput as error:
                 self._reject(record, error)
+        if not number:
+            raise BadInput("the data have no rows", fix="give at least one problem")
         for variants in self._waiting.values():
             for record, row in variants:
                 message = f"no problem has the id {row['of']!r}"
@@ -174,7 +177,7 @@ class Intake:
                 raise BadInput(message, where=where, field=name, fix=fix)
         row: ProblemRow = {
             "id": _identify(values.pop("id", number), where),
-            "of": _text(values.pop("of", None)) or None,
+            "of": name_text(values.pop("of", None)) or None,
             "how": _text(values.pop("how", None)) or None,
         }
         if row["of"] == row["id"]:
@@ -302,8 +305,17 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
+def name_text(value: Any) -> str:
+    """An id as text. One that pandas keeps as a float, because another row has none, is a whole number.
+
+    >>> name_text(7.0), name_text(" a1 "), name_text(0.5)
+    ('7', 'a1', '0.5')
+    """
+    return _text(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
 def _identify(value: Any, where: str) -> str:
-    identity = _text(value)
+    identity = name_text(value)
     if not identity:
         raise BadInput("found nothing", where=where, field="id", fix="give every row an id, or leave the column out")
     return identity

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from ..errors import BadInput, UnknownName
-from ..frames import AnyTable, as_rows
+from ..frames import AnyTable, as_rows, texts_by_text
 from ..problem import Task, get_task
 from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
@@ -108,7 +108,7 @@ class Source:
     def __post_init__(self) -> None:
         if not self.names:
             raise BadInput("no data named", fix="name a file or a data set (otherwords list datasets)")
-        self.labels = {str(label): name for label, name in self.labels.items()}
+        self.columns, self.labels = texts_by_text(self.columns, "columns"), texts_by_text(self.labels, "labels")
         self.bound = [find(name) for name in self.names]
         tasks = {bound.function.task for bound in self.bound} - {""}
         if not self.task and len(tasks) > 1:

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import AnyTable, to_frame
+from ..frames import AnyTable, texts_by_text, to_frame
 from ..problem import Task
 from ..storage.run_folder import RunFolder
-from .intake import Intake, ProblemRow, warn_no_majority
+from .intake import Intake, ProblemRow, name_text, warn_no_majority
 from .source import Name, Source
 
 #: What a user may give: a table, a path or the name of a data set, or several names that are read as one.
@@ -51,7 +51,7 @@ class Suite:
 def open_suite(
     suite: SuiteName,
     task: str | Task | Mapping[str, Any] = "",
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | int] | None = None,
     labels: Mapping[Any, str] | None = None,
     skip_bad: bool = False,
 ) -> Suite:
@@ -63,7 +63,7 @@ def open_suite(
 def load(
     *data: Name | AnyTable,
     task: str | Task | Mapping[str, Any] = "",
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | int] | None = None,
     labels: Mapping[Any, str] | None = None,
     skip_bad: bool = False,
 ) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def load(
 def _open(
     data: Sequence[Name | AnyTable],
     task: str | Task | Mapping[str, Any],
-    columns: Mapping[str, str],
+    columns: Mapping[str, str | int],
     labels: Mapping[Any, str],
     skip_bad: bool,
 ) -> Suite:
@@ -100,7 +100,7 @@ def _open(
 def open_source(
     data: Sequence[Name | AnyTable],
     task: str | Task | Mapping[str, Any] = "",
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | int] | None = None,
     labels: Mapping[Any, str] | None = None,
     skip_bad: bool = False,
     *,
@@ -115,7 +115,8 @@ def open_source(
             raise BadInput(f"is a run folder without {stage}", where=str(run.path), fix=fix)
     tasks = [run.manifest["task"] for run in runs.values() if "task" in run.manifest]
     files = [f"{name}/{stage}" if isinstance(name, str) and name in runs else name for name in names]
-    return Source(files, task or next(iter(tasks), ""), columns or {}, labels or {}, skip_bad)
+    named = texts_by_text(columns, "columns")
+    return Source(files, task or next(iter(tasks), ""), named, labels or {}, skip_bad)
 
 
 def _runs(names: Sequence[Any]) -> dict[str, RunFolder]:
@@ -128,5 +129,5 @@ def _in_order(source: Source) -> Iterator[ProblemRow]:
     """The checked rows of a table in the table's own order, so that what is set beside it stays beside it."""
     name = source.columns.get("id", "id")
     records = enumerate(source.bound[0].function(), 1)
-    places = {str(record.row.get(name, number)).strip(): number for number, record in records}
+    places = {name_text(record.row.get(name, number)): number for number, record in records}
     yield from sorted(source, key=lambda row: places[row["id"]])

@@ -4,7 +4,7 @@ import itertools
 import warnings
 from collections.abc import Sequence
 
-from ..errors import LabelOrder, outside
+from ..errors import ON_COMMAND_LINE, LabelOrder, outside
 from ..problem import TASKS, Batch, Task
 from .model import Answerer
 
@@ -102,9 +102,11 @@ def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
         if not model.model.labels:
             own |= model.label_map  # it may answer with names that only the map has
         fix = ",".join(f"{label}={renaming[target]}" for label, target in own.items())
+        renamed = {label: renaming[target] for label, target in own.items()}
+        here = "" if ON_COMMAND_LINE.get() else f" (in Python label_map={renamed}, or canary=False)"
         raise LabelOrder(
             f"{model.name} seems to have permuted labels: {plain} of {len(gold)} trivial questions right as they are, "
-            f"{best} if renamed; use --label-map {fix}, or --no-canary if the labels are correct"
+            f"{best} if renamed; use --label-map {fix}, or --no-canary if the labels are correct{here}"
         )
     if plain < 2 * len(gold) / 3:
         message = f"{model.name} is weak: {plain} of {len(gold)} trivial questions right"

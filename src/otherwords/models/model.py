@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadInput, WrongAnswer, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, WrongAnswer, shorten
 from ..problem import TOLERANCE, Batch, Task, label_key
 
 Floats = npt.NDArray[np.float64]
@@ -166,7 +166,7 @@ class Answerer:
         example = ",".join(f"{label}=..." for label in labels)
         return BadInput(
             f"{self.name}: {found}; the labels of {self.task.name} are {', '.join(self.task.labels)}",
-            fix=f"map its labels: --label-map {example}",
+            fix=f"map its labels: --label-map {example}{_in_python(labels)}",
         )
 
     def __call__(self, batch: Batch) -> Predictions:
@@ -295,3 +295,9 @@ def label_map_suffix(label_map: Mapping[str, str]) -> str:
     '[no=neutral,yes=entailment]'
     """
     return f"[{','.join(f'{label}={target}' for label, target in sorted(label_map.items()))}]" if label_map else ""
+
+
+def _in_python(labels: Sequence[str]) -> str:
+    """The same for somebody who does not use the command line."""
+    meanings = ", ".join(f"{label!r}: ..." for label in labels)
+    return "" if ON_COMMAND_LINE.get() else f" (in Python label_map={{{meanings}}})"

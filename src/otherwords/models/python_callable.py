@@ -11,6 +11,7 @@ from ..errors import BadInput, WrongAnswer
 from ..problem import Batch
 from ..registry import models
 from ..storage.user_code import (
+    HERE,
     LateModules,
     arity,
     guard,
@@ -25,9 +26,9 @@ from .model import Model
 
 #: The name of a model, a function from a Batch to labels or probabilities, or a Model.
 AnyModel = str | Model | Callable[[Batch], Any]
-#: What stands before the name of a function that was given in this process; no module is called so.
-_HERE = "this-process:"
 _given: dict[str, Model] = {}
+#: Packages and classes whose objects can be called, but not with a Batch.
+_NETWORKS = {("torch", "Module"), ("transformers", "Pipeline")}
 
 
 # `target` is not signed as given, since it may be a path of this machine: the identity names it.
@@ -42,7 +43,7 @@ def python(target: str, batch_size: int = 256) -> Model:
     packages excepted.
     """
     where = f"python:{target}"
-    if target.startswith(_HERE):
+    if target.startswith(HERE):
         return _given_here(target, where)
     if batch_size < 1:
         raise BadInput(f"found {batch_size}", where=where, field="batch_size", fix="give 1 or more")
@@ -67,8 +68,8 @@ def as_spec(model: AnyModel) -> str:
         return model
     own = (model.name or name_of(model.function)) if isinstance(model, Model) else name_of(model)
     name = re.sub(r"\W+", "-", own).strip("-") or "model"
-    _given[f"{_HERE}{name}"] = from_object(model)
-    return f"{name}=python:{_HERE}{name}"
+    _given[f"{HERE}{name}"] = from_object(model)
+    return f"{name}=python:{HERE}{name}"
 
 
 def _given_here(target: str, where: str) -> Model:
@@ -85,6 +86,12 @@ def from_object(given: Any) -> Model:
     What cannot be signed is not cached, unless it declares a `version`, which then stands for its state.
     """
     function = given.function if isinstance(given, Model) else given
+    if isinstance(given, list | tuple):
+        fix = "ask one after the other and give ow.score both tables, or use ow.run(models=[...])"
+        raise BadInput(f"found {len(given)} models", where="model", fix=fix)
+    if _NETWORKS & {(one.__module__.partition(".")[0], one.__name__) for one in type(function).mro()}:
+        fix = "give hf:FOLDER (save_pretrained writes one), or a function of a Batch that uses it"
+        raise BadInput(f"{type(function).__name__} takes no Batch of texts", where="model", fix=fix)
     if not callable(function):
         fix = "give a name, a function, or ow.Model(function)"
         raise BadInput(f"found {type(given).__name__}", where="model", fix=fix)

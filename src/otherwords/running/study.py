@@ -14,13 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from .._version import __version__
 from ..datasets.source import memory_name
-from ..errors import BadInput, decode, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, decode, shorten
 from ..frames import as_frame
+from ..metrics.metric import Metric
 from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES
 from ..registry import load_plugins, nearest
 from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
+from ..storage.user_code import as_specs
 from .stages import SHARD
 
 #: The study in its run folder.
@@ -75,11 +77,33 @@ class Study(BaseModel):
         given = value if isinstance(value, list | tuple) else [value]
         return [as_spec(one) if callable(one) else one for one in given]
 
+    @field_validator("vary", "check", mode="before")
+    @classmethod
+    def _functions(cls, value: Any) -> Any:
+        """So is a generator or a check that is a function."""
+        given = value if isinstance(value, list | tuple) else [value]
+        return as_specs(given) if any(map(callable, given)) else value
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _own_metrics(cls, value: Any) -> Any:
+        """And a metric; it has no other name than its own."""
+        given = value if isinstance(value, list | tuple) else [value]
+        own = any(callable(one) or isinstance(one, Metric) for one in given)
+        return as_specs(given, named=False) if own else value
+
     @field_validator("labels", mode="before")
     @classmethod
     def _texts(cls, value: Any) -> Any:
         """Labels may be numbers."""
         return {str(label): name for label, name in value.items()} if isinstance(value, Mapping) else value
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _numbers(cls, value: Any) -> Any:
+        """So may columns of a table."""
+        numbers = isinstance(value, Mapping) and any(isinstance(one, int) for one in value.values())
+        return {name: str(column) for name, column in value.items()} if numbers else value
 
     @field_validator("cache", mode="after")
     @classmethod
@@ -205,7 +229,7 @@ def _translated(error: ValidationError, where: str) -> BadInput:
         fix = (f"did you mean {near}? " if near else "") + f"there are {', '.join(Study.model_fields)}"
         return BadInput("no such setting", where=where, field=field, fix=fix)
     if first["type"] in ("missing", "too_short"):
-        flag = {"data": "--data", "models": "--model"}.get(field, field)
+        flag = {"data": "--data", "models": "--model"}.get(field, field) if ON_COMMAND_LINE.get() else f"{field}=[...]"
         fix = f'write {field} = ["..."]' if where else f"give {flag}, or a study file"
         return BadInput(f"no {field} named", where=where, fix=fix)
     return BadInput(f"found {shorten(first['input'])}", where=where, field=field, fix=first["msg"])

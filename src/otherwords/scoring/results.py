@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -12,6 +12,7 @@ import polars as pl
 
 from ..errors import BadInput, MissingExtra, UnknownName
 from ..problem import Score, rounded
+from ..registry import short_names
 from ..storage.files import write_text
 
 _EMPTY = "–"
@@ -137,7 +138,8 @@ class Results(list[Row]):
         body = "\n".join(
             _html_row(cells, table.texts, row.signature) for cells, row in zip(table.rows, self, strict=True)
         )
-        note = f"\n<caption style='caption-side: bottom'>{escape(table.caption)}</caption>" if table.caption else ""
+        caption = escape(table.caption).replace("\n", "<br/>")
+        note = f"\n<caption style='caption-side: bottom'>{caption}</caption>" if table.caption else ""
         return f"<table>{note}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
 
 
@@ -180,17 +182,31 @@ def layout(results: Sequence[Score | Difference]) -> Layout:
     return _score_layout(results) if isinstance(results[0], Score) else _difference_layout(results)  # type: ignore[arg-type]
 
 
+def short_groups(groups: Iterable[str | None]) -> tuple[dict[str | None, str], str]:
+    """What a table calls each group (of `how`: generators by their short names), and the foot with their titles."""
+    titles = {one: one.removeprefix("how=") for one in groups if one and one.startswith("how=")}
+    short = short_names(list(titles.values()))
+    named = {one: f"how={short[titles[one]]}" if one in titles else one or "all" for one in (None, *groups)}
+    return named, foot_of(short)
+
+
+def foot_of(short: Mapping[str, str]) -> str:
+    """The foot of a table: in full what it calls by short names."""
+    return "\n".join(f"{name}: {title.removeprefix(f'{name}=')}" for title, name in short.items() if title != name)
+
+
 def _score_layout(scores: Sequence[Score]) -> Layout:
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     known = {one.confidence for one in scores} - {None}
     interval = f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
+    short, foot = short_groups([one.group for one in scores])
     rows = [
-        [*([one.model] if several else []), *([one.group or "all"] if grouped else []), one.metric,
+        [*([one.model] if several else []), *([short[one.group]] if grouped else []), one.metric,
          value_text(one), ends_text(one), f"{one.n_units:,}", f"{one.n_answers:,}"]
         for one in scores
     ]  # fmt: skip
-    return Layout([*names, "value", interval, "buckets", "answers"], len(names), rows)
+    return Layout([*names, "value", interval, "buckets", "answers"], len(names), rows, foot)
 
 
 def _difference_layout(differences: Sequence[Difference]) -> Layout:
@@ -198,14 +214,16 @@ def _difference_layout(differences: Sequence[Difference]) -> Layout:
     several = len({(one.model, one.other) for one in differences}) > 1
     pair = ["first", "second"] if several else [first.model, first.other]
     names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
+    short, foot = short_groups([one.group for one in differences])
     rows = [
-        [*([f"{one.model} − {one.other}"] if several else []), *([one.group or "all"] if grouped else []), one.metric,
+        [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else []), one.metric,
          *(number_text(number, one) for number in (one.value, one.other_value)), number_text(one.difference, one, "+"),
          ends_text(one, "+"), p_value(one.p_swap), p_value(one.p_holm), f"{one.n_units:,}"]
         for one in differences
     ]  # fmt: skip
     header = [*names, *pair, "difference", "interval", "p", "p (Holm)", "buckets"]
-    return Layout(header, len(names), rows, "shares in per cent, their differences in points")
+    caption = "\n".join(filter(None, ("shares in per cent, their differences in points", foot)))
+    return Layout(header, len(names), rows, caption)
 
 
 def _html_row(cells: Sequence[str], texts: int, signature: str) -> str:

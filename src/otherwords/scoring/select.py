@@ -18,6 +18,7 @@ from ..metrics.metric import FIXES, Metric, as_metric, ratio
 from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics, short_names
 from ..significance.bootstrap import KINDS
+from ..storage.user_code import HERE
 
 Result = TypeVar("Result")
 #: What is measured by default: the numbers of the papers that need nothing but labels.
@@ -207,6 +208,9 @@ def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:
     >>> title(one, [one]), title(one, [one, other])
     ('pa', 'pa(at=0.5)')
     """
+    if HERE in bound.signature:
+        name = bound.signature.partition(HERE)[2].partition("@")[0]
+        return f"{name}:{part}" if part else name
     namesakes = [other.signature for other in chosen if other.plugin.name == bound.plugin.name]
     name = short_names([bound.signature, *namesakes])[bound.signature].replace(" (", "(", 1)
     return f"{name}:{part}" if part else name

@@ -11,9 +11,11 @@ import hashlib
 import importlib
 import inspect
 import os
+import re
 import sys
 import sysconfig
 import traceback
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields, is_dataclass, replace
@@ -31,7 +33,7 @@ from types import (
 )
 from typing import Any
 
-from ..errors import BadInput, OtherwordsError, UnknownName
+from ..errors import BadInput, OtherwordsError, UnknownName, shorten
 from .files import digest, fingerprint
 
 #: The names in a folder.
@@ -44,6 +46,10 @@ _MOST = 2_000
 _END = object()
 #: Characters of an error's text that are shown; --debug shows them all.
 _LONGEST = 1_000
+#: What stands before the name of a function that was given in this process; no module is called so.
+HERE = "this-process:"
+#: Generators, checks and metrics that were given as functions in this process, each with its identity.
+_given: dict[str, tuple[Any, str]] = {}
 #: The source of every module that was loaded from here, as it was then, to notice that one was edited since.
 _loaded: dict[str, tuple[Path, str]] = {}
 #: The file of the function that was running when a module was loaded.
@@ -77,6 +83,8 @@ def load_function(target: str, where: str) -> tuple[Any, str, dict[Path, str]]:
 
     A function without parameters is a factory: it stands for what it returns.
     """
+    if target.startswith(HERE):
+        return *_given_here(target, where), {}
     module, found = load_target(target, where)
     path = _file_of(module)
     if path is None or not path.is_file():
@@ -91,6 +99,50 @@ def load_function(target: str, where: str) -> tuple[Any, str, dict[Path, str]]:
     shown = f"{Path(place).name if place.endswith('.py') else place}:{name}"
     parts = (sign_files(signed), sign_declared(found, path.parent, where), str(getattr(found, "identity", "")))
     return found, f"{shown}@{'+'.join(filter(None, parts))}", signed
+
+
+def as_specs(given: Sequence[Any], *, named: bool = True) -> list[Any]:
+    """Plug-ins by their specs: a function or an object gets one that stands for it in this process, and its name.
+
+    It is signed by what it consists of. Specs stay as they are, and so does a plug-in that is bound already.
+    """
+    specs, names = [], set()
+    for one in given:
+        if isinstance(one, str) or hasattr(one, "plugin"):
+            specs.append(one)
+            continue
+        if isinstance(one, type) or not (callable(one) or is_dataclass(one)):
+            fix = "give a name, as in `otherwords list`, or a function"
+            raise BadInput(f"found {shorten(one)}", where="the plug-ins", fix=fix)
+        inner = getattr(one, "function", getattr(one, "statistics", one))
+        name = re.sub(r"\W+", "-", getattr(inner, "__name__", type(inner).__name__)).strip("-") or "function"
+        if name in names:
+            raise BadInput(f"two functions are called {name}", fix="give each a name of its own")
+        names.add(name)
+        _given[f"{HERE}{name}"] = _made(one, f"the function {name}", f"{HERE}{name}")
+        specs.append(f"{name}=python:{HERE}{name}" if named else f"python:{HERE}{name}")
+    return specs
+
+
+def _made(given: Any, where: str, shown: str) -> tuple[Any, str]:
+    """What a function of this process stands for, and its identity; another process never shares one without hash."""
+    try:
+        content = sign_object(given)
+    except (TypeError, ValueError, RecursionError):
+        content = f"unsigned-{uuid.uuid4().hex[:12]}"
+    if not is_dataclass(given) and not arity(given):
+        with guarded(where):
+            given = given()
+    path = source_of(given)
+    parts = (content, sign_declared(given, path and path.parent, where), str(getattr(given, "identity", "")))
+    return given, f"{shown}@{'+'.join(filter(None, parts))}"
+
+
+def _given_here(target: str, where: str) -> tuple[Any, str]:
+    if target not in _given:
+        fix = "give the function again: vary=[...], check=[...], metrics=[...]"
+        raise BadInput("was a function of the process that ran the study", where=where, fix=fix)
+    return _given[target]
 
 
 def arity(function: Any) -> int:
