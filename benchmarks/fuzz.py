@@ -105,6 +105,7 @@ def _in_process(arguments: list[str], temporary: Path) -> tuple[int, str, str]:
     from typer.testing import CliRunner
 
     from otherwords.cli.app import app
+    from otherwords.registry import KINDS
 
     tempfile.tempdir = str(temporary)
     os.environ["OTHERWORDS_CACHE"] = str(temporary.parent / "answers.sqlite")
@@ -121,6 +122,9 @@ def _in_process(arguments: list[str], temporary: Path) -> tuple[int, str, str]:
         for name in set(sys.modules) - before:  # the case's own modules
             if str(getattr(sys.modules[name], "__file__", "")).startswith(str(temporary.parent)):
                 del sys.modules[name]
+        for registry in KINDS.values():
+            for plugin in [one for one in registry if one.source.startswith(str(temporary.parent))]:
+                registry.forget(plugin.source)
     err = result.stderr
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         err += "".join(traceback.format_exception(result.exception))

@@ -90,7 +90,7 @@ FAULTS = [
         "if normalize_spaces(text) != normalize_spaces(original.get(k))",
         "if text != original.get(k)",
     ),
-    Fault("labels-case-sensitive", "problem.py", "str(label).strip().lower()", "str(label).strip()"),
+    Fault("labels-case-sensitive", "problem.py", "text.strip().lower())", "text.strip())"),
     # Words and sentences
     Fault("jaccard-of-nothing", "words", "if a | b else 1.0", "if a | b else 0.0"),
     Fault("thousand-no-scale", "words", "if _SCALES[word] >= 1000:", "if _SCALES[word] > 1000:"),

@@ -284,7 +284,7 @@ def score(
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using = _with_texts(using, Path(sources[0]))
     known = get_task(task).labels if task else ()
-    table, location = _open(sources, Names(texts_by_text(columns, "columns"), labels or {}, known), rejected)
+    table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require)
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if out:

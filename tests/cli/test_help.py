@@ -112,7 +112,7 @@ def test_nothing_at_all_shows_the_help(cli):
         (("--label", "0=yes"), "'yes'"),
         (("--task", "nil"), "'nil'; there are nli, rte, a-nli, d-nli"),
         (("--task", "absent.toml"), "error: absent.toml: "),
-        (("-w", "idntity"), "'idntity'; there are: back-translation.v1"),
+        (("-w", "idntity"), "'idntity'; did you mean identity? There are: back-translation.v1"),
         (("-w", "identity("), "'identity('"),
         (("-w", "identity(x=1)"), "identity.v1 has no option x"),
         (("-o", "out.txt"), "'out.txt'"),

@@ -126,7 +126,8 @@ class TestStrangers:
             path.parent.mkdir(exist_ok=True)
             path.write_text("mine")
         write("data.jsonl", ROWS[:2])
-        ow.run(study(models=["one=scripted"], cache=None, shard=100), out="out")  # fewer rows, models, parts
+        with pytest.warns(UserWarning, match="two is no longer in the study"):
+            ow.run(study(models=["one=scripted"], cache=None, shard=100), out="out")  # fewer rows, models, parts
         write("data.jsonl", [*ROWS, {**ROWS[0], "id": "v", "of": "a", "premise": "It is not a."}])
         ow.run(study(vary=[]), out="out")  # no variants
         for path in (*(Path("out") / name for name in strangers), inside):

@@ -139,7 +139,7 @@ def test_generators_checks_and_metrics_that_cannot_be_made(here, more):
 def test_results_of_an_earlier_study_stay_where_a_changed_one_cannot_begin(here):
     ow.run(study(), out="run")
     before = Path("run/scores.json").read_bytes()
-    with refuses(BadInput):
+    with refuses(BadInput), pytest.warns(UserWarning, match="no longer in the study"):
         ow.run("run", models=["python:gone.py:ask"])
     assert Path("run/scores.json").read_bytes() == before
     assert Path("run/report.html").exists()
