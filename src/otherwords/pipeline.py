@@ -28,7 +28,6 @@ from .frames import (
     kept,
     problems,
     reworded,
-    texts_by_text,
     to_frame,
     variant_rows,
 )
@@ -41,7 +40,7 @@ from .models.model import Answerer
 from .models.python_callable import AnyModel
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
-from .registry import Bound, checks, metrics, models, split_name
+from .registry import Bound, checks, metrics, models
 from .scoring.gates import metric_of
 from .scoring.measure import measure_groups, measure_together
 from .scoring.results import Results
@@ -54,6 +53,7 @@ from .scoring.select import (
     metrics_by_role,
 )
 from .storage import tables
+from .storage.specs import split_name
 from .storage.user_code import as_specs
 from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
 from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts

@@ -12,40 +12,26 @@ import re
 import typing
 import uuid
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .errors import BadInput, OtherwordsError, UnknownName, WrongAnswer
-from .storage.files import fingerprint
-from .storage.user_code import guard, guarded, load_file, sign_declared, sign_files, sign_plugin, source_of, sources
+from .storage.signing import sign_declared, sign_files, sign_plugin, source_of, sources
+from .storage.specs import SPEC, nearest, parse_options, read_value, spell, split_name
+from .storage.user_code import guard, guarded, load_file
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 #: A spec with which a plug-in can be tried, or a function that writes a sample into a folder and returns the spec.
 Example = str | Callable[[Path], str]
-_SPEC = re.compile(
-    r"(?P<name>[A-Za-z][\w-]*(?:\.v\d+)?)(?::(?P<rest>.*?))?(?:\((?P<options>\s*|\s*\w+\s*=.*)\))?", re.S
-)
-_SIGNATURE = re.compile(
-    r"(?:(?P<alias>[\w.-]+)=)?(?P<name>[A-Za-z][\w-]*)\.v(?P<version>\d+)\((?P<options>.*)\)(?:#(?P<identity>.*))?",
-    re.S,
-)
-_OPTION = re.compile(r"\s*(\w+)\s*=\s*")
-_WORD = re.compile(r"[^,]*")
-#: A value in single quotes, to the last one before the next option; an apostrophe within is no end.
-_QUOTED = re.compile(r"'(.*?)'(?=\s*(?:,\s*\w+\s*=|,?\s*$))", re.S)
-_NEXT = re.compile(r"\s*(?:,|$)")
 #: Stands for code that cannot be signed: what it made is not used again by another process.
 _UNSIGNED = f"unsigned-{uuid.uuid4().hex[:12]}"
 #: The content of every file that was loaded for its plug-ins.
 _plugin_files: dict[Path, str] = {}
 #: What a plug-in's function works on: no option of its factory is called so.
 _WORKED_ON = frozenset({"text", "problem", "problems", "buckets", "batch", "answers"})
-_PLAIN = re.compile(r"[\w./:#+-]+")
 
 
 @dataclass(frozen=True)
@@ -92,7 +78,7 @@ class Plugin:
     def shown_options(self) -> str:
         """The options with their defaults, as a signature prints them; `task` is given by the run."""
         return ", ".join(
-            name if default is ... else f"{name}={_spell(default)}"
+            name if default is ... else f"{name}={spell(default)}"
             for name, default in self.options().items()
             if name != "task"
         )
@@ -181,7 +167,7 @@ class Registry:
 
     def has(self, spec: str) -> bool:
         """Whether the part of `spec` before any options is a name registered here."""
-        match = _SPEC.fullmatch(self._split(spec)[1])
+        match = SPEC.fullmatch(self._split(spec)[1])
         return match is not None and bool(self._named_so(match["name"]))
 
     def make(self, spec: str, **defaults: Any) -> Bound:
@@ -287,11 +273,11 @@ class Registry:
 
     def _read(self, spec: str) -> tuple[Plugin, dict[str, str]]:
         """The plug-in that a spec names, and the options it gives, as they are written."""
-        match = _SPEC.fullmatch(self._split(spec)[1].strip())
+        match = SPEC.fullmatch(self._split(spec)[1].strip())
         if not match:
             raise BadInput(f"cannot read {spec!r}", fix=self._meant(spec))
         plugin = self.get(match["name"])
-        given = _parse_options(match["options"] or "", spec)
+        given = parse_options(match["options"] or "", spec)
         if match["rest"] is not None:
             first = next(iter(plugin.options()), None)
             if first is None or first in given:
@@ -329,64 +315,6 @@ class Registry:
         self._plugins = {name: plugin for name, plugin in self._plugins.items() if plugin.source != source}
 
 
-def split_name(spec: str) -> tuple[str, str]:
-    """Split `name=spec`; without a name, the spec itself is the name.
-
-    >>> split_name("small=hf:org/model"), split_name("scripted(seed=1)")
-    (('small', 'hf:org/model'), ('scripted(seed=1)', 'scripted(seed=1)'))
-    """
-    name, mark, rest = spec.partition("=")
-    return (name, rest) if mark and re.sub("[-_.]", "", name).isalnum() else (spec, spec)
-
-
-def short_names(titles: Sequence[str]) -> dict[str, str]:
-    """What tables call plug-ins: the user's name, else the plug-in's, with the options in which namesakes differ.
-
-    A `python` plug-in is called by its function. A text that is no signature stays as it is.
-
-    >>> list(short_names(["syn=a.v1(n=3)", "a.v1(n=1, pos=noun)", "a.v1(n=2, pos=noun)", "b.v2()", "by hand"]).values())
-    ['syn', 'a (n=1)', 'a (n=2)', 'b', 'by hand']
-    """
-    read = {title: match for title in titles if (match := _SIGNATURE.fullmatch(title))}
-    short = {title: _plain_name(read[title]) if title in read else title for title in titles}
-    namesakes: dict[str, dict[str, dict[str, str]]] = {}
-    for title, match in read.items():
-        if not match["alias"]:
-            namesakes.setdefault(short[title], {})[title] = _parts(match)
-    for some in namesakes.values():
-        keys = dict.fromkeys(key for parts in some.values() for key in parts)
-        differing = [key for key in keys if len({parts.get(key) for parts in some.values()}) > 1]
-        for title, parts in some.items() if differing else ():
-            short[title] += f" ({', '.join(key + parts[key] for key in differing if key in parts)})"
-    shared = {name for name, count in Counter(short.values()).items() if count > 1}
-    return {title: title if name in shared else name for title, name in short.items()}
-
-
-def _plain_name(signature: re.Match[str]) -> str:
-    """The user's name for a plug-in, the function of a `python` plug-in (`#mine.py:reword@...`), or its own name."""
-    function = re.search(r":(\w+)@", signature["identity"] or "") if signature["name"] == "python" else None
-    return signature["alias"] or (function[1] if function else signature["name"])
-
-
-def _parts(signature: re.Match[str]) -> dict[str, str]:
-    """The version, the options and the identity of a signature: what may tell it from a namesake."""
-    try:
-        options = _parse_options(signature["options"], signature[0])
-    except BadInput:  # a file's name may hold commas
-        options = {"": signature["options"]}
-    named = {f"{name}=" if name else "": value for name, value in options.items()}
-    return {".v": signature["version"], **named, "#": (signature["identity"] or "")[:8]}
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """The most similar of `names`, or nothing.
-
-    >>> nearest("max_lenght", ["name", "max_length"]), nearest("x", ["name"])
-    ('max_length', '')
-    """
-    return next(iter(get_close_matches(name, names, n=1, cutoff=0.5)), "")
-
-
 def _replaces(new: Plugin, known: Plugin) -> bool:
     """Whether a factory is a known one, or its new version: of the same file and name, or of the same notebook."""
     one, other = new.factory, known.factory
@@ -418,37 +346,6 @@ def load_plugins(files: Sequence[str]) -> None:
         _plugin_files[path] = content
 
 
-# Options: from a spec's text to values of the type that the factory's annotation asks for, and back into a signature
-
-
-def _parse_options(text: str, spec: str) -> dict[str, str]:
-    """Cut `pos=noun, k=3` into values as they are written: JSON from an opening mark to its end, else a word."""
-    options: dict[str, str] = {}
-    position = 0
-    while position < len(text.rstrip()):
-        name = _OPTION.match(text, position)
-        quoted = _QUOTED.match(text, name.end()) if name else None
-        end = quoted.end() if quoted else _end_of_value(text, name.end()) if name else None
-        following = None if end is None else _NEXT.match(text, end)
-        if not name or not following:
-            fix = 'write name=value, ...; a value with a comma in quotes, lists as in ["a", "b"]'
-            raise BadInput(f"cannot read the options from {text[position:]!r}", where=spec, fix=fix)
-        if name[1] in options:
-            raise BadInput(f"the option {name[1]} is given twice", where=spec)
-        options[name[1]] = json.dumps(quoted[1]) if quoted else text[name.end() : end].rstrip()
-        position = following.end()
-    return options
-
-
-def _end_of_value(text: str, start: int) -> int | None:
-    if text[start : start + 1] not in ('"', "[", "{"):
-        return _WORD.match(text, start).end()  # type: ignore[union-attr]  # an empty word is one too
-    try:
-        return json.JSONDecoder().raw_decode(text, start)[1]
-    except json.JSONDecodeError:
-        return None
-
-
 def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:
     """All options: those that are given, read by the factory's annotations, and the defaults of the others."""
     options = plugin.options()
@@ -462,29 +359,8 @@ def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:
             fix = f"decorate a factory: a function of options, or of none, that returns the function of {missing[0]}"
         raise BadInput(f"{plugin.full_name} needs {', '.join(missing)}", where=spec, fix=fix)
     hints = typing.get_type_hints(plugin.factory)
-    values = {name: _read_value(text, hints.get(name), f"{spec}: {name}") for name, text in given.items()}
+    values = {name: read_value(text, hints.get(name), f"{spec}: {name}") for name, text in given.items()}
     return options | values
-
-
-def _read_value(text: str, wanted: Any, where: str) -> Any:
-    """Read a value: a word is text where text is wanted (`revision=1.10`), else JSON where it looks like it."""
-    value = text if wanted in (str, Path) and not text.startswith('"') else _decode(text)
-    if wanted is float and type(value) is int:
-        return float(value)
-    if wanted is Path:
-        # A folder is signed by its own name, and "." and ".." have none.
-        return Path(value).resolve() if value and Path(value).name in ("", "..") else Path(value)
-    if wanted in (str, int, float, bool) and type(value) is not wanted:
-        kind = "true or false" if wanted is bool else wanted.__name__
-        raise BadInput(f"found {value!r}", where=where, fix=f"give {kind}")
-    return value
-
-
-def _decode(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _identity(plugin: Plugin, function: Any) -> str:
@@ -500,18 +376,8 @@ def _identity(plugin: Plugin, function: Any) -> str:
 
 
 def _sign(plugin: Plugin, signed: dict[str, Any], identity: str) -> str:
-    parts = ", ".join(f"{name}={_spell(value)}" for name, value in signed.items())
+    parts = ", ".join(f"{name}={spell(value)}" for name, value in signed.items())
     return f"{plugin.full_name}({parts})" + (f"#{identity}" if identity else "")
-
-
-def _spell(value: Any) -> str:
-    """A value as signatures have it; a file by its name and content, so that its folder does not matter."""
-    if isinstance(value, Path):
-        if value == Path():  # the default of an option that is not given
-            return ""
-        return f"{value.name}#{fingerprint(value)[:12]}" if value.exists() else value.name
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return text if _PLAIN.fullmatch(text) or not isinstance(value, str) else json.dumps(text)
 
 
 datasets = Registry("datasets", "otherwords.datasets")

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import otherwords as ow
-from otherwords.registry import short_names
 from otherwords.report.accounts import given_up
+from otherwords.storage.specs import short_names
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.registry import models as registry
-from otherwords.storage.user_code import LateModules, guard, load_file, load_function, sign_object, sources
+from otherwords.storage.signing import sign_object, sources
+from otherwords.storage.user_code import LateModules, guard, load_file, load_function
 
 
 @pytest.fixture

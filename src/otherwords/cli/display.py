@@ -117,7 +117,7 @@ def print_unreworded(counts: Mapping[str, int]) -> None:
 
 def _print_unvaried(counts: Mapping[str, int]) -> None:
     """Print which of several generators did not vary some problems; one generator is in the summary."""
-    from ..registry import short_names
+    from ..storage.specs import short_names
 
     names = short_names(list(counts))
     for signature, count in counts.items():

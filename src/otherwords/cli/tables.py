@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from ..registry import short_names
 from ..scoring.results import ends_text as _ends
 from ..scoring.results import foot_of, p_value, short_groups
 from ..scoring.results import number_text as _or_dash
 from ..scoring.results import value_text as _value
+from ..storage.specs import short_names
 
 if TYPE_CHECKING:
     from ..exporting.export import Export

@@ -1,10 +1,18 @@
-"""Plain tables: each row is a problem (or, if it has `of`, a variant), columns named as in the task."""
+"""Plain tables: each row is a problem (or, if it has `of`, a variant), columns named as in the task.
+
+So are the bundled problems about everyday situations, with which a first run needs no download.
+"""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
+from ..errors import BadInput
 from ..registry import datasets
-from .records import Dataset, delimited, json_lines, table_rows
+from .records import Dataset, Record, delimited, json_lines, table_rows
+
+_EVERYDAY = Path(__file__).parents[1] / "assets" / "everyday.jsonl"
+_SPLITS = ("train", "test", "all")
 
 
 @datasets("jsonl.v1")
@@ -34,3 +42,15 @@ def tab_separated(path: Path, quoted: bool = False) -> Dataset:
 def parquet(path: Path) -> Dataset:
     """A Parquet file, or a folder of Parquet parts, of any task."""
     return Dataset(lambda: table_rows(path), files=(path,))
+
+
+@datasets("everyday.v1")
+def everyday(split: str = "test") -> Dataset:
+    """Everyday problems that come with the package: split train, test or all."""
+    if split not in _SPLITS:
+        raise BadInput(f"found {split!r}", where="everyday.v1", field="split", fix=f"use {', '.join(_SPLITS)}")
+
+    def read() -> Iterator[Record]:
+        return (record for record in json_lines(_EVERYDAY) if split in ("all", record.row.get("split")))
+
+    return Dataset(read, task="nli", files=(_EVERYDAY,))

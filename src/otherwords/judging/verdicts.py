@@ -13,8 +13,9 @@ from ..models.cache import Cache
 from ..models.model import Answerer
 from ..problem import Bucket, Task, Verdict
 from ..progress import current
-from ..registry import Bound, checks, split_name
+from ..registry import Bound, checks
 from ..storage.run_folder import RunFolder
+from ..storage.specs import split_name
 from ..validity.checking import refuse_unfit, warn_too_long
 from ..validity.mutual_entailment import EntailmentRule, ask_entailment, judge_entailment
 from .findings import Earlier

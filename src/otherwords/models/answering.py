@@ -8,8 +8,9 @@ import polars as pl
 
 from ..errors import BadInput, WrongAnswer
 from ..problem import Batch, Task, label_key
-from ..registry import models, split_name
+from ..registry import models
 from ..storage.files import digest
+from ..storage.specs import split_name
 from .cache import Cache, Cached, key
 from .canary import canary_batch, refuse_permuted
 from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix, with_merged

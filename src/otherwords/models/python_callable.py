@@ -10,18 +10,8 @@ from typing import Any
 from ..errors import BadInput, WrongAnswer
 from ..problem import Batch
 from ..registry import models
-from ..storage.user_code import (
-    HERE,
-    LateModules,
-    arity,
-    guard,
-    load_function,
-    sign_declared,
-    sign_files,
-    sign_object,
-    source_of,
-    sources,
-)
+from ..storage.signing import sign_declared, sign_files, sign_object, source_of, sources
+from ..storage.user_code import HERE, LateModules, arity, guard, load_function
 from .model import Model
 
 #: The name of a model, a function from a Batch to labels or probabilities, or a Model.

@@ -14,8 +14,9 @@ import polars as pl
 
 from ..errors import BadInput
 from ..pipeline import score
-from ..registry import papers, short_names
+from ..registry import papers
 from ..storage.run_folder import RunFolder
+from ..storage.specs import short_names
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap, seed_counts, unique_variants, with_columns
 from .reproduction import Cell, Key, Reproduce, against_published
 

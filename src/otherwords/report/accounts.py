@@ -11,7 +11,7 @@ from ..answers.table import Location
 from ..metrics import contrast as controls
 from ..metrics.contrast import NAMES
 from ..problem import Score
-from ..registry import short_names
+from ..storage.specs import short_names
 
 #: Entries of the manifest that have a section of their own, and are not repeated in the footer.
 SECTIONS = ("unvaried", "left_out", "self_judged")

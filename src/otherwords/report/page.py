@@ -16,10 +16,10 @@ from markupsafe import Markup, escape
 from ..answers.reading import answered
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
-from ..registry import short_names
 from ..scoring.select import explain_no_pairs
 from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder
+from ..storage.specs import short_names
 from ..validity.funnel import funnel
 from . import accounts, flips, numbers, plot
 

@@ -26,13 +26,14 @@ from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
 from ..problem import Score, get_task
 from ..progress import current
-from ..registry import load_plugins, metrics, split_name
+from ..registry import load_plugins, metrics
 from ..report.page import write_report
 from ..scoring.gates import refuse_unlabelled
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings
 from ..storage.files import write_json
 from ..storage.run_folder import RunFolder, answer_folder
+from ..storage.specs import split_name
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import funnel, scans
 from ..variants.generating import refuse_repeated

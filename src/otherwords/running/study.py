@@ -19,9 +19,10 @@ from ..frames import as_frame
 from ..metrics.metric import Metric
 from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES
-from ..registry import load_plugins, nearest
+from ..registry import load_plugins
 from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
+from ..storage.specs import nearest
 from ..storage.user_code import as_specs
 from .stages import SHARD
 

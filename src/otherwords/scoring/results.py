@@ -12,8 +12,8 @@ import polars as pl
 
 from ..errors import BadInput, MissingExtra, UnknownName
 from ..problem import Score, rounded
-from ..registry import short_names
 from ..storage.files import write_text
+from ..storage.specs import short_names
 
 _EMPTY = "–"
 

@@ -16,8 +16,9 @@ from ..errors import BadInput, Unmeasurable
 from ..frames import as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio
 from ..problem import MOST_REPLICATES, Score
-from ..registry import Bound, metrics, short_names
+from ..registry import Bound, metrics
 from ..significance.bootstrap import KINDS
+from ..storage.specs import short_names
 from ..storage.user_code import HERE
 
 Result = TypeVar("Result")

@@ -20,7 +20,8 @@ from ..models.cache import Cache, Cached
 from ..models.canary import questions
 from ..models.model import Answerer, as_model, label_map_suffix
 from ..problem import TASKS, Bucket, Task, Verdict, changed_fields, label_key, parse_label_map
-from ..registry import checks, models, split_name
+from ..registry import checks, models
+from ..storage.specs import split_name
 from .checking import EMPTY, Check, Pair, has_texts, too_long, warn_too_long
 
 #: Names of the label that means: the second text follows from the first.

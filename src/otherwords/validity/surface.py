@@ -1,4 +1,7 @@
-"""Surface checks: a variant is not empty, not unchanged, not a repetition, not much longer or shorter."""
+"""Surface checks: a variant is not empty, unchanged or a repetition, in proportion, and shares not too many words.
+
+PaRTE keeps a paraphrase only if it does not share too many words with its source (its section 3): `overlap`.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,6 +9,7 @@ from typing import Any
 from ..errors import BadInput
 from ..problem import Bucket, Problem, Verdict, changed_fields, normalize_spaces
 from ..registry import checks
+from ..words.distance import jaccard
 from ..words.language import split_words
 from .checking import has_text
 
@@ -34,6 +38,25 @@ def surface(min_ratio: float = 0.33, max_ratio: float = 3.0) -> Any:
                 elif not reason and not min_ratio <= ratio <= max_ratio:
                     reason = f"length ratio {ratio:.2f}"
                 yield Verdict(not reason, reason, ratio)
+
+    return check
+
+
+@checks("overlap.v1")
+def overlap(most: float = 0.75) -> Any:
+    """Drop variants whose changed fields share too many words with the original's (Jaccard above `most`).
+
+    The paper's Appendix B words the condition the wrong way round; its data follow this one.
+    """
+    if not 0 <= most <= 1:
+        raise BadInput(f"found {most!r}", where="overlap", field="most", fix="give a share from 0 to 1")
+
+    def check(buckets: Sequence[Bucket]) -> Iterator[Verdict]:
+        for bucket in buckets:
+            for variant in bucket.variants:
+                changed = changed_fields(bucket.problem, variant)
+                share = max((jaccard(*texts) for texts in changed.values()), default=1.0)
+                yield Verdict(share <= most, "" if share <= most else f"Jaccard {share:.3f} above {most:g}", share)
 
     return check
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 from ...errors import BadInput
 from ...language_models.masked_lm import MaskedLM, load
 from ...problem import Note, Problem, Variant
-from ...registry import generators, split_name
+from ...registry import generators
 from ...storage.files import seed_for
+from ...storage.specs import split_name
 from ...words.tagging import tagger
 from ..controls import scrambled
 from ..corpus import Frequencies

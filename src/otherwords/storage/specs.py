@@ -1,0 +1,141 @@
+"""Specs as text: `name=plugin.v1(option=value)` cut into its parts, values read and spelled, short names for tables."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from .files import fingerprint
+
+SPEC = re.compile(r"(?P<name>[A-Za-z][\w-]*(?:\.v\d+)?)(?::(?P<rest>.*?))?(?:\((?P<options>\s*|\s*\w+\s*=.*)\))?", re.S)
+_SIGNATURE = re.compile(
+    r"(?:(?P<alias>[\w.-]+)=)?(?P<name>[A-Za-z][\w-]*)\.v(?P<version>\d+)\((?P<options>.*)\)(?:#(?P<identity>.*))?",
+    re.S,
+)
+_OPTION = re.compile(r"\s*(\w+)\s*=\s*")
+_WORD = re.compile(r"[^,]*")
+#: A value in single quotes, to the last one before the next option; an apostrophe within is no end.
+_QUOTED = re.compile(r"'(.*?)'(?=\s*(?:,\s*\w+\s*=|,?\s*$))", re.S)
+_NEXT = re.compile(r"\s*(?:,|$)")
+_PLAIN = re.compile(r"[\w./:#+-]+")
+
+
+def split_name(spec: str) -> tuple[str, str]:
+    """Split `name=spec`; without a name, the spec itself is the name.
+
+    >>> split_name("small=hf:org/model"), split_name("scripted(seed=1)")
+    (('small', 'hf:org/model'), ('scripted(seed=1)', 'scripted(seed=1)'))
+    """
+    name, mark, rest = spec.partition("=")
+    return (name, rest) if mark and re.sub("[-_.]", "", name).isalnum() else (spec, spec)
+
+
+def short_names(titles: Sequence[str]) -> dict[str, str]:
+    """What tables call plug-ins: the user's name, else the plug-in's, with the options in which namesakes differ.
+
+    A `python` plug-in is called by its function. A text that is no signature stays as it is.
+
+    >>> list(short_names(["syn=a.v1(n=3)", "a.v1(n=1, pos=noun)", "a.v1(n=2, pos=noun)", "b.v2()", "by hand"]).values())
+    ['syn', 'a (n=1)', 'a (n=2)', 'b', 'by hand']
+    """
+    read = {title: match for title in titles if (match := _SIGNATURE.fullmatch(title))}
+    short = {title: _plain_name(read[title]) if title in read else title for title in titles}
+    namesakes: dict[str, dict[str, dict[str, str]]] = {}
+    for title, match in read.items():
+        if not match["alias"]:
+            namesakes.setdefault(short[title], {})[title] = _parts(match)
+    for some in namesakes.values():
+        keys = dict.fromkeys(key for parts in some.values() for key in parts)
+        differing = [key for key in keys if len({parts.get(key) for parts in some.values()}) > 1]
+        for title, parts in some.items() if differing else ():
+            short[title] += f" ({', '.join(key + parts[key] for key in differing if key in parts)})"
+    shared = {name for name, count in Counter(short.values()).items() if count > 1}
+    return {title: title if name in shared else name for title, name in short.items()}
+
+
+def _plain_name(signature: re.Match[str]) -> str:
+    """The user's name for a plug-in, the function of a `python` plug-in (`#mine.py:reword@...`), or its own name."""
+    function = re.search(r":(\w+)@", signature["identity"] or "") if signature["name"] == "python" else None
+    return signature["alias"] or (function[1] if function else signature["name"])
+
+
+def _parts(signature: re.Match[str]) -> dict[str, str]:
+    """The version, the options and the identity of a signature: what may tell it from a namesake."""
+    try:
+        options = parse_options(signature["options"], signature[0])
+    except BadInput:  # a file's name may hold commas
+        options = {"": signature["options"]}
+    named = {f"{name}=" if name else "": value for name, value in options.items()}
+    return {".v": signature["version"], **named, "#": (signature["identity"] or "")[:8]}
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """The most similar of `names`, or nothing.
+
+    >>> nearest("max_lenght", ["name", "max_length"]), nearest("x", ["name"])
+    ('max_length', '')
+    """
+    return next(iter(get_close_matches(name, names, n=1, cutoff=0.5)), "")
+
+
+def parse_options(text: str, spec: str) -> dict[str, str]:
+    """Cut `pos=noun, k=3` into values as they are written: JSON from an opening mark to its end, else a word."""
+    options: dict[str, str] = {}
+    position = 0
+    while position < len(text.rstrip()):
+        name = _OPTION.match(text, position)
+        quoted = _QUOTED.match(text, name.end()) if name else None
+        end = quoted.end() if quoted else _end_of_value(text, name.end()) if name else None
+        following = None if end is None else _NEXT.match(text, end)
+        if not name or not following:
+            fix = 'write name=value, ...; a value with a comma in quotes, lists as in ["a", "b"]'
+            raise BadInput(f"cannot read the options from {text[position:]!r}", where=spec, fix=fix)
+        if name[1] in options:
+            raise BadInput(f"the option {name[1]} is given twice", where=spec)
+        options[name[1]] = json.dumps(quoted[1]) if quoted else text[name.end() : end].rstrip()
+        position = following.end()
+    return options
+
+
+def _end_of_value(text: str, start: int) -> int | None:
+    if text[start : start + 1] not in ('"', "[", "{"):
+        return _WORD.match(text, start).end()  # type: ignore[union-attr]  # an empty word is one too
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]
+    except json.JSONDecodeError:
+        return None
+
+
+def read_value(text: str, wanted: Any, where: str) -> Any:
+    """Read a value: a word is text where text is wanted (`revision=1.10`), else JSON where it looks like it."""
+    value = text if wanted in (str, Path) and not text.startswith('"') else _decode(text)
+    if wanted is float and type(value) is int:
+        return float(value)
+    if wanted is Path:
+        # A folder is signed by its own name, and "." and ".." have none.
+        return Path(value).resolve() if value and Path(value).name in ("", "..") else Path(value)
+    if wanted in (str, int, float, bool) and type(value) is not wanted:
+        kind = "true or false" if wanted is bool else wanted.__name__
+        raise BadInput(f"found {value!r}", where=where, fix=f"give {kind}")
+    return value
+
+
+def _decode(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def spell(value: Any) -> str:
+    """A value as signatures have it; a file by its name and content, so that its folder does not matter."""
+    if isinstance(value, Path):
+        if value == Path():  # the default of an option that is not given
+            return ""
+        return f"{value.name}#{fingerprint(value)[:12]}" if value.exists() else value.name
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return text if _PLAIN.fullmatch(text) or not isinstance(value, str) else json.dumps(text)
