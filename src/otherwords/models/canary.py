@@ -4,7 +4,7 @@ import itertools
 import warnings
 from collections.abc import Sequence
 
-from ..errors import ON_COMMAND_LINE, LabelOrder
+from ..errors import ON_COMMAND_LINE, LabelOrder, caller_level
 from ..problem import TASKS, Batch, Task
 from .model import Answerer
 
@@ -109,7 +109,9 @@ def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
             f"{best} if renamed; use --label-map {fix}, or --no-canary if the labels are correct{here}"
         )
     if plain < 2 * len(gold) / 3:
-        warnings.warn(f"{model.name} is weak: {plain} of {len(gold)} trivial questions right", stacklevel=2)
+        warnings.warn(
+            f"{model.name} is weak: {plain} of {len(gold)} trivial questions right", stacklevel=caller_level()
+        )
 
 
 def canary_batch(task: Task) -> Batch:

@@ -12,7 +12,7 @@ import polars as pl
 from .._version import __version__
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
-from ..errors import BadInput, Unmeasurable
+from ..errors import BadInput, Unmeasurable, caller_level
 from ..frames import as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio
 from ..problem import MOST_REPLICATES, Score
@@ -141,7 +141,7 @@ def metrics_by_role(
         if not lenient:
             raise Unmeasurable(f"{names}: {lacking}", where=where, fix=fix)
         if role == "rewordings":
-            warnings.warn(f"{where}: {lacking}; not measured: {names}", stacklevel=3)
+            warnings.warn(f"{where}: {lacking}; not measured: {names}", stacklevel=caller_level())
     return by_role
 
 
@@ -178,7 +178,9 @@ def keep_supported(
     for lacking, names in left_out.items():
         if wanted := [name for name in names if not lenient or name in required]:
             raise Unmeasurable(f"no {lacking}, which {', '.join(wanted)} needs", where=where, fix=FIXES[lacking])
-        warnings.warn(f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=3)
+        warnings.warn(
+            f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=caller_level()
+        )
     return kept
 
 
@@ -242,7 +244,7 @@ def collect_measurable(
         if result is not None:
             results.append(result)
     if left_out:
-        warnings.warn(f"{message}: {by_reason(left_out)}", stacklevel=4)
+        warnings.warn(f"{message}: {by_reason(left_out)}", stacklevel=caller_level())
     return results
 
 
