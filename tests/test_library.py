@@ -449,6 +449,8 @@ def test_functions_are_generators_checks_and_metrics() -> None:
     accuracy = ow.score(table, "accuracy_variants", replicates=50)[0].value
     assert scores["wrong"].value == pytest.approx(1 - accuracy)
     assert ow.score(table, ow.Metric(wrong), replicates=50)["wrong"].value == scores["wrong"].value
+    right = table.with_columns(pl.col("gold").alias("pred"))
+    assert ow.compare(table, right, wrong, replicates=50)["wrong"].other_value == 0  # type: ignore[arg-type]
 
 
 def test_a_run_takes_functions_for_every_stage(tmp_path: Path) -> None:

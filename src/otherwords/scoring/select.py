@@ -18,7 +18,7 @@ from ..metrics.metric import FIXES, Metric, as_metric, ratio
 from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics, short_names
 from ..significance.bootstrap import KINDS
-from ..storage.user_code import HERE
+from ..storage.user_code import HERE, as_specs
 
 Result = TypeVar("Result")
 #: What is measured by default: the numbers of the papers that need nothing but labels.
@@ -100,7 +100,7 @@ def choose(using: str | Sequence[str]) -> tuple[list[Bound], bool]:
     The second value says whether they were chosen for the user: then one may be left out where the table lacks what
     it needs, and need not be explained where it has nothing to measure.
     """
-    using = as_list(using)
+    using = as_specs(as_list(using), named=False)
     known = [plugin.full_name for plugin in metrics if ... not in plugin.options().values()] if "all" in using else []
     named = [*known, *(name for name in using or USUAL if name != "all")]
     chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}
