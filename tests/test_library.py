@@ -460,6 +460,8 @@ def test_functions_are_generators_checks_and_metrics() -> None:
     accuracy = ow.score(table, "accuracy_variants", replicates=50)[0].value
     assert scores["wrong"].value == pytest.approx(1 - accuracy)
     assert ow.score(table, ow.Metric(wrong), replicates=50)["wrong"].value == scores["wrong"].value
+    right = table.with_columns(pl.col("gold").alias("pred"))
+    assert ow.compare(table, right, wrong, replicates=50)["wrong"].other_value == 0  # type: ignore[arg-type]
 
 
 def test_a_run_takes_functions_for_every_stage(tmp_path: Path) -> None:
@@ -673,6 +675,25 @@ def test_errors_in_a_notebook_say_how_to_fix_it_there() -> None:
         ow.run(ROWS, vary="contractions")
     with refuses(BadInput, where="the answers", fix="ask a model first: ow.answer(SUITE, MODEL)"):
         ow.score(ow.load(ROWS))
+
+
+def test_a_warning_shows_the_line_of_the_caller(tmp_path: Path) -> None:
+    """And no line of the package, which says nothing to a user."""
+    run: Any = {"vary": "contractions", "models": same, "cache": None, "metrics": "flip_rate", "replicates": 50}
+    topics = answers().with_columns(pl.when(pl.col("bucket") != "1").then(pl.col("topic")))
+    calls = [
+        lambda: ow.load(changed(label="maybe"), skip_bad=True),
+        lambda: ow.load(changed(label="-")),
+        lambda: ow.load([{"premise": "It rains.", "hypothesis": "It is wet."}]),
+        lambda: ow.score(topics, "flip_rate", by="topic", replicates=50),
+        lambda: ow.answer(ROWS, same, cache=None),
+        lambda: ow.run(changed(label="maybe"), skip_bad=True, **run, out=tmp_path / "run"),
+        lambda: ow.run([{"premise": "It isn't wet.", "hypothesis": "It is dry."}], **run, out=tmp_path / "other"),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.warns(UserWarning, match="left out|no column `label`|belong to no group|is weak") as caught:
+            call()
+        assert {one.filename for one in caught} == {__file__}, number
 
 
 def test_a_score_is_printed_as_in_the_table():

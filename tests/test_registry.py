@@ -18,7 +18,8 @@ from refusals import refuses
 
 from otherwords.errors import BadInput, UnknownName
 from otherwords.problem import TASKS, Problem
-from otherwords.registry import KINDS, Bound, Registry, datasets, generators, load_plugins, metrics, models, short_names
+from otherwords.registry import KINDS, Bound, Registry, datasets, generators, load_plugins, metrics, models
+from otherwords.storage.specs import short_names
 
 PROBLEM = Problem("p", TASKS["nli"], {"premise": "It rains.", "hypothesis": "It is wet."}, "entailment")
 

@@ -11,13 +11,16 @@ OtherwordsError
 └── Busy             another process is using the folder
 """
 
+import os
 import shlex
 import sys
 from contextvars import ContextVar
+from pathlib import Path
 
 #: Set while a command of the command line runs: messages then name its options, and keywords to callers from Python.
 ON_COMMAND_LINE: ContextVar[bool] = ContextVar("ON_COMMAND_LINE", default=False)
 
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 #: Bytes at the beginning of a file that show its encoding.
 _START = 1000
 _MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -86,14 +89,6 @@ def shorten(value: object, limit: int = 60) -> str:
 # Text in other encodings than UTF-8
 
 
-def outside() -> int:
-    """The `stacklevel` with which a warning points to the user's line, however deep in the package it is given."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and f"{frame.f_globals.get('__name__')}.".startswith("otherwords."):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
 def decode(data: bytes, where: str) -> str:
     """Return the content of a file as text, without a byte order mark; raise where it is not UTF-8."""
     refuse_other_encoding(data[:_START], where)
@@ -126,3 +121,11 @@ def convert_line(encoding: str, where: str) -> str:
     stem, dot, ending = where.rpartition(".")
     new = f"{stem}.utf8.{ending}" if dot and "/" not in ending else f"{where}.utf8"
     return f"convert it: iconv -f {encoding} -t UTF-8 {shlex.quote(where)} > {shlex.quote(new)}"
+
+
+def caller_level() -> int:
+    """The `stacklevel` of a warning that is given where this is called: that of the caller of the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -19,7 +19,7 @@ from .answers.roles import split_roles
 from .answers.table import WHOLE_TABLE, Location, is_variant
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
-from .errors import BadInput
+from .errors import BadInput, caller_level
 from .frames import (
     AnyTable,
     as_list,
@@ -304,7 +304,7 @@ def _open(sources: Sequence[TableOrPath], names: Names, rejected: str | Path | N
         kept, others = separate_rejects(table, names.known, place)
         usable.append((kept, replace(place, rows=None)))
         if others.height:
-            warnings.warn(f"{place.table}: {others.height} answers left out; see {rejected}", stacklevel=3)
+            warnings.warn(f"{place.table}: {others.height} answers left out; see {rejected}", stacklevel=caller_level())
             left_out.append(others.select(pl.lit(place.table).alias("table"), pl.all()) if len(opened) > 1 else others)
     if left_out:
         tables.write(left_out, rejected)

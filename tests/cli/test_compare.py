@@ -162,5 +162,5 @@ def test_wrong_usage(cli, files, leftovers, arguments, message):
 def test_the_footnote_stays_in_one_line(cli, files):
     shown = cli("compare", "both.jsonl", "--metric", "flip_rate").stdout
     assert shown.splitlines()[-1] == (
-        "shares in per cent, their differences in points; p: clusters swapped between the two, adjusted for 1 tests"
+        "shares in per cent, their differences in points; p: clusters swapped between the two, adjusted for 1 test"
     )

@@ -124,7 +124,7 @@ def test_packages_without_init_are_signed(write):
 
 
 def test_too_many_files_are_not_read(write, here, monkeypatch):
-    monkeypatch.setattr("otherwords.storage.user_code._MOST", 2)
+    monkeypatch.setattr("otherwords.storage.signing._MOST", 2)
     write(ow_main="import importlib", ow_a="", ow_b="")
     assert names("ow_main.py") == {"ow_main.py"}
 

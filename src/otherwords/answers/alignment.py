@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ..errors import BadInput
+from ..errors import BadInput, caller_level
 from ..frames import free_columns, texts_by_text
 from ..problem import TASKS, label_key
 from ..storage import tables
@@ -208,7 +208,7 @@ def _named_apart(opened: list[pl.DataFrame]) -> list[pl.DataFrame]:
     if not names:
         return opened
     message = f"several tables have answers of {', '.join(names)} to the same questions"
-    warnings.warn(f"{message}: taken as different models, numbered by table", stacklevel=4)
+    warnings.warn(f"{message}: taken as different models, numbered by table", stacklevel=caller_level())
     given, shared = pl.col("model"), pl.col("model").is_in(names)
     return [
         table.with_columns(pl.when(shared).then(pl.concat_str(given, pl.lit(f" ({number})"))).otherwise(given))
@@ -348,7 +348,7 @@ def _warn_left_out(tables: Sequence[pl.DataFrame], cut: Sequence[pl.DataFrame], 
         message = f"compared on the {cut[0].height} answers that all models have; left out: {', '.join(lost)}"
         message = f"{about}: {message}" if about else message
         reason = "a suite that a model filters itself is reduced to the variants that all models accept"
-        warnings.warn(f"{message}. ({reason})", stacklevel=4)
+        warnings.warn(f"{message}. ({reason})", stacklevel=caller_level())
 
 
 def _check_same(first: pl.DataFrame, other: pl.DataFrame) -> None:
@@ -393,5 +393,7 @@ def _with_shared_clusters(cut: Sequence[pl.DataFrame]) -> Sequence[pl.DataFrame]
         pairs = pl.DataFrame({"a": best["cluster"], "b": one["cluster"]}).filter(original).drop_nulls()
         if pairs.n_unique() != pairs["a"].n_unique() or pairs.n_unique() != pairs["b"].n_unique():
             first, other = best["model"][0], one["model"][0]
-            warnings.warn(f"{first} and {other} have different clusters; using those of {first}", stacklevel=4)
+            warnings.warn(
+                f"{first} and {other} have different clusters; using those of {first}", stacklevel=caller_level()
+            )
     return [one.with_columns(best["cluster"].alias("cluster")) for one in cut]

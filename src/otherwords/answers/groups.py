@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from ..errors import BadInput, UnknownName, Unmeasurable
+from ..errors import BadInput, UnknownName, Unmeasurable, caller_level
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
 from .table import Location, is_original, label_texts
 
@@ -75,7 +75,7 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
     original = is_original()
     without = answers.filter(~original, pl.col(column).is_null()).height
     if without:
-        warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=4)
+        warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=caller_level())
     key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
     for value in answers[column].drop_nulls().unique().sort().to_list():
         inside = answers.filter(pl.col(column) == value)

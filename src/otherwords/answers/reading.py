@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..datasets.intake import suggest_layout
-from ..errors import BadInput, shorten
+from ..errors import BadInput, caller_level, shorten
 from ..frames import REJECTED
 from ..problem import TASKS, TOLERANCE, label_key
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
@@ -287,7 +287,9 @@ def _warn_never_gold(frame: pl.DataFrame, where: Location, labels: Sequence[str]
         many = f"{own.height:,} answer{'s' if own.height > 1 else ''} of {model}"
         message = f"{where.table}: {many} can never be right: {shown}; gold has {names}"
         fix = f"--label {counts['pred'][0]}=... says what a label means"
-        warnings.warn(f"{message}. If it means one of them: {fix} (in Python labels={{...}})", stacklevel=4)
+        warnings.warn(
+            f"{message}. If it means one of them: {fix} (in Python labels={{...}})", stacklevel=caller_level()
+        )
 
 
 def _warn_improbable(frame: pl.DataFrame, where: Location) -> None:
@@ -304,7 +306,7 @@ def _warn_improbable(frame: pl.DataFrame, where: Location) -> None:
         first = f"the first in {where.row(row)}, pred {pred[row]!r}, most probable {highest!r}"
         count = f"{where.table}: {int(other.sum()):,} of {frame.height:,} answers are not the most probable label"
         use = "labels count as in pred, probabilities as in the p: columns"
-        warnings.warn(f"{count} ({first}); {use}", stacklevel=4)
+        warnings.warn(f"{count} ({first}); {use}", stacklevel=caller_level())
 
 
 def _warn_other_clusters(frame: pl.DataFrame, where: Location) -> None:
@@ -326,7 +328,7 @@ def _warn_other_clusters(frame: pl.DataFrame, where: Location) -> None:
         used = f"{used!r} and {other!r}" if used else f"none at its original, and {other!r}"
         many = f"{count:,} bucket{'s are' if count > 1 else ' is'} in more than one cluster"
         message = f"{where.table}: {many}, the first {name!r} ({used})"
-        warnings.warn(f"{message}; a bucket belongs where its original belongs", stacklevel=4)
+        warnings.warn(f"{message}; a bucket belongs where its original belongs", stacklevel=caller_level())
 
 
 # Rejected rows: set aside with a reason, where the user asked for that instead of an error

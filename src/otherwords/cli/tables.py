@@ -103,7 +103,7 @@ def _caption(differences: Sequence[Difference]) -> str:
     if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
         units += f"; {', '.join(dict.fromkeys(others))} as they are"
     tests = sum(one.p_swap is not None for one in differences)
-    return f"{units}; p: clusters swapped between the two, adjusted for {tests} tests"
+    return f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
 
 
 def frame_table(frame: Any) -> Table:

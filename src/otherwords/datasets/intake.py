@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple
 
-from ..errors import ON_COMMAND_LINE, BadInput, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, caller_level, shorten
 from ..frames import free_columns
 from ..problem import NO_MAJORITY, Task, label_key
 from ..storage.files import Scratch, digest
@@ -97,7 +97,7 @@ class Intake:
         if self.unlabelled and not self._has_label_column and self.gold != "any":
             message = "the data has no column `label`, and nothing that needs the right answers can be measured"
             option = self.options["column"].format("label")
-            warnings.warn(f"{message}; if another column has them, map it with {option}", stacklevel=2)
+            warnings.warn(f"{message}; if another column has them, map it with {option}", stacklevel=caller_level())
 
     def _until_labelled(self, records: Iterable[Record]) -> Iterator[Record]:
         """The records; where those without a label are to be left out, none before it is known that some have one."""
@@ -354,7 +354,7 @@ def warn_no_majority(count: int) -> None:
     """Warn of the rows that have "-" for a label, as SNLI marks problems without a majority label."""
     if count:
         rows = "1 row" if count == 1 else f"{count:,} rows"
-        warnings.warn(f"left out {rows} without a majority label ({NO_MAJORITY!r})", stacklevel=3)
+        warnings.warn(f"left out {rows} without a majority label ({NO_MAJORITY!r})", stacklevel=caller_level())
 
 
 def suggest_layout(columns: Collection[str], path: str) -> str:

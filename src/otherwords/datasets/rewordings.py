@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import BadInput, decode
+from ..errors import BadInput, caller_level, decode
 from ..problem import label_key, normalize_spaces
 from ..storage.files import digest, fingerprint
 from .records import Record
@@ -74,7 +74,9 @@ def with_reasons(rewordings: Iterable[RecordedRewording], path: Path) -> Iterato
     del reasons[""]
     if reasons:
         listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-        warnings.warn(f"{path}: {reasons.total()} of {total} entries are not variants: {listed}", stacklevel=2)
+        warnings.warn(
+            f"{path}: {reasons.total()} of {total} entries are not variants: {listed}", stacklevel=caller_level()
+        )
 
 
 def text_key(texts: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput
+from ..errors import BadInput, caller_level
 from ..frames import AnyTable, texts_by_text, to_frame
 from ..problem import Task
 from ..storage.run_folder import RunFolder
@@ -43,7 +43,9 @@ class Suite:
         """All rows as one table."""
         rows = list(self.rows)
         if rejected := self.intake.rejected:
-            warnings.warn(f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=2)
+            warnings.warn(
+                f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=caller_level()
+            )
         warn_no_majority(self.intake.no_majority)
         return to_frame(rows, self.task)
 

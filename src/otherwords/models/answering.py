@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from ..errors import BadInput, WrongAnswer
+from ..errors import BadInput, WrongAnswer, caller_level
 from ..problem import Batch, Task, label_key
 from ..registry import models
 from ..storage.files import digest
@@ -137,7 +137,7 @@ def warn_truncated(model: Answerer, cut: int, count: int) -> None:
         message = f"{model.name}: {cut:,} of {count:,} problems have {excess} and were truncated, the longer text first"
         most = limit and limit == model.model.positions
         hint = "it has no more positions" if most else "raise it with the option max_length"
-        warnings.warn(f"{message}; {hint}; the column `truncated` marks them", stacklevel=3)
+        warnings.warn(f"{message}; {hint}; the column `truncated` marks them", stacklevel=caller_level())
 
 
 def run_canary(model: Answerer, cache: Cache) -> None:
@@ -157,7 +157,7 @@ def warn_unused_labels(label_map: LabelMap, models: Mapping[str, Sequence[str]])
         labels, some = ([name], own) if isinstance(entry, str) else (list(entry), {name: own.get(name, set())})
         if strange := [label for label in labels if not any(label_key(label) in one for one in some.values())]:
             known = "; ".join(f"{one} has {', '.join(models[one])}" for one in some)
-            warnings.warn(f"the label map has {', '.join(strange)}, but {known}", stacklevel=3)
+            warnings.warn(f"the label map has {', '.join(strange)}, but {known}", stacklevel=caller_level())
 
 
 def _input_name(name: str) -> str:

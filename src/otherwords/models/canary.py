@@ -4,7 +4,7 @@ import itertools
 import warnings
 from collections.abc import Sequence
 
-from ..errors import ON_COMMAND_LINE, LabelOrder, outside
+from ..errors import ON_COMMAND_LINE, LabelOrder, caller_level
 from ..problem import TASKS, Batch, Task
 from .model import Answerer
 
@@ -111,7 +111,7 @@ def refuse_permuted(model: Answerer, pred: Sequence[str]) -> None:
     if plain < 2 * len(gold) / 3:
         message = f"{model.name} is weak: {plain} of {len(gold)} trivial questions right"
         advice = "do not rely on its scores before you have looked at its answers and the names of its labels"
-        warnings.warn(f"{message}; {advice}", stacklevel=outside())
+        warnings.warn(f"{message}; {advice}", stacklevel=caller_level())
 
 
 def canary_batch(task: Task) -> Batch:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ON_COMMAND_LINE, BadInput, WrongAnswer, shorten
+from ..errors import ON_COMMAND_LINE, BadInput, WrongAnswer, caller_level, shorten
 from ..problem import TOLERANCE, Batch, Task, label_key
 
 Floats = npt.NDArray[np.float64]
@@ -116,7 +116,7 @@ class Answerer:
         reason = self.model.uncacheable() if self.model.uncacheable else ""
         if reason and not self.warned:
             self.warned.add(reason)
-            warnings.warn(f"{self.name}: answers are not cached: {reason}", stacklevel=3)
+            warnings.warn(f"{self.name}: answers are not cached: {reason}", stacklevel=caller_level())
         return not reason
 
     @property
@@ -145,7 +145,7 @@ class Answerer:
         if lost := [label for label in self.task.labels if label not in self.targets]:
             own = ", ".join(self.model.labels)
             message = f"{self.name}: none of its labels ({own}) means {' or '.join(lost)}"
-            warnings.warn(f"{message}: it never gives this answer", stacklevel=3)
+            warnings.warn(f"{message}: it never gives this answer", stacklevel=caller_level())
 
     def _unmapped(self, labels: Sequence[str]) -> BadInput:
         """The error about labels that have no meaning in the task: what each could mean is what no other means."""

@@ -21,7 +21,7 @@ import polars as pl
 from .._version import __version__
 from ..datasets.source import files_of
 from ..datasets.suite import Suite, SuiteName, open_suite
-from ..errors import BadInput
+from ..errors import BadInput, caller_level
 from ..frames import kept as without_dropped
 from ..frames import reworded
 from ..problem import Bucket, Problem, Task, changed_fields
@@ -90,7 +90,7 @@ def _read_parts(suite: Suite, out: str) -> Iterator[Iterator[pl.DataFrame]]:
         yield map(read_part, driver.folder.parts("problems"))
         current().done()
     if summary.rejected:
-        warnings.warn(f"left out {len(suite.intake.rejected)} rows; see {summary.rejected}", stacklevel=4)
+        warnings.warn(f"left out {len(suite.intake.rejected)} rows; see {summary.rejected}", stacklevel=caller_level())
 
 
 def _substitution_rows(part: Part) -> pl.DataFrame:

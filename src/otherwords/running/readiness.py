@@ -12,7 +12,7 @@ import polars as pl
 from .. import pipeline
 from ..datasets.source import MEMORY, Source, files_of, find
 from ..datasets.suite import open_source
-from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable
+from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable, caller_level
 from ..frames import is_unmarked
 from ..models.answering import ask, run_canary
 from ..models.cache import Cache
@@ -56,7 +56,7 @@ def open_data(study: Study, earlier: RunFolder | None, changes: Mapping[str, Any
         inputs = [_about(bound) for bound in source.bound]
         if earlier and not any(name in changes for name in _READING) and _differ(inputs, earlier):
             message = f"{earlier.path}: the data have changed since they were read, and are read again"
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(message, stacklevel=caller_level())
         return OpenedData(source, inputs)
     manifest = earlier.manifest
     intake = manifest.get("intake", {})
@@ -64,7 +64,8 @@ def open_data(study: Study, earlier: RunFolder | None, changes: Mapping[str, Any
         fix = "give it with --data, or run where it is"
         raise BadInput(f"{missing[0]} is not here, and problems/ is not whole", where=str(earlier.path), fix=fix)
     warnings.warn(
-        f"{earlier.path}: {missing[0]} is not here: continuing with problems/, as they were read", stacklevel=3
+        f"{earlier.path}: {missing[0]} is not here: continuing with problems/, as they were read",
+        stacklevel=caller_level(),
     )
     source = Source([str(earlier.path / "problems")], manifest["task"])
     return OpenedData(source, manifest.get("inputs", []), earlier.path)

@@ -19,7 +19,7 @@ from .. import pipeline
 from .._version import __version__
 from ..datasets.intake import warn_no_majority
 from ..datasets.source import Source
-from ..errors import ON_COMMAND_LINE, BadInput
+from ..errors import ON_COMMAND_LINE, BadInput, caller_level
 from ..frames import AnyTable, with_texts
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
@@ -74,7 +74,7 @@ class Run:
     def open(self) -> None:
         """Open the report in the browser."""
         if not webbrowser.open(self.report.resolve().as_uri()):
-            warnings.warn(f"no browser was found; the report is {self.report}", stacklevel=2)
+            warnings.warn(f"no browser was found; the report is {self.report}", stacklevel=caller_level())
 
     def to_polars(self) -> pl.DataFrame:
         """The scores as a Polars frame."""
@@ -174,7 +174,9 @@ def run(
 def _warn_left_out(intake: dict[str, Any], folder: RunFolder) -> None:
     """Warn of rows of the data that have no part in the run."""
     if intake["rejected"]:
-        warnings.warn(f"left out {intake['rejected']} rows; see {folder.path / 'rejected.jsonl'}", stacklevel=3)
+        warnings.warn(
+            f"left out {intake['rejected']} rows; see {folder.path / 'rejected.jsonl'}", stacklevel=caller_level()
+        )
     warn_no_majority(intake["no_majority"])
 
 
@@ -393,7 +395,9 @@ def _warn_replaced(folder: RunFolder, study: Study, opened: OpenedData) -> None:
     before = manifest.get("study", {}).get("data", study.data)
     if before != study.data and manifest.get("inputs") != opened.inputs:
         names = ", ".join(map(str, before))
-        warnings.warn(f"{folder.path} held another study (data: {names}): its results are replaced", stacklevel=3)
+        warnings.warn(
+            f"{folder.path} held another study (data: {names}): its results are replaced", stacklevel=caller_level()
+        )
 
 
 def _warn_removed(folder: RunFolder, study: Study) -> None:

@@ -16,6 +16,7 @@ from .. import pipeline
 from .._version import __version__
 from ..datasets.intake import ProblemRow
 from ..datasets.source import Source
+from ..errors import caller_level
 from ..frames import REJECTED, by_bucket, is_unmarked, kept, to_frame
 from ..models.answering import load
 from ..models.cache import Cache
@@ -191,7 +192,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     if caught:
         counts["warnings"] = [str(one.message) for one in caught]
         for message in counts["warnings"]:
-            warnings.warn(message, stacklevel=2)
+            warnings.warn(message, stacklevel=caller_level())
     (folder.path / "rejected.jsonl").unlink(missing_ok=True)
     if intake.rejected:
         source.write_rejected(folder.path)
@@ -203,7 +204,7 @@ def keep_problems(folder: RunFolder) -> dict[str, Any]:
     """The counts of an earlier intake, whose problems stay as they are."""
     counts = dict(folder.manifest["intake"])
     for message in counts.get("warnings", ()):  # a suite that leaves rows out says so in every report
-        warnings.warn(message, stacklevel=2)
+        warnings.warn(message, stacklevel=caller_level())
     current().advance(counts["rows"])
     return counts
 
@@ -327,7 +328,7 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
     counts.left_out = left_out(totals(pl.scan_parquet(part, glob=False) for part in folder.parts("notes")))
     warn_unused_rows(generators, counts.total)
     if generators and not counts.total:
-        warnings.warn("all problems are contrasts, and contrasts are not reworded", stacklevel=2)
+        warnings.warn("all problems are contrasts, and contrasts are not reworded", stacklevel=caller_level())
     return counts
 
 

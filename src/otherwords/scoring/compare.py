@@ -15,7 +15,7 @@ from ..answers.alignment import Columns, ModelTable, Names, align, load, two_gro
 from ..answers.groups import columns_of, groups
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
-from ..errors import BadInput, Unmeasurable
+from ..errors import BadInput, Unmeasurable, caller_level
 from ..frames import AnyTable, as_list, frame_or_name
 from ..metrics.metric import Metric, as_metric
 from ..problem import Task, get_task
@@ -87,7 +87,7 @@ def compare(
         except BadInput as error:
             if group is None:
                 raise
-            warnings.warn(f"{group}: not compared: {error}", stacklevel=2)
+            warnings.warn(f"{group}: not compared: {error}", stacklevel=caller_level())
     current().done()
     return _adjusted(rows, settings, out)
 
@@ -99,7 +99,7 @@ def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[Mod
         if role in shared or not any(role in one for one in both):
             continue
         what = "problems outside contrast suites" if role == "rewordings" else role
-        warnings.warn(f"only one of the models has answers to {what}", stacklevel=3)
+        warnings.warn(f"only one of the models has answers to {what}", stacklevel=caller_level())
     return shared
 
 
@@ -110,7 +110,7 @@ def _shared_groups(both: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tu
         if all(group in one for one in grouped):
             yield group, [one[group] for one in grouped]
         else:
-            warnings.warn(f"only one of the models has answers in {group}", stacklevel=3)
+            warnings.warn(f"only one of the models has answers in {group}", stacklevel=caller_level())
 
 
 def compare_groups(
@@ -156,7 +156,7 @@ def compare_groups(
                 except BadInput as error:
                     if len(pairs) == 1:
                         raise
-                    warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=2)
+                    warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
     return _adjusted(rows + _over_models(rows, matched), settings, out)
 
@@ -183,14 +183,14 @@ def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role
         consequence = "p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), r_r_at and r_s_at do not"
         if role == "contrasts":
             consequence = "contrast_consistency depends on that; sensitivity and contrast_accuracy do not"
-        warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=3)
+        warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=caller_level())
 
 
 def _warn_shared_problems(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:
     buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
     if not matched and (shared := len(buckets[0] & buckets[1])):
         message = f"{shared} problems with variants in {names[0]} and {names[1]} are treated as different problems"
-        warnings.warn(f"{message}; use --matched (matched=True) to pair them", stacklevel=3)
+        warnings.warn(f"{message}; use --matched (matched=True) to pair them", stacklevel=caller_level())
 
 
 def _over_models(rows: Sequence[Difference], paired: bool) -> list[Difference]:
@@ -354,7 +354,7 @@ def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Pat
     if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
         enough = math.ceil(len(tested) / (1 - settings.confidence))
         message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
-        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=3)
+        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
     ways = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
     p = [rows[place].p_swap for place in tested]
     adjusted = {name: adjust(p, way).tolist() for name, way in ways.items()}  # type: ignore[arg-type]

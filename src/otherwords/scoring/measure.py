@@ -18,7 +18,7 @@ from ..answers.groups import groups
 from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, is_variant
-from ..errors import BadInput, Unmeasurable, shorten
+from ..errors import BadInput, Unmeasurable, caller_level, shorten
 from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score
@@ -143,7 +143,10 @@ def measure_groups(
     """Score one model with each metric, overall and by groups of columns."""
     if answers.height == 0:
         if chosen:
-            warnings.warn(f"{place.model}: no answers for {', '.join(one.plugin.name for one in chosen)}", stacklevel=3)
+            warnings.warn(
+                f"{place.model}: no answers for {', '.join(one.plugin.name for one in chosen)}",
+                stacklevel=caller_level(),
+            )
         return []
     scores = []
     for group, part in groups(answers, by if chosen else ()):
@@ -167,7 +170,7 @@ def measure_together(
     every, scores = answers["model"].n_unique(), []
     for group, part in groups(answers, by):
         if (here := part["model"].n_unique()) < every:
-            warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=3)
+            warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=caller_level())
         models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
         scores += measure_answers(chosen, models[0], group, settings, models=models, lenient=lenient)
     return scores
@@ -201,7 +204,7 @@ def measure_answers(
     if nothing and not (lenient and measured_variants):
         where = f" in {group}" if group else ""
         reason = f" ({why})" if (why := explain_no_pairs(scores)) else ""
-        warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}{reason}", stacklevel=3)
+        warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}{reason}", stacklevel=caller_level())
     return scores
 
 

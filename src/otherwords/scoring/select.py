@@ -12,14 +12,14 @@ import polars as pl
 from .._version import __version__
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
-from ..errors import BadInput, Unmeasurable
+from ..errors import BadInput, Unmeasurable, caller_level
 from ..frames import as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio
 from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.bootstrap import KINDS
 from ..storage.specs import short_names
-from ..storage.user_code import HERE
+from ..storage.user_code import HERE, as_specs
 
 Result = TypeVar("Result")
 #: What is measured by default: the numbers of the papers that need nothing but labels.
@@ -101,7 +101,7 @@ def choose(using: str | Sequence[str]) -> tuple[list[Bound], bool]:
     The second value says whether they were chosen for the user: then one may be left out where the table lacks what
     it needs, and need not be explained where it has nothing to measure.
     """
-    using = as_list(using)
+    using = as_specs(as_list(using), named=False)
     known = [plugin.full_name for plugin in metrics if ... not in plugin.options().values()] if "all" in using else []
     named = [*known, *(name for name in using or USUAL if name != "all")]
     chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}
@@ -142,7 +142,7 @@ def metrics_by_role(
         if not lenient:
             raise Unmeasurable(f"{names}: {lacking}", where=where, fix=fix)
         if role == "rewordings":
-            warnings.warn(f"{where}: {lacking}; not measured: {names}", stacklevel=3)
+            warnings.warn(f"{where}: {lacking}; not measured: {names}", stacklevel=caller_level())
     return by_role
 
 
@@ -179,7 +179,9 @@ def keep_supported(
     for lacking, names in left_out.items():
         if wanted := [name for name in names if not lenient or name in required]:
             raise Unmeasurable(f"no {lacking}, which {', '.join(wanted)} needs", where=where, fix=FIXES[lacking])
-        warnings.warn(f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=3)
+        warnings.warn(
+            f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=caller_level()
+        )
     return kept
 
 
@@ -243,7 +245,7 @@ def collect_measurable(
         if result is not None:
             results.append(result)
     if left_out:
-        warnings.warn(f"{message}: {by_reason(left_out)}", stacklevel=4)
+        warnings.warn(f"{message}: {by_reason(left_out)}", stacklevel=caller_level())
     return results
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..errors import BadInput
+from ..errors import BadInput, caller_level
 from ..metrics.metric import Metric, Outside
 from ..storage.files import seed_for
 from .bootstrap import Array, Sample, by_cluster, chunks, collapse, fixed_point, totals
@@ -70,7 +70,7 @@ def _same_items(outside: Sequence[Outside]) -> Array:
     _refuse_other_gold(outside, places, shared)
     if lost := sum(len(one.names) for one in outside) - 2 * len(shared):
         message = f"compared on the {len(shared)} test items that both answered; {lost} answers left out"
-        warnings.warn(message, stacklevel=4)
+        warnings.warn(message, stacklevel=caller_level())
     rows = np.concatenate([one.rows[place] for one, place in zip(outside, places, strict=True)], axis=1)
     if not len(rows):
         return rows

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput, shorten
+from ..errors import BadInput, caller_level, shorten
 from ..problem import Bucket, Task, Verdict, changed_fields
 from ..registry import Bound, checks
 from ..storage.user_code import arity, guard, load_function
@@ -144,7 +144,7 @@ def warn_too_long(where: str, reader: str, verdicts: Sequence[Verdict]) -> None:
     if count := sum(_LONG in verdict.reason for verdict in verdicts):
         message = f"{count:,} of {len(verdicts):,} variants do not pass: a text is longer than {reader} accepts"
         fix = "raise its option max_length, if it has one"
-        warnings.warn(f"{where}: {message}, and would be truncated; {fix}", stacklevel=3)
+        warnings.warn(f"{where}: {message}, and would be truncated; {fix}", stacklevel=caller_level())
 
 
 # For the stage that runs checks
@@ -175,7 +175,7 @@ def warn_replaced_verdicts(using: Iterable[Bound], suites: Iterable[pl.DataFrame
     for column in [f"check:{one.name}" for one in using]:
         if any(_has_verdicts(part, column) for part in parts):
             fix = "give the check another name to keep both, as in NAME=CHECK"
-            warnings.warn(f"{column}: earlier verdicts are replaced; {fix}", stacklevel=3)
+            warnings.warn(f"{column}: earlier verdicts are replaced; {fix}", stacklevel=caller_level())
 
 
 def warn_unknown_ids(using: Iterable[Bound], variants: Iterable[str | Path]) -> None:
@@ -194,9 +194,11 @@ def warn_unknown_ids(using: Iterable[Bound], variants: Iterable[str | Path]) -> 
         if ids:
             first = next(name for name in check.recorded_ids if name in ids)
             message = f"{len(ids)} of {len(check.recorded_ids)} judged variants are not in the data, such as {first!r}"
-            warnings.warn(f"{title}: {message}", stacklevel=2)
+            warnings.warn(f"{title}: {message}", stacklevel=caller_level())
         if check.blank:
-            warnings.warn(f"{title}: {check.blank} verdicts are blank or NA and count as missing", stacklevel=2)
+            warnings.warn(
+                f"{title}: {check.blank} verdicts are blank or NA and count as missing", stacklevel=caller_level()
+            )
 
 
 def _has_verdicts(part: pl.LazyFrame, column: str) -> bool:

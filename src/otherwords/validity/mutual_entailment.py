@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput, LabelOrder
+from ..errors import BadInput, LabelOrder, caller_level
 from ..frames import REJECTED, reworded
 from ..models.answering import ask, run_canary
 from ..models.cache import Cache, Cached
@@ -332,7 +332,7 @@ def warn_none_accepted(model: str, counts: Mapping[str, Mapping[str, int]]) -> N
     """Warn where a model accepts none of the variants that it judged."""
     for check, one in counts.items():
         if not one["accepted"]:
-            warnings.warn(f"{model}: {check}: accepts none of {one['judged']:,} variants", stacklevel=3)
+            warnings.warn(f"{model}: {check}: accepts none of {one['judged']:,} variants", stacklevel=caller_level())
 
 
 def judged_by(names: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..datasets.source import Source, find
-from ..errors import BadInput, decode, refuse_other_encoding
+from ..errors import BadInput, caller_level, decode, refuse_other_encoding
 from ..storage.files import digest, fingerprint
 
 #: A word as corpora are counted: letters alone.
@@ -62,7 +62,9 @@ def texts(corpus: Path) -> Iterator[str]:
         fix = "--task, --field and --label do not apply to a corpus: give a data set in a known layout, or a .txt file"
         raise BadInput(str(error), where=f"the corpus {corpus}", fix=fix) from error
     if left := source.intake.rejected:
-        warnings.warn(f"the corpus {corpus}: {len(left)} rows left out, the first: {left[0]['reason']}", stacklevel=2)
+        warnings.warn(
+            f"the corpus {corpus}: {len(left)} rows left out, the first: {left[0]['reason']}", stacklevel=caller_level()
+        )
 
 
 @lru_cache(maxsize=4)

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput, shorten
+from ..errors import BadInput, caller_level, shorten
 from ..problem import Note, Problem, Task, Variant, changed_fields
 from ..progress import current
 from ..registry import Bound, generators
@@ -263,12 +263,13 @@ def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:
         for reason, count in sorted(generator.left_out.items()):
             if count:
                 warnings.warn(
-                    f"{bound.alias or bound.signature}: {count:,} of its rows are not variants: {reason}", stacklevel=3
+                    f"{bound.alias or bound.signature}: {count:,} of its rows are not variants: {reason}",
+                    stacklevel=caller_level(),
                 )
         count, example = (generator.unmatched and generator.unmatched(problems)) or (0, "")
         if count:
             message = f"{count:,} of its rows match no problem, such as {example}"
-            warnings.warn(f"{bound.alias or bound.signature}: {message}", stacklevel=3)
+            warnings.warn(f"{bound.alias or bound.signature}: {message}", stacklevel=caller_level())
 
 
 # Notes
