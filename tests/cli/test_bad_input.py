@@ -97,7 +97,7 @@ def test_files_that_cannot_be_read(cli, place, leftovers, name, content, where):
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf\n\n"])
 def test_an_empty_file(cli, place, content):
     (place / "empty.jsonl").write_bytes(content)
-    assert "no problems left" in _one_line(cli(*_command("vary", "empty.jsonl"), "-q", rc=2).stderr)
+    assert "no rows" in _one_line(cli(*_command("vary", "empty.jsonl"), "-q", rc=2).stderr)
 
 
 def test_rows_of_parquet_are_numbered(cli, place):

@@ -70,5 +70,5 @@ def test_complaints(cli, problems, place):
     assert "no variants to profile" in error
     assert "no file and no data set 'absent'" in cli("profile", "absent", rc=2).stderr
     (place / "empty.jsonl").write_text("")
-    assert "no problems left" in cli("profile", "empty.jsonl", "-q", rc=2).stderr
+    assert "no rows" in cli("profile", "empty.jsonl", "-q", rc=2).stderr
     assert "--top" in cli("profile", problems, "--top", "0", rc=2).stderr

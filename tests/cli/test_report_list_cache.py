@@ -68,7 +68,7 @@ def test_list_shows_every_plug_in_of_a_kind_with_a_line_each(cli, kind):
     assert [row["name"] for row in shown] == [plugin.full_name for plugin in KINDS[kind]]
     keys = ["kind", "name", "options", "summary", "language", "extra", "measured"]
     keys += ["needs"] if kind == "metrics" else []
-    assert all(row["summary"] and list(row) == keys for row in shown)
+    assert [row for row in shown if not row["summary"] or list(row) != keys] == []
     table = cli("list", kind).stdout
     for row in shown:
         assert row["name"] in table

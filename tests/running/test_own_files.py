@@ -129,7 +129,8 @@ class TestStrangers:
         with pytest.warns(UserWarning, match="two is no longer in the study"):
             ow.run(study(models=["one=scripted"], cache=None, shard=100), out="out")  # fewer rows, models, parts
         write("data.jsonl", [*ROWS, {**ROWS[0], "id": "v", "of": "a", "premise": "It is not a."}])
-        ow.run(study(vary=[]), out="out")  # no variants
+        with pytest.warns(UserWarning, match="one is no longer in the study"):
+            ow.run(study(vary=[]), out="out")  # no variants
         for path in (*(Path("out") / name for name in strangers), inside):
             assert path.read_text() == "mine", path
         assert not list(Path("out/variants").glob("part-0*"))

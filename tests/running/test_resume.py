@@ -76,10 +76,10 @@ class Place:
         return (self.run / "scores.json").read_bytes()
 
     def manifest(self) -> dict[str, Any]:
-        """The manifest up to timings and the names of this place."""
+        """The manifest up to timings, where answers came from, and the names of this place."""
         manifest = json.loads((self.run / "manifest.json").read_text())
         study = {name: value for name, value in manifest["study"].items() if name not in ("models", "cache")}
-        return {**manifest, "study": study, "timings": None}
+        return {**manifest, "study": study, "timings": None, "answered": None}
 
     def wait_for(self, path: Path, process: subprocess.Popen[str]) -> None:
         deadline = time.monotonic() + 30
