@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import functools
+import gzip
 import json
 import os
 import shutil
@@ -30,7 +31,7 @@ CASES, PROCESSES = 10_000, 300
 TINY_CASES, TINY_PROCESSES = len(fuzzing.TEMPLATES), 1
 #: Seconds after which a command hangs.
 PATIENCE = 120
-LOG = Path(__file__).parent / "results" / "fuzz.jsonl"
+LOG = Path(__file__).parent / "results" / "fuzz.jsonl.gz"
 
 
 def run(tiny: bool = False) -> list[dict[str, Any]]:
@@ -143,7 +144,8 @@ def _as_process(arguments: list[str], temporary: Path) -> tuple[int, str, str]:
 
 
 def _write_log(results: list[dict[str, Any]]) -> None:
-    LOG.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in results), encoding="utf-8")
+    lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in results)
+    LOG.write_bytes(gzip.compress(lines.encode("utf-8", "backslashreplace"), mtime=0))
 
 
 def main() -> int:
