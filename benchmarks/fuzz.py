@@ -120,12 +120,12 @@ def _in_process(arguments: list[str], temporary: Path) -> tuple[int, str, str]:
     finally:
         signal.alarm(0)
         tempfile.tempdir = None
-        for name in set(sys.modules) - before:  # the case's own modules
-            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(temporary.parent)):
-                del sys.modules[name]
         for registry in KINDS.values():
             for plugin in [one for one in registry if one.source.startswith(str(temporary.parent))]:
                 registry.forget(plugin.source)
+        for name in set(sys.modules) - before:  # the case's own modules
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(temporary.parent)):
+                del sys.modules[name]
     err = result.stderr
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         err += "".join(traceback.format_exception(result.exception))
