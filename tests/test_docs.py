@@ -51,8 +51,13 @@ def follow(pages: list[Path], *options: str, **variables: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_first_pages_come_out_as_they_are_told() -> None:
+    follow(STORIES[:2], ROWS="2000")
+
+
+@pytest.mark.slow
 def test_stories_come_out_as_they_are_told() -> None:
-    follow(STORIES, ROWS="2000")
+    follow(STORIES[2:], ROWS="2000")
 
 
 @pytest.mark.slow
