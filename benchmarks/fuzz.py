@@ -21,6 +21,8 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +39,9 @@ LOG = Path(__file__).parent / "results" / "fuzz.jsonl.gz"
 def run(tiny: bool = False) -> list[dict[str, Any]]:
     cases, processes = (TINY_CASES, TINY_PROCESSES) if tiny else (CASES, PROCESSES)
     start = time.perf_counter()
-    results = [attempt(number, process=False) for number in range(cases)]
-    results += [attempt(number, process=True) for number in range(cases, cases + processes)]
+    jobs = [(number, number >= cases) for number in range(cases + processes)]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        results = list(pool.map(attempt, *zip(*jobs, strict=True), chunksize=8))
     if not tiny:
         _write_log(results)
     wrong = [one for one in results if one["wrongs"]]

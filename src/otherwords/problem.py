@@ -174,7 +174,7 @@ def get_task(task: str | Task | Mapping[str, Any]) -> Task:
     if task.endswith(".toml"):
         try:
             return _task_from(tomllib.loads(decode(Path(task).read_bytes(), task)), task)
-        except (OSError, ValueError) as error:  # absent, not UTF-8, not TOML
+        except (OSError, ValueError, RecursionError) as error:  # absent, not UTF-8, not TOML
             raise BadInput(f"cannot be read as a task: {error}", where=task) from error
     raise UnknownName(f"no task {task!r}; there are {', '.join(TASKS)}, or give a .toml file with fields and labels")
 

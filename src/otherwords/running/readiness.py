@@ -247,5 +247,5 @@ def _invented(suite: pl.DataFrame, model: str, task: Task, p: bool, texts: bool)
         pl.when(pl.col("of").is_not_null()).then("id").alias("variant"),
         pl.col("label").alias("gold"),
     )
-    others = suite.drop("id", "of", "label", *(() if texts else task.fields))
+    others = suite.drop("id", "of", "label", *(() if texts else task.fields)).drop("^p:.*$", *given, strict=False)
     return pl.concat([head, pl.DataFrame({**given, **shares}), others], how="horizontal")

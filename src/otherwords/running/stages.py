@@ -171,7 +171,8 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     counts = dict(folder.manifest.get("intake", {}))
     draft = RunFolder(folder.path / ".taking-in")  # until all is known to be good, an earlier study stays as it was
     shutil.rmtree(draft.path, ignore_errors=True)
-    if counts.get("key") == key and not unseen and _is_whole(folder, key, counts["shards"]):
+    known = counts.get("key") == key and {"shards", "rows", "originals", "rejected", "no_majority"} <= counts.keys()
+    if known and not unseen and _is_whole(folder, key, counts["shards"]):
         return keep_problems(folder)
     try:
         cutter = _Cutter(shard)

@@ -180,7 +180,7 @@ def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
 def _refuse_left_behind(study: Study, folder: Path) -> None:
     """Refuse to continue a run where files that its plug-ins name are not here, but where it was started."""
     path = folder / STUDY
-    made = tomllib.loads(path.read_text(encoding="utf-8")).get("made", {}) if path.is_file() else {}
+    made = tomllib.loads(decode(path.read_bytes(), str(path))).get("made", {}) if path.is_file() else {}
     start = Path(str(made.get("directory", "")))
     for field in ("plugins", "vary", "check", "models", "metrics"):
         for name in (name for spec in getattr(study, field) for name in re.split(r"""[:=(),"']""", spec)):
