@@ -30,6 +30,16 @@ def test_damaged_commands_end_well(fuzz, start):
         assert not result["wrongs"], result
 
 
+#: Cases that once ended with a traceback: deep TOML, columns of another model, a byte order mark, half a manifest.
+ONCE_WRONG = (1908, 4244, 4784, 5703, 6621)
+
+
+@pytest.mark.parametrize("number", ONCE_WRONG)
+def test_what_once_went_wrong_ends_well(fuzz, number):
+    result = fuzz.attempt(number, process=False)
+    assert not result["wrongs"], result
+
+
 @pytest.mark.slow
 def test_more_damaged_commands_end_well(fuzz):
     for number in range(50_000, 50_000 + 6 * len(fuzzing.TEMPLATES)):
