@@ -33,6 +33,7 @@ CASES, PROCESSES = 10_000, 300
 TINY_CASES, TINY_PROCESSES = len(fuzzing.TEMPLATES), 1
 #: Seconds after which a command hangs.
 PATIENCE = 120
+ROOT = Path(__file__).parents[1]
 LOG = Path(__file__).parent / "results" / "fuzz.jsonl.gz"
 
 
@@ -99,9 +100,10 @@ def attempt(number: int, process: bool, shown: bool = False) -> dict[str, Any]:
     if shown:
         print(out, err, sep="\n")
     last = err.strip().splitlines()[-1][:300] if err.strip() else ""
+    last = last.replace(folder, "the folder").replace(f"{ROOT}/", "")
     return {
         "number": number, "process": process, "arguments": [one[:200] for one in case.arguments], "damage": case.damage,
-        "code": code, "seconds": round(seconds, 2), "wrongs": wrongs, "last": last.replace(folder, ""),
+        "code": code, "seconds": round(seconds, 2), "wrongs": wrongs, "last": last,
     }  # fmt: skip
 
 

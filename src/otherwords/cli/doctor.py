@@ -2,9 +2,7 @@
 
 import os
 import platform
-import sqlite3
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -76,6 +74,8 @@ def examine() -> dict[str, Any]:
 
 
 def _version(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     for one in filter(None, (name, _SAME.get(name))):
         try:
             return version(one)
@@ -106,6 +106,8 @@ def _models() -> dict[str, Any]:
 
 
 def _cache() -> dict[str, Any]:
+    import sqlite3
+
     from ..models.cache import default_path, refuse_foreign
 
     path = default_path()
