@@ -7,6 +7,7 @@ import os
 import re
 import sqlite3
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 from otherwords.cli import doctor
@@ -55,8 +56,8 @@ def test_it_names_neither_the_user_nor_a_secret(cli, monkeypatch, tmp_path):
 
 
 def test_what_is_missing_comes_with_the_line_that_installs_it(cli, monkeypatch):
-    there = doctor.version
-    monkeypatch.setattr(doctor, "version", lambda name: _absent(name) if name == "wn" else there(name))
+    there = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: _absent(name) if name == "wn" else there(name))
     assert "extra wn: missing wn: pip install 'otherwords[wn]'" in cli("doctor").stdout
 
 
@@ -87,6 +88,6 @@ def test_a_database_of_somebody_else_is_not_to_be_deleted(cli):
 
 
 def test_a_core_package_that_is_gone_is_broken(cli, monkeypatch):
-    there = doctor.version
-    monkeypatch.setattr(doctor, "version", lambda name: _absent(name) if name == "scipy" else there(name))
+    there = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: _absent(name) if name == "scipy" else there(name))
     assert "BROKEN: scipy is not installed: pip install otherwords" in cli("doctor", rc=1).stdout
