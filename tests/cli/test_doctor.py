@@ -62,7 +62,7 @@ def test_what_is_missing_comes_with_the_line_that_installs_it(cli, monkeypatch):
 
 
 def _absent(name: str) -> str:
-    raise doctor.PackageNotFoundError(name)
+    raise metadata.PackageNotFoundError(name)
 
 
 def test_a_damaged_cache_is_broken(cli):
