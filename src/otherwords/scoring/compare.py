@@ -21,7 +21,8 @@ from ..metrics.metric import Metric, as_metric
 from ..problem import Task, get_task
 from ..progress import current
 from ..registry import Bound
-from ..significance.bootstrap import Sample, bca, bootstrap, percentile
+from ..significance.bootstrap import Sample, bootstrap
+from ..significance.intervals import bca, percentile
 from ..significance.multiple import adjust
 from ..significance.permutation import MetricDifference, exchange_test, paired_sample, swap_test, unpaired_sample
 from ..significance.t_test import t_test
@@ -44,7 +45,7 @@ def compare(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare two models, from two answers tables or from one that holds both.
@@ -125,7 +126,7 @@ def compare_groups(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
