@@ -1,6 +1,6 @@
 """Intervals: of a share in closed form, of the difference of two shares, and from the replicates of a bootstrap.
 
-A share over clusters of unequal size gets Wilson's interval (1927) on its effective sample size, with as many degrees of
+A share of clusters gets Wilson's interval (1927) on its effective sample size, with as many degrees of
 freedom as the clusters' influences allow; a difference of two shares gets MOVER (Zou and Donner 2008) on their ends.
 `python -m benchmarks coverage` shows what they cover. Other values get percentiles, or BCa (Efron 1987).
 """
