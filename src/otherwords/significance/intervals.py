@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..metrics.metric import Metric, ratio
-from .bootstrap import Sample, totals
+from .bootstrap import Sample
 
 Array = npt.NDArray[Any]
 #: The kinds of interval that a user may ask for; "auto" is Wilson's or MOVER where it fits, else percentiles.
@@ -147,15 +147,18 @@ def has_closed_form(metric: Metric) -> bool:
 
 
 def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confidence: float) -> Estimate:
-    """The value of a metric with its interval, from rows of statistics and how often each occurs, sample by sample."""
-    sums = np.sum([totals(*one) for one in samples], axis=0)
+    """The value of a metric with its interval, from rows of statistics and how often each occurs, sample by sample.
+
+    Several data sets may be stacked along the first axes, as in simulations.
+    """
+    sums = np.sum([(rows * counts[..., None]).sum(axis=-2) for rows, counts in samples], axis=0)
     if metric.sides is None:
         return _estimate(metric, metric.by_part, sums, samples, confidence)
     both = [_estimate(metric, _side(metric, place), sums, samples, confidence) for place in (0, 1)]
     one, other = both
     alone = np.isnan(other.value)  # a share by itself
     units = [
-        Units(first - np.where(alone[:, None], 0, second), counts)
+        Units(first - np.where(alone[..., None], 0, second), counts)
         for (first, counts), (second, _) in zip(one.units, other.units, strict=True)
     ]
     low, high = difference_interval((one.value, other.value), [each[1:3] for each in both], correlated(one, other))
@@ -172,8 +175,8 @@ def correlated(one: Estimate, other: Estimate) -> Array:
 
 def weights(metric: Metric, rows: Array, parts: int) -> Array:
     """What each row weighs in each part: its denominator."""
-    each = metric.counted(rows) if metric.counted else rows[:, -1:]
-    return np.broadcast_to(each, (len(rows), parts))
+    each = metric.counted(rows) if metric.counted else rows[..., -1:]
+    return np.broadcast_to(each, (*rows.shape[:-1], parts))
 
 
 def _side(metric: Metric, place: int) -> Callable[[Array], Array]:
@@ -197,16 +200,16 @@ def _estimate(
     slope = _ratio_slopes(sums, value) if plain else slopes(combine, sums.astype(np.float64))
     units = []
     for rows, counts in samples:
-        there = weights(metric, rows, len(value)) > 0
-        influence = np.where(there, rows @ slope, 0.0)
-        units.append(Units(influence.T, (there * counts[:, None]).T.astype(np.float64)))
+        there = weights(metric, rows, value.shape[-1]) > 0
+        influence, each = np.where(there, rows @ slope, 0.0), np.where(there, counts[..., None], 0.0)
+        units.append(Units(np.moveaxis(influence, -1, -2), np.moveaxis(each, -1, -2)))
     return Estimate(value, *share_interval(value, units, confidence), units)
 
 
 def _ratio_slopes(sums: Array, value: Array) -> Array:
-    slope = np.zeros((len(sums), 1))
-    if sums[1]:
-        slope[:2, 0] = 1 / sums[1], -value[0] / sums[1]
+    whole = np.where(sums[..., 1] == 0, np.inf, sums[..., 1])
+    slope = np.zeros((*sums.shape, 1))
+    slope[..., 0, 0], slope[..., 1, 0] = 1 / whole, -np.nan_to_num(value[..., 0]) / whole
     return slope
 
 
