@@ -42,7 +42,8 @@ from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.gates import metric_of
-from .scoring.measure import measure_groups, measure_together
+from .scoring.grouped import measure_groups
+from .scoring.measure import measure_together
 from .scoring.results import Results
 from .scoring.select import (
     IntervalSettings,
@@ -339,8 +340,8 @@ def scored(
         for role, (table, place) in roles.items():
             answers_of = of_model(table, place, model)
             own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
-        groups = list(dict.fromkeys(one.group for one in own))
-        scores += sorted(own, key=lambda one: groups.index(one.group))  # all parts of a group together
+        order = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in own))}
+        scores += sorted(own, key=lambda one: order[one.group])  # all parts of a group together
     ordinary = by_role["rewordings"]
     if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
         table = roles["rewordings"][0]

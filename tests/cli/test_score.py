@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.filterwarnings("ignore:.*can never be right")
 KEYS = [
     *("metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"),
-    *("unit", "interval", "confidence", "replicates", "resampled"),
+    *("unit", "interval", "confidence", "replicates", "resampled", "n_clusters", "n_effective", "note"),
 ]
 METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
 
@@ -87,7 +87,7 @@ def test_other_order_of_rows_same_bytes(cli, answers, write_jsonl, place):
 
 
 def test_chosen_metrics_seed_replicates_and_confidence(cli, answers):
-    options = ("--metric", "flip_rate", "--seed", "7", "--replicates", "50", "--confidence", "0.8")
+    options = ("--metric", "flip_rate", "--seed", "7", "--replicates", "50", "--confidence", "0.8", "--interval", "bca")
     [score] = json.loads(cli("score", answers, "--json", *options).stdout)
     assert score["metric"] == "flip_rate"
     assert "confidence=0.8, replicates=50" in score["signature"]

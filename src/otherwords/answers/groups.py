@@ -4,6 +4,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, UnknownName, Unmeasurable, caller_level
@@ -38,15 +40,18 @@ def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | Non
     Besides the table's columns, `label` is the right answer, and `original` says whether the original is answered
     right or wrong.
     """
-    if not _several_controls(answers, by):
+    if scored_as_a_whole(answers, by):
         yield None, answers
     for column in by:
         yield from ((f"{column}={value}", part) for value, part in split(answers, column))
 
 
-def _several_controls(answers: pl.DataFrame, by: Sequence[str]) -> bool:
-    """Whether there are several controls, which are scored one by one: some must not flip and others should."""
-    return CONTROL in by and CONTROL in answers.columns and answers[CONTROL].drop_nulls().n_unique() > 1
+def scored_as_a_whole(answers: pl.DataFrame, by: Sequence[str]) -> bool:
+    """Whether a table has scores besides those of its groups.
+
+    Several controls have none: they are scored one by one, because some must not flip and others should.
+    """
+    return CONTROL not in by or CONTROL not in answers.columns or answers[CONTROL].drop_nulls().n_unique() < 2
 
 
 def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
@@ -66,16 +71,8 @@ def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
 
 def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataFrame]]:
     """The groups of one column, in the order of its values."""
-    answers = _derived(answers, column)
-    if column not in answers.columns:
-        raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
-    if answers[column].dtype == pl.String:  # an empty cell of a CSV file is what a data frame calls missing
-        named = pl.col(column).str.strip_chars() != ""
-        answers = answers.with_columns(pl.when(named).then(pl.col(column)))
+    answers = answers.with_columns(values_of(answers, column))
     original = is_original()
-    without = answers.filter(~original, pl.col(column).is_null()).height
-    if without:
-        warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=caller_level())
     key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
     for value in answers[column].drop_nulls().unique().sort().to_list():
         inside = answers.filter(pl.col(column) == value)
@@ -83,6 +80,28 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
             inside.select(key).unique(), on=key, how="semi", maintain_order="left"
         )
         yield value, pl.concat([originals, inside.filter(~original)])
+
+
+def coded(answers: pl.DataFrame, column: str) -> tuple[list[object], npt.NDArray[np.int64]]:
+    """The values of a column that make groups, in order, and the number of each row's; -1 where it has none."""
+    values = values_of(answers, column)
+    names = values.drop_nulls().unique().sort()
+    codes = values.replace_strict(names, np.arange(len(names)), default=-1, return_dtype=pl.Int64)
+    return names.to_list(), codes.fill_null(-1).to_numpy()
+
+
+def values_of(answers: pl.DataFrame, column: str) -> pl.Series:
+    """A column to group by; a variant without a value belongs to no group, with a warning."""
+    answers = _derived(answers, column)
+    if column not in answers.columns:
+        raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
+    if answers[column].dtype == pl.String:  # an empty cell of a CSV file is what a data frame calls missing
+        named = pl.col(column).str.strip_chars() != ""
+        answers = answers.with_columns(pl.when(named).then(pl.col(column)))
+    without = answers.filter(~is_original(), pl.col(column).is_null()).height
+    if without:
+        warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=caller_level())
+    return answers[column]
 
 
 def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:

@@ -17,6 +17,8 @@ Array = npt.NDArray[Any]
 Combine = Callable[[Array], Array]
 #: Rows with more columns than this are compared by a number made of each, not column by column.
 _WIDE = 12
+#: Fewer rows than this are sorted; more are grouped by a data frame.
+_FEW = 20_000
 #: How many weights are held at a time: 128 MB.
 _AT_ONCE = 16_000_000
 
@@ -162,7 +164,7 @@ def collapse(rows: Array) -> tuple[Array, Array]:
 
     The result does not know the order or the names of the units it came from, and so neither does anything after it.
     """
-    collapsed = _by_key(rows) if rows.shape[1] > _WIDE else None
+    collapsed = _by_sorting(rows) if len(rows) < _FEW else _by_key(rows) if rows.shape[1] > _WIDE else None
     if collapsed is None:
         names = [f"c{i}" for i in range(rows.shape[1])]
         table = pl.DataFrame(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
@@ -172,6 +174,20 @@ def collapse(rows: Array) -> tuple[Array, Array]:
     if np.issubdtype(values.dtype, np.integer):
         values = values.astype(np.int64)  # sums and differences of small integers overflow
     return values, counts
+
+
+def collapse_by(group: Array, rows: Array) -> list[tuple[Array, Array]]:
+    """The same for each group of rows; groups are numbered from 0, and none is empty."""
+    distinct, counts = _by_sorting(np.column_stack([group, rows]))
+    cuts = np.flatnonzero(np.diff(distinct[:, 0])) + 1
+    return list(zip(np.split(distinct[:, 1:], cuts), np.split(counts, cuts), strict=True))
+
+
+def _by_sorting(rows: Array) -> tuple[Array, Array]:
+    """The same for few rows, for which a data frame costs more than all the rest."""
+    ordered = rows[np.lexsort(rows.T[::-1])]
+    first = np.flatnonzero(np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])[: len(rows)])
+    return ordered[first], np.diff(np.append(first, len(rows)))
 
 
 def _by_key(rows: Array) -> tuple[Array, Array] | None:

@@ -19,6 +19,8 @@ Array = npt.NDArray[Any]
 KINDS = ("auto", "wilson", "percentile", "bca")
 #: Standard errors below this are rounding: a real one would need 10^17 clusters.
 _NOTHING = 1e-9
+#: The end of an interval that is not there.
+_NONE = np.array([np.nan])
 #: Places to which ends are rounded, so that no processor's last bits are in them.
 _PLACES = 12
 
@@ -166,6 +168,27 @@ def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confiden
     return Estimate(metric.by_part(sums), low, high, units)
 
 
+def closed_forms(
+    metric: Metric, samples: Sequence[tuple[Array, Array]], confidence: float
+) -> list[tuple[Array, Array]]:
+    """The intervals of many data sets, each as rows and counts: those of about the same size are stacked."""
+    ends: list[tuple[Array, Array]] = [(_NONE, _NONE)] * len(samples)
+    by_size: dict[int, list[int]] = {}
+    for place, (_, counts) in enumerate(samples):
+        by_size.setdefault(len(counts).bit_length(), []).append(place)
+    for places in by_size.values():
+        most = max(len(samples[place][1]) for place in places)
+        rows = np.zeros((len(places), most, samples[0][0].shape[1]))
+        counts = np.zeros((len(places), most))
+        for i, place in enumerate(places):
+            each, count = samples[place]
+            rows[i, : len(count)], counts[i, : len(count)] = each, count
+        found = closed_form(metric, [(rows, counts)], confidence)
+        for i, place in enumerate(places):
+            ends[place] = found.low[i], found.high[i]
+    return ends
+
+
 def correlated(one: Estimate, other: Estimate) -> Array:
     """How two estimates on the same units vary together, part by part."""
     influences = [np.concatenate([units.influence for units in each.units], axis=-1) for each in (one, other)]
@@ -175,8 +198,10 @@ def correlated(one: Estimate, other: Estimate) -> Array:
 
 def weights(metric: Metric, rows: Array, parts: int) -> Array:
     """What each row weighs in each part: its denominator."""
-    each = metric.counted(rows) if metric.counted else rows[..., -1:]
-    return np.broadcast_to(each, (*rows.shape[:-1], parts))
+    if metric.counted is None:
+        return np.broadcast_to(rows[..., -1:], (*rows.shape[:-1], parts))
+    each = metric.counted(rows.reshape(-1, rows.shape[-1]))  # which may count on two axes
+    return np.broadcast_to(each.reshape(*rows.shape[:-1], each.shape[-1]), (*rows.shape[:-1], parts))
 
 
 def _side(metric: Metric, place: int) -> Callable[[Array], Array]:
