@@ -28,7 +28,7 @@ HEAVY = ("numpy", "polars", "torch")
 MODULES = sorted(SRC.rglob("*.py"))
 ROOMS = [file.parent.name for file in MODULES if file.parent.parent == SRC and file.name == "__init__.py"]
 #: Modules that may be short without a plug-in in them: what others import from or implement.
-INTERFACES = ("_version", "progress", "running.engines")
+INTERFACES = ("_version", "progress")
 
 
 #: How a module begins to register a plug-in.

@@ -38,7 +38,6 @@ from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import funnel, scans
 from ..variants.generating import refuse_repeated
 from . import stages
-from .engines import Engine, InProcess
 from .readiness import (
     OpenedData,
     open_data,
@@ -47,6 +46,7 @@ from .readiness import (
     refuse_unmeasurable,
     refuse_wrong_groups,
 )
+from .stages import Engine, InProcess
 from .study import Study, read_study
 
 #: The cache of a run without a lasting one.
