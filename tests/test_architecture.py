@@ -382,4 +382,4 @@ def test_every_call_of_the_walk_is_made(tmp_path):
         otherwords.run(otherwords.Study(**study, canary=False), out=tmp_path / "run")
     finally:
         sys.setprofile(before)
-    assert [name for name in walk() if name not in called] == ["cli.run.run", "running.study.read_study"]
+    assert [name for name in walk() if name not in called] == ["cli.run.run"]
