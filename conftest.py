@@ -15,7 +15,7 @@ from refusals import DRAFTS, UPDATE, merge_drafts
 # No deadline: how long an example takes depends on the machine. The same examples are tried everywhere, fewer of them
 # without the slow tests.
 settings.register_profile("all", deadline=None, derandomize=True)
-settings.register_profile("fast", settings.get_profile("all"), max_examples=30)
+settings.register_profile("fast", settings.get_profile("all"), max_examples=20)
 
 
 @pytest.fixture(scope="session", autouse=True)
