@@ -13,7 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from .answers.alignment import Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
-from .answers.groups import columns_of, of_model
+from .answers.groups import columns_of, of_model, one_answer
 from .answers.reading import answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
 from .answers.table import WHOLE_TABLE, Location, is_variant
@@ -351,7 +351,9 @@ def scored(
         fix = "give answers to originals and enough of their variants for the metric"
         reason = f": {why}" if (why := explain_no_pairs(scores)) else ""
         raise BadInput(f"nothing to measure{reason}", where=where.table, fix=fix)
-    return Results(scores)
+    results = Results(scores)
+    results.one_answer = one_answer(answers)
+    return results
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:

@@ -1,16 +1,24 @@
-"""Groups of an answers table: one model's answers, and variants by the value of a column, with their originals."""
+"""Groups of an answers table: one model's answers, and variants by the value of a column, with their originals.
+
+And which models have one answer to everything.
+"""
 
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, UnknownName, Unmeasurable, caller_level
+from ..problem import rounded
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
 from .table import Location, is_original, label_texts
+
+#: From this share on, a label is a model's one answer: then at most one answer in ten can differ from the original's.
+CONSTANT = 0.95
 
 
 def with_model(answers: pl.DataFrame, source: str, rejects_allowed: bool = False) -> pl.DataFrame:
@@ -120,3 +128,41 @@ def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
         original = pl.col("original").filter(is_original()).first().over(key)
         return marked.with_columns(pl.when(original).then(pl.lit("right")).otherwise(pl.lit("wrong")).alias("original"))
     return answers
+
+
+class OneAnswer(NamedTuple):
+    """What a model gives to (nearly) everything: a label, how often, of how many answers; `right` if all have it."""
+
+    label: str
+    given: int
+    answers: int
+    right: bool = False
+
+    def __str__(self) -> str:
+        share = "all" if self.given == self.answers else f"{rounded(self.given / self.answers, 'share')}\u00a0% of"
+        s = "" if self.answers == 1 else "s"
+        right = " (all problems have that label)" if self.right else ""
+        return f"gives one answer, {self.label}, to {share} {self.answers:,}\u00a0wording{s}{right}"
+
+
+def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
+    """The models that give one label to everything they are asked, or nearly: from `CONSTANT` on.
+
+    Nearly everything does not count where that label is as often the right one: then a good model gives it, too.
+
+    >>> rows = {"gold": ["yes", "no"] * 20, "pred": ["yes"] * 40}
+    >>> one_answer(pl.DataFrame(rows))
+    {'model': OneAnswer(label='yes', given=40, answers=40, right=False)}
+    """
+    lacking = {"model": "model", "pred": None, "gold": None}
+    text = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in lacking.items()]
+    blank = pl.col("gold", "pred").replace("", None)
+    known = answers.select(one.cast(pl.String) for one in text).with_columns(blank).drop_nulls(("model", "pred"))
+    most = known.group_by("model", "pred").len("given").sort("given", "pred", descending=[True, False])
+    found = {}
+    for model, label, given in most.unique("model", keep="first", maintain_order=True).sort("model").rows():
+        own = known.filter(pl.col("model") == model)
+        usual = (own["gold"].drop_nulls() == label).mean()
+        if given == own.height or (given >= CONSTANT * own.height and (usual is None or usual < CONSTANT)):
+            found[model] = OneAnswer(label, given, own.height, usual == 1)
+    return found

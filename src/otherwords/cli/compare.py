@@ -77,4 +77,4 @@ def compare(
         print_json(differences)
     elif not quiet and out != "-":
         print_table(difference_table(differences, confidence))
-        print_one_answer([answers, other], settings, [] if between else [differences[0].model, differences[0].other])
+        print_one_answer(differences)

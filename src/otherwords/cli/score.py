@@ -77,5 +77,5 @@ def score(
         print_json(scores)
     elif not quiet and out != "-":
         print_table(score_table(in_study_order(scores, *given), confidence))
-        print_one_answer(given, names)
+        print_one_answer(scores)
     enforce(require, scores)

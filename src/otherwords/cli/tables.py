@@ -16,7 +16,7 @@ from ..storage.specs import short_names
 
 if TYPE_CHECKING:
     from ..exporting.export import Export
-    from ..judging.findings import Circularity, Judged
+    from ..judging import Circularity, Judged
     from ..papers.reproduction import Cell
     from ..problem import Score
     from ..profiling.profile import Part, Profile, Suggestions

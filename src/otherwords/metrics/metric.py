@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable
 from ..registry import Plugin, metrics
-from ..storage.user_code import guard, load_function
+from ..storage.user_code import guard, load_function, write_example
 
 Uses = Literal["originals", "variants", "both", "contrasts", "controls"]
 #: How to get what a table of answers may lack.
@@ -168,9 +168,8 @@ def as_metric(function: Any) -> Metric:
 
 
 def _write_example(folder: Path) -> str:
-    body = "    return answers.sum_by_bucket(~answers.correct & answers.is_variant, answers.is_variant)\n"
-    (folder / "mine.py").write_text(f"def wrong(answers):\n{body}", encoding="utf-8")
-    return f"python:{folder / 'mine.py'}:wrong"
+    body = "return answers.sum_by_bucket(~answers.correct & answers.is_variant, answers.is_variant)"
+    return write_example(folder, "wrong(answers)", body)
 
 
 @metrics("python.v1", unsigned=("target",), example=_write_example)

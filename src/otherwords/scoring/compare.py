@@ -12,7 +12,7 @@ import polars as pl
 
 from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
-from ..answers.groups import columns_of, groups
+from ..answers.groups import columns_of, groups, one_answer
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
 from ..errors import BadInput, Unmeasurable, caller_level
@@ -90,7 +90,7 @@ def compare(
                 raise
             warnings.warn(f"{group}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _adjusted(rows, settings, out)
+    return _with_one_answer(_adjusted(rows, settings, out), both)
 
 
 def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[ModelTable]]:
@@ -142,7 +142,8 @@ def compare_groups(
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     rows = []
     current().start("compare")
-    for model in load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task)):
+    models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
+    for model in models:
         roles = _grouped_by(column, model.by_role(of_task))
         by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
         for role, table in roles.items():
@@ -159,7 +160,7 @@ def compare_groups(
                         raise
                     warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _adjusted(rows + _over_models(rows, matched), settings, out)
+    return _with_one_answer(_adjusted(rows + _over_models(rows, matched), settings, out), models)
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
@@ -364,3 +365,9 @@ def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Pat
     if out:
         tables.write([Results(rows).to_polars()], out)
     return Results(rows)
+
+
+def _with_one_answer(results: Results[Difference], models: Sequence[ModelTable]) -> Results[Difference]:
+    """Note which of the models say the same to everything."""
+    results.one_answer = {one.name: found for one in models for found in one_answer(one.frame).values()}
+    return results

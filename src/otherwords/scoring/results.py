@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, SupportsIndex, TypeVar, overload
 
 import polars as pl
 
+from ..answers.groups import OneAnswer
 from ..errors import BadInput, MissingExtra, UnknownName
 from ..problem import Score, rounded
 from ..storage.files import write_text
@@ -69,6 +71,9 @@ class Results(list[Row]):
     metric   value     interval  clusters  eff. n  buckets  answers
     p_c     90.0 %  10.0 – 30.0         0       –       10       20
     """
+
+    #: The models, among those whose answers were measured, that give one label to everything.
+    one_answer: Mapping[str, OneAnswer] = MappingProxyType({})
 
     @overload
     def __getitem__(self, key: str | SupportsIndex) -> Row: ...
