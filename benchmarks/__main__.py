@@ -13,6 +13,7 @@ from pathlib import Path
 NAMES = (
     "metrics",
     "intervals",
+    "coverage",
     "invariance",
     "comparison",
     "synonyms",
