@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -357,10 +358,43 @@ def test_clusters_that_differ_inside_a_bucket_are_reported() -> None:
         ow.score(table(cluster=["k", "k", "l", "m", "m"]), replicates=5)
     assert len(caught) == 1
     assert "('k' and 'l'); a bucket belongs where its original belongs" in str(caught[0].message)
-    with pytest.warns(UserWarning, match="2 buckets are in more than one cluster"):
+    with pytest.warns(UserWarning, match="2 buckets are in more than one"), pytest.warns(match="1 of 2 buckets"):
         ow.score(table(cluster=[None, "k", "l", "m", "n"]), replicates=5)
-    for fine in (["k", None, "", "m", "m"], ["k"] * 5, [1, 1, 1, None, None]):
+    for fine in (["k", None, "", "m", "m"], ["k", "nan", None, "m", "m"], ["k"] * 5):
         assert ow.score(table(cluster=fine), replicates=5)
+
+
+@pytest.mark.parametrize("none", [None, math.nan, "", " ", "nan", "NaN"])
+def test_a_bucket_without_a_cluster_is_its_own_and_counted(none: Any, tmp_path: Path) -> None:
+    """Three buckets of one cluster, three without one: four clusters in all, not two."""
+    known = 7.0 if isinstance(none, float) else "k"
+    names = [name for name in "abcdef" for _ in range(2)]
+    rows = {"bucket": names, "variant": ["", "v"] * 6, "gold": ["yes"] * 12, "pred": (["yes"] * 2 + ["no", "yes"]) * 3}
+    answers = pl.DataFrame({**rows, "cluster": [known] * 6 + [none] * 6})
+    apart = answers.with_columns(cluster=pl.when(pl.col("bucket") < "d").then(pl.lit("k")).otherwise("bucket"))
+    files = [tmp_path / "answers.csv", tmp_path / "answers.parquet"]
+    answers.write_csv(files[0])
+    answers.write_parquet(files[1])
+    line = "3 of 6 buckets are without a cluster .*each counts as a cluster of its own"
+    expected = [(one.value, one.low, one.high) for one in ow.score(apart, ["flip_rate"], replicates=200)]
+    for source in (answers, *files):
+        with pytest.warns(UserWarning, match=line) as caught:
+            found = ow.score(source, ["flip_rate"], replicates=200)
+        assert [(one.value, one.low, one.high) for one in found] == expected
+        assert len(caught) == 1
+    other = answers.with_columns(pred=pl.lit("yes"))
+    with pytest.warns(UserWarning, match=line) as caught:
+        [found] = ow.compare(answers, other, ["flip_rate"], replicates=200)
+    assert len(caught) == 2  # a line for each table
+    [same] = ow.compare(apart, other.drop("cluster"), ["flip_rate"], replicates=200)
+    assert (found.low, found.high, found.p_swap) == (same.low, same.high, same.p_swap)
+    with pytest.warns(UserWarning, match=line):
+        ow.measure("flip_rate", **rows, cluster=[known] * 6 + [none] * 6, replicates=50)
+
+
+def test_a_column_without_any_cluster_is_as_none() -> None:
+    for none in (None, math.nan, "", "nan"):
+        assert ow.score(table(cluster=[none] * 5), replicates=5)
 
 
 # Several tables

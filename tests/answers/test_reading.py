@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -237,7 +238,7 @@ def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
     assert [(one.group, one.value, one.n_answers) for one in found] == [(None, 1 / 3, 3), ("kind=x", 1.0, 1)]
 
 
-@pytest.mark.filterwarnings("ignore:.*more than one cluster")
+@pytest.mark.filterwarnings("ignore:.*more than one cluster", "ignore:.*without a cluster")
 @pytest.mark.parametrize(
     ("cluster", "separate"),
     [
@@ -246,6 +247,12 @@ def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
         ([1, 1, 1, None, None], True),
         ([None] * 5, True),
         (["", "", "", "", ""], True),
+        ([" ", "", None, "  ", ""], True),
+        ([math.nan] * 5, True),
+        ([1.0, 1.0, 1.0, math.nan, math.nan], True),
+        (["nan", "nan", "nan", "NaN", "NaN"], True),  # as a column of text spells it
+        (["<NA>"] * 5, True),
+        ([7, 7, 7, 7.0, "7"], False),  # a column of mixed types
         (["b", "b", "b", None, None], True),  # a bucket without a cluster is not in the cluster of the same name
         (["k", "other", "other", "l", "other"], True),  # a bucket belongs where its original belongs
         (["k", "x", "y", "k", "z"], False),

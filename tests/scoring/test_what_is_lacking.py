@@ -221,3 +221,31 @@ def test_what_a_metric_needs_is_said_in_words() -> None:
     assert needs["label_agreement"] == "two variants"
     assert needs["coverage"] == "(by option)"
     assert Metric(lambda answers: answers, gold=False, original=False).needs == ""
+
+
+# One label
+
+
+@pytest.mark.parametrize("shares", [{}, {"p:yes": [1.0] * 6}], ids=["labels", "probabilities"])
+def test_a_table_of_one_label_is_scored_and_compared_without_what_needs_two(shares: dict[str, list[float]]) -> None:
+    one = pl.DataFrame({**ROWS, "pred": ["yes"] * 6, **shares})
+    for work in (lambda: ow.score(one, "all", replicates=50), lambda: ow.compare(one, one, "all", replicates=1000)):
+        with pytest.warns(
+            UserWarning, match="flip_directions, flips_by_margin \\(needs at least two labels\\)"
+        ) as caught:
+            found = work()
+        assert len(caught) == 1
+        assert values(found)["flip_rate"] == 0.0
+        assert not any(name.startswith(("flip_directions", "flips_by_margin")) for name in values(found))
+
+
+def test_directions_of_one_label_are_refused_by_name() -> None:
+    one = WHOLE.with_columns(pred=pl.lit("yes"))
+    for work in (
+        lambda: ow.score(one, "flip_directions"),
+        lambda: ow.compare(one, one, "flip_directions"),
+        lambda: ow.measure("flip_directions", **{**ROWS, "pred": ["yes"] * 6}),
+        lambda: ow.measure("flip_directions", part="yes>no", **{**ROWS, "pred": ["yes"] * 6}),
+    ):
+        with refuses(Unmeasurable, fix="give the task, or all labels"):
+            work()

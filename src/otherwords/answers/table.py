@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, Unmeasurable, shorten
+from ..frames import MISSING
 from ..problem import label_key
 
 Array = npt.NDArray[Any]
@@ -183,6 +184,17 @@ def is_variant(variant: pl.Series) -> Array:
 
 
 # Coding names and labels
+
+
+def cluster_text() -> pl.Expr:
+    """The cluster of each row as text, null where it has none; 7.0 is the 7 that it was before a row had none.
+
+    >>> table = pl.DataFrame({"cluster": [7.0, float("nan"), None]})
+    >>> table.select(cluster_text()).to_series().to_list()
+    ['7', None, None]
+    """
+    text = pl.col("cluster").cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "${1}")
+    return pl.when(~text.is_in(MISSING)).then(text).alias("cluster")
 
 
 def codes(column: pl.Series, where: Location) -> tuple[Array, int]:
