@@ -41,6 +41,8 @@ from . import stages
 from .engines import Engine, InProcess
 from .readiness import (
     OpenedData,
+    all_need_variants,
+    count_variants,
     open_data,
     ready_models,
     refuse_own_files,
@@ -160,6 +162,7 @@ def run(
         if not any(folder.manifest.get("unvaried", {}).values()):
             (folder.path / "unvaried.jsonl").unlink(missing_ok=True)
         driver.check()
+        driver.refuse_no_kept_variants()
         driver.answer()
         scores = driver.score()
         timings = {stage: round(seconds, 3) for stage, seconds in driver.timings.items()}
@@ -275,6 +278,13 @@ class Driver:
             warn_unknown_ids(self.checks, self.folder.parts("buckets"))
             if self.study.by:  # what only some generator adds is known now
                 refuse_wrong_groups(self.study, self.folder, self.task, self.checks, "buckets")
+
+    def refuse_no_kept_variants(self) -> None:
+        """Before any model is asked: refuse where no variant was made and kept, and all metrics are about variants."""
+        if all_need_variants(self.study) and count_variants(self.folder) == 0:
+            self._refuse_all_dropped()
+            fix = "use other generators (--with), or add a metric of originals, such as accuracy_original"
+            raise BadInput("no problem could be varied", where=str(self.folder.path), fix=fix)
 
     def _open_cache(self) -> Cache:
         """The answer cache; without a lasting one, that of the folder, until the run is whole.

@@ -171,7 +171,14 @@ def measure_together(
     for group, part in groups(answers, by):
         if (here := part["model"].n_unique()) < every:
             warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=caller_level())
-        models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
+        try:
+            models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
+        except BadInput as error:
+            if group is None:
+                raise
+            together = ", ".join(title(one, [one]) for one in chosen if as_metric(one.function).across)
+            warnings.warn(f"{group}: not measured together: {together} ({error.message})", stacklevel=caller_level())
+            continue
         scores += measure_answers(chosen, models[0], group, settings, models=models, lenient=lenient)
     return scores
 
