@@ -138,10 +138,10 @@ def _similar_columns(missing: Sequence[str], columns: Sequence[str]) -> dict[str
 
 
 def label_names(frame: pl.DataFrame) -> tuple[str, ...]:
-    """The labels of the `p:<label>` columns, then all others that occur, sorted."""
-    stated = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
+    """The labels of the `p:<label>` columns and all others that occur, sorted: the order of columns says nothing."""
+    stated = {name.removeprefix("p:") for name in frame.columns if name.startswith("p:")}
     gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
-    return (*stated, *sorted((gold | pred) - set(stated)))
+    return tuple(sorted(stated | gold | pred))
 
 
 def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:

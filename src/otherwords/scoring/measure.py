@@ -17,7 +17,7 @@ from ..answers.alignment import align
 from ..answers.groups import groups
 from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
-from ..answers.table import Answers, Array, Location, is_variant
+from ..answers.table import Answers, Array, Location, as_written, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level, shorten
 from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric
@@ -113,13 +113,21 @@ def _listed(name: str, values: npt.ArrayLike) -> list[Any]:
 
 def _by_label(p: Any, labels: Sequence[str]) -> Mapping[str, npt.ArrayLike]:
     """Probabilities by label, from a mapping or from the columns of an array."""
-    if p is None or isinstance(p, Mapping):
-        return p or {}
-    table = np.asarray(p)
+    if p is None:
+        return {}
+    if isinstance(p, Mapping):
+        return {label: _double(values) for label, values in p.items()}
+    table = _double(p)
     if table.ndim != 2 or table.shape[1] != len(labels):
         fix = "give a row per answer and a column for each of labels=[...], or a mapping of labels to probabilities"
         raise BadInput(f"found shape {table.shape} for {len(labels)} labels", field="p", fix=fix)
     return {label: table[:, place] for place, label in enumerate(labels)}
+
+
+def _double(values: npt.ArrayLike) -> Array:
+    """Probabilities as an array; those in single precision as the decimals that they stand for."""
+    given = np.asarray(values)
+    return as_written(given) if given.dtype == np.float32 else given
 
 
 def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
