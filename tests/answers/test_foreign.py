@@ -115,8 +115,8 @@ def test_a_label_is_spelled_as_the_task_does_else_as_p_columns_else_as_gold() ->
     assert reading.read(loud.with_columns(**{f"P:{1}": 1})).labels == ("ENTAILED", "NOT-ENTAILED")
     titled = {f"p:{name[2:].title()}": values for name, values in P.items()}
     assert reading.read(loud.with_columns(**{k: pl.Series(v) for k, v in titled.items()})).labels == (
-        "Not-Entailed",
         "Entailed",
+        "Not-Entailed",
     )
     groups = [one.group for one in ow.score(loud, ["flip_rate"], by=["label"], replicates=5)]
     assert groups == [None, "label=ENTAILED", "label=NOT-ENTAILED"]

@@ -194,7 +194,7 @@ def refuse_unmeasurable(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            scores = pipeline.score(table, rehearsed, task=task, replicates=1) if rehearsed or not study.metrics else []
+            scores = pipeline.score(table, rehearsed, task=task, replicates=2) if rehearsed or not study.metrics else []
         except Unmeasurable:
             raise
         except BadInput:  # of the invented answers, which the real ones need not be like

@@ -75,6 +75,7 @@ def measure(
     """
     bound, settings = metrics.make(metric), IntervalSettings(seed, replicates, confidence, interval)
     kind = as_metric(bound.function)
+    settings.warn_few([bound])
     if kind.across:
         raise Unmeasurable("it compares several models", where=metric, fix="use otherwords.score on a table")
     given = {"gold": gold, "pred": pred, "bucket": bucket, "variant": variant, "cluster": cluster}
