@@ -181,7 +181,7 @@ def test_number_models_are_named_as_text() -> None:
 def test_only_originals_have_an_accuracy_and_warnings_for_the_rest() -> None:
     answers = changed().filter(pl.col("variant").is_null())
     with pytest.warns(UserWarning, match="nothing to measure") as caught:
-        found = score(answers, replicates=20)
+        found = score(answers, replicates=200)
     assert values(found) == {**dict.fromkeys(EXPECTED), "accuracy_original": 1.0}
     named = ", ".join(name for name in EXPECTED if name != "accuracy_original")
     assert [str(one.message) for one in caught] == [f"{named} of model: nothing to measure"]
@@ -202,7 +202,7 @@ def test_nothing_to_measure_at_all_is_an_error() -> None:
 def test_a_group_without_variants_is_none_and_reported() -> None:
     answers = changed(genre=["x", "x", "x", "y", "y"]).filter(pl.col("variant").ne_missing("b1"))
     with pytest.warns(UserWarning, match="flip_rate of model: nothing to measure in genre=y"):
-        found = score(answers, ["flip_rate"], by=["genre"], replicates=20)
+        found = score(answers, ["flip_rate"], by=["genre"], replicates=200)
     assert [(one.group, one.value) for one in found] == [(None, 0.5), ("genre=x", 0.5), ("genre=y", None)]
 
 

@@ -38,7 +38,7 @@ def here(tmp_path, monkeypatch):
 
 def study(**more):
     plain = {"data": ["data.jsonl"], "vary": ["contractions"], "models": [MODEL], "canary": False, "cache": None}
-    return {**plain, "replicates": 10, **more}
+    return {**plain, "replicates": 200, **more}
 
 
 def refused(error, **more):
