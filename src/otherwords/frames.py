@@ -11,6 +11,8 @@ import polars as pl
 from .errors import BadInput, Unmeasurable, shorten
 from .problem import Bucket, Problem, Task, Variant
 
+#: How texts spell that there is no value: NaN of a float, NA of pandas.
+MISSING = ("", "nan", "NaN", "NAN", "<NA>")
 Named = TypeVar("Named")
 #: Why a model, asked to accept a variant itself, rejected it: such a row of an answers table has no `pred`.
 REJECTED = "rejected"

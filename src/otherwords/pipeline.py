@@ -325,6 +325,7 @@ def scored(
     """The scores of a table that needs no names mapped: model by model, then of all models together."""
     answers, where = answered(answers, where)
     bound, lenient = choose(using)
+    settings.warn_few(bound)
     labels: Sequence[str] = ()
     if task:
         labels, where = get_task(task).labels, replace(where, fields=get_task(task).fields)

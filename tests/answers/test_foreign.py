@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -123,10 +124,10 @@ def test_a_label_is_spelled_as_the_task_does_else_as_p_columns_else_as_gold() ->
     assert reading.read(loud.with_columns(**{f"P:{1}": 1})).labels == ("ENTAILED", "NOT-ENTAILED")
     titled = {f"p:{name[2:].title()}": values for name, values in P.items()}
     assert reading.read(loud.with_columns(**{k: pl.Series(v) for k, v in titled.items()})).labels == (
-        "Not-Entailed",
         "Entailed",
+        "Not-Entailed",
     )
-    groups = [one.group for one in ow.score(loud, ["flip_rate"], by=["label"], replicates=5)]
+    groups = [one.group for one in ow.score(loud, ["flip_rate"], by=["label"], replicates=200)]
     assert groups == [None, "label=ENTAILED", "label=NOT-ENTAILED"]
 
 
@@ -328,7 +329,7 @@ def test_problems_given_as_answers_are_recognised(tmp_path: Path) -> None:
 def test_answers_that_are_never_right_are_reported() -> None:
     strange = table(pred=["yes", "no", "yes", "entailed", "no"], gold=["entailed"] * 3 + ["neutral"] * 2)
     with pytest.warns(UserWarning, match=r"4 answers of model can never be right: 'no' \(2\), 'yes' \(2\)") as caught:
-        ow.score(strange, replicates=5)
+        ow.score(strange, replicates=200)
     assert len(lines(caught)) == 1
     assert "gold has entailed, neutral" in lines(caught)[0]
     assert "--label no=" in lines(caught)[0]
@@ -340,12 +341,12 @@ def test_answers_that_are_never_right_are_reported() -> None:
 
 def test_a_label_that_is_known_to_exist_is_not_reported() -> None:
     rare = table(gold=["neutral"] * 3 + ["entailment"] * 2, pred=["neutral", "contradiction", *["entailment"] * 3])
-    assert ow.score(rare, replicates=5)  # NLI has it
+    assert ow.score(rare, replicates=200)  # NLI has it
     other = table(gold=["x"] * 3 + ["y"] * 2, pred=["x", "z", "x", "y", "y"])
     assert ow.score(other.with_columns(**{"p:x": 0.2, "p:y": 0.2, "p:z": 0.6}).drop("^p:.*$").with_columns(
         **{f"p:{label}": (pl.col("pred") == label).cast(pl.Float64) for label in "xyz"}
-    ), replicates=5)  # fmt: skip
-    assert ow.score(table(gold=["x"] * 5, pred=["x", "y", "x", "x", "x"]), replicates=5)
+    ), replicates=200)  # fmt: skip
+    assert ow.score(table(gold=["x"] * 5, pred=["x", "y", "x", "x", "x"]), replicates=200)
 
 
 def test_probabilities_that_contradict_the_answers_are_reported() -> None:
@@ -353,23 +354,56 @@ def test_probabilities_that_contradict_the_answers_are_reported() -> None:
         pred=pl.Series(["entailed", "entailed", "not-entailed", "entailed", "not-entailed"])
     )
     with pytest.warns(UserWarning, match="2 of 5 answers are not the most probable label") as caught:
-        ow.score(other, replicates=5)
+        ow.score(other, replicates=200)
     assert len(lines(caught)) == 1
     assert "the first in the answers, row 1, pred 'entailed', most probable 'not-entailed'" in lines(caught)[0]
     tied = {"p:entailed": [0.5] * 5, "p:not-entailed": [0.5] * 5}
-    assert ow.score(table(**tied), replicates=5)
-    assert ow.score(table(**{name: [None] * 5 for name in P}), replicates=5)
+    assert ow.score(table(**tied), replicates=200)
+    assert ow.score(table(**{name: [None] * 5 for name in P}), replicates=200)
 
 
 def test_clusters_that_differ_inside_a_bucket_are_reported() -> None:
     with pytest.warns(UserWarning, match="1 bucket is in more than one cluster, the first 'a'") as caught:
-        ow.score(table(cluster=["k", "k", "l", "m", "m"]), replicates=5)
+        ow.score(table(cluster=["k", "k", "l", "m", "m"]), replicates=200)
     assert len(lines(caught)) == 1
     assert "('k' and 'l'); a bucket belongs where its original belongs" in lines(caught)[0]
-    with pytest.warns(UserWarning, match="2 buckets are in more than one cluster"):
-        ow.score(table(cluster=[None, "k", "l", "m", "n"]), replicates=5)
-    for fine in (["k", None, "", "m", "m"], ["k"] * 5, [1, 1, 1, None, None]):
-        assert ow.score(table(cluster=fine), replicates=5)
+    with pytest.warns(UserWarning, match="2 buckets are in more than one"), pytest.warns(match="1 of 2 buckets"):
+        ow.score(table(cluster=[None, "k", "l", "m", "n"]), replicates=200)
+    for fine in (["k", None, "", "m", "m"], ["k", "nan", None, "m", "m"], ["k"] * 5):
+        assert ow.score(table(cluster=fine), replicates=200)
+
+
+@pytest.mark.parametrize("none", [None, math.nan, "", " ", "nan", "NaN"])
+def test_a_bucket_without_a_cluster_is_its_own_and_counted(none: Any, tmp_path: Path) -> None:
+    """Three buckets of one cluster, three without one: four clusters in all, not two."""
+    known = 7.0 if isinstance(none, float) else "k"
+    names = [name for name in "abcdef" for _ in range(2)]
+    rows = {"bucket": names, "variant": ["", "v"] * 6, "gold": ["yes"] * 12, "pred": (["yes"] * 2 + ["no", "yes"]) * 3}
+    answers = pl.DataFrame({**rows, "cluster": [known] * 6 + [none] * 6})
+    apart = answers.with_columns(cluster=pl.when(pl.col("bucket") < "d").then(pl.lit("k")).otherwise("bucket"))
+    files = [tmp_path / "answers.csv", tmp_path / "answers.parquet"]
+    answers.write_csv(files[0])
+    answers.write_parquet(files[1])
+    line = "3 of 6 buckets are without a cluster .*each counts as a cluster of its own"
+    expected = [(one.value, one.low, one.high) for one in ow.score(apart, ["flip_rate"], replicates=200)]
+    for source in (answers, *files):
+        with pytest.warns(UserWarning, match=line) as caught:
+            found = ow.score(source, ["flip_rate"], replicates=200)
+        assert [(one.value, one.low, one.high) for one in found] == expected
+        assert len(lines(caught)) == 1
+    other = answers.with_columns(pred=pl.lit("yes"))
+    with pytest.warns(UserWarning, match=line) as caught:
+        [found] = ow.compare(answers, other, ["flip_rate"], replicates=200)
+    assert len(lines(caught)) == 2  # a line for each table
+    [same] = ow.compare(apart, other.drop("cluster"), ["flip_rate"], replicates=200)
+    assert (found.low, found.high, found.p_swap) == (same.low, same.high, same.p_swap)
+    with pytest.warns(UserWarning, match=line):
+        ow.measure("flip_rate", **rows, cluster=[known] * 6 + [none] * 6, replicates=200)
+
+
+def test_a_column_without_any_cluster_is_as_none() -> None:
+    for none in (None, math.nan, "", "nan"):
+        assert ow.score(table(cluster=[none] * 5), replicates=200)
 
 
 # Several tables
@@ -406,7 +440,7 @@ def test_tables_with_numbers_and_with_texts_for_names_fit(tmp_path: Path) -> Non
     numbers = table(bucket=[1, 1, 1, 2, 2], variant=[None, 1, 2, None, 1], gold=[0, 0, 0, 1, 1], pred=[0, 1, 0, 1, 1])
     texts = numbers.with_columns(pl.col("bucket", "variant", "gold", "pred").cast(pl.String))
     halves = numbers.with_columns(pl.col("gold", "pred").cast(pl.Float64))
-    found = ow.score([numbers, texts, halves], ["flip_rate", "never_right"], replicates=5)
+    found = ow.score([numbers, texts, halves], ["flip_rate", "never_right"], replicates=200)
     assert [one.value for one in found] == [1 / 3] * 3 + [0.0]
 
 
@@ -428,11 +462,13 @@ def test_the_judges_of_a_suite_and_a_test_set_take_any_spelling(tmp_path: Path) 
     }
     model = "scripted(otherwise=entailment)"
     found = [
-        ow.circularity(pl.DataFrame({**rows, "label": labels}), model, ["self"], canary=False, cache=None, replicates=5)
+        ow.circularity(
+            pl.DataFrame({**rows, "label": labels}), model, ["self"], canary=False, cache=None, replicates=200
+        )
         for labels in (["entailment"] * 2, ["Entailment ", "ENTAILMENT"])
     ]
     assert found[0].under("self") == found[1].under("self")
     items = pl.DataFrame({"id": ["1", "2"], "gold": ["ENTAILED", "Not_Entailed"], "pred": ["entailed"] * 2})
     items.write_ndjson(tmp_path / "testset.jsonl")
     metric = f"accuracy_testset(testset={tmp_path / 'testset.jsonl'})"
-    assert [one.value for one in ow.score(table(), [metric], replicates=5)] == [0.5]
+    assert [one.value for one in ow.score(table(), [metric], replicates=200)] == [0.5]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,7 @@ def test_number_models_are_named_as_text() -> None:
 def test_only_originals_have_an_accuracy_and_warnings_for_the_rest() -> None:
     answers = changed().filter(pl.col("variant").is_null())
     with pytest.warns(UserWarning, match="nothing to measure") as caught:
-        found = score(answers, replicates=20)
+        found = score(answers, replicates=200)
     assert values(found) == {**dict.fromkeys(EXPECTED), "accuracy_original": 1.0}
     named = ", ".join(name for name in EXPECTED if name != "accuracy_original")
     assert lines(caught) == [f"{named} of model: nothing to measure"]
@@ -202,7 +203,7 @@ def test_nothing_to_measure_at_all_is_an_error() -> None:
 def test_a_group_without_variants_is_none_and_reported() -> None:
     answers = changed(genre=["x", "x", "x", "y", "y"]).filter(pl.col("variant").ne_missing("b1"))
     with pytest.warns(UserWarning, match="flip_rate of model: nothing to measure in genre=y"):
-        found = score(answers, ["flip_rate"], by=["genre"], replicates=20)
+        found = score(answers, ["flip_rate"], by=["genre"], replicates=200)
     assert [(one.group, one.value) for one in found] == [(None, 0.5), ("genre=x", 0.5), ("genre=y", None)]
 
 
@@ -238,7 +239,7 @@ def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
     assert [(one.group, one.value, one.n_answers) for one in found] == [(None, 1 / 3, 3), ("kind=x", 1.0, 1)]
 
 
-@pytest.mark.filterwarnings("ignore:.*more than one cluster")
+@pytest.mark.filterwarnings("ignore:.*more than one cluster", "ignore:.*without a cluster")
 @pytest.mark.parametrize(
     ("cluster", "separate"),
     [
@@ -247,6 +248,12 @@ def test_unknown_groups_are_left_out_and_empty_columns_make_none() -> None:
         ([1, 1, 1, None, None], True),
         ([None] * 5, True),
         (["", "", "", "", ""], True),
+        ([" ", "", None, "  ", ""], True),
+        ([math.nan] * 5, True),
+        ([1.0, 1.0, 1.0, math.nan, math.nan], True),
+        (["nan", "nan", "nan", "NaN", "NaN"], True),  # as a column of text spells it
+        (["<NA>"] * 5, True),
+        ([7, 7, 7, 7.0, "7"], False),  # a column of mixed types
         (["b", "b", "b", None, None], True),  # a bucket without a cluster is not in the cluster of the same name
         (["k", "other", "other", "l", "other"], True),  # a bucket belongs where its original belongs
         (["k", "x", "y", "k", "z"], False),
@@ -261,7 +268,7 @@ def test_clusters_as_given_and_the_bucket_where_there_is_none(cluster: list[Any]
 
 def test_columns_are_coded_as_metrics_expect() -> None:
     data = reading.read(changed(**P).reverse())
-    assert data.labels == ("yes", "no")
+    assert data.labels == ("no", "yes")  # in whatever order the columns stand
     assert [data.labels[one] for one in data.gold] == GOOD["gold"][::-1]
     assert [data.labels[one] for one in data.pred] == GOOD["pred"][::-1]
     assert [data.labels[one] for one in data.original_pred] == ["no", "no", "yes", "yes", "yes"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -74,3 +75,62 @@ def test_helpers_take_single_precision_too() -> None:
     assert covered_share(single[:2], single[:2]) == covered_share([0.7, 0.9], [0.72, 0.95]) == 1.0
     assert corrected_mean([1, 0], single[:2], [0.75, 0.75]) == 1.0
     assert cut(margin(np.array([[0.7, 0.3], [0.9, 0.1]], dtype=np.float32)), 5).tolist() == [2, 4]
+
+
+# The order and the width of the columns of probabilities
+
+WITH_P = ["jsd_pairs", "jsd_means", "sigma", "ks", "flips_by_margin", "flip_rate_merged(merge=a+c, by=probability)"]
+WITH_P += ["accuracy_merged(merge=a+c, by=probability)", "flip_directions", "label_agreement", "pvap"]
+WITH_TEST = ["accuracy_testset", "accuracy_corrected", "p_c_corrected", "coverage"]
+
+
+def random_answers(seed: int) -> pl.DataFrame:
+    """Sixty buckets in clusters, with probabilities of seven decimals, some of them tiny."""
+    random = np.random.default_rng(seed)
+    share = np.round(random.dirichlet([0.3, 0.7, 0.5], 240) * 0.999, 7)
+    share[:, 2] = np.round(1 - share[:, 0] - share[:, 1], 7)
+    names = np.array(["b", "a", "c"])
+    head = {"bucket": np.repeat(np.arange(60), 4).astype(str), "variant": ["", "1", "2", "3"] * 60}
+    columns = {"gold": np.repeat(random.choice(names, 60), 4), "pred": names[share.argmax(axis=1)]}
+    shares = {f"p:{name}": share[:, place] for place, name in enumerate(names)}
+    return pl.DataFrame({**head, **columns, "cluster": np.repeat(np.arange(20), 12), **shares})
+
+
+def reordered(table: pl.DataFrame, order: str, width: Any) -> pl.DataFrame:
+    return table.select(pl.exclude("^p:.*$"), *(pl.col(f"p:{name}").cast(width) for name in order))
+
+
+@pytest.mark.parametrize(("order", "width"), [("cba", pl.Float64), ("bac", pl.Float32), ("acb", pl.Float32)])
+def test_neither_order_nor_width_of_the_columns_changes_a_bit(tmp_path: Path, order: str, width: Any) -> None:
+    """Values, intervals and p-values, by table and by arrays, with and without a task's order of labels."""
+    one, other = random_answers(1), random_answers(2).with_columns(gold=random_answers(1)["gold"])
+    found = []
+    for names, kind in (("bac", pl.Float64), (order, width)):
+        first, second = (reordered(table, names, kind) for table in (one, other))
+        first.filter(pl.col("variant") == "").write_parquet(tmp_path / "t.parquet")
+        using = [*WITH_P, *(f"{name}(testset={tmp_path / 't.parquet'})" for name in WITH_TEST)]
+        scores = ow.score(first, using, replicates=200, interval="bca")
+        differences = ow.compare(first, second, using, replicates=2000)
+        rows = [(row.metric, row.value, row.low, row.high) for row in scores]
+        rows += [(row.metric, row.value, row.other_value, row.low, row.high, row.p_swap) for row in differences]
+        columns = {name: first[name].to_numpy() for name in ("bucket", "variant", "gold", "pred", "cluster")}
+        p = first.select("^p:.*$").to_numpy()
+        for metric, part in (("jsd_means", "all"), ("sigma", "variants"), ("jsd_pairs", "all"), ("ks", "")):
+            row = ow.measure(metric, **columns, p=p, labels=list(names), part=part, replicates=200)
+            rows.append((metric, part, row.value, row.low, row.high))
+        found.append(sorted(rows, key=str))
+    assert found[0] == found[1]
+
+
+def test_tables_of_both_widths_are_read_together_as_written() -> None:
+    double = random_answers(3)
+    single = reordered(double, "cab", pl.Float32)
+    same, mixed = (ow.score([double, one], ["sigma", "jsd_means"], replicates=50) for one in (double, single))
+    assert [(one.model, one.metric, one.value, one.low) for one in same] == [
+        (one.model, one.metric, one.value, one.low) for one in mixed
+    ]
+
+
+def test_small_shares_in_single_precision_stay_what_they_are() -> None:
+    written = [1e-9, 0.0000012, 0.0123457, 0.7, 0.0, 1.0]
+    assert as_written(np.array(written, dtype=np.float32)).tolist() == written

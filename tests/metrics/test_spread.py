@@ -127,7 +127,7 @@ def test_sigma_is_greatest_where_one_label_has_all(labels: int) -> None:
     names, size = [f"l{i}" for i in range(labels)], labels
     rows = {"bucket": range(size), "variant": [""] * size, "gold": names, "pred": names}
     for p, expected in ((np.eye(labels), math.sqrt(labels - 1) / labels), (np.full((size, labels), 1 / labels), 0)):
-        found = ow.measure("sigma", part="originals", **rows, p=p, labels=names, replicates=1)
+        found = ow.measure("sigma", part="originals", **rows, p=p, labels=names, replicates=2)
         assert found.value == pytest.approx(expected, abs=1e-15)
 
 

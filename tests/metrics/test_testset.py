@@ -9,6 +9,7 @@ import pytest
 from refusals import refuses
 from scipy.stats import binom
 
+import otherwords as ow
 from otherwords.answers import reading
 from otherwords.errors import BadInput, Unmeasurable
 from otherwords.metrics.corrected import items_in
@@ -180,3 +181,64 @@ def test_the_file_is_signed_by_its_content(tmp_path: Path) -> None:
     [after] = score(BUCKETS, [spec], replicates=10)
     assert before.signature != after.signature
     assert "items.parquet#" in before.signature
+
+
+# The table that `answer` writes
+
+
+def as_answers(items: pl.DataFrame) -> pl.DataFrame:
+    """The items as `answer` writes them: in buckets, some with variants, which are answered otherwise."""
+    originals = items.rename({"id": "bucket"}).with_columns(variant=pl.lit(None, pl.String), pred=pl.lit("yes"))
+    changed = originals.with_columns(variant=pl.col("bucket") + "~1", pred=pl.lit("no"))
+    return pl.concat([changed.head(2), originals]).select("model", "bucket", "variant", "gold", "pred", "^p:.*$")
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [
+        *(("accuracy_testset", ending) for ending in tables.FORMATS),
+        *((name, ".csv") for name in ("accuracy_corrected", "p_c_corrected", "coverage")),
+    ],
+)
+def test_the_originals_of_an_answers_table_are_items(tmp_path: Path, name: str, ending: str) -> None:
+    items = ITEMS.with_columns(pl.Series("p:yes", [0.95, 0.3, 0.8, 0.1]), pl.Series("p:no", [0.05, 0.7, 0.2, 0.9]))
+    asked = saved(tmp_path, as_answers(items), ending)
+    [found] = score(BUCKETS, [f"{name}(testset={asked})"], replicates=50)
+    listed = tmp_path / f"listed{ending}"
+    tables.write([items.with_columns(pred=pl.lit("yes"))], listed)
+    [expected] = score(BUCKETS, [f"{name}(testset={listed})"], replicates=50)
+    assert (found.value, found.low, found.high) == (expected.value, expected.low, expected.high)
+    assert (found.n_units, found.n_answers) == (expected.n_units, expected.n_answers)
+
+
+def test_what_answer_writes_and_a_run_holds_is_a_test_set(tmp_path: Path) -> None:
+    rows = [{"premise": f"It is {n}.", "hypothesis": "So.", "label": "neutral", "id": f"p{n}"} for n in range(12)]
+    answers = ow.answer(rows, "m=scripted(seed=3)", canary=False, cache=None)
+    suite = ow.vary(rows, "identity", suite=True).drop("control", strict=False)
+    buckets = ow.answer(suite, "m=scripted(seed=3)", canary=False, cache=None)
+    right = float((answers["gold"] == answers["pred"]).mean())
+    [one] = ow.score(buckets, [f"accuracy_testset(testset={saved(tmp_path, answers)})"], replicates=50)
+    assert (one.value, one.n_units) == (right, 12)
+    study = {"data": [rows], "models": ["m=scripted(seed=3)"], "canary": False, "cache": None, "replicates": 50}
+    folder = ow.run({**study, "vary": ["identity"], "metrics": ["control_flips"]}, out=tmp_path / "run").folder
+    [one] = ow.score(buckets, [f"accuracy_testset(testset={folder})"], replicates=50)
+    assert (one.value, one.n_units) == (right, 12)
+
+
+def test_contrasts_in_an_answers_table_are_no_items(tmp_path: Path, answers) -> None:
+    marked = as_answers(ITEMS).with_columns(contrast=pl.when(pl.col("bucket") == "i3").then(pl.lit("mine")))
+    assert items_in(saved(tmp_path, marked))(answers).names.tolist() == ["i1", "i2"]
+
+
+def test_an_answers_table_that_is_no_test_set_is_refused(tmp_path: Path, answers) -> None:
+    table = as_answers(ITEMS)
+    with refuses(BadInput, field="variant"):
+        items_in(saved(tmp_path, table.filter(pl.col("variant").is_not_null())))
+    with refuses(BadInput, field="gold", where=f"{tmp_path / 'items.parquet'}, row 3"):
+        items_in(saved(tmp_path, table.with_columns(gold=pl.lit(None, pl.String))))(answers)
+    with refuses(BadInput, field="id", where=f"{tmp_path / 'items.parquet'}, row 3"):
+        items_in(saved(tmp_path, table.with_columns(bucket=pl.lit("same"))))(answers)
+    with refuses(BadInput, field="id"):
+        items_in(saved(tmp_path, table.drop("bucket")))
+    with refuses(BadInput, field="id"):
+        items_in(saved(tmp_path, table.drop("variant")))

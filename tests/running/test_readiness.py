@@ -30,7 +30,7 @@ def here(tmp_path, monkeypatch):
 
 def study(**more):
     plain = {"data": ["data.jsonl"], "vary": ["contractions"], "models": [MODEL], "canary": False, "cache": None}
-    return {**plain, "replicates": 10, **more}
+    return {**plain, "replicates": 200, **more}
 
 
 def refused(error, **more):
@@ -179,3 +179,60 @@ def test_the_progress_says_what_is_done(here):
     with reporting_to(Stages()):
         ow.run(study(), out="run")
     assert names == ["problems", "models", "variants", "buckets", "answers", "scores"]
+
+
+LABELLED = [{**row, "label": label} for row, label in zip(ROWS, ["neutral", "entailment"] * 2, strict=True)]
+
+
+@pytest.mark.filterwarnings("ignore:.*not measured", "ignore:.*nothing to measure")
+def test_groups_by_the_original_and_distances_of_texts_are_measured(here):
+    """Two models that are right on different originals share no problem of a group: each is measured by itself."""
+    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LABELLED))
+    models = ["m=scripted(otherwise=neutral)", "n=scripted(otherwise=entailment)"]
+    for metrics in ([], ["lexical_distance"], ["lexical_distance", "hard_cases", "snr"], ["all"]):
+        scores = ow.run(study(models=models, metrics=metrics, by=["original"]), out="run").scores
+        found = {(one.model, one.group) for one in scores}
+        assert {("m", "original=right"), ("n", "original=wrong"), ("m", None)} <= found
+        if "hard_cases" in metrics:
+            assert ("(all)", None) in {(one.model, one.group) for one in scores if one.metric == "hard_cases"}
+        named = [one for one in scores if one.metric == "lexical_distance"]
+        assert bool(named) == ("lexical_distance" in metrics)
+        assert all(one.value for one in named)
+
+
+def test_models_that_share_no_problem_of_a_group_are_warned_of(here):
+    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LABELLED))
+    models = ["m=scripted(otherwise=neutral)", "n=scripted(otherwise=entailment)"]
+    with pytest.warns(UserWarning, match="original=.*: not measured together: hard_cases .no variant has") as caught:
+        ow.run(study(models=models, metrics=["hard_cases"], by=["original"]), out="run")
+    assert len(caught) == 2
+
+
+@pytest.mark.parametrize("metrics", [["lexical_distance"], ["flip_rate", "p_c"]])
+def test_without_any_variant_no_model_is_asked(here, metrics):
+    plain = [{**row, "premise": f"Dogs sleep {i}.", "hypothesis": "Cats do."} for i, row in enumerate(ROWS)]
+    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in plain))
+    with refuses(BadInput, where="run"):
+        ow.run(study(metrics=metrics), out="run")
+    assert not Path("log").exists()
+    with pytest.warns(UserWarning, match="nothing to measure"):
+        assert ow.run(study(metrics=["accuracy_original", *metrics]), out="run").scores
+
+
+def test_where_checks_drop_every_variant_no_model_is_asked(here):
+    Path("verdicts.csv").write_text(
+        "id,verdict\n" + "".join(f"p{i}~contractions.{n},no\n" for i in range(4) for n in (1, 2))
+    )
+    with refuses(BadInput, where="run"):
+        ow.run(study(metrics=["lexical_distance"], check=["human:verdicts.csv"]), out="run")
+    assert not Path("log").exists()
+
+
+def test_a_suite_that_cannot_have_the_variants(here):
+    refused(Unmeasurable, metrics=["lexical_distance(suite=data.jsonl)"])
+    Path("other.jsonl").write_text(json.dumps({"id": "x", "premise": "One.", "hypothesis": "Two."}) + "\n")
+    refused(Unmeasurable, metrics=["flip_rate", "jaccard(suite=other.jsonl)"])
+    ow.run(study(), out="before")
+    [one] = ow.run(study(metrics=["lexical_distance(suite=before/buckets)"]), out="run").scores
+    [same] = ow.run(study(metrics=["lexical_distance"]), out="again").scores
+    assert one.value == same.value

@@ -63,7 +63,7 @@ def flips(table: pl.DataFrame) -> dict[str, list[bool]]:
 def test_values_and_difference_are_those_of_the_scores(two: list[pl.DataFrame]) -> None:
     names = ["flip_rate", "p_c", "accuracy_original", "r_r", "pa", "flip_directions"]
     found = compare(*two, names, **FEW)
-    scores = [{one.metric: one.value for one in ow.score(table, names, replicates=1)} for table in two]
+    scores = [{one.metric: one.value for one in ow.score(table, names, replicates=2)} for table in two]
     assert {one.metric: one.value for one in found} == pytest.approx(scores[0])
     assert {one.metric: one.other_value for one in found} == pytest.approx(scores[1])
     for one in found:
@@ -237,7 +237,7 @@ def test_what_cannot_be_compared_is_refused_with_what_would_work(case: str, two:
 def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -> None:
     [loose] = compare_groups(two[0], "how", ["flip_rate"], **FEW)
     assert (loose.model, loose.other, loose.group) == ("how=a", "how=b", "one")
-    by_group = {one.group: one.value for one in ow.score(two[0], ["flip_rate"], by=["how"], replicates=1)}
+    by_group = {one.group: one.value for one in ow.score(two[0], ["flip_rate"], by=["how"], replicates=2)}
     assert (loose.value, loose.other_value) == pytest.approx((by_group["how=a"], by_group["how=b"]))
     [tight] = compare_groups(two[0], "how", ["flip_rate"], matched=True, **FEW)
     ways = two[0].filter(pl.col("how").is_not_null()).group_by("bucket").agg(pl.col("how").n_unique())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -118,3 +119,17 @@ def test_what_cannot_be_measured_is_refused() -> None:
     originals = {name: [values[0], values[3]] for name, values in ROWS.items()}
     with refuses(BadInput, where="flip_rate"):
         ow.measure("flip_rate", **originals)
+
+
+def test_too_few_replicates_for_the_confidence_are_warned_of_and_one_is_refused() -> None:
+    line = "too few for an interval at confidence"
+    with pytest.warns(UserWarning, match=f"100 replicates are {line} 0.9999; use 100,000 or more"):
+        ow.measure("pvap", **ROWS, replicates=100, confidence=0.9999, interval="percentile")
+    for replicates, confidence, few in ((199, 0.95, True), (200, 0.95, False), (999, 0.99, True), (1000, 0.99, False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ow.score(pl.DataFrame(ROWS), ["pvap"], replicates=replicates, confidence=confidence, interval="percentile")
+        assert [line in str(one.message) for one in caught] == [True] * few
+    for replicates in (0, 1):
+        with refuses(BadInput):
+            ow.score(pl.DataFrame(ROWS), ["pvap"], replicates=replicates)

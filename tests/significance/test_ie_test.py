@@ -266,12 +266,33 @@ def test_answers_that_are_no_matched_sample_are_refused() -> None:
     with refuses(BadInput) as caught:
         matched_answers(pl.concat([frame, extra]))
     assert caught.value.field == "variant"
-    with refuses(BadInput):
-        matched_answers(frame.filter(pl.col("variant").is_null()))
+    for unchanged in (True, False):
+        with refuses(BadInput, field="variant"):
+            matched_answers(frame.filter(pl.col("variant").is_null()), unchanged=unchanged)
     with refuses(BadInput):
         matched_answers(pl.concat([frame.with_columns(model=pl.lit(name)) for name in ("one", "other")]))
     with refuses(BadInput):
         matched_answers(frame.clear())
+
+
+def test_what_the_transformation_left_alone_counts_as_unchanged() -> None:
+    """As in the paper, whose B is A there; left out on request."""
+    whole = answers_of([(True, False), (True, True), (False, True), (True, True), (False, False)])
+    alone = whole.filter(pl.col("variant").is_null() | pl.col("variant").is_in(["v0", "v2"]))
+    assert matched_answers(alone) == matched_answers(whole) == Matched(5, 3, 1, 1)
+    assert matched_answers(read(alone)) == Matched(5, 3, 1, 1)
+    assert matched_answers(alone, unchanged=False) == Matched(2, 1, 1, 1)
+    assert ie_test(matched_answers(alone)).flips == 0.4
+
+
+def test_what_the_model_refused_to_judge_is_not_unchanged() -> None:
+    """A variant that the model rejected as its own judge was changed, and not answered: its problem is left out."""
+    frame = answers_of([(True, False), (True, True), (False, True)])
+    own = pl.col("variant") == "v1"
+    judged = frame.with_columns(
+        pred=pl.when(~own.fill_null(False)).then("pred"), rejected=pl.when(own).then(pl.lit("no"))
+    )
+    assert matched_answers(judged) == Matched(2, 1, 1, 1)
 
 
 def test_one_transformation_of_several_can_be_taken() -> None:

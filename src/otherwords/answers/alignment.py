@@ -19,7 +19,17 @@ from ..storage.run_folder import RunFolder
 from .groups import of_model, split, with_model
 from .reading import answered, check_columns, label_names, read, refuse_problems, warn_misspelled, warn_suspicious
 from .roles import Role, split_roles
-from .table import WHOLE_TABLE, Answers, Location, is_original, label_spellings, label_texts, respelled
+from .table import (
+    WHOLE_TABLE,
+    Answers,
+    Location,
+    cluster_text,
+    is_original,
+    label_spellings,
+    label_texts,
+    respelled,
+    with_decimals,
+)
 
 #: An answers table, or the file or run folder that holds one.
 TableOrPath = pl.DataFrame | str | Path
@@ -139,7 +149,7 @@ def open_tables(
         check_columns(table, Location(where), alone)
         if model and "model" not in table.columns and table.height:
             table = table.with_columns(pl.lit(model).alias("model"))
-        table = _with_empty_variants(with_model(table, where, rejects_allowed))
+        table = with_decimals(_with_empty_variants(with_model(table, where, rejects_allowed)))
         opened.append(answered(table, Location(where)))
     warn_misspelled([table for table, _ in opened], names.labels)
     spellings = label_spellings([table for table, _ in opened], names.known, names.labels)
@@ -382,8 +392,7 @@ def _same_label(one: pl.Series, other: pl.Series, row: int) -> tuple[str, str] |
 
 def _with_shared_clusters(cut: Sequence[pl.DataFrame]) -> Sequence[pl.DataFrame]:
     """Give all tables the clusters of the one that names most of them."""
-    named = pl.col("cluster").cast(pl.String).replace("", None)
-    cut = [one.with_columns(named) if "cluster" in one.columns else one for one in cut]
+    cut = [one.with_columns(cluster_text()) if "cluster" in one.columns else one for one in cut]
     original = cut[0][_BUCKET].is_first_distinct()  # a bucket belongs where its original belongs, which comes first
     clustered = [one for one in cut if "cluster" in one.columns and one["cluster"].filter(original).count()]
     if not clustered:

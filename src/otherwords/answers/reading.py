@@ -18,6 +18,7 @@ from .table import (
     Answers,
     Array,
     Location,
+    cluster_text,
     codes,
     has_duplicates,
     is_variant,
@@ -137,17 +138,16 @@ def _similar_columns(missing: Sequence[str], columns: Sequence[str]) -> dict[str
 
 
 def label_names(frame: pl.DataFrame) -> tuple[str, ...]:
-    """The labels of the `p:<label>` columns, then all others that occur, sorted."""
-    stated = [name.removeprefix("p:") for name in frame.columns if name.startswith("p:")]
+    """The labels of the `p:<label>` columns and all others that occur, sorted: the order of columns says nothing."""
+    stated = {name.removeprefix("p:") for name in frame.columns if name.startswith("p:")}
     gold, pred = (set(label_texts(frame[column].unique().drop_nulls())) for column in ("gold", "pred"))
-    return (*stated, *sorted((gold | pred) - set(stated)))
+    return tuple(sorted(stated | gold | pred))
 
 
 def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:
     """The cluster of each row; a row without one is its own cluster, named by the column `own`."""
-    cluster = pl.col("cluster").cast(pl.String)
     alone = "alone " + pl.col(own).cast(pl.String)
-    return table.select(pl.when(cluster.fill_null("") == "").then(alone).otherwise("cluster " + cluster)).to_series()
+    return table.select(pl.coalesce("cluster " + cluster_text(), alone)).to_series()
 
 
 def _check_originals(frame: pl.DataFrame, bucket: Array, varied: Array, size: int, where: Location) -> None:
@@ -250,6 +250,7 @@ def warn_suspicious(frame: pl.DataFrame, where: Location, labels: Sequence[str] 
     _warn_never_gold(frame, where, labels)
     _warn_improbable(frame, where)
     _warn_other_clusters(frame, where)
+    _warn_no_cluster(frame, where)
 
 
 def warn_misspelled(frames: Sequence[pl.DataFrame], meaning: Mapping[str, str]) -> None:
@@ -318,7 +319,9 @@ def _warn_other_clusters(frame: pl.DataFrame, where: Location) -> None:
     hashes = frame.select(key=bucket.hash() ^ pl.col("model").hash(1), cluster=cluster.hash(2))
     if hashes["key"].n_unique() == hashes.select(pl.col("key") ^ pl.col("cluster")).to_series().n_unique():
         return
-    rows = frame.select("model", bucket, cluster, pl.Series(_ORIGINAL, ~is_variant(frame["variant"])))
+    rows = frame.select(
+        "model", bucket, cluster_text().fill_null(""), pl.Series(_ORIGINAL, ~is_variant(frame["variant"]))
+    )
     first = pl.col("cluster").sort_by(pl.col(_ORIGINAL), descending=True, maintain_order=True).first()
     rows = rows.with_columns(first.over("model", "bucket").alias("used"))
     differing = rows.filter((pl.col("cluster") != "") & (pl.col("cluster") != pl.col("used")))
@@ -329,6 +332,18 @@ def _warn_other_clusters(frame: pl.DataFrame, where: Location) -> None:
         many = f"{count:,} bucket{'s are' if count > 1 else ' is'} in more than one cluster"
         message = f"{where.table}: {many}, the first {name!r} ({used})"
         warnings.warn(f"{message}; a bucket belongs where its original belongs", stacklevel=caller_level())
+
+
+def _warn_no_cluster(frame: pl.DataFrame, where: Location) -> None:
+    """Buckets without a cluster beside others that have one: each is a cluster of its own, as if it shared nothing."""
+    if "cluster" not in frame.columns or frame["cluster"].null_count() == frame.height:
+        return
+    varied = is_variant(frame["variant"])
+    heads = frame.filter(~varied) if not varied.all() else frame.unique(["model", "bucket"], keep="first")
+    without = heads.select(cluster_text().is_null()).to_series()
+    if without.any() and not without.all():
+        count = f"{int(without.sum()):,} of {heads.height:,} buckets are without a cluster (empty, or NaN)"
+        warnings.warn(f"{where.table}: {count}; each counts as a cluster of its own", stacklevel=caller_level())
 
 
 # Rejected rows: set aside with a reason, where the user asked for that instead of an error

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, Unmeasurable, shorten
+from ..frames import MISSING
 from ..problem import label_key
 
 Array = npt.NDArray[Any]
-#: Digits that single precision holds of a number below 1; 0.7 is 0.69999999 in it.
+#: Significant digits that single precision holds; 0.7 is 0.69999999 in it.
 SINGLE = 7
 
 
@@ -122,7 +123,7 @@ class Answers:
     def p(self) -> Array:
         """Probabilities, a row per answer and a column per label; refused where the model has none."""
         p = probabilities(self.frame, self.labels, self.model)
-        return np.asarray(p / p.sum(axis=1, keepdims=True))  # they sum to one within TOLERANCE only
+        return np.asarray(p / sum_shares(p)[:, None])  # they sum to one within TOLERANCE only
 
     @property
     def model(self) -> str:
@@ -183,6 +184,17 @@ def is_variant(variant: pl.Series) -> Array:
 
 
 # Coding names and labels
+
+
+def cluster_text() -> pl.Expr:
+    """The cluster of each row as text, null where it has none; 7.0 is the 7 that it was before a row had none.
+
+    >>> table = pl.DataFrame({"cluster": [7.0, float("nan"), None]})
+    >>> table.select(cluster_text()).to_series().to_list()
+    ['7', None, None]
+    """
+    text = pl.col("cluster").cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "${1}")
+    return pl.when(~text.is_in(MISSING)).then(text).alias("cluster")
 
 
 def codes(column: pl.Series, where: Location) -> tuple[Array, int]:
@@ -305,11 +317,21 @@ def probabilities(frame: pl.DataFrame, labels: Sequence[str], where: str) -> Arr
     if missing := [name for name in names if name not in frame.columns]:
         fix = f"add the columns {', '.join(names)}"
         raise Unmeasurable("the answers have no probabilities", where=where, field=missing[0], fix=fix)
-    table = frame.select(names).cast(pl.Float64)
+    table = with_decimals(frame.select(names)).cast(pl.Float64)
     if sum(table.null_count().row(0)):
         raise Unmeasurable("the model returned no probabilities", where=where, fix="it has only labels")
-    single = [name for name in names if frame.schema[name] == pl.Float32]
-    return table.with_columns(pl.col(single).round(SINGLE)).to_numpy()
+    return table.to_numpy()
+
+
+def sum_shares(rows: Array) -> Array:
+    """Add up each row from the smallest number to the largest: the order of its columns must not change a bit."""
+    return np.asarray(np.sort(rows, axis=-1).sum(axis=-1))
+
+
+def with_decimals(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table with double precision for single in its `p:` columns, as the decimals that they stand for."""
+    single = [name for name, kind in frame.schema.items() if name.startswith("p:") and kind == pl.Float32]
+    return frame.with_columns(pl.col(single).cast(pl.Float64).round_sig_figs(SINGLE)) if single else frame
 
 
 def as_written(values: npt.ArrayLike) -> Array:
@@ -320,7 +342,9 @@ def as_written(values: npt.ArrayLike) -> Array:
     """
     given = np.asarray(values)
     double = given.astype(np.float64)
-    return np.round(double, SINGLE) if given.dtype == np.float32 else double
+    if given.dtype != np.float32:
+        return double
+    return pl.Series(double.ravel()).round_sig_figs(SINGLE).to_numpy().reshape(double.shape)
 
 
 def cut(shares: Array, bins: int) -> Array:

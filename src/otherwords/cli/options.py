@@ -127,7 +127,7 @@ Metrics = Annotated[
 ]
 By = Annotated[list[str], typer.Option("--by", metavar="COLUMN", help="Also score each group of this column.")]
 Replicates = Annotated[
-    int, typer.Option("--replicates", metavar="N", min=1, max=MOST_REPLICATES, help="Bootstrap replicates.")
+    int, typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
 ]
 Confidence = Annotated[
     float, typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals.")

@@ -64,7 +64,7 @@ def run(
     skip_bad: opt.SkipBad = False,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = None,
     replicates: Annotated[
-        int | None, typer.Option("--replicates", metavar="N", min=1, max=MOST_REPLICATES, help="Bootstrap replicates.")
+        int | None, typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
     ] = None,
     confidence: Annotated[
         float | None,

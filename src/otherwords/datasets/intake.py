@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple
 
 from ..errors import ON_COMMAND_LINE, BadInput, caller_level, shorten
-from ..frames import free_columns
+from ..frames import MISSING, free_columns
 from ..problem import NO_MAJORITY, Task, label_key
 from ..storage.files import Scratch, digest
 from .records import Record
@@ -186,6 +186,7 @@ class Intake:
         self._has_label_column |= "label" in values
         row["label"] = self._read_label(values.pop("label", None), bool(_text(values.get("contrast"))), where)
         row["cluster"] = _text(values.pop("cluster", None))
+        row["cluster"] = "" if row["cluster"] in MISSING else row["cluster"]
         row |= _mark("contrast", values.pop("contrast", None), where)
         row |= _mark("control", values.pop("control", None), where)
         _refuse_misplaced(row, where)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..answers.reading import bad_probabilities, cluster_names
+from ..answers.roles import is_contrast
 from ..answers.table import Answers, Array, Location, as_written, codes, label_codes, probabilities
 from ..errors import BadInput, Unmeasurable
 from ..problem import TOLERANCE
@@ -50,8 +51,8 @@ def accuracy_testset(testset: Path) -> Any:
 def accuracy_corrected(testset: Path, renormalise: bool = False) -> Any:
     """Accuracy on variants, confidence distributed as on the test set (A~ in ParaNLU).
 
-    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` is about the
-    covered deciles only, where the paper counts the others as 0.
+    `testset` is a table of the model's answers to its test set (id, gold, p:<label>, or what `answer` writes);
+    `renormalise` is about the covered deciles only, where the paper counts the others as 0.
     """
     return _metric(testset, lambda k, n: k / np.maximum(n, 1), lambda sums: _weighed(sums, renormalise))
 
@@ -60,8 +61,8 @@ def accuracy_corrected(testset: Path, renormalise: bool = False) -> Any:
 def p_c_corrected(testset: Path, renormalise: bool = False) -> Any:
     """Paraphrastic consistency P_C, confidence distributed as on the test set (P~_C in ParaNLU).
 
-    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` is about the
-    covered deciles only, where the paper counts the others as 0.
+    `testset` is a table of the model's answers to its test set (id, gold, p:<label>, or what `answer` writes);
+    `renormalise` is about the covered deciles only, where the paper counts the others as 0.
     """
     return _metric(testset, agreement, lambda sums: _weighed(sums, renormalise), fewest=2, blind=True)
 
@@ -152,18 +153,16 @@ class Items:
 def items_in(testset: Path) -> Callable[[Answers], Items]:
     """Read a test set: columns id, gold, `p:<label>` or pred, and model where several models answered it.
 
-    A column `cluster` names what items share, such as a premise; an item without one is its own cluster. The table is
-    read once, now. The function given back finds the items of the model whose answers are measured; a table without a
-    model column is taken for that model's.
+    An answers table, as `answer` writes it and a run holds it, is one, too: its originals are the items. A column
+    `cluster` names what items share, such as a premise; an item without one is its own cluster. The table is read once,
+    now. The function given back finds the items of the model whose answers are measured; a table without a model column
+    is taken for that model's.
     """
-    table = tables.read(testset)
-    if missing := [name for name in ("id", "gold") if name not in table.columns]:
-        fix = f"a test set has id, gold and p:<label>; found {', '.join(table.columns)}"
-        raise BadInput("no such column", where=str(testset), field=missing[0], fix=fix)
+    table, numbers = _items(tables.read(testset), str(testset))
 
     def of_model(answers: Answers) -> Items:
         own, rows = _rows_of(table, answers.model, str(testset))
-        place = Location(str(testset), answers.model, rows)
+        place = Location(str(testset), answers.model, numbers[rows])
         _check(own, place)
         gold = label_codes(own["gold"], answers.labels, place)
         return Items(own["id"].cast(pl.String).to_numpy(), answers.labels, gold, own, place)
@@ -180,6 +179,26 @@ def confidence_in(gold: Array, labels: Sequence[str], frame: pl.DataFrame, where
         raise Unmeasurable(error.message, where=where, field=error.field, fix=fix) from error
 
 
+def _items(table: pl.DataFrame, where: str) -> tuple[pl.DataFrame, Array]:
+    """The items of a test set, and the numbers of their rows: all rows or, of an answers table, its originals.
+
+    Contrasts are no items: they enter metrics of their own alone.
+    """
+    asked = "id" not in table.columns and {"bucket", "variant"} <= set(table.columns)
+    table = table.rename({"bucket": "id"}) if asked else table
+    if missing := [name for name in ("id", "gold") if name not in table.columns]:
+        fix = f"a test set has id, gold and p:<label>, or is an answers table; found {', '.join(table.columns)}"
+        raise BadInput("no such column", where=where, field=missing[0], fix=fix)
+    if not asked:
+        return table, np.arange(table.height)
+    blank = pl.col("variant").cast(pl.String).str.strip_chars().fill_null("") == ""
+    items = table.select(blank & pl.lit(pl.Series(~is_contrast(table)))).to_series()
+    if not items.any():
+        fix = "the items are its originals: give their answers, as rows with an empty variant"
+        raise BadInput("an answers table without originals", where=where, field="variant", fix=fix)
+    return table.filter(items), items.arg_true().to_numpy()
+
+
 def _rows_of(table: pl.DataFrame, model: str, where: str) -> tuple[pl.DataFrame, Array]:
     if "model" not in table.columns:
         own = pl.repeat(True, table.height, eager=True)
@@ -193,9 +212,10 @@ def _rows_of(table: pl.DataFrame, model: str, where: str) -> tuple[pl.DataFrame,
 
 
 def _check(own: pl.DataFrame, place: Location) -> None:
-    """Refuse items without an id, items with two answers and invalid probabilities, with their rows."""
+    """Refuse items without an id or a right answer, with two answers or invalid probabilities, with their rows."""
     checks = (
         ("id", own["id"].is_null(), "found nothing", "give every item an id"),
+        ("gold", own["gold"].is_null(), "found nothing", "give every item its right answer"),
         ("id", own["id"].is_duplicated(), "the item has two answers", "give one answer per item"),
         ("p:", bad_probabilities(own), "no probabilities", "give numbers from 0 to 1 that sum to one"),
     )

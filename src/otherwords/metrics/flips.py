@@ -94,6 +94,7 @@ def flip_directions() -> Any:
     """
 
     def statistics(answers: Answers) -> Array:
+        _refuse_one_label(answers)
         pairs = permutations(range(len(answers.labels)), 2)
         went = [(answers.original_pred == a) & (answers.pred == b) & answers.is_variant for a, b in pairs]
         return answers.sum_by_bucket(*went, answers.is_variant)
@@ -102,6 +103,7 @@ def flip_directions() -> Any:
         return divide(totals[..., :-1], totals[..., -1:])
 
     def parts(answers: Answers) -> tuple[str, ...]:
+        _refuse_one_label(answers)
         return tuple(f"{a}>{b}" for a, b in permutations(answers.labels, 2))
 
     return Metric(statistics, combine, parts=parts, rate=True, gold=False)
@@ -152,8 +154,7 @@ def flips_by_margin(bins: int = 5) -> Any:
     names = bin_names(bins)
 
     def statistics(answers: Answers) -> Array:
-        if len(answers.labels) < 2:
-            raise Unmeasurable("needs at least two labels", where=answers.model, fix="give the task, or all labels")
+        _refuse_one_label(answers)
         place = cut(margin(answers.p), bins)[answers.originals]
         count = answers.n_variants
         flips = answers.sum_by_bucket((answers.pred != answers.original_pred) & answers.is_variant)[:, 0]
@@ -166,6 +167,12 @@ def flips_by_margin(bins: int = 5) -> Any:
         return divide(totals[..., :bins], totals[..., bins:-1])
 
     return Metric(statistics, combine, parts=names, rate=True, counted=lambda rows: rows[:, bins:-1], gold=False)
+
+
+def _refuse_one_label(answers: Answers) -> None:
+    """Refuse a table with one label, where no task names others: there is nothing to flip to."""
+    if len(answers.labels) < 2:
+        raise Unmeasurable("needs at least two labels", where=answers.model, fix="give the task, or all labels")
 
 
 def margin(p: npt.ArrayLike) -> Array:

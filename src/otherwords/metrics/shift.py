@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.table import Answers, Array, cut
+from ..answers.table import Answers, Array, cut, sum_shares
 from ..errors import BadInput
 from ..registry import metrics
 from .metric import Metric, divide
@@ -78,7 +78,8 @@ def jsd_means(base: str = "2", only_right: bool = False) -> Any:
     def statistics(answers: Answers) -> Array:
         # An original counts once for each of its variants, so that flipped and kept pairs add up to all.
         sides = flipped_and_kept(answers, only_right)
-        tables = (answers.p.T, answers.of_original(answers.p).T)
+        by_name = answers.p[:, np.argsort(answers.labels)]  # in whatever order the columns of probabilities stand
+        tables = (by_name.T, answers.of_original(by_name).T)
         sums = [answers.add_by_bucket(column, side) for side in sides for table in tables for column in table]
         counts = answers.sum_by_bucket(*sides)
         return np.column_stack([*sums, counts, counts.sum(axis=1)])
@@ -112,7 +113,7 @@ def sigma(only_right: bool = False) -> Any:
     """
 
     def statistics(answers: Answers) -> Array:
-        spread = answers.p.std(axis=1)
+        spread = np.sort(answers.p, axis=1).std(axis=1)  # the order of the labels must not change a bit
         counts = ~answers.is_variant & answers.correct if only_right else ~answers.is_variant
         sides = (counts, *flipped_and_kept(answers, only_right))
         sums = [answers.add_by_bucket(spread, side) for side in sides]
@@ -182,7 +183,7 @@ def divergence(p: Array, q: Array) -> Array:
     from scipy.special import rel_entr  # late: `otherwords --help` needs no scipy
 
     middle = (p + q) / 2
-    nats = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=-1) / 2
+    nats = sum_shares(rel_entr(p, middle) + rel_entr(q, middle)) / 2
     return np.asarray(np.clip(nats, 0, math.log(2)))
 
 

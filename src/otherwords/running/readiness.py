@@ -13,7 +13,8 @@ from .. import pipeline
 from ..datasets.source import MEMORY, Source, files_of, find
 from ..datasets.suite import open_source
 from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable, caller_level
-from ..frames import is_unmarked
+from ..frames import is_unmarked, kept
+from ..metrics.metric import as_metric
 from ..models.answering import ask, run_canary
 from ..models.cache import Cache
 from ..models.canary import canary_batch
@@ -22,6 +23,7 @@ from ..problem import Task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
 from ..scoring.gates import parse
+from ..storage import tables
 from ..storage.files import RUN_FILES, STAGES, fingerprint, refuse_overwriting
 from ..storage.run_folder import RunFolder
 from ..variants.generating import BATCH, as_generator
@@ -185,11 +187,14 @@ def refuse_unmeasurable(
     for file in (file for name in study.metrics for file in metrics.files(name) if not file.exists()):
         raise BadInput("there is no such file", where=str(file), fix="name a file of metrics that exists")
     rehearsed = [name for name in study.metrics if name == "all" or not _names_suite(name)]
+    for name in study.metrics:
+        if name not in rehearsed:
+            _refuse_other_suite(name, study, folder, task)
     table = _rehearsal(study, folder, task, gives)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            scores = pipeline.score(table, rehearsed, task=task, replicates=1) if rehearsed or not study.metrics else []
+            scores = pipeline.score(table, rehearsed, task=task, replicates=2) if rehearsed or not study.metrics else []
         except Unmeasurable:
             raise
         except BadInput:  # of the invented answers, which the real ones need not be like
@@ -205,6 +210,37 @@ def refuse_unmeasurable(
 def _names_suite(name: str) -> bool:
     """Whether a metric reads its texts from a suite of its own, which has no invented rows."""
     return "suite" in metrics.get(re.split(r"[(:]", name)[0]).options() and not metrics.takes(name, "suite")
+
+
+def _refuse_other_suite(name: str, study: Study, folder: RunFolder, task: Task) -> None:
+    """Refuse a suite that lacks the first problems, or has none of the variants that will be made of them."""
+    [path] = [file for file in metrics.files(name) if file.exists()]
+    suite = tables.read(path)
+    ids = set(suite["id"].cast(pl.String)) if "id" in suite.columns else set()
+    first = folder.scan("problems").head(_SAMPLE).collect()
+    absent = [one for one in first["id"] if one not in ids]
+    originals = first.filter(pl.col("of").is_null(), is_unmarked(first.collect_schema(), "contrast"))
+    if not absent and study.vary and originals.height:
+        with warnings.catch_warnings(), reporting_to(Progress()):
+            warnings.simplefilter("ignore")  # they come when all problems are varied
+            made = pipeline.varied(originals, study.vary, task, study.seed)[0]["id"].to_list()
+        absent = made if made and not ids.intersection(made) else []
+    if absent:
+        fix = "leave suite= out: a run measures the texts of its own problems and variants"
+        raise Unmeasurable(f"{path} has no row {absent[0]!r}", where=name, field="suite", fix=fix)
+
+
+def all_need_variants(study: Study) -> bool:
+    """Whether all metrics of a study are about variants alone, so that without any there is nothing to measure."""
+    if not study.metrics or "all" in study.metrics:
+        return False
+    chosen = [as_metric(stages.make_cached("metrics", name).function) for name in study.metrics]
+    return all(one.uses in ("variants", "contrasts", "controls") for one in chosen)
+
+
+def count_variants(folder: RunFolder) -> int:
+    """How many variants there are that no check dropped."""
+    return int(kept(folder.scan("buckets")).select(pl.col("of").count()).collect().item())
 
 
 def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, bool]) -> pl.DataFrame:

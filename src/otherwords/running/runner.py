@@ -40,6 +40,8 @@ from ..variants.generating import refuse_repeated
 from . import stages
 from .readiness import (
     OpenedData,
+    all_need_variants,
+    count_variants,
     open_data,
     ready_models,
     refuse_own_files,
@@ -164,6 +166,7 @@ def _drive(driver: "Driver", opened: OpenedData, require: Sequence[str]) -> Resu
     if not any(folder.manifest.get("unvaried", {}).values()):
         (folder.path / "unvaried.jsonl").unlink(missing_ok=True)
     driver.check()
+    driver.refuse_no_kept_variants()
     driver.answer()
     return driver.score()
 
@@ -272,6 +275,13 @@ class Driver:
             warn_unknown_ids(self.checks, self.folder.parts("buckets"))
             if self.study.by:  # what only some generator adds is known now
                 refuse_wrong_groups(self.study, self.folder, self.task, self.checks, "buckets")
+
+    def refuse_no_kept_variants(self) -> None:
+        """Before any model is asked: refuse where no variant was made and kept, and all metrics are about variants."""
+        if all_need_variants(self.study) and count_variants(self.folder) == 0:
+            self._refuse_all_dropped()
+            fix = "use other generators (--with), or add a metric of originals, such as accuracy_original"
+            raise BadInput("no problem could be varied", where=str(self.folder.path), fix=fix)
 
     def _open_cache(self) -> Cache:
         """The answer cache; without a lasting one, that of the folder, until the run is whole.

@@ -58,7 +58,7 @@ class Study(BaseModel):
     metrics: list[str] = []
     by: list[str] = []
     seed: int = 1
-    replicates: int = Field(10_000, ge=1, le=MOST_REPLICATES)
+    replicates: int = Field(10_000, ge=2, le=MOST_REPLICATES)
     confidence: float = Field(0.95, gt=0, lt=1)
     interval: Literal["auto", "wilson", "percentile", "bca"] = "auto"
     shard: int = Field(SHARD, ge=1)

@@ -66,6 +66,7 @@ def compare(
     settings = IntervalSettings(seed, replicates, confidence, interval)
     of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
+    settings.warn_few(chosen)
     second = None if other is None else frame_or_name(other, "the answers")
     both = two_models(
         frame_or_name(answers, "the answers"), second, models, Names(columns or {}, labels or {}, of_task)
@@ -138,6 +139,7 @@ def compare_groups(
     settings = IntervalSettings(seed, replicates, confidence, interval)
     of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
+    settings.warn_few(chosen)
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     rows = []

@@ -16,7 +16,7 @@ from ..answers.alignment import align
 from ..answers.groups import groups
 from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
-from ..answers.table import Answers, Array, Location, is_variant
+from ..answers.table import Answers, Array, Location, as_written, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level, shorten
 from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric
@@ -106,6 +106,7 @@ def measure(
     """
     bound, settings = metrics.make(metric), IntervalSettings(seed, replicates, confidence, interval)
     kind = as_metric(bound.function)
+    settings.warn_few([bound])
     if kind.across:
         raise Unmeasurable("it compares several models", where=metric, fix="use otherwords.score on a table")
     given = {"gold": gold, "pred": pred, "bucket": bucket, "variant": variant, "cluster": cluster}
@@ -144,13 +145,21 @@ def _listed(name: str, values: npt.ArrayLike) -> list[Any]:
 
 def _by_label(p: Any, labels: Sequence[str]) -> Mapping[str, npt.ArrayLike]:
     """Probabilities by label, from a mapping or from the columns of an array."""
-    if p is None or isinstance(p, Mapping):
-        return p or {}
-    table = np.asarray(p)
+    if p is None:
+        return {}
+    if isinstance(p, Mapping):
+        return {label: _double(values) for label, values in p.items()}
+    table = _double(p)
     if table.ndim != 2 or table.shape[1] != len(labels):
         fix = "give a row per answer and a column for each of labels=[...], or a mapping of labels to probabilities"
         raise BadInput(f"found shape {table.shape} for {len(labels)} labels", field="p", fix=fix)
     return {label: table[:, place] for place, label in enumerate(labels)}
+
+
+def _double(values: npt.ArrayLike) -> Array:
+    """Probabilities as an array; those in single precision as the decimals that they stand for."""
+    given = np.asarray(values)
+    return as_written(given) if given.dtype == np.float32 else given
 
 
 def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
@@ -189,7 +198,14 @@ def measure_together(
     for group, part in groups(answers, by):
         if (here := part["model"].n_unique()) < every:
             warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=caller_level())
-        models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
+        try:
+            models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
+        except BadInput as error:
+            if group is None:
+                raise
+            together = ", ".join(title(one, [one]) for one in chosen if as_metric(one.function).across)
+            warnings.warn(f"{group}: not measured together: {together} ({error.message})", stacklevel=caller_level())
+            continue
         scores += measure_answers(chosen, models[0], group, settings, models=models, lenient=lenient)
     return scores
 

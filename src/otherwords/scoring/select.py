@@ -48,6 +48,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "shift": ("jsd_pairs", "jsd_means", "ks", "sigma"),
     "contrasts": ("sensitivity", "contrast_accuracy", "contrast_consistency"),
 }
+#: Replicates beyond each end of a bootstrap interval, from which on the ends are worth printing.
+FEWEST_IN_TAIL = 5
 #: What a table lacks where a role has no rows, and how to fix it.
 _LACKING: dict[Role, tuple[str, str]] = {
     "rewordings": (
@@ -75,8 +77,8 @@ class IntervalSettings:
     interval: str = "auto"
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1 or not 1 <= self.replicates <= MOST_REPLICATES:
-            raise BadInput(f"confidence must lie between 0 and 1, replicates between 1 and {MOST_REPLICATES:,}")
+        if not 0 < self.confidence < 1 or not 2 <= self.replicates <= MOST_REPLICATES:
+            raise BadInput(f"confidence must lie between 0 and 1, replicates between 2 and {MOST_REPLICATES:,}")
         if self.interval not in KINDS:
             raise BadInput(f"no interval {self.interval!r}", fix=f"use {' or '.join(KINDS)}")
 
@@ -90,6 +92,14 @@ class IntervalSettings:
         if self.interval == "wilson":
             return ""
         return "bca" if self.interval == "bca" and metric.smooth else "percentile"
+
+    def warn_few(self, chosen: Sequence[Bound]) -> None:
+        """Warn where a metric is resampled too seldom for its confidence: each tail needs a few replicates."""
+        resampled = [one for one in (as_metric(bound.function) for bound in chosen) if one.interval]
+        enough = math.ceil(round(2 * FEWEST_IN_TAIL / (1 - self.confidence), 6))
+        if self.replicates < enough and any(self.kind(one) in ("percentile", "bca") for one in resampled):
+            message = f"{self.replicates:,} replicates are too few for an interval at confidence {self.confidence:g}"
+            warnings.warn(f"{message}; use {enough:,} or more (--replicates)", stacklevel=caller_level())
 
     def signature(self, metric: Metric, data: Answers, what: str) -> str:
         """How the interval of `what` was made, as signatures print it, and with which version."""

@@ -14,6 +14,7 @@ from .._version import __version__
 from ..answers.reading import read
 from ..answers.table import Answers, Array
 from ..errors import BadInput, UnknownName
+from ..frames import REJECTED
 from ..metrics.metric import paired
 from ..storage.files import seed_for
 from .multiple import adjust, level
@@ -86,8 +87,11 @@ def matched(before: npt.ArrayLike, after: npt.ArrayLike) -> Matched:
     return Matched(len(a), int(a.sum()), int((a & ~b).sum()), int((b & ~a).sum()))
 
 
-def matched_answers(answers: Answers | pl.DataFrame) -> Matched:
-    """Count the matched sample of an answers table: one model, one variant for each original.
+def matched_answers(answers: Answers | pl.DataFrame, unchanged: bool = True) -> Matched:
+    """Count the matched sample of an answers table: one model, at most one variant for each original.
+
+    An original without a variant is one that the transformation left alone: its answer stays what it is (A = B), as in
+    the paper. With `unchanged=False` it is left out, which is right where its variant was made and dropped.
 
     >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes", "yes", "no", "no"]}
     >>> sample = matched_answers(pl.DataFrame({**rows, "pred": ["yes", "no", "no", "no"]}))
@@ -99,13 +103,26 @@ def matched_answers(answers: Answers | pl.DataFrame) -> Matched:
     if isinstance(answers, pl.DataFrame):
         if "model" in answers.columns and (models := answers["model"].n_unique()) > 1:
             raise BadInput(f"found answers of {models} models", field="model", fix="filter them to one model")
-        answers = read(answers)
+        answers = read(_without_rejected(answers))
     right, count = answers.variants
-    if (other := np.flatnonzero(count != 1)).size:
+    if (other := np.flatnonzero(count > 1)).size:
         name = answers.frame["bucket"][int(answers.originals[other[0]])]
-        fix = "filter the variants to one transformation (by `how`, for example), and drop originals without a variant"
+        fix = "filter the variants to one transformation (by `how`, for example), and keep all originals"
         raise BadInput(f"bucket {name!r} has {count[other[0]]} variants, not one", field="variant", fix=fix)
-    return matched(answers.correct[answers.originals], right)
+    if not count.any():
+        raise BadInput("no problem has a variant", field="variant", fix="give the answers to the changed wordings, too")
+    before = answers.correct[answers.originals]
+    if not unchanged:
+        return matched(before[count == 1], right[count == 1])
+    return matched(before, np.where(count == 1, right, before))
+
+
+def _without_rejected(answers: pl.DataFrame) -> pl.DataFrame:
+    """Leave out problems whose variant the model rejected as its own judge: they were changed, and not answered."""
+    if not {REJECTED, "bucket", "pred"} <= set(answers.columns):
+        return answers
+    rejected = pl.col("pred").is_null() & (pl.col(REJECTED).cast(pl.String).fill_null("") != "")
+    return answers.filter(~rejected.any().over("bucket"))
 
 
 def ie_test(

@@ -281,6 +281,8 @@ def _acceleration(sample: Sample) -> Array:
     total = sample.totals()
     cubes, squares = np.zeros(len(sample.value())), np.zeros(len(sample.value()))
     for distinct, counts in filter(None, [(sample.distinct, sample.counts), sample.outside]):
+        if not len(counts):
+            continue  # the buckets do not count, as for the accuracy on a test set
         without = sample.combine(total - distinct)
         known = ~np.isnan(without)
         weight = counts[:, None] * known
