@@ -17,6 +17,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from ..problem import Score
     from ..running.files import Summary
+    from ..scoring.gates import GateResult
     from ..validity.funnel import Funnel
 
 
@@ -196,6 +197,17 @@ def print_table(table: Any) -> None:
     console().print(table)
     if caption:
         console().print(caption, highlight=False, soft_wrap=True)
+
+
+def print_gates(gates: Sequence[GateResult], quiet: bool) -> None:
+    """Print which gates were passed, a line for each and each model; raise where one was not."""
+    from ..errors import GateFailed
+
+    for one in gates if not quiet else ():
+        if one.passed:
+            print_line(one.line if one.line.startswith("certificate") else f"passed: {one.line}")
+    if failed := [one.line for one in gates if not one.passed]:
+        raise GateFailed("; ".join(failed))
 
 
 def print_json(value: Any) -> None:
