@@ -255,7 +255,7 @@ def score(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "percentile",
-    require: Sequence[str] = (),
+    require: str | Sequence[str] = (),
     rejected: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Results[Score]:
@@ -277,7 +277,7 @@ def score(
     (0.5, 1, 2)
     """
     sources, by = frames_or_names(answers, "the answers"), as_list(by)
-    using = as_specs(as_list(using), named=False)
+    using, require = as_specs(as_list(using), named=False), as_list(require)
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
     settings = IntervalSettings(seed, replicates, confidence, interval)

@@ -199,15 +199,14 @@ def print_table(table: Any) -> None:
         console().print(caption, highlight=False, soft_wrap=True)
 
 
-def print_gates(gates: Sequence[GateResult], quiet: bool) -> None:
+def print_gates(gates: list[GateResult], quiet: bool) -> None:
     """Print which gates were passed, a line for each and each model; raise where one was not."""
-    from ..errors import GateFailed
+    from ..scoring.gates import refuse_failed
 
     for one in gates if not quiet else ():
         if one.passed:
             print_line(one.line if one.line.startswith("certificate") else f"passed: {one.line}")
-    if failed := [one.line for one in gates if not one.passed]:
-        raise GateFailed("; ".join(failed))
+    refuse_failed(gates)
 
 
 def print_json(value: Any) -> None:

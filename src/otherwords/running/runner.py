@@ -101,7 +101,7 @@ def run(
     out: str | Path | None = None,
     engine: Engine | None = None,
     fresh: bool = False,
-    require: Sequence[str] = (),
+    require: str | Sequence[str] = (),
     **overrides: Any,
 ) -> Run:
     """Run a study into a folder. What the folder already holds is not done again.
@@ -120,7 +120,7 @@ def run(
     ['accuracy_original', 'accuracy_variants', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
     study = Path(study) if isinstance(study, (str, os.PathLike)) else study
-    overrides |= {"require": [require] if isinstance(require, str) else list(require)} if require else {}
+    overrides |= {"require": require} if require else {}
     earlier = RunFolder(study) if isinstance(study, Path) and study.is_dir() else None
     if isinstance(study, Study):
         study = study.changed(**overrides) if overrides else study
@@ -169,7 +169,7 @@ def run(
         # A warning given when a part was made still holds when the part is not made again.
         messages = list(dict.fromkeys([*folder.manifest.get("warnings", ()), *messages]))
         gates = check(study.require, scores)
-        folder.note(timings=timings, warnings=messages, gates=[asdict(one) for one in gates])
+        folder.note(timings=timings, warnings=messages, **({"gates": [asdict(one) for one in gates]} if gates else {}))
         report = write_report(folder, scores)
         driver.forget_private_answers()
         return Run(folder.path, scores, report, folder.manifest, gates)

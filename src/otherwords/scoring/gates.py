@@ -411,7 +411,11 @@ def check(gates: Iterable[str], scores: Sequence[Score]) -> list[GateResult]:
 
 def enforce(gates: Iterable[str], scores: Sequence[Score]) -> list[GateResult]:
     """Raise where a model's score, overall or of a group in brackets, misses a requirement or is undefined."""
-    results = check(gates, scores)
+    return refuse_failed(check(gates, scores))
+
+
+def refuse_failed(results: list[GateResult]) -> list[GateResult]:
+    """Raise where a gate was not passed."""
     if failed := [one.line for one in results if not one.passed]:
         raise GateFailed("; ".join(failed))
     return results
@@ -419,12 +423,10 @@ def enforce(gates: Iterable[str], scores: Sequence[Score]) -> list[GateResult]:
 
 def _results(gate: Gate, scores: Sequence[Score]) -> Iterator[GateResult]:
     rows = [_rows(one, scores) for one in gate.conditions]
-    models = list(dict.fromkeys(score.model for some in rows for score in some)) or [ALL_MODELS]
-    if any(model != ALL_MODELS for model in models):  # also those that have no such score
+    models = list(dict.fromkeys(score.model for some in rows for score in some))
+    if models != [ALL_MODELS]:  # also those that have no such score
         models = list(dict.fromkeys(score.model for score in scores if score.model != ALL_MODELS))
     wanted = gate.conditions[0].model
-    if wanted and wanted not in models:
-        raise UnknownName(f"cannot require {gate.text!r}: no model {wanted!r}; there are: {', '.join(models)}")
     for model in [wanted] if wanted else models:
         found = [
             (one, _row(one, [score for score in some if score.model == model]))
@@ -434,16 +436,11 @@ def _results(gate: Gate, scores: Sequence[Score]) -> Iterator[GateResult]:
 
 
 def _rows(one: Condition, scores: Sequence[Score]) -> list[Score]:
-    """The scores of a condition's metric, of all models and groups."""
+    """The scores of a condition's metric, of all models and groups; of namesakes, that with the default options."""
     rows = [score for score in scores if _is_about(one, score)]
-    if len({_head(score.signature) for score in rows}) > 1:  # namesakes: the plain name is that of the defaults
-        plain = metrics.make(one.metric).signature
-        rows = [score for score in rows if _head(score.signature) == plain]
-    if not rows:
-        known = ", ".join(sorted({_named(score) for score in scores}))
-        name = f"{one.metric}:{one.part}" if one.part else one.metric
-        raise UnknownName(f"cannot require {one.gate!r}: no score named {name!r}; there are: {known}")
-    return rows
+    if len({_head(score.signature) for score in rows}) == 1:
+        return rows
+    return [score for score in rows if _head(score.signature) == metrics.make(one.metric).signature]
 
 
 def _is_about(one: Condition, score: Score) -> bool:
@@ -476,10 +473,6 @@ def _head(signature: str) -> str:
 def _row(one: Condition, rows: Sequence[Score]) -> Score | None:
     groups = [score.group for score in rows]
     return next((score for score in rows if _is_group(one.group, score.group, groups)), None)
-
-
-def _named(score: Score) -> str:
-    return score.metric if score.group is None else f"{score.metric}[{score.group}]"
 
 
 def _single(gate: Gate, model: str, one: Condition, score: Score | None) -> GateResult:
