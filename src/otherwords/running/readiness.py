@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from .. import pipeline
+from ..answers.groups import group_names
 from ..datasets.source import MEMORY, Source, files_of, find
 from ..datasets.suite import open_source
 from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable, caller_level
@@ -21,7 +22,7 @@ from ..models.model import Answerer
 from ..problem import Task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
-from ..scoring.gates import conditions, group_names, refuse_absent_group, ungrouped
+from ..scoring.gates import conditions, refuse_absent_group, ungrouped
 from ..storage.files import RUN_FILES, STAGES, fingerprint, refuse_overwriting
 from ..storage.run_folder import RunFolder
 from ..variants.generating import BATCH, as_generator

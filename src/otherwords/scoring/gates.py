@@ -15,17 +15,17 @@ from fractions import Fraction
 import polars as pl
 
 from .._version import __version__
-from ..answers.groups import columns_of, of_model
+from ..answers.groups import columns_of, group_names, of_model
 from ..answers.reading import read
 from ..answers.roles import CONTROL, Role
-from ..answers.table import Location, label_texts
+from ..answers.table import Location
 from ..errors import BadInput, GateFailed, UnknownName, Unmeasurable
 from ..metrics.contrast import NAME as CONTROL_FLIPS
 from ..metrics.contrast import SAME_TEXT
 from ..metrics.metric import FIXES, as_metric
 from ..problem import ALL_MODELS, Score, rounded
 from ..registry import Bound, metrics
-from ..storage.specs import nearest, parse_options
+from ..storage.specs import closing, head_of, nearest, parse_options, split_outside
 from .results import ends_text, short_groups, value_text
 from .select import USUAL, choose, metrics_by_role, role_of, title
 
@@ -44,7 +44,7 @@ _EXAMPLE = "write it like certificate(flip_rate<=0.1, sensitivity>=0.8)"
 #: How far rounding may take a ratio of sums from the number that it is.
 _SLACK = Fraction(16 * math.ulp(1.0))
 #: What an upper bound makes invariance: the answer stays when the problem is put in other words.
-_FLIPS = ("flip_rate", "flip_rate_merged", "flip_when_right", "flip_to_wrong", "r_r", "r_s")
+_FLIPS = ("flip_rate", "flip_rate_merged")
 #: Controls of which no flip is wanted.
 _STEADY = (SAME_TEXT, "tautology")
 
@@ -111,7 +111,7 @@ def parse(gate: str) -> Gate:
     ('flip_rate[topic=sport].high', '<=', Fraction(7, 1000))
     """
     if match := _CERTIFICATE.fullmatch(gate):
-        conditions = tuple(_condition(one, gate) for one in _pieces(match[1], gate) if one.strip())
+        conditions = tuple(_condition(one, gate) for one in split_outside(match[1]) if one.strip())
         return Gate(gate, _two_sided(conditions, gate), certificate=True)
     return Gate(gate, (_condition(gate, gate),))
 
@@ -121,7 +121,7 @@ def _condition(text: str, gate: str) -> Condition:
     name = _NAME.match(match[1]) if match else None
     if match is None or name is None or len(match[3]) > 40:
         raise BadInput(f"invalid requirement {gate!r}", fix=_FIX)
-    close = _closing(match[1], name.end())
+    close = closing(match[1], name.end())
     spec, rest = match[1][:close], match[1][close:]
     found = _REST.fullmatch(rest)
     if found is None:
@@ -142,45 +142,10 @@ def _takes_text(spec: str) -> bool:
     return plugin is not None and next(iter(plugin.options().values()), None) is ...
 
 
-def _closing(text: str, start: int) -> int:
-    """Where options that open at `start` end; `start` itself where none do."""
-    if text[start : start + 1] != "(":
-        return start
-    depth = 0
-    for place, mark in _marks(text, start):
-        depth += {"(": 1, ")": -1}.get(mark, 0)
-        if not depth:
-            return place + 1
-    return start
-
-
-def _marks(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
-    """The characters of a text outside double quotes, with their places."""
-    quoted = False
-    for place in range(start, len(text)):
-        if text[place] == '"' and text[place - 1 : place] != "\\":
-            quoted = not quoted
-        elif not quoted:
-            yield place, text[place]
-
-
-def _pieces(text: str, gate: str) -> list[str]:
-    """Cut at the commas outside quotes and brackets."""
-    depth, start, pieces = 0, 0, []
-    for place, mark in _marks(text):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(mark, 0)
-        if mark == "," and not depth:
-            pieces.append(text[start:place])
-            start = place + 1
-    if depth:
-        raise BadInput(f"invalid requirement {gate!r}: a bracket is left open", fix=_FIX)
-    return [*pieces, text[start:]]
-
-
 def _selected(where: str | None, gate: str) -> tuple[str, str]:
     """The model and the group in brackets."""
     chosen: dict[str, str] = {}
-    for piece in _pieces(where, gate) if where is not None else ():
+    for piece in split_outside(where) if where is not None else ():
         column, mark, value = (one.strip() for one in piece.partition("="))
         if not mark or not column or not value or column in chosen:
             fix = "in brackets: [model=NAME], [COLUMN=VALUE] or [model=NAME, COLUMN=VALUE]"
@@ -203,7 +168,7 @@ def _two_sided(conditions: Sequence[Condition], gate: str) -> tuple[Condition, .
     model = next((one.model for one in conditions if one.model), "")
     certified = tuple(replace(_at_the_end(one), model=model) for one in conditions)
     if not any(one.name in _FLIPS and one.sign in ("<=", "<") for one in certified):
-        message = f"{gate!r} has no condition of invariance: an upper bound on {', '.join(_FLIPS[:-1])} or {_FLIPS[-1]}"
+        message = f"{gate!r} has no condition of invariance: an upper bound on {' or '.join(_FLIPS)}"
         raise BadInput(message, fix=_EXAMPLE)
     if not any(map(_excludes_constant, certified)):
         message = f"{gate!r} has no condition that a model with one answer to everything must fail"
@@ -381,14 +346,6 @@ def _refuse_group(one: Condition, table: pl.DataFrame) -> None:
         raise UnknownName(f"cannot require {one.gate!r}: controls have no number in common; there are: {known}")
 
 
-def group_names(table: pl.DataFrame, column: str) -> list[str]:
-    """The groups of a column, as scores name them."""
-    if column == "original" and column not in table.columns:
-        return ["original=right", "original=wrong"]
-    values = label_texts(table["gold"]) if column == "label" and column not in table.columns else table[column]
-    return [f"{column}={value}" for value in values.drop_nulls().unique().sort().to_list() if str(value).strip()]
-
-
 def refuse_absent_group(one: Condition, there: Sequence[str]) -> None:
     """Refuse a group that is not among those that are there."""
     if not any(_is_group(one.group, group, there) for group in there):
@@ -438,20 +395,20 @@ def _results(gate: Gate, scores: Sequence[Score]) -> Iterator[GateResult]:
 def _rows(one: Condition, scores: Sequence[Score]) -> list[Score]:
     """The scores of a condition's metric, of all models and groups; of namesakes, that with the default options."""
     rows = [score for score in scores if _is_about(one, score)]
-    if len({_head(score.signature) for score in rows}) == 1:
+    if len({head_of(score.signature) for score in rows}) == 1:
         return rows
-    return [score for score in rows if _head(score.signature) == metrics.make(one.metric).signature]
+    return [score for score in rows if head_of(score.signature) == metrics.make(one.metric).signature]
 
 
 def _is_about(one: Condition, score: Score) -> bool:
     """Whether a score is of that metric and part, with the options that the condition states."""
     name = _NAME.match(score.metric)
-    close = _closing(score.metric, name.end()) if name else 0
+    close = closing(score.metric, name.end()) if name else 0
     if score.metric[close:].removeprefix(":") != one.part:
         return False
     if one.metric == one.name:
         return name is not None and name[0] == one.name
-    wanted, found = metrics.make(one.metric).signature, _head(score.signature)
+    wanted, found = metrics.make(one.metric).signature, head_of(score.signature)
     if wanted == found or "#" in wanted or wanted.partition("(")[0] != found.partition("(")[0]:
         return wanted == found
     try:  # a run may have set other options (`suite`)
@@ -461,13 +418,6 @@ def _is_about(one: Condition, score: Score) -> bool:
     except BadInput:  # a file's name may hold commas
         return False
     return all(given.get(name) == asked.get(name) for name in stated)
-
-
-def _head(signature: str) -> str:
-    """The metric in a score's signature, without how the interval was made."""
-    name = _NAME.match(signature)
-    close = _closing(signature, name.end()) if name else 0
-    return signature[:close] + re.match(r"(?:#\S*)?", signature[close:])[0]  # type: ignore[index]
 
 
 def _row(one: Condition, rows: Sequence[Score]) -> Score | None:
@@ -550,7 +500,7 @@ def _certificate(
             steady = score.value == 0
             clauses.append(f"the same text {'never' if steady else 'sometimes'} got another answer")
             passed &= steady
-    signed = dict.fromkeys(_head(score.signature) for _, score in found if score)
+    signed = dict.fromkeys(head_of(score.signature) for _, score in found if score)
     end = f"otherwords {__version__}, {', '.join(signed)}"
     line = f"certificate: {model}, {' and '.join(clauses)}: {'passed' if passed else 'failed'}; {end}"
     return GateResult(gate.text, model, passed, line)
