@@ -255,7 +255,7 @@ def score(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "percentile",
-    require: str | Sequence[str] = (),
+    require: Sequence[str] = (),
     rejected: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Results[Score]:

@@ -502,8 +502,15 @@ def _certificate(
             passed &= steady
     signed = dict.fromkeys(head_of(score.signature) for _, score in found if score)
     end = f"otherwords {__version__}, {', '.join(signed)}"
-    line = f"certificate: {model}, {' and '.join(clauses)}: {'passed' if passed else 'failed'}; {end}"
+    word = f"passed at {100 * min(_level(*one) for one in found):g} % (one-sided)" if passed else "failed"
+    line = f"certificate: {model}, {' and '.join(clauses)}: {word}; {end}"
     return GateResult(gate.text, model, passed, line)
+
+
+def _level(one: Condition, score: Score | None) -> float:
+    """The confidence of one end alone; both of an anytime interval share its error in no fixed way."""
+    confidence = (score.confidence if score else None) or 0.0
+    return confidence if one.end.startswith("anytime") else (1 + confidence) / 2
 
 
 def _clause(one: Condition, score: Score | None) -> str:
