@@ -154,12 +154,12 @@ FAULTS = [
         "if not 0 < confidence <= 1:",
     ),
     Fault("group-p-value-zero", "scoring", "2 * (1 + side)", "2 * side"),
-    Fault("gate-in-per-cent", "scoring", "bound / 100 if match[4] else bound", "bound"),
+    Fault("gate-in-per-cent", "scoring", "(100 if match[4] else 1)", "1"),
     Fault(
         "gate-passes-without-score",
         "scoring",
-        "if one.value is None or not _SIGNS",
-        "if one.value is not None and not _SIGNS",
+        "number is not None and _SIGNS",
+        "number is None or _SIGNS",
     ),
     # Runs, reports, papers
     Fault(

@@ -41,7 +41,7 @@ from .models.python_callable import AnyModel
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
-from .scoring.gates import metric_of
+from .scoring.gates import missing_metrics, refuse_unanswerable, refuse_unknown, with_required
 from .scoring.grouped import measure_groups
 from .scoring.measure import measure_together
 from .scoring.results import Results
@@ -269,8 +269,8 @@ def score(
     `columns` maps the names used here to the table's (`pred` -> `prediction`), `labels` the table's labels to others.
     Where tables differ: `columns={"gpt": {"pred": "answer"}}` for gpt.csv alone, or a list with a mapping for each.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
-    `out` writes the scores as a table, too. A metric that a gate in `require` is about is never left out: where the
-    table lacks what it needs, that is an error.
+    `out` writes the scores as a table, too. What a gate in `require` is about is measured, too, with its groups: where
+    the table lacks what it needs, that is an error, before anything is measured.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -278,15 +278,17 @@ def score(
     (0.5, 1, 2)
     """
     sources, by = frames_or_names(answers, "the answers"), as_list(by)
-    using = as_specs(as_list(using), named=False)
+    using, require = as_specs(as_list(using), named=False), as_list(require)
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
     settings = IntervalSettings(seed, replicates, confidence, interval)
+    refuse_unknown(require, using)
+    more = missing_metrics(require, choose(using)[0])
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
-        using = _with_texts(using, Path(sources[0]))
+        using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
-    scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require)
+    scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require, more=more)
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if out:
         tables.write([scores.to_polars()], out)
@@ -321,8 +323,14 @@ def scored(
     settings: IntervalSettings,
     where: Location = WHOLE_TABLE,
     require: Sequence[str] = (),
+    more: Sequence[str] = (),
+    checked: bool = False,
 ) -> Results[Score]:
-    """The scores of a table that needs no names mapped: model by model, then of all models together."""
+    """The scores of a table that needs no names mapped: model by model, then of all models together.
+
+    `more` are metrics that nobody chose and gates in `require` are about. What gates need of the table is looked for,
+    unless that was `checked`.
+    """
     answers, where = answered(answers, where)
     bound, lenient = choose(using)
     settings.warn_few(bound)
@@ -330,11 +338,14 @@ def scored(
     if task:
         labels, where = get_task(task).labels, replace(where, fields=get_task(task).fields)
     roles = {role: (table, place) for role, table, place in split_roles(answers, where)}
+    bound, by, required = with_required(require, bound, more, by, roles)
+    if not checked:
+        refuse_unanswerable(require, bound, roles, labels)
     by_role = metrics_by_role(bound, roles, lenient, where.table)
     if {"controls", "rewordings"} <= set(roles) and not is_variant(roles["rewordings"][0]["variant"]).any():
         by_role["rewordings"] = keep_original_metrics(by_role["rewordings"], lenient, where.table)
     rows = {role: table for role, (table, _) in roles.items()}
-    by_role = keep_supported(by_role, rows, lenient, where.table, {metric_of(gate) for gate in require})
+    by_role = keep_supported(by_role, rows, lenient, where.table, required)
     scores: list[Score] = []
     for model in answers["model"].unique().sort().to_list():
         own: list[Score] = []

@@ -319,6 +319,7 @@ class Score:
     computed ("wilson", "mover", "percentile", "bca"), at this `confidence` and, where it was drawn, with so many
     `replicates`, over what the column `resampled` names ("cluster" or "bucket"); it is empty, and they None, where
     there is no interval.
+    `anytime_low` and `anytime_high` are the ends that hold however often one looks, where they were asked for.
     """
 
     metric: str
@@ -338,6 +339,8 @@ class Score:
     n_clusters: int = 0
     n_effective: float | None = None
     note: str = ""
+    anytime_low: float | None = None
+    anytime_high: float | None = None
 
     def __str__(self) -> str:
         """The score as tables print it."""

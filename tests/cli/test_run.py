@@ -98,9 +98,64 @@ def test_gates(cli, study, place):
     cli("run", "study.toml", "--require", "flip_rate<=1", "-q")
     assert "flip_rate is" in cli("run", "study.toml", "--require", "flip_rate<0", "-q", rc=1).stderr
     error = cli("run", "study.toml", "--require", "flips<0", "-q", "-o", "new", rc=2).stderr
-    assert "no score named 'flips'; there are: accuracy_original" in error
-    assert "no score named 'p_c'" in cli("run", study, "--metric", "flip_rate", "--require", "p_c>0", rc=2).stderr
+    assert "no score named 'flips'; did you mean flip_rate? There are: accuracy_original" in error
     assert not (place / "new").exists()
+
+
+def test_what_a_gate_is_about_is_measured(cli, study, place):
+    gates = ("--require", "pa(at=0.5)>=0", "--require", "flip_rate[topic=people].high<=1")
+    shown = cli("run", study, "--metric", "flip_rate", *gates)
+    lines = [line for line in shown.stderr.splitlines() if line.startswith("passed: ")]
+    assert [line.split(" is ")[0] for line in lines] == [
+        "passed: scripted: pa(at=0.5)",
+        "passed: scripted: flip_rate[topic=people].high",
+    ]
+    found = {(score["metric"], score["group"]) for score in _scores(_run(place))}
+    assert {("flip_rate", "topic=people"), ("pa", None)} <= found
+    manifest = json.loads((_run(place) / "manifest.json").read_text())
+    assert [(one["gate"], one["model"], one["passed"]) for one in manifest["gates"]] == [
+        ("pa(at=0.5)>=0", "scripted", True),
+        ("flip_rate[topic=people].high<=1", "scripted", True),
+    ]
+    cli("score", _run(place), "--require", "lexical_distance<=1", "-q")  # with the texts of the run
+
+
+@pytest.mark.parametrize(
+    "gate",
+    ["flip_rate[topic=sport]<1", "flip_rate[model=m]<1", "flip_rate[how=wordnet]<1", "sensitivity>0", "sigma:upside<1"],
+)
+def test_gates_are_refused_before_anything_is_varied_or_asked(cli, study, place, gate):
+    error = cli("run", study, "--require", gate, "-q", "-o", "new", rc=2).stderr
+    assert "Traceback" not in error
+    assert not (place / "new" / "variants").exists()
+
+
+def test_a_study_file_has_gates(cli, study, place):
+    study.write_text(STUDY + 'require = ["flip_rate<=1", "flip_rate<0"]\n')
+    shown = cli("run", study, rc=1)
+    assert "error: scripted: flip_rate is" in shown.stderr
+    assert "passed: scripted: flip_rate is" in shown.stderr
+    report = (_run(place) / "report.html").read_text(encoding="utf-8")
+    assert "Required of the scores" in report
+    assert report.count("✓ passed") == report.count("✗ failed") == 1
+    cli("run", _run(place), "-q", rc=1)  # continued with its gates
+    cli("run", study, "--require", "flip_rate<=1", "-q")  # which the option replaces, in the same folder
+    assert "✗ failed" not in (_run(place) / "report.html").read_text(encoding="utf-8")
+    study.write_text(STUDY + 'require = "flips<1"\n')
+    assert "no score named 'flips'" in cli("run", study, rc=2).stderr
+
+
+def test_a_certificate_of_a_run(cli, problems, write_jsonl, place):
+    rows = [{"id": "p", "premise": "A man sleeps.", "hypothesis": "A man is asleep.", "label": "entailment"}]
+    rows += [{**rows[0], "id": "q", "of": "p", "hypothesis": "Nobody sleeps.", "label": "contradiction"}]
+    write_jsonl(place / "contrasts.jsonl", [{**row, "contrast": "mine"} for row in rows])
+    gate = ("--require", "certificate(flip_rate<=0.5, sensitivity>=0.5)")
+    assert "no contrasts" in cli("run", *FLAGS, *gate, "-q", "-o", "new", rc=2).stderr
+    (place / "one.py").write_text("def ask(batch):\n    return ['neutral'] * len(batch)\n")
+    one = [flag if flag != "scripted" else "one=python:one.py:ask" for flag in FLAGS]
+    error = cli("run", *one, "--data", "contrasts.jsonl", *gate, "-w", "identity", "-o", "out", rc=1).stderr
+    assert "error: certificate: one, flip_rate at most 50 % (0.0 %, 95 % interval" in error
+    assert "the same text never got another answer: failed; otherwords" in error
 
 
 def test_groups(cli, study, place):

@@ -148,6 +148,30 @@ def test_gates(cli, answers):
     )
 
 
+def test_a_passed_gate_says_so(cli, answers):
+    gates = ("--require", "flip_rate<=40%", "--require", "flip_rate.high<=1", "--require", "pa(at=0.5)>=0")
+    shown = cli("score", answers, *gates, "--json")
+    assert "pa(at=0.5)" in {score["metric"] for score in json.loads(shown.stdout)}
+    lines = shown.stderr.splitlines()
+    assert lines[0] == "passed: model: flip_rate is 40.0 %, required <= 40 %"
+    assert [line.split(" is ")[0] for line in lines[1:]] == [
+        "passed: model: flip_rate.high",
+        "passed: model: pa(at=0.5)",
+    ]
+    assert cli("score", answers, *gates, "-q").stderr == ""
+
+
+def test_seven_of_a_thousand_are_point_seven_per_cent(cli, write_jsonl, place):
+    rows = [
+        {"bucket": str(n), "variant": variant, "gold": "yes", "pred": "no" if variant and n < 7 else "yes"}
+        for n in range(1000)
+        for variant in (None, "v")
+    ]
+    path = write_jsonl(place / "thousand.jsonl", rows)
+    cli("score", path, "--metric", "flip_rate", "--require", "flip_rate<=0.7%", "--require", "flip_rate>=0.007")
+    cli("score", path, "--metric", "flip_rate", "--require", "flip_rate<0.7%", "-q", rc=1)
+
+
 @pytest.mark.parametrize("gate", ["flip_rate", "flip_rate==1", "flip_rate<=", "<0.1", "flip_rate<=1.2.3", "flips<0.1"])
 def test_a_gate_that_cannot_be_told(cli, place, gate):
     # No such answers either: a wrong gate is told before anything is read.

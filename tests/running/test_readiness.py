@@ -108,10 +108,40 @@ def test_metrics_of_probabilities_of_a_model_that_gives_labels(here):
 
 
 def test_gates_that_nothing_will_measure(here):
-    with refuses(UnknownName):
-        ow.run(study(), out="run", require=["flip_rate<=1", "control_flips<=0"])
-    assert not Path("log").exists()
-    assert ow.run(study(), out="run", require=["flip_rate[topic=a]<=1", "p_c>0"]).scores
+    refused(Unmeasurable, require=["flip_rate<=1", "control_flips<=0"])
+    refused(Unmeasurable, require=["certificate(flip_rate<=0.1, sensitivity>=0.8)"])
+    refused(UnknownName, vary=["identity", "scramble", "contractions"], require=["control_flips<=0"])
+    refused(BadInput, require=["jaccard(suite=gone.jsonl)<=1"])
+    for group in (
+        "topic=c",
+        "how=wordnet",
+        "label=maybe",
+        "original=both",
+        "control=identity",
+        "model=n",
+        "colour=red",
+    ):
+        refused(UnknownName, require=[f"flip_rate[{group}]<=1"])
+
+
+def test_gates_that_will_be_measured(here):
+    gates = ["flip_rate[topic=a]<=1", "p_c>0", "flip_rate[how=contractions].high<=1", "jaccard<=1", "pa(at=0.5)>=0"]
+    gates += ["flip_rate[model=m, label=neutral]<=1", "control_flips[control=identity]<=0", "p_c<0"]
+    result = ow.run(study(vary=["contractions", "identity"]), out="run", require=gates)
+    assert [one.gate for one in result.gates] == gates
+    assert [one.gate for one in result.gates if not one.passed] == ["p_c<0"]  # told, not raised
+    again = ow.run("run")  # its gates are in its folder
+    assert again.gates == result.gates
+    assert ow.run("run", require=["p_c>0"]).gates[0].passed
+
+
+@pytest.mark.filterwarnings("ignore:.*nothing to measure")
+def test_a_group_of_which_nothing_is_left_fails(here):
+    rows = [{**row, "topic": "c", "premise": "Fine.", "hypothesis": "Good."} for row in ROWS[:1]]
+    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, *ROWS[1:]]))
+    [one] = ow.run(study(), out="run", require=["flip_rate[topic=c]<=1"]).gates
+    assert (one.passed, one.line) == (False, "m: flip_rate[topic=c] has no value, required <= 100 %")
+    assert Path("run/report.html").exists()
 
 
 @pytest.mark.parametrize(

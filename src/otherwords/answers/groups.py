@@ -130,6 +130,14 @@ def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
     return answers
 
 
+def group_names(table: pl.DataFrame, column: str) -> list[str]:
+    """The groups of a column, as scores name them."""
+    if column == "original" and column not in table.columns:
+        return ["original=right", "original=wrong"]
+    values = label_texts(table["gold"]) if column == "label" and column not in table.columns else table[column]
+    return [f"{column}={value}" for value in values.drop_nulls().unique().sort().to_list() if str(value).strip()]
+
+
 class OneAnswer(NamedTuple):
     """What a model gives to (nearly) everything: a label, how often, of how many answers; `right` if all have it."""
 

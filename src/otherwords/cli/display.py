@@ -16,6 +16,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from ..problem import Score
     from ..running.files import Summary
+    from ..scoring.gates import GateResult
     from ..scoring.results import Results
     from ..validity.funnel import Funnel
 
@@ -184,6 +185,16 @@ def print_table(table: Any) -> None:
     console().print(table)
     if caption:
         console().print(caption, highlight=False, soft_wrap=True)
+
+
+def print_gates(gates: list[GateResult], quiet: bool) -> None:
+    """Print which gates were passed, a line for each and each model; raise where one was not."""
+    from ..scoring.gates import refuse_failed
+
+    for one in gates if not quiet else ():
+        if one.passed:
+            print_line(one.line if one.line.startswith("certificate") else f"passed: {one.line}")
+    refuse_failed(gates)
 
 
 def print_json(value: Any) -> None:

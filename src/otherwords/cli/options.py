@@ -142,7 +142,12 @@ Interval = Annotated[
 ]
 Require = Annotated[
     list[str],
-    typer.Option("--require", metavar="GATE", help="Exit with 1 unless it holds, as in 'flip_rate<=0.1'."),
+    typer.Option(
+        "--require",
+        metavar="GATE",
+        help="Exit with 1 unless it holds, as in 'flip_rate<=0.1', 'flip_rate[topic=sport].high<=10%' or "
+        "'certificate(flip_rate<=0.1, sensitivity>=0.8)'; may be repeated.",
+    ),
 ]
 
 

@@ -6,7 +6,16 @@ import typer
 
 from ..problem import MOST_REPLICATES, parse_label_maps
 from . import options as opt
-from .display import bars, in_study_order, print_json, print_one_answer, print_run, print_table, print_unreworded
+from .display import (
+    bars,
+    in_study_order,
+    print_gates,
+    print_json,
+    print_one_answer,
+    print_run,
+    print_table,
+    print_unreworded,
+)
 
 
 def run(
@@ -95,7 +104,6 @@ def run(
     from ..registry import generators as registered
     from ..running.runner import run as run_study
     from ..running.study import read_study
-    from ..scoring.gates import enforce, refuse_unknown
     from ..storage.run_folder import RunFolder
     from ..validity.funnel import funnel, scans
     from .tables import score_table
@@ -105,7 +113,7 @@ def run(
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
         "label_map": parse_label_maps(label_map), "cache": cache, "plugins": plugin,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
-        "interval": interval, "batch_size": batch_size, "shard": shard,
+        "interval": interval, "batch_size": batch_size, "shard": shard, "require": require,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     if no_cache:
@@ -115,10 +123,8 @@ def run(
     settled = read_study(study or {}, **chosen)
     if words := opt.given(veto=veto, corpus=corpus, table=table):
         chosen["vary"] = registered.with_options(settled.vary, **words)
-    if require:
-        refuse_unknown(require, settled.metrics)
     with bars(quiet):
-        result = run_study(study or None, out=out or None, require=require, fresh=fresh, **chosen)
+        result = run_study(study or None, out=out or None, fresh=fresh, **chosen)
     if not quiet:
         print_run(result.manifest, funnel(*scans(RunFolder(result.folder).parts("buckets"))))
     if json:
@@ -128,4 +134,4 @@ def run(
         print_one_answer(result.scores)
         typer.echo(result.report)
         print_unreworded(result.manifest["counts"])
-    enforce(require, result.scores)
+    print_gates(result.gates, quiet)

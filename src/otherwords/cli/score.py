@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as opt
-from .display import in_study_order, print_json, print_one_answer, print_table
+from .display import in_study_order, print_gates, print_json, print_one_answer, print_table
 
 
 def score(
@@ -50,14 +50,12 @@ def score(
     case, spacing and number format. Of several tables, one without `model` names its model after its file.
     """
     from ..pipeline import score as measure
-    from ..scoring.gates import enforce, refuse_unknown
+    from ..scoring.gates import check
     from ..storage.tables import read
     from .tables import score_table
 
     given = [read(one) if one == "-" else one for one in answers]  # standard input can be read but once
     names: dict[str, Any] = {"columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label")}
-    if require:
-        refuse_unknown(require, metric)
     rejected = (Path(out).parent / "rejected.jsonl") if skip_bad else None
     scores = measure(
         given,
@@ -78,4 +76,4 @@ def score(
     elif not quiet and out != "-":
         print_table(score_table(in_study_order(scores, *given), confidence))
         print_one_answer(scores)
-    enforce(require, scores)
+    print_gates(check(require, scores), quiet)

@@ -116,6 +116,7 @@ def render(
         given_up=accounts.given_up(manifest, names),
         accepted=accounts.accepted(manifest),
         task=task,
+        gates=manifest.get("gates") or [],
         warnings=[_plain(warning) for warning in manifest.get("warnings") or ()],
         signed=list(dict.fromkeys(score.signature for score in scores)),
         footer=list(_footer(manifest, scores, names)),

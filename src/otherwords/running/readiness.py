@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from .. import pipeline
+from ..answers.groups import group_names
 from ..datasets.source import MEMORY, Source, files_of, find
 from ..datasets.suite import open_source
 from ..errors import BadInput, OtherwordsError, UnknownName, Unmeasurable, caller_level
@@ -22,7 +23,7 @@ from ..models.model import Answerer
 from ..problem import Task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
-from ..scoring.gates import parse
+from ..scoring.gates import conditions, refuse_absent_group, ungrouped
 from ..storage import tables
 from ..storage.files import RUN_FILES, STAGES, fingerprint, refuse_overwriting
 from ..storage.run_folder import RunFolder
@@ -150,7 +151,7 @@ def refuse_wrong_groups(
     known |= {f"check:{one.name}{end}" for one in checks for end in ("", ":reason", ":score")}
     known -= {"id", "of", *task.fields}  # answers have none of them
     known |= {"label", "original"}  # derived from the answers: the right one, and whether the original's was right
-    unknown = [name for name in study.by if name not in known]
+    unknown = [name for name in study.grouped if name not in known]
     if unknown and study.vary and stage == "problems":
         added = _added_columns(study, folder, task)
         unknown = [] if added is None else [name for name in unknown if name not in added]
@@ -174,42 +175,58 @@ def _added_columns(study: Study, folder: RunFolder, task: Task) -> set[str] | No
     return columns - {"id", "of", "label", *task.fields}
 
 
-def refuse_unmeasurable(
-    study: Study, folder: RunFolder, task: Task, gives: dict[str, bool], require: Iterable[str] = ()
-) -> None:
+def refuse_unmeasurable(study: Study, folder: RunFolder, task: Task, gives: dict[str, bool]) -> None:
     """Refuse metrics that are asked for by name, and gates, for which the answers will lack something.
 
     The scoring is rehearsed on the first problems, with invented answers: with probabilities where the models give
     them, contrasts where the data has them, controls where the data or a generator has them.
     """
-    if not study.metrics and not require:
+    if not study.metrics and not study.require:
         return
-    for file in (file for name in study.metrics for file in metrics.files(name) if not file.exists()):
+    _refuse_absent_groups(study, folder, task, list(gives))
+    named = [*study.metrics, *(one.metric for one in conditions(study.require))]
+    for file in (file for name in named for file in metrics.files(name) if not file.exists()):
         raise BadInput("there is no such file", where=str(file), fix="name a file of metrics that exists")
     rehearsed = [name for name in study.metrics if name == "all" or not _names_suite(name)]
+    gates = [gate for gate in ungrouped(study.require) if not _names_suite(gate)]
     for name in study.metrics:
         if name not in rehearsed:
             _refuse_other_suite(name, study, folder, task)
-    table = _rehearsal(study, folder, task, gives)
+    table = _rehearsal(study, folder, task, gives, any(metrics.takes(name, "suite") for name in named))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            scores = pipeline.score(table, rehearsed, task=task, replicates=2) if rehearsed or not study.metrics else []
+            if rehearsed or not study.metrics or gates:
+                pipeline.score(table, rehearsed, task=task, replicates=2, require=gates)
         except Unmeasurable:
             raise
         except BadInput:  # of the invented answers, which the real ones need not be like
             return
-    measured = {re.split(r"[(:]", one.metric)[0] for one in scores}
-    measured |= {metrics.get(name.partition("(")[0]).name for name in study.metrics if name not in rehearsed}
-    for gate in require:
-        if (name := re.split(r"[(:\[]", parse(gate)[0])[0]) not in measured:
-            there = f"there will be: {', '.join(sorted(measured))}"
-            raise UnknownName(f"cannot require {gate!r}: nothing will measure {name!r}; {there}")
+
+
+def _refuse_absent_groups(study: Study, folder: RunFolder, task: Task, models: Sequence[str]) -> None:
+    """Refuse gates on models and groups that there will not be; what a generator adds is known only later."""
+    found = folder.scan("problems")
+    made = [stages.make_cached("generators", spec) for spec in study.vary]
+    for one in conditions(study.require):
+        if one.model and one.model not in models:
+            raise UnknownName(f"cannot require {one.gate!r}: no model {one.model!r}; there are: {', '.join(models)}")
+        there = {
+            "label": [f"label={label}" for label in task.labels],
+            "original": ["original=right", "original=wrong"],
+            "how": [f"how={bound.title}" for bound in made],
+            "control": [f"control={bound.plugin.name}" for bound in made if as_generator(bound.function).control],
+        }.get(one.column, [])
+        if one.column in found.collect_schema():
+            there += group_names(found.select(one.column).unique().collect(), one.column)
+        if there and one.group:
+            refuse_absent_group(one, list(dict.fromkeys(there)))
 
 
 def _names_suite(name: str) -> bool:
-    """Whether a metric reads its texts from a suite of its own, which has no invented rows."""
-    return "suite" in metrics.get(re.split(r"[(:]", name)[0]).options() and not metrics.takes(name, "suite")
+    """Whether a metric, or that of a gate, reads its texts from a suite of its own, which has no invented rows."""
+    plain = re.split(r"[(:.<>\[]", name)[0]
+    return metrics.has(plain) and "suite" in metrics.get(plain).options() and "suite" in name
 
 
 def _refuse_other_suite(name: str, study: Study, folder: RunFolder, task: Task) -> None:
@@ -243,7 +260,7 @@ def count_variants(folder: RunFolder) -> int:
     return int(kept(folder.scan("buckets")).select(pl.col("of").count()).collect().item())
 
 
-def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, bool]) -> pl.DataFrame:
+def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, bool], texts: bool) -> pl.DataFrame:
     """Answers that nobody gave, to problems of each role, each with two rewordings and with the controls there are."""
     found = folder.scan("problems")
     columns = found.collect_schema()
@@ -259,7 +276,6 @@ def _rehearsal(study: Study, folder: RunFolder, task: Task, gives: dict[str, boo
         if as_generator(bound.function).control:
             made.append(_restated(originals, f"~{bound.plugin.name}", control=bound.plugin.name))
     suite = pl.concat(made, how="diagonal_relaxed")
-    texts = any(metrics.takes(name, "suite") for name in study.metrics)
     return pl.concat([_invented(suite, name, task, p, texts) for name, p in gives.items()], how="diagonal_relaxed")
 
 

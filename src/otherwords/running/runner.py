@@ -7,7 +7,7 @@ import warnings
 import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,9 +28,9 @@ from ..problem import Score
 from ..progress import current
 from ..registry import metrics
 from ..report.page import write_report
-from ..scoring.gates import refuse_unlabelled
+from ..scoring.gates import GateResult, check, missing_metrics, refuse_unknown, refuse_unlabelled
 from ..scoring.results import Results
-from ..scoring.select import IntervalSettings
+from ..scoring.select import IntervalSettings, choose
 from ..storage.files import write_json
 from ..storage.run_folder import RunFolder, answer_folder
 from ..storage.specs import split_name
@@ -59,7 +59,7 @@ _PACKAGES = ("numpy", "polars", "onnxruntime", "tokenizers", "torch", "transform
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """The result of a study: its scores, and the folder with all data behind them.
+    """The result of a study: its scores, how its gates went, and the folder with all data behind them.
 
     Wherever a function takes a run folder, it takes the Run.
     """
@@ -68,6 +68,7 @@ class Run:
     scores: Results[Score]
     report: Path
     manifest: dict[str, Any]
+    gates: list[GateResult] = field(default_factory=list)
 
     def answers(self) -> pl.LazyFrame:
         """The answers of all models, as a table that is read when it is collected."""
@@ -102,7 +103,7 @@ def run(
     out: str | Path | None = None,
     engine: Engine | None = None,
     fresh: bool = False,
-    require: Sequence[str] = (),
+    require: str | Sequence[str] = (),
     **overrides: Any,
 ) -> Run:
     """Run a study into a folder. What the folder already holds is not done again.
@@ -110,8 +111,8 @@ def run(
     `study` is a study file, settings, a table of data, or the folder of an earlier run (or its Run), which is then
     continued; settings given by name replace those in it. Data may be tables. Without `out`, the folder is `runs/`, the
     name of the study and six digits of its content, so that the same study is continued and another one has another
-    folder. Before any work is done, everything that the study names is looked up and tried; so are the gates that will
-    be `require`d of its scores.
+    folder. Before any work is done, everything that the study names is looked up and tried; so are its gates, or those
+    in `require` instead. A gate that fails raises nothing here: see `Run.gates`.
 
     With `fresh`, the models are asked everything anew, and the answers that were stored are replaced. Without a cache
     (`cache=None`), answers are of one run: they are used again where it was interrupted, or is continued by its folder.
@@ -120,8 +121,10 @@ def run(
     >>> sorted({score.metric for score in result.scores})
     ['accuracy_original', 'accuracy_variants', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
+    overrides |= {"require": require} if require else {}
     earlier = RunFolder(study) if isinstance(study, (str, os.PathLike)) and Path(study).is_dir() else None
     study = read_study(study, **overrides)
+    refuse_unknown(study.require, study.metrics)
     if str(out) == "-":
         raise BadInput("a run is a folder", where="-", fix="name a folder with -o; score FOLDER -o - prints its scores")
     folder = RunFolder(out or (earlier.path if earlier else study.folder))
@@ -134,17 +137,18 @@ def run(
         _warn_replaced(folder, study, opened)
     _warn_removed(folder, study)
     with folder.locked(), folder.naming_damage(), _collected_warnings() as messages:
-        scores = _drive(driver, opened, require)
+        scores = _drive(driver, opened)
         timings = {stage: round(seconds, 3) for stage, seconds in driver.timings.items()}
         # A warning given when a part was made still holds when the part is not made again.
         messages = list(dict.fromkeys([*folder.manifest.get("warnings", ()), *messages]))
-        folder.note(timings=timings, warnings=messages)
+        gates = check(study.require, scores)
+        folder.note(timings=timings, warnings=messages, **({"gates": [asdict(one) for one in gates]} if gates else {}))
         report = write_report(folder, scores)
         driver.forget_private_answers()
-        return Run(folder.path, scores, report, folder.manifest)
+        return Run(folder.path, scores, report, folder.manifest, gates)
 
 
-def _drive(driver: "Driver", opened: OpenedData, require: Sequence[str]) -> Results[Score]:
+def _drive(driver: "Driver", opened: OpenedData) -> Results[Score]:
     """Take all stages through the run folder, the checks before them, and return the scores."""
     study, folder = driver.study, driver.folder
     before = folder.manifest.get("intake")
@@ -154,9 +158,9 @@ def _drive(driver: "Driver", opened: OpenedData, require: Sequence[str]) -> Resu
     if driver.intake != before:  # other data: what was found for the earlier ones goes
         folder.begin(**_about(study, opened))
     if driver.intake.get("unlabelled"):
-        refuse_unlabelled(require, study.metrics, study.by)
+        refuse_unlabelled(study.require, study.metrics, study.grouped)
     driver.refuse_no_variants()
-    driver.get_ready(require)
+    driver.get_ready()
     folder.begin(**_about(study, opened))
     study.write(folder.path)
     if study.vary:
@@ -229,15 +233,15 @@ class Driver:
             fix = "add a generator (vary = [...], --with), or use data with variants"
             raise BadInput("no variants", fix=fix)
 
-    def get_ready(self, require: Sequence[str] = ()) -> None:
+    def get_ready(self) -> None:
         """Find out what would stop the work later: wrong groups, models that do not fit, metrics that lack answers."""
         study = self.study
-        if study.by:
+        if study.grouped:
             refuse_wrong_groups(study, self.folder, self.task, self.checks)
         # Without a lasting cache not the folder's: that one says that the answering was begun.
         with self._timed("answers"), Cache(cache_path(study.cache)) as cache:
             gives = ready_models(study, self._load, cache)
-        refuse_unmeasurable(study, self.folder, self.task, gives, require)
+        refuse_unmeasurable(study, self.folder, self.task, gives)
 
     def survey(self) -> list[str]:
         """The specs of all generators; those that must see all texts first name the table that they learned."""
@@ -273,7 +277,7 @@ class Driver:
             )
             warn_replaced_verdicts(self.checks, scans(self.folder.parts("problems")))
             warn_unknown_ids(self.checks, self.folder.parts("buckets"))
-            if self.study.by:  # what only some generator adds is known now
+            if self.study.grouped:  # what only some generator adds is known now
                 refuse_wrong_groups(self.study, self.folder, self.task, self.checks, "buckets")
 
     def refuse_no_kept_variants(self) -> None:
@@ -333,7 +337,14 @@ class Driver:
             settings = IntervalSettings(study.seed, study.replicates, study.confidence, study.interval)
             try:
                 scores = pipeline.scored(
-                    self._read_answers(), study.metrics, by=study.by, task=self.task, settings=settings
+                    self._read_answers(),
+                    study.metrics,
+                    by=study.by,
+                    task=self.task,
+                    settings=settings,
+                    require=study.require,
+                    more=self._required(),
+                    checked=True,
                 )
             except BadInput:
                 self._refuse_all_dropped()
@@ -356,10 +367,14 @@ class Driver:
             fix = "use other checks (--check) or other generators (--with)"
             raise BadInput(message, where=str(self.folder.path), fix=fix)
 
+    def _required(self) -> list[str]:
+        """The metrics that gates are about and the study does not name."""
+        return missing_metrics(self.study.require, choose(self.study.metrics)[0])
+
     def _read_answers(self) -> pl.DataFrame:
         """The answers of all models, with their texts where a metric of texts is named."""
         answers = self.folder.read("answers")
-        if not any(metrics.takes(name, "suite") for name in self.study.metrics):
+        if not any(metrics.takes(name, "suite") for name in (*self.study.metrics, *self._required())):
             return answers
         return with_texts(answers, self.folder.read("buckets"), self.task.fields, str(self.folder.path))
 

@@ -21,6 +21,7 @@ from ..metrics.metric import Metric
 from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES, get_task
 from ..registry import load_plugins
+from ..scoring.gates import group_columns
 from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
 from ..storage.specs import nearest
@@ -29,9 +30,9 @@ from .stages import SHARD
 
 #: The study in its run folder.
 STUDY = "study.toml"
-#: Settings that change no result: where answers are kept, and in which portions work is done.
-_HOW = frozenset({"cache", "canary", "batch_size", "shard"})
-_LISTS = ("data", "vary", "check", "models", "metrics", "by")
+#: Settings that change no result: where answers are kept, in which portions work is done, what is required of scores.
+_HOW = frozenset({"cache", "canary", "batch_size", "shard", "require"})
+_LISTS = ("data", "vary", "check", "models", "metrics", "by", "require")
 
 
 class Study(BaseModel):
@@ -57,6 +58,7 @@ class Study(BaseModel):
     cache: str | Literal[False] | None = Field("", description='path, "" for the shared one, false for none')
     metrics: list[str] = []
     by: list[str] = []
+    require: list[str] = Field([], description="gates")
     seed: int = 1
     replicates: int = Field(10_000, ge=2, le=MOST_REPLICATES)
     confidence: float = Field(0.95, gt=0, lt=1)
@@ -131,6 +133,11 @@ class Study(BaseModel):
     def tables(self) -> list[str | pl.DataFrame]:
         """The data: names of files and data sets, and tables."""
         return [self._tables.get(one, one) for one in self.data]
+
+    @property
+    def grouped(self) -> list[str]:
+        """The columns by which it is scored: those that it names, and those of its gates' groups."""
+        return list(dict.fromkeys([*self.by, *group_columns(self.require)]))
 
     def changed(self, **settings: Any) -> "Study":
         """The study with other settings."""
@@ -236,7 +243,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 #: What the command line calls settings, or other tools do.
 _ELSEWHERE = {
     "with": "vary", "generators": "vary", "checks": "check", "model": "models", "metric": "metrics",
-    "field": "columns", "fields": "columns", "label": "labels",
+    "field": "columns", "fields": "columns", "label": "labels", "gates": "require",
 }  # fmt: skip
 #: What Pydantic adds to the location of a value that may be of several types.
 _KINDS = ("str", "dict[str,any]", "dict[str,str]", "literal[False]")

@@ -1,9 +1,19 @@
 """Scores from answers: choice of metrics, values with intervals, comparisons, and gates."""
 
 from .compare import compare, compare_groups
-from .gates import enforce
+from .gates import check, enforce
 from .measure import measure
 from .results import Difference, Results
 from .select import IntervalSettings, choose
 
-__all__ = ["Difference", "IntervalSettings", "Results", "choose", "compare", "compare_groups", "enforce", "measure"]
+__all__ = [
+    "Difference",
+    "IntervalSettings",
+    "Results",
+    "check",
+    "choose",
+    "compare",
+    "compare_groups",
+    "enforce",
+    "measure",
+]

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -139,3 +139,53 @@ def spell(value: Any) -> str:
         return f"{value.name}#{fingerprint(value)[:12]}" if value.exists() else value.name
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     return text if _PLAIN.fullmatch(text) or not isinstance(value, str) else json.dumps(text)
+
+
+def head_of(signature: str) -> str:
+    """The plug-in at the beginning of a longer signature, with its options and identity.
+
+    >>> head_of("pa.v1(at=0.9) interval=wilson(confidence=0.95) seed=1")
+    'pa.v1(at=0.9)'
+    """
+    start = re.match(r"[\w.-]*", signature).end()  # type: ignore[union-attr]
+    end = closing(signature, start)
+    return signature[:end] + re.match(r"(?:#\S*)?", signature[end:])[0]  # type: ignore[index]
+
+
+def closing(text: str, start: int) -> int:
+    """Where a parenthesis that opens at `start` ends; `start` itself where none does.
+
+    >>> closing('a(b=")", c=1) x', 1)
+    13
+    """
+    depth = 0
+    for place, mark in _outside_quotes(text, start) if text[start : start + 1] == "(" else ():
+        depth += {"(": 1, ")": -1}.get(mark, 0)
+        if not depth:
+            return place + 1
+    return start
+
+
+def split_outside(text: str) -> list[str]:
+    """Cut at the commas that are neither in quotes nor in brackets.
+
+    >>> split_outside('a(b=1, c=2), "d, e", f[g, h]')
+    ['a(b=1, c=2)', ' "d, e"', ' f[g, h]']
+    """
+    depth, start, pieces = 0, 0, []
+    for place, mark in _outside_quotes(text):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(mark, 0)
+        if mark == "," and not depth:
+            pieces.append(text[start:place])
+            start = place + 1
+    return [*pieces, text[start:]]
+
+
+def _outside_quotes(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """The characters outside double quotes, with their places."""
+    quoted = False
+    for place in range(start, len(text)):
+        if text[place] == '"' and text[place - 1 : place] != "\\":
+            quoted = not quoted
+        elif not quoted:
+            yield place, text[place]
