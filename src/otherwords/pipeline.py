@@ -16,7 +16,7 @@ from .answers.alignment import Columns, Names, TableOrPath, labels_of_run, model
 from .answers.groups import columns_of, of_model, one_answer
 from .answers.reading import answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
-from .answers.table import WHOLE_TABLE, Location, is_variant
+from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level
@@ -337,6 +337,8 @@ def scored(
     labels: Sequence[str] = ()
     if task:
         labels, where = get_task(task).labels, replace(where, fields=get_task(task).fields)
+    elif not any(name.startswith("p:") for name in answers.columns):  # a model that never gives a label could give it
+        labels = sorted(set(label_spellings([answers]).values()))
     roles = {role: (table, place) for role, table, place in split_roles(answers, where)}
     bound, by, required = with_required(require, bound, more, by, roles)
     if not checked:

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*can never be right")
 KEYS = [
     *("metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"),
     *("unit", "interval", "confidence", "replicates", "resampled", "n_clusters", "n_effective", "note"),
+    *("anytime_low", "anytime_high"),
 ]
 METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
 
@@ -55,7 +56,7 @@ def test_json_has_exactly_these_keys_and_unrounded_fractions(cli, answers):
         assert score["n_units"] == 2
         assert score["n_answers"] == (2 if score["metric"] == "accuracy_original" else 5)
         assert score["signature"].startswith(f"{score['metric']}.v1(")
-        for part in ("interval=percentile(confidence=0.95, replicates=10000", "seed=1", "otherwords="):
+        for part in ("interval=wilson.v2(confidence=0.95, cluster=bucket)", "otherwords="):
             assert part in score["signature"]
 
 

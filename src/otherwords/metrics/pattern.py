@@ -256,6 +256,6 @@ def _nearest(passed: Array, right: Array) -> Array:
     The count never grows with the threshold, so equally near thresholds are adjacent.
     """
     gap = np.abs(passed - np.asarray(right)[..., None])
-    nearest = gap == gap.min(axis=-1, keepdims=True)
+    nearest = gap <= gap.min(axis=-1, keepdims=True) + 1e-9  # expected counts of draws are fractions
     first, behind = nearest.argmax(axis=-1), nearest[..., ::-1].argmax(axis=-1)
     return np.stack([(first + 1) / len(GRID), (len(GRID) - behind) / len(GRID)], axis=-1)

@@ -19,6 +19,8 @@ Array = npt.NDArray[Any]
 KINDS = ("auto", "wilson", "percentile", "bca")
 #: Standard errors below this are rounding: a real one would need 10^17 clusters.
 _NOTHING = 1e-9
+#: Influences below this share of the terms that they are the difference of are rounding.
+_ROUNDING = 1e-9
 #: The end of an interval that is not there.
 _NONE = np.array([np.nan])
 #: Places to which ends are rounded, so that no processor's last bits are in them.
@@ -198,6 +200,8 @@ def correlated(one: Estimate, other: Estimate) -> Array:
 
 def weights(metric: Metric, rows: Array, parts: int) -> Array:
     """What each row weighs in each part: its denominator."""
+    if metric.combine is ratio:
+        return np.broadcast_to(rows[..., 1:2], (*rows.shape[:-1], parts))
     if metric.counted is None:
         return np.broadcast_to(rows[..., -1:], (*rows.shape[:-1], parts))
     each = metric.counted(rows.reshape(-1, rows.shape[-1]))  # which may count on two axes
@@ -226,7 +230,9 @@ def _estimate(
     units = []
     for rows, counts in samples:
         there = weights(metric, rows, value.shape[-1]) > 0
-        influence, each = np.where(there, rows @ slope, 0.0), np.where(there, counts[..., None], 0.0)
+        influence, each = rows @ slope, np.where(there, counts[..., None], 0.0)
+        rounding = np.abs(influence) <= _ROUNDING * (np.abs(rows) @ np.abs(slope))  # of what does not vary
+        influence = np.where(there & ~rounding, influence, 0.0)
         units.append(Units(np.moveaxis(influence, -1, -2), np.moveaxis(each, -1, -2)))
     return Estimate(value, *share_interval(value, units, confidence), units)
 
