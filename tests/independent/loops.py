@@ -63,7 +63,7 @@ Numbers = dict[str, Number]
 
 
 def collect(rows: Iterable[Row], labels: Sequence[str]) -> Answers:
-    """Sort one model's rows into problems; a bucket belongs to the cluster of its original, else to its first row's."""
+    """Sort one model's rows into problems; a bucket without a cluster is one of its own."""
     plain: dict[str, Bucket] = {}
     contrasts: dict[str, Bucket] = {}
     controls: dict[str, Bucket] = {}
@@ -80,7 +80,7 @@ def collect(rows: Iterable[Row], labels: Sequence[str]) -> Answers:
 
 
 def _place(buckets: dict[str, Bucket], row: Row) -> None:
-    cluster = row.get("cluster") or row["bucket"]
+    cluster = f"cluster {row['cluster']}" if row.get("cluster") else f"bucket {row['bucket']}"
     bucket = buckets.setdefault(row["bucket"], Bucket(row["bucket"], cluster, None))
     if row["variant"] is None:
         bucket.original, bucket.cluster = row, cluster
@@ -111,7 +111,8 @@ def differ(bucket: Bucket) -> int:
     return count
 
 
-def _divide(sums: Sequence[Any]) -> Any:
+def divide(sums: Sequence[Any]) -> Any:
+    """A ratio of two sums."""
     return sums[0] / sums[1]
 
 
@@ -133,7 +134,7 @@ def ratio(pieces: Iterable[Piece]) -> Number:
         sums[0], sums[1] = sums[0] + one, sums[1] + weight
     value = above / below if below else None
     weights = {cluster: sums[1] for cluster, sums in totals.items()}
-    return Number(value, units, answers, totals, _divide, weights)
+    return Number(value, units, answers, totals, divide, weights)
 
 
 def function(
@@ -447,7 +448,7 @@ def _masses(testset: Sequence[Row]) -> dict[int, Fraction]:
 def _corrected(
     buckets: list[Bucket], testset: Sequence[Row], one: Callable[[Bucket], Fraction], renormalise: bool
 ) -> Number:
-    """Sum over deciles of the test set's mass times the mean over the decile's buckets."""
+    """Sum over deciles of the test set's mass times the mean over the decile's buckets; None if none is covered."""
     values: dict[int, list[Fraction]] = {}
     for b in buckets:
         values.setdefault(_decile(b.original["p"][b.original["gold"]]), []).append(one(b))
@@ -456,10 +457,8 @@ def _corrected(
         if decile in values:
             total += mass * sum(values[decile]) / len(values[decile])
             covered += mass
-    value: Fraction | None = total
-    if renormalise:
-        value = total / covered if covered else None
-    return Number(value if buckets else None, len(buckets), sum(len(b.variants) for b in buckets))
+    value = total / covered if renormalise and covered else total
+    return Number(value if covered else None, len(buckets), sum(len(b.variants) for b in buckets))
 
 
 def accuracy_corrected(data: Answers, testset: Sequence[Row], renormalise: bool = False) -> Numbers:
@@ -483,7 +482,9 @@ def p_c_distinct_corrected(data: Answers, testset: Sequence[Row], renormalise: b
 
 def coverage(data: Answers, testset: Sequence[Row]) -> Numbers:
     """Share of the test set in deciles that hold a bucket."""
-    return _one(_corrected([b for b in data.buckets if b.variants], testset, lambda b: Fraction(1), False))
+    number = _corrected([b for b in data.buckets if b.variants], testset, lambda b: Fraction(1), False)
+    number.value = number.value or Fraction(0)
+    return _one(number)
 
 
 def accuracy_testset(testset: Sequence[Row]) -> Numbers:
@@ -852,7 +853,7 @@ def ks(data: Answers, bins: int = 100, only_right: bool = False) -> Numbers:
             label = b.original["pred"]
             before = _histogram([b.original["p"][label]], bins)
             after = _histogram([row["p"][label] for row in b.variants], bins)
-            pieces.append((b, [*before, *after], 1, len(b.variants) + 1))
+            pieces.append((b, [*before, *after], len(b.variants), len(b.variants) + 1))
     return _one(function(pieces, lambda sums: _widest(sums[:bins], sums[bins:])))
 
 
@@ -997,9 +998,9 @@ def turns(bucket: Bucket) -> list[Bucket]:
 
 
 def baseline(data: Answers, metric: Callable[[Answers], Numbers]) -> Number:
-    """A metric of sums in which every wording of a bucket takes its turn as the original, and turns weigh 1 / (n + 1)."""
+    """A metric of sums in which every wording of a bucket takes its turn as the original, 1 / (n + 1) of the time."""
     whole: list[Any] = []
-    combine: Callable[[Sequence[Any]], Any] = _divide
+    combine: Callable[[Sequence[Any]], Any] = divide
     units = 0
     for b in data.buckets:
         mean: list[Any] = []
@@ -1062,7 +1063,7 @@ def influences(number: Number) -> dict[str, float]:
     groups = {cluster: [float(one) for one in sums] for cluster, sums in number.totals.items()}
     sums = [sum(column) for column in zip(*groups.values(), strict=True)]
     size = len(groups)
-    if number.combine is _divide:
+    if number.combine is divide:
         value = sums[0] / sums[1]
         return {g: (one[0] - value * one[1]) * size / sums[1] for g, one in groups.items()}
     slopes = []
@@ -1085,7 +1086,7 @@ def share_interval(number: Number, confidence: float = 0.95) -> tuple[float, flo
     moves = list(influences(number).values())
     second = sum(one**2 for one in moves) / size
     error = second / (size - 1)
-    if number.value in (0, 1) or error < 1e-24:
+    if number.value in (0, 1) or error < (1e-24 if number.combine is divide else 1e-16):
         low, high = wilson(value, size, z)
     else:
         kurtosis = sum(one**4 for one in moves) / size / second**2
