@@ -998,22 +998,22 @@ def turns(bucket: Bucket) -> list[Bucket]:
 
 
 def baseline(data: Answers, metric: Callable[[Answers], Numbers]) -> Number:
-    """A metric of sums in which every wording of a bucket takes its turn as the original, 1 / (n + 1) of the time."""
-    whole: list[Any] = []
-    combine: Callable[[Sequence[Any]], Any] = divide
-    units = 0
+    """A rate in which every wording of a bucket takes its turn as the original, 1 / (n + 1) of the time."""
+    pieces = []
     for b in data.buckets:
-        mean: list[Any] = []
+        above = below = Fraction(0)
         for turn in turns(b):
-            alone = metric(Answers([turn], data.labels))[""]
-            combine = alone.combine or combine
-            for adds in alone.totals.values():
-                share = [one / Fraction(len(b.variants) + 1) for one in adds]
-                mean = [x + y for x, y in zip(mean, share, strict=True)] if mean else share
-        if mean:
-            units += 1
-            whole = [x + y for x, y in zip(whole, mean, strict=True)] if whole else mean
-    return Number(combine(whole) if whole else None, units, 0)
+            for one, weight in metric(Answers([turn], data.labels))[""].totals.values():
+                above, below = above + one / (len(b.variants) + 1), below + weight / (len(b.variants) + 1)
+        pieces.append((b, above, below, 0))
+    return ratio(pieces)
+
+
+def mean_over_turns(data: Answers, metric: Callable[[Answers], Numbers], part: str) -> Any:
+    """Any metric of one bucket, averaged over the turns that have a value."""
+    values = [metric(Answers([turn], data.labels))[part].value for turn in turns(data.buckets[0])]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 # Worst of k: a beta-binomial for the variants answered right
@@ -1124,10 +1124,30 @@ def difference_interval(first: Number, second: Number, confidence: float = 0.95)
     return a - b - reach(a - one[0], other[1] - b), a - b + reach(one[1] - a, b - other[0])
 
 
-def crossed(values: Sequence[Sequence[float]]) -> tuple[float, float, float]:
-    """METHODS 7.4: t, df and two-sided p of the mean of values[model][problem], models and problems both drawn."""
-    from scipy.stats import t
+@dataclass
+class Crossed:
+    """Mean and variances of values[model][problem]: over models, over problems, and of the rest."""
 
+    mean: float
+    over_models: float
+    over_problems: float
+    rest: float
+    models: int
+    problems: int
+
+    @property
+    def variance(self) -> float:
+        """METHODS 7.4: V = max(Vm + Vp - Vresid, Vm, Vp)."""
+        return max(self.over_models + self.over_problems - self.rest, self.over_models, self.over_problems)
+
+    @property
+    def t(self) -> float:
+        """The mean over its standard error."""
+        return self.mean / math.sqrt(self.variance)
+
+
+def crossed(values: Sequence[Sequence[float]]) -> Crossed:
+    """Models and problems are both drawn: what varies with each, and with neither alone."""
     m, n = len(values), len(values[0])
     mean = sum(sum(row) for row in values) / (m * n)
     rows = [sum(row) / n for row in values]
@@ -1138,18 +1158,35 @@ def crossed(values: Sequence[Sequence[float]]) -> tuple[float, float, float]:
     for i in range(m):
         for j in range(n):
             rest += (values[i][j] - rows[i] - columns[j] + mean) ** 2
-    rest = rest / ((m - 1) * (n - 1)) / (m * n)
-    both = over_models + over_problems - rest
-    variance = max(both, over_models, over_problems)
-    if variance == 0:
-        return 0.0, math.inf, 1.0
-    if variance == both:
-        below = over_models**2 / (m - 1) + over_problems**2 / (n - 1) + rest**2 / ((m - 1) * (n - 1))
-        df = variance**2 / below
+    return Crossed(mean, over_models, over_problems, rest / ((m - 1) * (n - 1)) / (m * n), m, n)
+
+
+def satterthwaite_p(one: Crossed) -> float:
+    """METHODS 7.4: two-sided p of t with Satterthwaite's degrees of freedom."""
+    from scipy.stats import t
+
+    m, n = one.models - 1, one.problems - 1
+    if one.variance == one.over_models:
+        df = float(m)
+    elif one.variance == one.over_problems:
+        df = float(n)
     else:
-        df = float(m - 1 if variance == over_models else n - 1)
-    statistic = mean / math.sqrt(variance)
-    return statistic, df, 2 * float(t.sf(abs(statistic), df))
+        df = one.variance**2 / (one.over_models**2 / m + one.over_problems**2 / n + one.rest**2 / (m * n))
+    return 2 * float(t.sf(abs(one.t), df))
+
+
+def cochran_cox_p(one: Crossed) -> float:
+    """The level at which |t| is the mean of Student's two quantiles, weighted by the variances over each."""
+    from scipy.stats import t
+
+    whole = one.over_models + one.over_problems
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        level = (low + high) / 2
+        first, second = (float(t.isf(level / 2, df)) for df in (one.models - 1, one.problems - 1))
+        critical = (one.over_models * first + one.over_problems * second) / whole
+        low, high = (low, level) if critical < abs(one.t) else (level, high)
+    return (low + high) / 2
 
 
 def weighted_average(values: Iterable[tuple[Any, int]]) -> Any:

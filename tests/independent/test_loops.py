@@ -277,6 +277,8 @@ def _allows(table: Table, name: str, merge: str, options: Mapping[str, Any]) -> 
         return False
     if name in TEXTS and not table.texts:
         return False
+    if name == "flip_directions" and len(table.seen()) < 2:
+        return False
     if name in PROBABILITIES and not table.probabilities:
         return False
     if name in CONTRASTS:
@@ -616,3 +618,72 @@ def test_corrected_values_are_those_of_the_loops(seed: int, tmp_path: Path) -> N
         number = (loop(**options) if score.metric == "accuracy_testset" else loop(data, **options))[""]
         assert near(score.value, number.value), (score.metric, score.value, number.value)
         assert score.value is None or (score.n_units, score.n_answers) == (number.units, number.answers), score.metric
+
+
+# What being the original does
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_baselines_of_rates_are_those_of_the_loops(seed: int) -> None:
+    draw = random.Random(f"baseline {seed}")
+    table = make_table(draw.randrange(10**6))
+    while not (table.gold and table.originals and len(table.models) == 1 and len(table.rows) > 10):
+        table = make_table(draw.randrange(10**6))
+    data = table.answers("m0")
+    names = ("r_r", "flip_when_right", "flip_when_wrong")
+    scores = {
+        one.metric: one for one in ow.score(table.frame(), [f"{name}(baseline=true)" for name in names], replicates=2)
+    }
+    for name in names:
+        plain, base = LOOPS[name](data)[""].value, loops.baseline(data, LOOPS[name]).value
+        above = None if plain is None or base is None else plain - base
+        for part, value in (("value", plain), ("baseline", base), ("above", above)):
+            assert near(scores[f"{name}:{part}"].value, value), (name, part)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_baselines_of_shifts_are_those_of_the_loops(seed: int) -> None:
+    """One problem: with several, it matters which of their wordings take their turn together."""
+    draw = random.Random(f"shift {seed}")
+    table = make_table(draw.randrange(10**6))
+    while not (table.probabilities and table.gold and table.originals and len(table.models) == 1):
+        table = make_table(draw.randrange(10**6))
+    rows = [row for row in table.rows if row["bucket"] == "b0" and not row.get("control")]
+    table = replace(table, rows=rows)
+    data = table.answers("m0")
+    scores = {
+        one.metric: one
+        for one in ow.score(table.frame(), ["ks(baseline=true)", "jsd_means(baseline=true)"], replicates=2)
+    }
+    assert near(scores["ks:value"].value, loops.ks(data)[""].value)
+    assert near(scores["ks:baseline"].value, loops.mean_over_turns(data, loops.ks, ""))
+    for part, number in loops.jsd_means(data).items():
+        assert near(scores[f"jsd_means:{part}"].value, number.value)
+        assert near(scores[f"jsd_means:{part}_baseline"].value, loops.mean_over_turns(data, loops.jsd_means, part))
+
+
+# Across models
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_models_and_problems_are_crossed_as_in_the_loops(seed: int) -> None:
+    draw = random.Random(f"crossed {seed}")
+    models, problems, size = draw.choice([2, 3, 5]), draw.choice([4, 10, 25]), draw.choice([1, 2, 3])
+    rows: list[dict[str, Any]] = []
+    values: list[list[float]] = []
+    for m in range(models):
+        values.append([])
+        for b in range(problems):
+            common = {"model": f"m{m}", "bucket": f"b{b}", "gold": "yes"}
+            rows.append({**common, "variant": None, "how": None, "pred": "yes"})
+            means = []
+            for how in ("one", "other"):
+                good = [draw.random() < draw.choice([0.3, 0.9]) for _ in range(size)]
+                means.append(sum(good) / size)
+                answers = [{"variant": f"{how}{j}", "pred": "yes" if right else "no"} for j, right in enumerate(good)]
+                rows += [{**common, "how": how, **answer} for answer in answers]
+            values[-1].append(means[0] - means[1])
+    results = ow.compare_groups(pl.DataFrame(rows), "how", ["accuracy_variants"], matched=True, replicates=20)
+    [one] = [one for one in results if one.group == "(models)"]
+    assert near(one.difference, loops.crossed(values).mean)
+    assert near(one.p_crossed, loops.cochran_cox_p(loops.crossed(values)))
