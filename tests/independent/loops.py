@@ -208,7 +208,8 @@ def majority_class(data: Answers) -> Numbers:
         row = bucket.original or bucket.variants[0]
         counts[row["gold"]] += 1
     total = len(data.buckets)
-    return _one(Number(Fraction(max(counts.values()), total) if total else None, total, total))
+    weights = Counter(b.cluster for b in data.buckets)
+    return _one(Number(Fraction(max(counts.values()), total), total, total, weights=dict(weights)))
 
 
 def _vote(bucket: Bucket, original: bool) -> Fraction:
@@ -305,7 +306,9 @@ def matching_threshold(data: Answers, of: int = 0) -> Numbers:
         gaps[at] = abs(Fraction(sum(_reaches(b, at, of) for b in full), len(full)) - goal)
     least = min(gaps.values())
     nearest = [at for at, gap in gaps.items() if gap == least]
-    return {"low": Number(min(nearest), len(full), answers), "high": Number(max(nearest), len(full), answers)}
+    weights = dict(Counter(b.cluster for b in full))
+    ends = {"low": min(nearest), "high": max(nearest)}
+    return {end: Number(at, len(full), answers, weights=weights) for end, at in ends.items()}
 
 
 # Consistency

@@ -48,6 +48,14 @@ LABELS = [
     ["x>y", "été", "'q'", "N"],
 ]
 NLI = LABELS[0]
+#: Ways to write a label that mean the same.
+SPELLINGS: list[Callable[[str], str]] = [str, str.upper, str.title, " {} ".format, lambda one: one.replace(" ", "_")]
+    str,
+    str.upper,
+    str.title,
+    " {} ".format,
+    lambda label: label.replace(" ", "_"),
+]
 
 
 @dataclass
@@ -83,9 +91,12 @@ class Table:
             values = [row.get(name) for row in self.rows]
             if any(value is not None for value in values):
                 columns[name] = values
+        draw = random.Random(f"frame {self.seed}")
         if self.probabilities:
-            for label in self.labels:
+            for label in draw.sample(self.labels, len(self.labels)):
                 columns[f"p:{label}"] = [float(row["p"][label]) for row in self.rows]
+            if draw.random() < 0.3:  # labels are spelled as in the columns p:
+                columns["pred"] = [draw.choice(SPELLINGS)(pred) for pred in columns["pred"]]
         return pl.DataFrame(columns)
 
     def answers(self, model: str) -> Answers:
@@ -567,7 +578,7 @@ def _can_compare(name: str, numbers: Mapping[Key, Number]) -> bool:
 def _clusters(number: Number) -> set[str]:
     if number.sides:
         return _clusters(number.sides[0]) | _clusters(number.sides[1])
-    return set(number.totals) or {"one", "two"} if number.units > 1 else set(number.totals)
+    return set(number.weights)
 
 
 def problems_with_difference(one: Any, first: Number, second: Number) -> list[str]:
