@@ -50,12 +50,6 @@ LABELS = [
 NLI = LABELS[0]
 #: Ways to write a label that mean the same.
 SPELLINGS: list[Callable[[str], str]] = [str, str.upper, str.title, " {} ".format, lambda one: one.replace(" ", "_")]
-    str,
-    str.upper,
-    str.title,
-    " {} ".format,
-    lambda label: label.replace(" ", "_"),
-]
 
 
 @dataclass
