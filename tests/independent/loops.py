@@ -44,7 +44,8 @@ class Answers:
 class Number:
     """A value with its counts; `totals` has the sums of each cluster that counts, `combine` makes a value of sums.
 
-    `weights` has each cluster's denominator, where the metric has one; `sides` the two shares of a difference.
+    `weights` has each cluster's denominator, where the metric has one; `rows` what each bucket adds to a ratio;
+    `sides` the two shares of a difference.
     """
 
     value: Fraction | float | None
@@ -53,6 +54,7 @@ class Number:
     totals: Totals = field(default_factory=dict)
     combine: Callable[[Sequence[Any]], Any] | None = None
     weights: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, Any] = field(default_factory=dict)
     sides: tuple[Number, Number] | None = None
 
 
@@ -125,16 +127,18 @@ def ratio(pieces: Iterable[Piece]) -> Number:
     below: Any = Fraction(0)
     units = answers = 0
     totals: Totals = {}
+    rows: dict[str, Any] = {}
     for bucket, one, weight, count in pieces:
         if weight == 0:
             continue
+        rows[bucket.name] = (one, weight)
         above, below = above + one, below + weight
         units, answers = units + 1, answers + count
         sums = totals.setdefault(bucket.cluster, [Fraction(0), Fraction(0)])
         sums[0], sums[1] = sums[0] + one, sums[1] + weight
     value = above / below if below else None
     weights = {cluster: sums[1] for cluster, sums in totals.items()}
-    return Number(value, units, answers, totals, divide, weights)
+    return Number(value, units, answers, totals, divide, weights, rows)
 
 
 def function(
@@ -1019,27 +1023,58 @@ def mean_over_turns(data: Answers, metric: Callable[[Answers], Numbers], part: s
     return sum(known) / len(known) if known else None
 
 
-# Worst of k: a beta-binomial for the variants answered right
+# Worst of k, beyond the variants at hand
 
 
-def _log_beta(a: float, b: float) -> float:
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+def worst_of(k: int, counts: Sequence[tuple[int, int]]) -> Any:
+    """Chance that k wordings of a problem are all good: E theta^k, theta from the beta distribution of two moments.
 
-
-def beta_binomial_likelihood(counts: Iterable[tuple[int, int]], a: float, b: float) -> float:
-    """Log-likelihood of (right, of how many) up to what does not depend on a and b."""
-    total = 0.0
-    for k, n in counts:
-        total += _log_beta(k + a, n - k + b) - _log_beta(a, b)
-    return total
-
-
-def worst_of(k: int, a: float, b: float) -> float:
-    """Chance that k further wordings of one problem are all right: E theta^k for theta ~ Beta(a, b)."""
-    product = 1.0
+    `counts` are (good, of how many). The mean and the mean of theta^2 are estimated without bias from each problem with
+    two variants or more (its share, and the share of its pairs that are both good), and problems weigh alike.
+    """
+    pairs = [(good, n) for good, n in counts if n >= 2]
+    if not pairs:
+        return None
+    mean = sum(Fraction(good, n) for good, n in pairs) / len(pairs)
+    square = sum(Fraction(comb(good, 2), comb(n, 2)) for good, n in pairs) / len(pairs)
+    if square <= mean**2:  # no spread: all problems have the same rate
+        return mean**k
+    if square >= mean:  # all problems are wholly good or wholly bad
+        return mean
+    ratio_of_moments = square / mean
+    size = (1 - ratio_of_moments) / (ratio_of_moments - mean)
+    product = Fraction(1)
     for i in range(k):
-        product *= (a + i) / (a + b + i)
+        product *= (mean * size + i) / (size + i)
     return product
+
+
+def _worst(buckets: Sequence[Bucket], good: Callable[[Bucket], int], k: int) -> Any:
+    return worst_of(k, [(good(b), len(b.variants)) for b in buckets])
+
+
+def accuracy_worst(data: Answers, k: int = 20) -> Numbers:
+    """Share of problems all of whose k wordings would be answered right."""
+    full = _pairs(data)
+    return _one(Number(_worst(full, number_right, k), len(full), sum(len(b.variants) for b in full)))
+
+
+def _unflipped(bucket: Bucket) -> int:
+    return len(bucket.variants) - differ(bucket)
+
+
+def flip_worst(data: Answers, k: int = 20) -> Numbers:
+    """Share of problems of whose k wordings one or more would flip."""
+    full = _pairs(data)
+    value = _worst(full, _unflipped, k)
+    return _one(Number(None if value is None else 1 - value, len(full), sum(len(b.variants) for b in full)))
+
+
+def r_r_worst(data: Answers, k: int = 20) -> Numbers:
+    """The same for the problems answered correctly."""
+    full = [b for b in _pairs(data) if right(b.original)]
+    value = _worst(full, _unflipped, k)
+    return _one(Number(None if value is None else 1 - value, len(full), sum(len(b.variants) for b in full)))
 
 
 # Counts, intervals and tests (METHODS 7)
@@ -1101,16 +1136,13 @@ def share_interval(number: Number, confidence: float = 0.95) -> tuple[float, flo
 
 
 def correlation(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Pearson's correlation of two influences over the clusters that both have; 0 where one is constant."""
-    shared = [g for g in first if g in second]
-    if len(shared) < 2:
-        return 0.0
-    a = [first[g] for g in shared]
-    b = [second[g] for g in shared]
-    mean_a, mean_b = sum(a) / len(a), sum(b) / len(b)
-    across = sum((x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True))
-    spread = sum((x - mean_a) ** 2 for x in a) * sum((y - mean_b) ** 2 for y in b)
-    return across / math.sqrt(spread) if spread > 1e-24 else 0.0
+    """Of two estimates: influences multiplied over the clusters that both have, over the spread of each; 0 if constant.
+
+    A cluster that only one of them has moves that one alone, so it adds to its spread and not to what they share.
+    """
+    across = sum(one * second[g] for g, one in first.items() if g in second)
+    spread = math.sqrt(sum(one**2 for one in first.values()) * sum(one**2 for one in second.values()))
+    return across / spread if spread > 1e-12 else 0.0
 
 
 def difference_interval(first: Number, second: Number, confidence: float = 0.95) -> tuple[float, float] | None:

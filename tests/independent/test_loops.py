@@ -256,6 +256,9 @@ def choose_metrics(table: Table, draw: random.Random) -> dict[str, dict[str, Any
         "r_r_at": {"k": k},
         "too_few_variants": {"k": draw.randint(1, 6)},
         "hard_cases": {"every": draw.random() < 0.5},
+        "accuracy_worst": {"k": draw.choice([1, 2, 5, 20])},
+        "flip_worst": {"k": draw.choice([1, 2, 5, 20])},
+        "r_r_worst": {"k": draw.choice([1, 2, 5, 20])},
         "ks": {"bins": draw.choice([100, 10, 7])},
     }
     for name in ("jsd_pairs", "jsd_means", "ks", "sigma"):
@@ -586,7 +589,7 @@ def problems_with_difference(one: Any, first: Number, second: Number) -> list[st
         wrong.append(f"counts {one.n_units}, {one.n_answers}, loop {counts}")
     if is_share(first) and one.metric.partition(":")[0] not in OTHER_INTERVAL:
         ends = loops.difference_interval(first, second)
-        if first.totals == second.totals:
+        if first.rows == second.rows:  # identical rows have no interval
             ends = None
         if not ends_agree(one, ends):
             wrong.append(f"ends {one.low}, {one.high}, loop {ends}")
