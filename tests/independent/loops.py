@@ -1026,55 +1026,59 @@ def mean_over_turns(data: Answers, metric: Callable[[Answers], Numbers], part: s
 # Worst of k, beyond the variants at hand
 
 
-def worst_of(k: int, counts: Sequence[tuple[int, int]]) -> Any:
-    """Chance that k wordings of a problem are all good: E theta^k, theta from the beta distribution of two moments.
+def none_of(k: int, counts: Sequence[tuple[int, int]]) -> Any:
+    """Chance that none of k wordings of a problem fails, where rates follow a beta distribution; counts are (f, n).
 
-    `counts` are (good, of how many). The mean and the mean of theta^2 are estimated without bias from each problem with
-    two variants or more (its share, and the share of its pairs that are both good), and problems weigh alike.
+    m is the mean of f/n, c (at most 1) the correlation of two variants of a problem: the mean of f(f - 1)/(n(n - 1)) is
+    m^2 + c m(1 - m). The chance is the product over i < k of ((1 - m)(1 - c) + ic) / ((1 - c) + ic); where c is
+    negative, the logarithms of the factors from i = 2 on go on in a straight line with c.
     """
-    pairs = [(good, n) for good, n in counts if n >= 2]
+    pairs = [(f, n) for f, n in counts if n >= 2]
     if not pairs:
         return None
-    mean = sum(Fraction(good, n) for good, n in pairs) / len(pairs)
-    square = sum(Fraction(comb(good, 2), comb(n, 2)) for good, n in pairs) / len(pairs)
-    if square <= mean**2:  # no spread: all problems have the same rate
-        return mean**k
-    if square >= mean:  # all problems are wholly good or wholly bad
-        return mean
-    ratio_of_moments = square / mean
-    size = (1 - ratio_of_moments) / (ratio_of_moments - mean)
-    product = Fraction(1)
+    mean = sum(Fraction(f, n) for f, n in counts) / len(counts)
+    both = sum(Fraction(f * (f - 1), n * (n - 1)) for f, n in pairs) / len(pairs)
+    if mean in (0, 1):
+        return 1 - mean
+    c = min(float((both - mean**2) / (mean * (1 - mean))), 1.0)
+    m = float(mean)
+    product = 1.0
     for i in range(k):
-        product *= (mean * size + i) / (size + i)
+        if c < 0 and i >= 2:
+            product *= (1 - m) * math.exp(c * i * m / (1 - m))
+        elif i:  # the first factor is 1 - m whatever c is
+            product *= ((1 - m) * (1 - c) + i * c) / ((1 - c) + i * c)
+        else:
+            product *= 1 - m
     return product
 
 
-def _worst(buckets: Sequence[Bucket], good: Callable[[Bucket], int], k: int) -> Any:
-    return worst_of(k, [(good(b), len(b.variants)) for b in buckets])
+def _none(data: Sequence[Bucket], fails: Callable[[Bucket], int], k: int, original: int) -> tuple[Any, int, int]:
+    full = [b for b in data if b.variants]
+    chance = none_of(k, [(fails(b), len(b.variants)) for b in full])
+    if chance is None:
+        return None, 0, 0
+    return chance, len(full), sum(len(b.variants) + original for b in full)
 
 
 def accuracy_worst(data: Answers, k: int = 20) -> Numbers:
     """Share of problems all of whose k wordings would be answered right."""
-    full = _pairs(data)
-    return _one(Number(_worst(full, number_right, k), len(full), sum(len(b.variants) for b in full)))
+    return _one(Number(*_none(data.buckets, lambda b: len(b.variants) - number_right(b), k, 0)))
 
 
-def _unflipped(bucket: Bucket) -> int:
-    return len(bucket.variants) - differ(bucket)
+def _some(buckets: Sequence[Bucket], k: int) -> Numbers:
+    chance, units, answers = _none(buckets, differ, k, 1)
+    return _one(Number(None if chance is None else 1 - chance, units, answers))
 
 
 def flip_worst(data: Answers, k: int = 20) -> Numbers:
     """Share of problems of whose k wordings one or more would flip."""
-    full = _pairs(data)
-    value = _worst(full, _unflipped, k)
-    return _one(Number(None if value is None else 1 - value, len(full), sum(len(b.variants) for b in full)))
+    return _some(data.buckets, k)
 
 
 def r_r_worst(data: Answers, k: int = 20) -> Numbers:
     """The same for the problems answered correctly."""
-    full = [b for b in _pairs(data) if right(b.original)]
-    value = _worst(full, _unflipped, k)
-    return _one(Number(None if value is None else 1 - value, len(full), sum(len(b.variants) for b in full)))
+    return _some(_correct(data), k)
 
 
 # Counts, intervals and tests (METHODS 7)

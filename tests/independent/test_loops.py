@@ -670,6 +670,39 @@ def test_baselines_of_shifts_are_those_of_the_loops(seed: int) -> None:
         assert near(scores[f"jsd_means:{part}_baseline"].value, loops.mean_over_turns(data, loops.jsd_means, part))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_hard_cases_by_runs_are_those_of_the_loops(seed: int) -> None:
+    draw = random.Random(f"runs {seed}")
+    table = make_table(draw.randrange(10**6))
+    while not (table.gold and table.originals and len(table.models) == 3):
+        table = make_table(draw.randrange(10**6))
+    kind = {"m0": "one", "m1": "one", "m2": "other"}
+    frame = table.frame().with_columns(pl.col("model").replace_strict(kind).alias("architecture"))
+    [score] = ow.score(frame, ["hard_cases(runs_of=architecture)"])
+    runs = {"one": [table.answers("m0"), table.answers("m1")], "other": [table.answers("m2")]}
+    assert near(score.value, loops.hard_cases_over_runs(runs).value)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_averages_over_data_sets_are_those_of_the_loops(seed: int) -> None:
+    draw = random.Random(f"average {seed}")
+    sets = []
+    while len(sets) < 3:
+        table = make_table(draw.randrange(10**6))
+        if table.labels == NLI and table.gold and table.originals and len(table.models) == 1:
+            sets.append(table)
+    rows, values = [], []
+    for i, table in enumerate(sets):
+        kept = [row for row in table.rows if not row.get("contrast") and not row.get("control")]
+        data = loops.collect(kept, table.labels)
+        values.append((loops.accuracy_variants(data)[""].value, len(data.buckets)))
+        columns = ("variant", "gold", "pred")
+        rows += [{"dataset": f"d{i}", "bucket": f"{i}-{row['bucket']}", **{c: row[c] for c in columns}} for row in kept]
+    scores = ow.score(pl.DataFrame(rows), ["accuracy_variants"], average="dataset")
+    [average] = [one for one in scores if one.group == "dataset=(average)"]
+    assert near(average.value, loops.weighted_average(values))
+
+
 # Across models
 
 
