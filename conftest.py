@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +15,31 @@ from refusals import DRAFTS, UPDATE, merge_drafts
 # No deadline: how long an example takes depends on the machine. The same examples are tried everywhere, fewer of them
 # without the slow tests.
 settings.register_profile("all", deadline=None, derandomize=True)
-settings.register_profile("fast", settings.get_profile("all"), max_examples=30)
+settings.register_profile("fast", settings.get_profile("all"), max_examples=20)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Fixtures that outlive a test do not use the user's cache either."""
+def _caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for all caches. Fixtures that outlive a test do not use the user's cache either."""
+    folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OTHERWORDS_CACHE", str(tmp_path_factory.mktemp("cache") / "answers.sqlite"))
-        yield
+        patch.setenv("OTHERWORDS_CACHE", str(folder / "answers.sqlite"))
+        yield folder
+
+
+#: Numbers the caches: a folder for each, as `tmp_path` would make it, costs more than most of the tests.
+_numbers = count(1)
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTHERWORDS_CACHE", str(tmp_path / "cache" / "answers.sqlite"))
+def _own_cache(_caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHERWORDS_CACHE", str(_caches / str(next(_numbers)) / "answers.sqlite"))
 
 
 @pytest.fixture(autouse=True)
-def _names_in_doctests(doctest_namespace: dict[str, Any], tmp_path: Path) -> None:
-    doctest_namespace["tmp"] = tmp_path / "run"
+def _names_in_doctests(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+    if isinstance(request.node, pytest.DoctestItem):
+        doctest_namespace["tmp"] = request.getfixturevalue("tmp_path") / "run"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

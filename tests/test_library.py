@@ -515,9 +515,9 @@ def test_a_metric_of_two_models_is_chosen_with_where() -> None:
 def test_results_print_as_a_table() -> None:
     scores = ow.score(answers(), ["flip_rate", "p_c"], replicates=50)
     assert repr(scores).splitlines() == [
-        "metric      value  95% interval  buckets  answers",
-        "flip_rate  75.0 %  52.3 – 100.0        3        4",
-        "p_c        83.3 %  66.7 – 100.0        3        4",
+        "metric      value  95% interval  clusters  eff. n  buckets  answers",
+        "flip_rate  75.0 %   12.8 – 98.4         3       3        3        4",
+        "p_c        83.3 %   14.9 – 99.3         3       3        3        4",
     ]
 
 

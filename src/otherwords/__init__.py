@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from .datasets.suite import load
     from .errors import OtherwordsError
     from .exporting.export import export
-    from .judging.circularity import circularity
-    from .judging.findings import Circularity
+    from .judging.circularity import Circularity, circularity
     from .metrics.metric import Metric
     from .models.cache import Cache
     from .models.model import Model
@@ -41,7 +40,7 @@ _HOME = {
     "OtherwordsError": "errors",
     "export": "exporting.export",
     "circularity": "judging.circularity",
-    "Circularity": "judging.findings",
+    "Circularity": "judging.circularity",
     "Metric": "metrics.metric",
     "Cache": "models.cache",
     "Model": "models.model",

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from .answers.alignment import Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
-from .answers.groups import columns_of, of_model
+from .answers.groups import columns_of, of_model, one_answer
 from .answers.reading import answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
 from .answers.table import WHOLE_TABLE, Location, is_variant
@@ -42,7 +42,8 @@ from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.gates import metric_of
-from .scoring.measure import measure_groups, measure_together
+from .scoring.grouped import measure_groups
+from .scoring.measure import measure_together
 from .scoring.results import Results
 from .scoring.select import (
     IntervalSettings,
@@ -254,7 +255,7 @@ def score(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
     out: str | Path | None = None,
@@ -339,8 +340,8 @@ def scored(
         for role, (table, place) in roles.items():
             answers_of = of_model(table, place, model)
             own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
-        groups = list(dict.fromkeys(one.group for one in own))
-        scores += sorted(own, key=lambda one: groups.index(one.group))  # all parts of a group together
+        order = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in own))}
+        scores += sorted(own, key=lambda one: order[one.group])  # all parts of a group together
     ordinary = by_role["rewordings"]
     if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
         table = roles["rewordings"][0]
@@ -350,7 +351,9 @@ def scored(
         fix = "give answers to originals and enough of their variants for the metric"
         reason = f": {why}" if (why := explain_no_pairs(scores)) else ""
         raise BadInput(f"nothing to measure{reason}", where=where.table, fix=fix)
-    return Results(scores)
+    results = Results(scores)
+    results.one_answer = one_answer(answers)
+    return results
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from refusals import refuses
+from warned import lines
 
 from otherwords.answers import reading
 from otherwords.answers.table import WHOLE_TABLE, codes, has_duplicates
@@ -183,7 +184,7 @@ def test_only_originals_have_an_accuracy_and_warnings_for_the_rest() -> None:
         found = score(answers, replicates=20)
     assert values(found) == {**dict.fromkeys(EXPECTED), "accuracy_original": 1.0}
     named = ", ".join(name for name in EXPECTED if name != "accuracy_original")
-    assert [str(one.message) for one in caught] == [f"{named} of model: nothing to measure"]
+    assert lines(caught) == [f"{named} of model: nothing to measure"]
     for one in found:
         if one.value is None:
             assert (one.low, one.high, one.n_units, one.n_answers) == (None, None, 0, 0)

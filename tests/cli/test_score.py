@@ -7,11 +7,13 @@ import json
 import polars as pl
 import pytest
 
+import otherwords as ow
+
 #: The second bucket has an answer that is no right answer of the table.
 pytestmark = pytest.mark.filterwarnings("ignore:.*can never be right")
 KEYS = [
     *("metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"),
-    *("unit", "interval", "confidence", "replicates", "resampled"),
+    *("unit", "interval", "confidence", "replicates", "resampled", "n_clusters", "n_effective", "note"),
 ]
 METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
 
@@ -87,7 +89,7 @@ def test_other_order_of_rows_same_bytes(cli, answers, write_jsonl, place):
 
 
 def test_chosen_metrics_seed_replicates_and_confidence(cli, answers):
-    options = ("--metric", "flip_rate", "--seed", "7", "--replicates", "50", "--confidence", "0.8")
+    options = ("--metric", "flip_rate", "--seed", "7", "--replicates", "50", "--confidence", "0.8", "--interval", "bca")
     [score] = json.loads(cli("score", answers, "--json", *options).stdout)
     assert score["metric"] == "flip_rate"
     assert "confidence=0.8, replicates=50" in score["signature"]
@@ -316,8 +318,6 @@ def test_a_run_that_is_not_finished_says_so(cli, problems, place):
 
 
 def test_a_run_that_is_half_finished_says_so(cli, place):
-    import otherwords as ow
-
     ow.run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, shard=60, out="r")
     parts = sorted((place / "r" / "answers").rglob("*.parquet"))
     parts[-1].unlink()
@@ -346,6 +346,17 @@ def test_a_model_that_says_the_same_to_everything_is_named_beneath_the_table(cli
     compared = cli("compare", path, "-m", "stubborn", "-m", "not quite", "--metric", "flip_rate").stdout
     assert "stubborn gives one answer" in compared
     assert "stubborn gives" not in cli("score", path, "--json").stdout
+
+
+def test_the_note_on_one_answer_needs_no_second_reading(cli, write_jsonl, place):
+    """It comes with the results, so that a table from a pipe, or a model compared with its namesake, has it, too."""
+    path = write_jsonl(place / "stubborn.jsonl", constant("m", "no"))
+    other = write_jsonl(place / "other.jsonl", constant("m", "yes", 10))
+    shown = cli("compare", "-", other, "--metric", "flip_rate", stdin=path.read_text(encoding="utf-8")).stdout
+    assert "m (1) gives one answer, no, to all 40" in shown
+    assert "m (2) gives" not in shown
+    assert list(ow.score(path, ["flip_rate"], replicates=5).one_answer) == ["m"]
+    assert ow.score(other, ["flip_rate"], replicates=5).one_answer == {}
 
 
 def test_one_answer_where_it_is_the_right_one(cli, write_jsonl, place):

@@ -12,7 +12,7 @@ import torch
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.exporting import graphs, tracing
+from otherwords.exporting import graphs
 from otherwords.inference import families
 
 from .conftest import ARCHITECTURES, BUILT, WORDS, tiny_model
@@ -33,7 +33,7 @@ def session(graph: onnx.ModelProto) -> Any:
 
 def graph_of(model: Any, kind: str, how: str, types: bool) -> onnx.ModelProto:
     if how == "traced":
-        return getattr(tracing, kind)(model, types=types, who="tiny")
+        return getattr(graphs, f"traced_{kind}")(model, types=types, who="tiny")
     network = families.read(model)
     assert network is not None
     return getattr(graphs, kind)(network, types=types)
@@ -146,4 +146,4 @@ def test_a_model_that_cannot_be_traced_is_named():
     model = tiny_model("Albert")
     model.albert.forward = None
     with refuses(BadInput):
-        tracing.classifier(model, types=True, who="tiny")
+        graphs.traced_classifier(model, types=True, who="tiny")

@@ -15,7 +15,7 @@ from rich.text import Text
 import otherwords as ow
 from otherwords.cli.tables import circularity_tables
 from otherwords.errors import BadInput, LabelOrder, UnknownName
-from otherwords.judging.findings import Earlier
+from otherwords.judging import Earlier
 from otherwords.judging.rates import kappa
 from otherwords.significance.proportions import wilson
 

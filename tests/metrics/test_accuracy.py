@@ -52,8 +52,9 @@ def test_original_counts_originals_only() -> None:
 def test_variants_are_pooled_so_that_large_buckets_weigh_more() -> None:
     [one] = score(answers(), ["accuracy_variants"])
     assert (one.value, one.n_units, one.n_answers) == (3 / 5, 2, 5)  # not (3/4 + 0) / 2
-    assert one.low == 0.0
-    assert one.high == 0.75
+    [drawn] = score(answers(), ["accuracy_variants"], interval="percentile")
+    assert (drawn.low, drawn.high) == (0.0, 0.75)
+    assert (one.n_clusters, one.n_effective) == (2, pytest.approx(25 / 17))  # of weights 4 and 1
 
 
 def test_weighted_originals_weigh_as_their_variants_do() -> None:
@@ -102,7 +103,7 @@ def test_majority_class_looks_for_the_majority_of_each_replicate() -> None:
 
 
 def test_signature_says_all_that_decides_the_number() -> None:
-    [one] = score(answers(), ["accuracy_original"], seed=7, replicates=99, confidence=0.9)
+    [one] = score(answers(), ["accuracy_original"], seed=7, replicates=99, confidence=0.9, interval="bca")
     assert one.signature.startswith("accuracy_original.v1() ")
     for part in ("confidence=0.9", "replicates=99", "cluster=bucket", "seed=7", "otherwords="):
         assert part in one.signature

@@ -79,8 +79,14 @@ def test_distinct_pairs_are_unbiased_where_drawing_with_replacement_is_not(n: in
     """Over all ways to draw m of n wordings, the mean is that of all n; the paper's is higher the fewer are drawn."""
     k, m = min(k, n), min(m, n)
     bucket = [1] * k + [0] * (n - k)
-    draws = list(combinations(bucket, m))
-    means = [np.mean([function(one, [0] * m) for one in draws]) for function in (p_c_distinct, p_c)]
+    # Draws with the same number of right answers are alike: so many of the comb(n, m) have `right` of them.
+    draws = {right: comb(k, right) * comb(n - k, m - right) for right in range(m + 1)}
+    assert sum(draws.values()) == comb(n, m)
+    means = [
+        sum(ways * function([1] * right + [0] * (m - right), [0] * m) for right, ways in draws.items() if ways)
+        / comb(n, m)
+        for function in (p_c_distinct, p_c)
+    ]
     assert means[0] == pytest.approx(p_c_distinct(bucket, [0] * n), abs=1e-12)
     if m < n and 0 < k < n:
         assert means[1] > p_c(bucket, [0] * n) + 1e-9

@@ -105,7 +105,7 @@ def test_a_released_model_is_off_by_less_than_a_point(shared) -> None:
 
 def test_the_interval_of_ks_holds_its_value_and_says_how_many_bins() -> None:
     [one] = ow.score(answers(2), ["ks"], task="nli", replicates=50)
-    assert one.signature.startswith("ks.v1(bins=100, only_right=false) unit=number interval=percentile(")
+    assert one.signature.startswith("ks.v1(bins=100, only_right=false) unit=number interval=percentile.v2(")
     assert one.low <= one.value <= one.high
     assert one.n_units == 30  # originals without variants have nothing to be compared with
 

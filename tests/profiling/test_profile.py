@@ -13,7 +13,7 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
-from otherwords.profiling.changes import ARTIFACTS
+from otherwords.profiling.profile import ARTIFACTS
 
 
 def row(name, of=None, how=None, label="entailment", premise="A man is outside.", hypothesis="He waits.", **more):

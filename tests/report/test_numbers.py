@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from otherwords.answers.groups import OneAnswer
 from otherwords.problem import Score
 from otherwords.report.numbers import MOST_ROWS, intervals, percent, tables
-from otherwords.report.plot import Bar, OneAnswer, ranked, sentence
+from otherwords.report.plot import Bar, ranked, sentence
 
 Make = Callable[..., Score]
 

@@ -12,22 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
+from varying import contracted
 
 import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.running.study import Study, read_study, to_toml
 from otherwords.storage.run_folder import RunFolder, key_of
 
-ROWS = [
-    {
-        "id": f"p{i}",
-        "premise": f"It isn't {i}.",
-        "hypothesis": "They're late.",
-        "label": "neutral",
-        "topic": "ab"[i % 2],
-    }
-    for i in range(6)
-]
+ROWS = contracted(6)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NAMES = st.dictionaries(TEXT, TEXT, max_size=3)
 

@@ -8,22 +8,14 @@ from pathlib import Path
 
 import pytest
 from refusals import refuses
+from varying import contracted
 
 import otherwords as ow
 from otherwords.errors import BadInput, LabelOrder, OtherwordsError, UnknownName, Unmeasurable
 from otherwords.progress import Progress, reporting_to
 from otherwords.running import stages
 
-ROWS = [
-    {
-        "id": f"p{i}",
-        "premise": f"It isn't {i}.",
-        "hypothesis": "They're late.",
-        "label": "neutral",
-        "topic": "ab"[i % 2],
-    }
-    for i in range(4)
-]
+ROWS = contracted(4)
 MODEL = "m=scripted(log=log)"
 LABELS = "def ask(batch):\n    return ['neutral'] * len(batch)\n"
 

@@ -62,7 +62,9 @@ def test_contrasts_and_controls_are_the_variants() -> None:
 
 def test_the_interval_says_how_it_was_made() -> None:
     settings = {"replicates": 60, "confidence": 0.8}
-    percentile = ow.measure("flip_rate", **ROWS, **settings)
+    wilson = ow.measure("flip_rate", **ROWS, **settings)
+    assert (wilson.interval, wilson.replicates, wilson.resampled) == ("wilson", None, "bucket")
+    percentile = ow.measure("flip_rate", **ROWS, **settings, interval="percentile")
     assert (percentile.interval, percentile.confidence, percentile.replicates, percentile.resampled) == (
         *("percentile", 0.8, 60, "bucket"),
     )
@@ -70,7 +72,9 @@ def test_the_interval_says_how_it_was_made() -> None:
     assert ow.measure("accuracy_original", **ROWS, cluster=list("kkkll"), **settings).interval == "wilson"
     alone = ow.measure("flip_rate", **ROWS, cluster=["k"] * 5, **settings)
     assert (alone.low, alone.interval, alone.confidence, alone.replicates, alone.resampled) == (None, "", *[None] * 3)
-    assert ow.measure("majority_class", **ROWS, **settings).interval == ""
+    assert alone.note == "one cluster"
+    majority = ow.measure("majority_class", **ROWS, **settings)
+    assert (majority.interval, majority.note) == ("", "this metric has none")
     assert replace(percentile, interval="") != percentile
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from refusals import refuses
+from warned import lines
 
 import otherwords as ow
 from otherwords.errors import BadInput, Unmeasurable
@@ -49,7 +50,7 @@ def test_without_gold_labels_what_needs_none_is_measured_and_one_line_names_the_
     two = pl.concat([answers.with_columns(model=pl.lit(name)) for name in ("m", "n")])
     with pytest.warns(UserWarning, match="not measured") as caught:
         found = ow.score(two, replicates=20)
-    [line] = [str(one.message) for one in caught]
+    [line] = lines(caught)
     left_out = "accuracy_original, accuracy_variants, p_c, p_c_distinct, pa"
     assert line.startswith(
         f"the answers: no gold labels; not measured: {left_out}; give the right answers in a column "
@@ -123,7 +124,7 @@ def test_an_audit_needs_gold_labels(which: str) -> None:
 def test_without_originals_what_needs_none_is_measured_and_one_line_names_the_rest() -> None:
     with pytest.warns(UserWarning, match="not measured") as caught:
         found = values(ow.score(VARIANTS, replicates=20))
-    [line] = [str(one.message) for one in caught]
+    [line] = lines(caught)
     assert line.startswith("the answers: no originals; not measured: accuracy_original, flip_rate; give ")
     whole = values(ow.score(WHOLE, replicates=20))
     assert found == {name: whole[name] for name in whole if name not in ("accuracy_original", "flip_rate")}
@@ -170,7 +171,7 @@ def test_neither_gold_labels_nor_originals() -> None:
     with pytest.warns(UserWarning, match="not measured") as caught:
         found = ow.score(VARIANTS.drop("gold"), replicates=20)
     assert values(found) == {"label_agreement": 0.5}
-    assert [str(one.message).partition(";")[0] for one in caught] == [
+    assert [line.partition(";")[0] for line in lines(caught)] == [
         "the answers: no gold labels",
         "the answers: no originals",
     ]

@@ -1,4 +1,4 @@
-"""Variants and notes of a small table, as the stage `vary` makes them."""
+"""Small tables, and their variants and notes as the stage `vary` makes them."""
 
 from __future__ import annotations
 
@@ -12,3 +12,9 @@ from otherwords.problem import TASKS
 def vary_rows(frame: pl.DataFrame, using: list[str], seed: int = 1) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Check a table of NLI problems, then reword them."""
     return varied(ow.load(frame), using, TASKS["nli"], seed)
+
+
+def contracted(n: int) -> list[dict[str, str]]:
+    """Problems that `contractions` can reword, of two topics in turn."""
+    same = {"hypothesis": "They're late.", "label": "neutral"}
+    return [{"id": f"p{i}", "premise": f"It isn't {i}.", **same, "topic": "ab"[i % 2]} for i in range(n)]

@@ -23,7 +23,7 @@ from otherwords.errors import BadInput
 from otherwords.models.model import Answerer, as_model
 from otherwords.problem import TASKS, Batch
 from otherwords.registry import models as registry
-from otherwords.training import checkpoints, finetuning
+from otherwords.training import finetuning, history
 from otherwords.training.prepared import prepare, train_prepared
 from otherwords.training.settings import TrainingSettings
 
@@ -112,13 +112,13 @@ def test_killed_after_any_checkpoint_it_ends_with_the_same_bits(tmp_path, settin
     )
     whole = trained(tmp_path / "whole", chosen, train, valid)
     prepare(tmp_path / "parts", chosen, train, valid)
-    real = checkpoints.save
+    real = history.save_checkpoint
 
     def save_and_die(*arguments):
         real(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoints, "save", save_and_die)
+    monkeypatch.setattr(history, "save_checkpoint", save_and_die)
     for _ in range(6):
         with pytest.raises(KeyboardInterrupt):
             train_prepared(tmp_path / "parts")
@@ -136,7 +136,7 @@ def test_a_checkpoint_amid_an_epoch_keeps_the_running_figures(tmp_path, settings
     trained(tmp_path / "whole", chosen, toy_rows(100), toy_rows(20, 2))
     prepare(tmp_path / "parts", chosen, toy_rows(100), toy_rows(20, 2))
     monkeypatch.setattr(finetuning, "_CHECKPOINT_SECONDS", -1)  # after every batch
-    real, left = checkpoints.save, [3]
+    real, left = history.save_checkpoint, [3]
 
     def die_at_last(*arguments):
         real(*arguments)
@@ -144,7 +144,7 @@ def test_a_checkpoint_amid_an_epoch_keeps_the_running_figures(tmp_path, settings
         if not left[0]:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoints, "save", die_at_last)
+    monkeypatch.setattr(history, "save_checkpoint", die_at_last)
     with pytest.raises(KeyboardInterrupt):
         train_prepared(tmp_path / "parts")
     assert json.loads((tmp_path / "parts" / "checkpoint" / "progress.json").read_text())["batch"] == 3
@@ -322,7 +322,7 @@ def test_an_interrupted_training_is_saved_and_resumed(tmp_path, settings, monkey
         with pytest.raises(KeyboardInterrupt):
             trained(tmp_path / "parts", chosen, rows, valid)
     assert len(steps) == 3
-    assert checkpoints.exists(tmp_path / "parts")
+    assert history.has_checkpoint(tmp_path / "parts")
     train_prepared(tmp_path / "parts")
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "parts"))
 

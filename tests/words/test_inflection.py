@@ -98,3 +98,16 @@ def test_without_the_library_the_extra_is_named(package, call):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingExtra" in done.stderr
     assert "pip install 'otherwords[spacy]'" in done.stderr
+
+
+def test_inflect_is_imported_without_its_type_checks_and_others_keep_theirs():
+    """They take two seconds to be put into its code, each time that a process needs an article."""
+    code = """
+from otherwords.words.inflection import article
+assert [article(word) for word in ("hour", "useful thing")] == ["an", "a"]
+import inflect, typeguard
+assert typeguard.typechecked.__module__.startswith("typeguard")
+assert inflect.typechecked is not typeguard.typechecked
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,14 +1,24 @@
-"""Groups of an answers table: one model's answers, and variants by the value of a column, with their originals."""
+"""Groups of an answers table: one model's answers, and variants by the value of a column, with their originals.
+
+And which models have one answer to everything.
+"""
 
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, UnknownName, Unmeasurable, caller_level
+from ..problem import rounded
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
 from .table import Location, is_original, label_texts
+
+#: From this share on, a label is a model's one answer: then at most one answer in ten can differ from the original's.
+CONSTANT = 0.95
 
 
 def with_model(answers: pl.DataFrame, source: str, rejects_allowed: bool = False) -> pl.DataFrame:
@@ -38,15 +48,18 @@ def groups(answers: pl.DataFrame, by: Sequence[str]) -> Iterator[tuple[str | Non
     Besides the table's columns, `label` is the right answer, and `original` says whether the original is answered
     right or wrong.
     """
-    if not _several_controls(answers, by):
+    if scored_as_a_whole(answers, by):
         yield None, answers
     for column in by:
         yield from ((f"{column}={value}", part) for value, part in split(answers, column))
 
 
-def _several_controls(answers: pl.DataFrame, by: Sequence[str]) -> bool:
-    """Whether there are several controls, which are scored one by one: some must not flip and others should."""
-    return CONTROL in by and CONTROL in answers.columns and answers[CONTROL].drop_nulls().n_unique() > 1
+def scored_as_a_whole(answers: pl.DataFrame, by: Sequence[str]) -> bool:
+    """Whether a table has scores besides those of its groups.
+
+    Several controls have none: they are scored one by one, because some must not flip and others should.
+    """
+    return CONTROL not in by or CONTROL not in answers.columns or answers[CONTROL].drop_nulls().n_unique() < 2
 
 
 def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
@@ -66,16 +79,8 @@ def columns_of(part: pl.DataFrame, by: Sequence[str]) -> list[str]:
 
 def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataFrame]]:
     """The groups of one column, in the order of its values."""
-    answers = _derived(answers, column)
-    if column not in answers.columns:
-        raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
-    if answers[column].dtype == pl.String:  # an empty cell of a CSV file is what a data frame calls missing
-        named = pl.col(column).str.strip_chars() != ""
-        answers = answers.with_columns(pl.when(named).then(pl.col(column)))
+    answers = answers.with_columns(values_of(answers, column))
     original = is_original()
-    without = answers.filter(~original, pl.col(column).is_null()).height
-    if without:
-        warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=caller_level())
     key = ["model", "bucket"] if "model" in answers.columns else ["bucket"]
     for value in answers[column].drop_nulls().unique().sort().to_list():
         inside = answers.filter(pl.col(column) == value)
@@ -83,6 +88,28 @@ def split(answers: pl.DataFrame, column: str) -> Iterator[tuple[object, pl.DataF
             inside.select(key).unique(), on=key, how="semi", maintain_order="left"
         )
         yield value, pl.concat([originals, inside.filter(~original)])
+
+
+def coded(answers: pl.DataFrame, column: str) -> tuple[list[object], npt.NDArray[np.int64]]:
+    """The values of a column that make groups, in order, and the number of each row's; -1 where it has none."""
+    values = values_of(answers, column)
+    names = values.drop_nulls().unique().sort()
+    codes = values.replace_strict(names, np.arange(len(names)), default=-1, return_dtype=pl.Int64)
+    return names.to_list(), codes.fill_null(-1).to_numpy()
+
+
+def values_of(answers: pl.DataFrame, column: str) -> pl.Series:
+    """A column to group by; a variant without a value belongs to no group, with a warning."""
+    answers = _derived(answers, column)
+    if column not in answers.columns:
+        raise UnknownName(f"no column {column!r} to group by; there are: {', '.join(answers.columns)}")
+    if answers[column].dtype == pl.String:  # an empty cell of a CSV file is what a data frame calls missing
+        named = pl.col(column).str.strip_chars() != ""
+        answers = answers.with_columns(pl.when(named).then(pl.col(column)))
+    without = answers.filter(~is_original(), pl.col(column).is_null()).height
+    if without:
+        warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=caller_level())
+    return answers[column]
 
 
 def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -101,3 +128,41 @@ def _derived(answers: pl.DataFrame, column: str) -> pl.DataFrame:
         original = pl.col("original").filter(is_original()).first().over(key)
         return marked.with_columns(pl.when(original).then(pl.lit("right")).otherwise(pl.lit("wrong")).alias("original"))
     return answers
+
+
+class OneAnswer(NamedTuple):
+    """What a model gives to (nearly) everything: a label, how often, of how many answers; `right` if all have it."""
+
+    label: str
+    given: int
+    answers: int
+    right: bool = False
+
+    def __str__(self) -> str:
+        share = "all" if self.given == self.answers else f"{rounded(self.given / self.answers, 'share')}\u00a0% of"
+        s = "" if self.answers == 1 else "s"
+        right = " (all problems have that label)" if self.right else ""
+        return f"gives one answer, {self.label}, to {share} {self.answers:,}\u00a0wording{s}{right}"
+
+
+def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
+    """The models that give one label to everything they are asked, or nearly: from `CONSTANT` on.
+
+    Nearly everything does not count where that label is as often the right one: then a good model gives it, too.
+
+    >>> rows = {"gold": ["yes", "no"] * 20, "pred": ["yes"] * 40}
+    >>> one_answer(pl.DataFrame(rows))
+    {'model': OneAnswer(label='yes', given=40, answers=40, right=False)}
+    """
+    lacking = {"model": "model", "pred": None, "gold": None}
+    text = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in lacking.items()]
+    blank = pl.col("gold", "pred").replace("", None)
+    known = answers.select(one.cast(pl.String) for one in text).with_columns(blank).drop_nulls(("model", "pred"))
+    most = known.group_by("model", "pred").len("given").sort("given", "pred", descending=[True, False])
+    found = {}
+    for model, label, given in most.unique("model", keep="first", maintain_order=True).sort("model").rows():
+        own = known.filter(pl.col("model") == model)
+        usual = (own["gold"].drop_nulls() == label).mean()
+        if given == own.height or (given >= CONSTANT * own.height and (usual is None or usual < CONSTANT)):
+            found[model] = OneAnswer(label, given, own.height, usual == 1)
+    return found

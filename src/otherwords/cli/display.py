@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from ..problem import Score
     from ..running.files import Summary
+    from ..scoring.results import Results
     from ..validity.funnel import Funnel
 
 
@@ -160,23 +160,11 @@ def print_funnel(funnel: Funnel | None) -> None:
         console(stderr=True).print(funnel_table(funnel))
 
 
-def print_one_answer(answers: Sequence[Any], settings: Mapping[str, Any], models: Sequence[str] = ()) -> None:
-    """Print, beneath a table of scores, which models of answers tables say the same to everything.
-
-    `settings` has the user's names for columns and labels; `models` names those that the table is about, or none.
-    """
-    from ..answers.alignment import Names, model_names, open_tables
-    from ..report.flips import one_answer
+def print_one_answer(results: Results[Any]) -> None:
+    """Print, beneath a table of scores, which of the models say the same to everything."""
     from ..report.plot import one_answer_note
 
-    given = [one for one in answers if str(one) not in ("", "-")]  # standard input can be read but once
-    names = Names(settings["columns"], settings["labels"], ())
-    known = [name or f"model {n}" for n, name in enumerate(model_names(given), 1)] if len(given) > 1 else ()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they were given when the scores were measured
-        opened = open_tables(given, names, known, rejects_allowed=True)
-    found = {model: one for table, _ in opened for model, one in one_answer(table).items()}
-    if note := one_answer_note({model: one for model, one in found.items() if model in models or not models}):
+    if note := one_answer_note(results.one_answer):
         console().print(note, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -72,7 +72,11 @@ def run(
     ] = None,
     interval: Annotated[
         str,
-        typer.Option("--interval", metavar="KIND", help="percentile, or bca: corrected for bias and skew."),
+        typer.Option(
+            "--interval",
+            metavar="KIND",
+            help="auto: Wilson on clusters for shares, else percentile; wilson; percentile; bca.",
+        ),
     ] = "",
     shard: Annotated[
         int | None,
@@ -121,7 +125,7 @@ def run(
         print_json(result.scores)
     elif not quiet:
         print_table(score_table(in_study_order(result.scores, result.folder), settled.confidence))
-        print_one_answer([result.folder], {"columns": {}, "labels": {}})
+        print_one_answer(result.scores)
         typer.echo(result.report)
         print_unreworded(result.manifest["counts"])
     enforce(require, result.scores)

@@ -27,7 +27,7 @@ def score(
     label: opt.Labels = [],  # noqa: B006
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
-    interval: opt.Interval = "percentile",
+    interval: opt.Interval = "auto",
     require: opt.Require = [],  # noqa: B006
     out: Annotated[
         str,
@@ -77,5 +77,5 @@ def score(
         print_json(scores)
     elif not quiet and out != "-":
         print_table(score_table(in_study_order(scores, *given), confidence))
-        print_one_answer(given, names)
+        print_one_answer(scores)
     enforce(require, scores)

@@ -100,7 +100,7 @@ class Source:
 
     names: Sequence[Name | AnyTable]
     task: str | Task | Mapping[str, Any] = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[Any, str] = field(default_factory=dict)
     skip_bad: bool = False
     gold: Literal["all or none", "all", "any"] = "all or none"

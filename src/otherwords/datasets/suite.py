@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, caller_level
-from ..frames import AnyTable, texts_by_text, to_frame
+from ..frames import AnyTable, to_frame
 from ..problem import Task
 from ..storage.run_folder import RunFolder
 from .intake import Intake, ProblemRow, name_text, warn_no_majority
@@ -117,8 +117,8 @@ def open_source(
             raise BadInput(f"is a run folder without {stage}", where=str(run.path), fix=fix)
     tasks = [run.manifest["task"] for run in runs.values() if "task" in run.manifest]
     files = [f"{name}/{stage}" if isinstance(name, str) and name in runs else name for name in names]
-    named = texts_by_text(columns, "columns")
-    return Source(files, task or next(iter(tasks), ""), named, labels or {}, skip_bad)
+    columns = {} if columns is None else columns
+    return Source(files, task or next(iter(tasks), ""), columns, labels or {}, skip_bad)
 
 
 def _runs(names: Sequence[Any]) -> dict[str, RunFolder]:

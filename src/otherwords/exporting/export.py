@@ -16,7 +16,7 @@ from ..errors import BadInput, GateFailed
 from ..inference import families
 from ..problem import Batch, label_key
 from ..storage.files import disk_errors, refuse_overwriting, write_json
-from . import graphs, tracing
+from . import graphs
 from .comparing import Comparison, compare_labels, compare_words
 from .graphs import onnx
 from .original import NAMELESS, OriginalModel, open_original, write_config
@@ -130,7 +130,7 @@ def _write(original: OriginalModel, draft: Path, weights: str, labels: tuple[str
     if network is not None:
         model = getattr(graphs, which)(network, types=original.types)
     else:
-        model = getattr(tracing, which)(original.model, types=original.types, who=original.folder.who)
+        model = getattr(graphs, f"traced_{which}")(original.model, types=original.types, who=original.folder.who)
     store(model, weights)
     if model.ByteSize() > LARGEST:
         message = f"would take {model.ByteSize() / 1e9:.1f} GB as {weights}, more than the 2 GB of an ONNX file"

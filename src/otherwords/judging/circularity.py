@@ -6,6 +6,7 @@ asked different variants, perhaps without those that would have fooled it most. 
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,33 @@ from ..progress import current
 from ..registry import Bound
 from ..scoring.select import IntervalSettings, choose, title
 from ..storage import tables
-from .findings import EVERY_SELF, NOBODY, Circularity, Earlier
-from .rates import Measuring
-from .verdicts import Judging, accepted, bind_judges, read_suite
+from .rates import EVERY_SELF, NOBODY, Acceptance, Disagreement, Judged, Measuring
+from .verdicts import Earlier, Judging, accepted, bind_judges, read_suite
 
 JUDGES = ("self", "nli-small")
 #: The paper's rates, which grow with the number of variants left, and one that does not: at a single variant.
 METRICS = ("r_r", "r_s", "r_s_without_neutral", "r_r_at(k=1)")
+
+
+@dataclass(frozen=True)
+class Circularity:
+    """The circularity report: `judged` has a row per model, group and judge, the first of each without a judge.
+
+    `shared` has, for several models, each one's rates on the variants that all of them accept for themselves.
+    `judges` explains the judges by their signatures; `earlier` says what was dropped before.
+    """
+
+    judges: dict[str, str]
+    judged: tuple[Judged, ...]
+    acceptance: tuple[Acceptance, ...]
+    disagreements: tuple[Disagreement, ...]
+    shared: tuple[Judged, ...]
+    earlier: Earlier = field(default_factory=Earlier)
+
+    def under(self, judge: str, model: str = "", group: str | None = None) -> Judged:
+        """What was found under a judge: of the only model or the one that is named, of the whole or of one group."""
+        rows = (*self.judged, *self.shared)
+        return next(one for one in rows if one.judge == judge and model in ("", one.model) and one.group == group)
 
 
 def circularity(
@@ -52,7 +73,7 @@ def circularity(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     out: str | Path | None = None,
 ) -> Circularity:
     """Ask models a suite, and measure them on the variants that each judge finds to mean the same as their originals.

@@ -15,12 +15,73 @@ from ..problem import Score
 from ..registry import Bound, metrics
 from ..scoring.measure import measure_answers
 from ..scoring.select import IntervalSettings
-from .findings import NOBODY, Acceptance, Disagreement, Judged
 from .verdicts import accepted
 
+#: Named as the judge where all variants count.
+NOBODY = "(none)"
+#: The judge of variants that every model accepts for itself.
+EVERY_SELF = "self of all"
 #: The source of a variant without a generator: it came with the data.
 GIVEN = "(given)"
 _SOURCE = "\0source"  # no column of the user's is called so
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One model's rates on the variants that one judge accepts, over the whole suite or a group of it.
+
+    `right` are the problems answered correctly, which are the denominator of the rates under every judge; `without`
+    are those of them that the judge left no variant: if all of them, no problem is fooled, and r_r and r_s are 0.
+    """
+
+    model: str
+    judge: str
+    group: str | None
+    variants: int
+    accepted: int
+    problems: int
+    right: int
+    without: int
+    scores: tuple[Score, ...]
+
+    def score(self, metric: str) -> Score | None:
+        """The score of one metric, or None where it cannot be measured here."""
+        return next((one for one in self.scores if one.metric == metric), None)
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """How many variants of one source a judge accepts: of a generator with its options, or given with the data.
+
+    `model` is empty where the judge is not the model itself.
+    """
+
+    judge: str
+    model: str
+    source: str
+    variants: int
+    accepted: int
+    rate: Score
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Two judges on the same variants: how many both accept, only the first, only the second, or neither.
+
+    `kappa` is Cohen's, None where chance alone would have them always agree; `r_r` is the model's relaxed fooling rate
+    on the variants that both accept, None without gold labels.
+    """
+
+    model: str
+    judge: str
+    other: str
+    both: int
+    only_judge: int
+    only_other: int
+    neither: int
+    share: float
+    kappa: float | None
+    r_r: Score | None
 
 
 @dataclass(frozen=True)

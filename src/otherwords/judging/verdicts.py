@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -18,10 +19,37 @@ from ..storage.run_folder import RunFolder
 from ..storage.specs import split_name
 from ..validity.checking import refuse_unfit, warn_too_long
 from ..validity.mutual_entailment import EntailmentRule, ask_entailment, judge_entailment
-from .findings import Earlier
 
 #: The check that is applied again here.
 CHECK = "mutual-entailment"
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What earlier checks did with the `variants`: how many they `dropped`, which the report leaves out.
+
+    `by` says which check dropped how many, some perhaps the same. `set_aside` has the drops of mutual entailment among
+    the rest, which do not count here: they are judged again.
+
+    >>> print(Earlier(20, 3, {"surface": 3}, {"mutual-entailment": 5}))
+    3 of 20 variants were dropped by earlier checks and are in no row (surface 3); mutual-entailment dropped 5 of the \
+rest, which are judged again
+    """
+
+    variants: int = 0
+    dropped: int = 0
+    by: dict[str, int] = field(default_factory=dict)
+    set_aside: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """One line for the user; empty where nothing was dropped."""
+        each = ", ".join(f"{name} {count:,}" for name, count in self.by.items())
+        before = (
+            f"{self.dropped:,} of {self.variants:,} variants were dropped by earlier checks and are in no row ({each})"
+        )
+        rest = "the rest" if self.dropped else f"{self.variants:,} variants"
+        anew = [f"{name} dropped {count:,} of {rest}, which are judged again" for name, count in self.set_aside.items()]
+        return "; ".join([*([before] if self.dropped else []), *anew])
 
 
 def read_suite(suite: SuiteName, task: str | Task | Mapping[str, Any]) -> tuple[pl.DataFrame, Task, Earlier]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable
 from ..registry import Plugin, metrics
-from ..storage.user_code import guard, load_function
+from ..storage.user_code import guard, load_function, write_example
 
 Uses = Literal["originals", "variants", "both", "contrasts", "controls"]
 #: How to get what a table of answers may lack.
@@ -68,8 +68,9 @@ class Metric:
     named: the points of a curve, and what describes the suite rather than the model. `rate` is true for a share of
     units whose `combine` is not plain division: where all units agree, it gets Wilson's interval, as plain ones do.
     `counted` gives, from rows, how many answers each part is about, where the parts differ in that. `interval` is false
-    where resampling would mislead, as for the largest of several shares. `identity` joins the signature: what decides
-    the number besides the options, such as the model that it compares texts with.
+    where resampling would mislead, as for the largest of several shares. `sides` gives, of a difference of two shares,
+    the two: its interval comes from theirs (the second is NaN in a part that is a share itself). `identity` joins the
+    signature: what decides the number besides the options, such as the model that it compares texts with.
 
     Three fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
     not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:
@@ -92,6 +93,7 @@ class Metric:
     rate: bool = False
     counted: Callable[[Array], Array] | None = None
     interval: bool = True
+    sides: Callable[[Array], tuple[Array, Array]] | None = None
     identity: str = ""
     gold: bool = True
     original: bool = True
@@ -166,9 +168,8 @@ def as_metric(function: Any) -> Metric:
 
 
 def _write_example(folder: Path) -> str:
-    body = "    return answers.sum_by_bucket(~answers.correct & answers.is_variant, answers.is_variant)\n"
-    (folder / "mine.py").write_text(f"def wrong(answers):\n{body}", encoding="utf-8")
-    return f"python:{folder / 'mine.py'}:wrong"
+    body = "return answers.sum_by_bucket(~answers.correct & answers.is_variant, answers.is_variant)"
+    return write_example(folder, "wrong(answers)", body)
 
 
 @metrics("python.v1", unsigned=("target",), example=_write_example)

@@ -1,7 +1,18 @@
 """The profile of a transformation: what it changes in a suite, as in Salvatore et al. (2023), Appendix C."""
 
-from .changes import ARTIFACTS, changes
-from .profile import Artifact, FilterRate, Length, Overlap, Part, Profile, Substitution, Suggestions, profile
+from .profile import (
+    ARTIFACTS,
+    Artifact,
+    FilterRate,
+    Length,
+    Overlap,
+    Part,
+    Profile,
+    Substitution,
+    Suggestions,
+    changes,
+    profile,
+)
 
 __all__ = [
     "ARTIFACTS",

@@ -6,6 +6,7 @@ with several by their mean.
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections import Counter
@@ -21,7 +22,7 @@ import polars as pl
 from .._version import __version__
 from ..datasets.source import files_of
 from ..datasets.suite import Suite, SuiteName, open_suite
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, caller_level, shorten
 from ..frames import kept as without_dropped
 from ..frames import reworded
 from ..problem import Bucket, Problem, Task, changed_fields
@@ -30,12 +31,26 @@ from ..running.files import spooled
 from ..storage import tables
 from ..storage.run_folder import RunFolder, read_part
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap
+from ..words.alignment import substitutions
 from ..words.language import split_words
-from .changes import ARTIFACTS, changes
 
 _WORD = re.compile(r"[^\W_]+")
 #: What stands for the label of problems without one.
 UNLABELLED = "(no label)"
+#: Words that betray a label in SNLI and MultiNLI, by corpus and label: the five strongest of each, in the order of
+#: Gururangan et al. (2018), Table 4.
+ARTIFACTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "snli": {
+        "entailment": ("outdoors", "least", "instrument", "outside", "animal"),
+        "neutral": ("tall", "first", "competition", "sad", "favorite"),
+        "contradiction": ("nobody", "sleeping", "no", "tv", "cat"),
+    },
+    "mnli": {
+        "entailment": ("some", "yes", "something", "sometimes", "various"),
+        "neutral": ("also", "because", "popular", "many", "most"),
+        "contradiction": ("never", "no", "nothing", "any", "none"),
+    },
+}
 
 
 def profile(
@@ -336,3 +351,35 @@ def _of_generator(generator: str, notes: pl.DataFrame) -> Suggestions:
         return Suggestions(generator, rates, ())
     rows = overlap(notes).unpivot(index="model", variable_name="other", value_name="mean").sort("model", "other")
     return Suggestions(generator, rates, tuple(Overlap(**row) for row in rows.iter_rows(named=True)))
+
+
+# Which words a variant replaced
+
+
+def changes(variant: Problem, original: Problem) -> list[tuple[str, str]]:
+    """Pairs of words before and after, lower-cased, over all fields.
+
+    They come from the column `changes` (a JSON list of {"field", "from", "to"}); where it is absent or empty, the texts
+    are aligned. An alignment sees "dog" become "domestic dog" as a word added, a generator knows that it replaced one.
+    """
+    recorded = variant.extra.get("changes")
+    inherited = recorded == original.extra.get("changes")  # then it is about an earlier rewording
+    if listed := [] if inherited else _listed(recorded, variant.id):
+        # An article follows the word after it, and is no substitution of its own.
+        return [(old, new) for old, new, kind in listed if kind != "article"]
+    fields = variant.task.fields
+    return [pair for name in fields for pair in substitutions(original.text[name], variant.text[name])]
+
+
+def _listed(recorded: Any, name: str) -> list[tuple[str, str, str]]:
+    """What a generator recorded: words before, words after, and the part of speech if it is given."""
+    try:
+        listed = json.loads(recorded.strip() or "null") if isinstance(recorded, str) else recorded
+        return [(_plain(one["from"]), _plain(one["to"]), one.get("pos", "")) for one in listed or []]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        fix = 'give a JSON list of {"field": ..., "from": ..., "to": ...}, or nothing'
+        raise BadInput(f"found {shorten(recorded)}", where=f"variant {name!r}", field="changes", fix=fix) from error
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.lower().split())

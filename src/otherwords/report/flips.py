@@ -1,4 +1,4 @@
-"""Which answers changed with the wording: counts for the plot, its problems, and models with one answer to all."""
+"""Which answers changed with the wording: counts for the plot, and its problems."""
 
 import re
 import string
@@ -15,14 +15,12 @@ from ..errors import BadInput
 from ..frames import with_texts
 from ..problem import Task
 from .numbers import percent
-from .plot import PARTS, Bar, OneAnswer
+from .plot import PARTS, Bar
 
 #: Problems shown for each model: those that flipped most, and a sample of every other part of its bar.
 TOP, SAMPLE = 10, 3
 #: Rewordings shown of each problem, and problems named by their id alone.
 MOST_REWORDINGS, MOST_IDS = 40, 200
-#: From this share on, a label is a model's one answer: then at most one answer in ten can differ from the original's.
-CONSTANT = 0.95
 #: Words of a field that the page shows; the rest becomes an ellipsis.
 LIMIT = 60
 #: Above this many words difflib may skip frequent ones: coarser, but not quadratic.
@@ -146,29 +144,6 @@ def bar(model: str, counted: pl.DataFrame) -> Bar:
     parts = {part: int((problems["part"] == part).sum()) for part in PARTS}
     sums = {name: int(problems[name].sum()) for name in ("flips", "n", "compared")}
     return Bar(model, **parts, **sums, known=bool(problems["known"].any()))
-
-
-def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
-    """The models that give one label to everything they are asked, or nearly: from `CONSTANT` on.
-
-    Nearly everything does not count where that label is as often the right one: then a good model gives it, too.
-
-    >>> rows = {"gold": ["yes", "no"] * 20, "pred": ["yes"] * 40}
-    >>> one_answer(pl.DataFrame(rows))
-    {'model': OneAnswer(label='yes', given=40, answers=40, right=False)}
-    """
-    lacking = {"model": "model", "pred": None, "gold": None}
-    text = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in lacking.items()]
-    blank = pl.col("gold", "pred").replace("", None)
-    known = answers.select(one.cast(pl.String) for one in text).with_columns(blank).drop_nulls(("model", "pred"))
-    most = known.group_by("model", "pred").len("given").sort("given", "pred", descending=[True, False])
-    found = {}
-    for model, label, given in most.unique("model", keep="first", maintain_order=True).sort("model").rows():
-        own = known.filter(pl.col("model") == model)
-        usual = (own["gold"].drop_nulls() == label).mean()
-        if given == own.height or (given >= CONSTANT * own.height and (usual is None or usual < CONSTANT)):
-            found[model] = OneAnswer(label, given, own.height, usual == 1)
-    return found
 
 
 def listings(

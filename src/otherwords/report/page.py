@@ -13,6 +13,7 @@ import jinja2
 import polars as pl
 from markupsafe import Markup, escape
 
+from ..answers.groups import one_answer
 from ..answers.reading import answered
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
@@ -83,7 +84,7 @@ def render(
     if not scores or answers.height == 0:
         raise BadInput("no scores or no answers", fix="give at least one score and one answer")
     marked = flips.mark_flips(accounts.rewordings(answers))
-    constant, buckets = flips.one_answer(answers), accounts.problems(buckets)
+    constant, buckets = one_answer(answers), accounts.problems(buckets)
     counted = flips.by_problem(marked)
     own = [score for score in scores if score.model != ALL_MODELS]
     every = dict.fromkeys([*(score.model for score in own), *marked["model"].unique().sort()])

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..answers.groups import OneAnswer
 from ..problem import Score
 from .numbers import HEADLINE, count, percent
 
@@ -83,20 +84,6 @@ def describe(bars: Sequence[Bar]) -> str:
 
 
 # The sentence, and the order of models
-
-
-class OneAnswer(NamedTuple):
-    """What a model gives to (nearly) everything: a label, how often, of how many answers; `right` if all have it."""
-
-    label: str
-    given: int
-    answers: int
-    right: bool = False
-
-    def __str__(self) -> str:
-        share = "all" if self.given == self.answers else f"{percent(self.given / self.answers)}\u00a0% of"
-        right = " (all problems have that label)" if self.right else ""
-        return f"gives one answer, {self.label}, to {share} {count(self.answers, 'wording')}{right}"
 
 
 def one_answer_note(constant: Mapping[str, OneAnswer]) -> str:

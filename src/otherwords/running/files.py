@@ -15,10 +15,9 @@ from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
-from .engines import InProcess
 from .readiness import files_read
 from .runner import Driver
-from .stages import SHARD
+from .stages import SHARD, InProcess
 from .study import Study
 
 

@@ -24,9 +24,9 @@ from ..frames import AnyTable, with_texts
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
-from ..problem import Score, get_task
+from ..problem import Score
 from ..progress import current
-from ..registry import load_plugins, metrics
+from ..registry import metrics
 from ..report.page import write_report
 from ..scoring.gates import refuse_unlabelled
 from ..scoring.results import Results
@@ -38,7 +38,6 @@ from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import funnel, scans
 from ..variants.generating import refuse_repeated
 from . import stages
-from .engines import Engine, InProcess
 from .readiness import (
     OpenedData,
     open_data,
@@ -47,6 +46,7 @@ from .readiness import (
     refuse_unmeasurable,
     refuse_wrong_groups,
 )
+from .stages import Engine, InProcess
 from .study import Study, read_study
 
 #: The cache of a run without a lasting one.
@@ -118,17 +118,8 @@ def run(
     >>> sorted({score.metric for score in result.scores})
     ['accuracy_original', 'accuracy_variants', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
-    study = Path(study) if isinstance(study, (str, os.PathLike)) else study
-    earlier = RunFolder(study) if isinstance(study, Path) and study.is_dir() else None
-    if isinstance(study, Study):
-        study = study.changed(**overrides) if overrides else study
-    elif study is None or isinstance(study, (dict, Path)):
-        study = read_study({} if study is None else study, **overrides)
-    else:
-        study = read_study({"data": study}, **overrides)
-    load_plugins(study.plugins)  # of a Study that was made in Python
-    if isinstance(study.task, str) and study.task.endswith(".toml"):  # which need not be there the next time
-        study = study.changed(task=asdict(get_task(study.task)))
+    earlier = RunFolder(study) if isinstance(study, (str, os.PathLike)) and Path(study).is_dir() else None
+    study = read_study(study, **overrides)
     if str(out) == "-":
         raise BadInput("a run is a folder", where="-", fix="name a folder with -o; score FOLDER -o - prints its scores")
     folder = RunFolder(out or (earlier.path if earlier else study.folder))
@@ -141,27 +132,7 @@ def run(
         _warn_replaced(folder, study, opened)
     _warn_removed(folder, study)
     with folder.locked(), folder.naming_damage(), _collected_warnings() as messages:
-        before = folder.manifest.get("intake")
-        driver.take_in(continued=opened.before == folder.path)
-        if not ON_COMMAND_LINE.get():  # which prints the counts
-            _warn_left_out(driver.intake, folder)
-        if driver.intake != before:  # other data: what was found for the earlier ones goes
-            folder.begin(**_about(study, opened))
-        if driver.intake.get("unlabelled"):
-            refuse_unlabelled(require, study.metrics, study.by)
-        driver.refuse_no_variants()
-        driver.get_ready(require)
-        folder.begin(**_about(study, opened))
-        study.write(folder.path)
-        if study.vary:
-            driver.vary(driver.survey(), folder.path / "unvaried.jsonl")
-        else:
-            driver.skip_vary()
-        if not any(folder.manifest.get("unvaried", {}).values()):
-            (folder.path / "unvaried.jsonl").unlink(missing_ok=True)
-        driver.check()
-        driver.answer()
-        scores = driver.score()
+        scores = _drive(driver, opened, require)
         timings = {stage: round(seconds, 3) for stage, seconds in driver.timings.items()}
         # A warning given when a part was made still holds when the part is not made again.
         messages = list(dict.fromkeys([*folder.manifest.get("warnings", ()), *messages]))
@@ -169,6 +140,32 @@ def run(
         report = write_report(folder, scores)
         driver.forget_private_answers()
         return Run(folder.path, scores, report, folder.manifest)
+
+
+def _drive(driver: "Driver", opened: OpenedData, require: Sequence[str]) -> Results[Score]:
+    """Take all stages through the run folder, the checks before them, and return the scores."""
+    study, folder = driver.study, driver.folder
+    before = folder.manifest.get("intake")
+    driver.take_in(continued=opened.before == folder.path)
+    if not ON_COMMAND_LINE.get():  # which prints the counts
+        _warn_left_out(driver.intake, folder)
+    if driver.intake != before:  # other data: what was found for the earlier ones goes
+        folder.begin(**_about(study, opened))
+    if driver.intake.get("unlabelled"):
+        refuse_unlabelled(require, study.metrics, study.by)
+    driver.refuse_no_variants()
+    driver.get_ready(require)
+    folder.begin(**_about(study, opened))
+    study.write(folder.path)
+    if study.vary:
+        driver.vary(driver.survey(), folder.path / "unvaried.jsonl")
+    else:
+        driver.skip_vary()
+    if not any(folder.manifest.get("unvaried", {}).values()):
+        (folder.path / "unvaried.jsonl").unlink(missing_ok=True)
+    driver.check()
+    driver.answer()
+    return driver.score()
 
 
 def _warn_left_out(intake: dict[str, Any], folder: RunFolder) -> None:

@@ -1,14 +1,14 @@
-"""The stages on a run folder: a shard in, a part out. Jobs are names and numbers, so that any engine can run them."""
+"""The stages on a run folder: a shard in, a part out; and the engine that maps a stage over its shards."""
 
 import json
 import shutil
 import uuid
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import polars as pl
 
@@ -33,6 +33,29 @@ from ..words import language
 
 #: Rows after which a shard ends, at the next bucket.
 SHARD = 2_000
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Engine(Protocol):
+    """Anything that can map a function over jobs.
+
+    Jobs hold names, paths and numbers only, and the function is importable, so that both can travel to another machine.
+    Results come back in the order of the jobs. No stage needs more than this.
+    """
+
+    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
+        """Apply the function to every job."""
+        ...
+
+
+class InProcess:
+    """Do one shard after the other, here."""
+
+    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
+        """Apply the function to every job, lazily, so that memory stays flat."""
+        return map(function, jobs)
 
 
 @dataclass(frozen=True)

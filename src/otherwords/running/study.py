@@ -6,6 +6,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from .._version import __version__
 from ..datasets.source import memory_name
 from ..errors import ON_COMMAND_LINE, BadInput, decode, shorten
-from ..frames import as_frame
+from ..frames import AnyTable, as_frame
 from ..metrics.metric import Metric
 from ..models.python_callable import as_spec
-from ..problem import MOST_REPLICATES
+from ..problem import MOST_REPLICATES, get_task
 from ..registry import load_plugins
 from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
@@ -59,7 +60,7 @@ class Study(BaseModel):
     seed: int = 1
     replicates: int = Field(10_000, ge=1, le=MOST_REPLICATES)
     confidence: float = Field(0.95, gt=0, lt=1)
-    interval: Literal["percentile", "bca"] = "percentile"
+    interval: Literal["auto", "wilson", "percentile", "bca"] = "auto"
     shard: int = Field(SHARD, ge=1)
     plugins: list[str] = Field([], description="files that register plug-ins")
     _tables: dict[str, pl.DataFrame] = PrivateAttr({})
@@ -158,22 +159,42 @@ class Study(BaseModel):
         write_text(folder / STUDY, head + to_toml(self.model_dump()) + note + to_toml({"made": made}))
 
 
-def read_study(source: str | Path | dict[str, Any], **overrides: Any) -> Study:
-    """Read a study from a TOML file, a run folder or a dictionary; settings given by name replace those in it."""
-    where, values = "", source
-    if not isinstance(source, dict):
-        where = str(source)
-        values = _read_folder(Path(source)) if Path(source).is_dir() else _read_toml(Path(source))
+def read_study(source: str | Path | dict[str, Any] | Study | AnyTable | None = None, **overrides: Any) -> Study:
+    """Make a study of a TOML file, a run folder, settings, a table of data or another Study.
+
+    Settings given by name replace those in it. A task that is a file becomes a part of the study: the file need not be
+    there the next time.
+    """
+    if isinstance(source, Study):
+        study = source.changed(**overrides) if overrides else source
+    elif isinstance(source, (str, os.PathLike)):
+        study = _read_file(Path(source), overrides)
+    else:
+        values = source if isinstance(source, dict) else {} if source is None else {"data": source}
+        study = _validated({**values, **overrides}, "")
+    load_plugins(study.plugins)
+    if isinstance(study.task, str) and study.task.endswith(".toml"):
+        return study.changed(task=asdict(get_task(study.task)))
+    return study
+
+
+def _read_file(path: Path, overrides: Mapping[str, Any]) -> Study:
+    """The study of a TOML file or a run folder."""
+    if not path.is_dir():
+        return _validated({**_read_toml(path), **overrides}, str(path))
+    study = _validated({**_read_folder(path), **overrides}, str(path))
+    _refuse_left_behind(study, path)
+    return study
+
+
+def _validated(settings: dict[str, Any], where: str) -> Study:
     try:
-        study = Study(**{**values, **overrides})  # type: ignore[dict-item]
+        study = Study(**settings)
         json.dumps(study.model_dump(), ensure_ascii=False).encode()
     except ValidationError as error:
         raise _translated(error, where) from error
     except UnicodeEncodeError as error:
         raise BadInput("a name is not valid Unicode", where=where, fix="rename the file or column") from error
-    if where and Path(where).is_dir():
-        _refuse_left_behind(study, Path(where))
-    load_plugins(study.plugins)
     return study
 
 

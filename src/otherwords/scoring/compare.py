@@ -12,7 +12,7 @@ import polars as pl
 
 from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
-from ..answers.groups import columns_of, groups
+from ..answers.groups import columns_of, groups, one_answer
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
 from ..errors import BadInput, Unmeasurable, caller_level
@@ -21,7 +21,8 @@ from ..metrics.metric import Metric, as_metric
 from ..problem import Task, get_task
 from ..progress import current
 from ..registry import Bound
-from ..significance.bootstrap import Sample, bca, bootstrap, percentile
+from ..significance.bootstrap import Sample, bootstrap
+from ..significance.intervals import bca, percentile
 from ..significance.multiple import adjust
 from ..significance.permutation import MetricDifference, exchange_test, paired_sample, swap_test, unpaired_sample
 from ..significance.t_test import t_test
@@ -44,7 +45,7 @@ def compare(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare two models, from two answers tables or from one that holds both.
@@ -89,7 +90,7 @@ def compare(
                 raise
             warnings.warn(f"{group}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _adjusted(rows, settings, out)
+    return _with_one_answer(_adjusted(rows, settings, out), both)
 
 
 def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[ModelTable]]:
@@ -125,7 +126,7 @@ def compare_groups(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
@@ -141,7 +142,8 @@ def compare_groups(
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     rows = []
     current().start("compare")
-    for model in load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task)):
+    models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
+    for model in models:
         roles = _grouped_by(column, model.by_role(of_task))
         by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
         for role, table in roles.items():
@@ -158,7 +160,7 @@ def compare_groups(
                         raise
                     warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _adjusted(rows + _over_models(rows, matched), settings, out)
+    return _with_one_answer(_adjusted(rows + _over_models(rows, matched), settings, out), models)
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
@@ -363,3 +365,9 @@ def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Pat
     if out:
         tables.write([Results(rows).to_polars()], out)
     return Results(rows)
+
+
+def _with_one_answer(results: Results[Difference], models: Sequence[ModelTable]) -> Results[Difference]:
+    """Note which of the models say the same to everything."""
+    results.one_answer = {one.name: found for one in models for found in one_answer(one.frame).values()}
+    return results

@@ -1,7 +1,8 @@
 """Significance: intervals from a bootstrap of clusters, permutation tests, tests of proportions, and the IE test."""
 
-from .bootstrap import Sample, bca, bootstrap, percentile
+from .bootstrap import Sample, bootstrap
 from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, matched, matched_answers, unsound_drop
+from .intervals import Units, bca, difference_interval, percentile, share_interval
 from .multiple import adjust, reject
 from .permutation import exchange_test, swap_test
 from .proportions import Equivalence, Result, cochran_q, mcnemar, tost, wald, wilson
@@ -15,12 +16,14 @@ __all__ = [
     "Result",
     "Sample",
     "T",
+    "Units",
     "UnsoundDrop",
     "adjust",
     "bca",
     "bootstrap",
     "cochran_q",
     "decide",
+    "difference_interval",
     "exchange_test",
     "ie_test",
     "matched",
@@ -28,6 +31,7 @@ __all__ = [
     "mcnemar",
     "percentile",
     "reject",
+    "share_interval",
     "swap_test",
     "t_test",
     "tost",

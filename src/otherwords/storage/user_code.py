@@ -65,6 +65,16 @@ def load_target(target: str, where: str) -> tuple[ModuleType, Any]:
     return module, found
 
 
+def write_example(folder: Path, header: str, body: str) -> str:
+    """Write a file with a function of one statement, and name it: the example of each `python` plug-in.
+
+    >>> write_example(tmp.parent, "shout(text)", "return text.upper()").endswith("mine.py:shout")
+    True
+    """
+    (folder / "mine.py").write_text(f"def {header}:\n    {body}\n", encoding="utf-8")
+    return f"python:{folder / 'mine.py'}:{header.partition('(')[0]}"
+
+
 def load_function(target: str, where: str) -> tuple[Any, str, dict[Path, str]]:
     """What a target stands for, its identity (names, and the content of source and declared files), and its source.
 

@@ -21,8 +21,7 @@ import numpy as np
 from ..errors import BadInput
 from ..inference.tokens import Ints
 from ..progress import current
-from . import checkpoints
-from .history import History
+from . import history
 from .objectives import Examples, MaskedWords, PairLabels
 from .settings import TrainingSettings
 from .starting import StartModel, load_start_model
@@ -40,9 +39,9 @@ def finetune(settings: TrainingSettings, train: Examples, valid: Examples | None
 
     An interrupted training in the folder is resumed; a finished one is not repeated.
     """
-    if checkpoints.is_trained(folder):
+    if history.is_trained(folder):
         _sweep(folder)
-        return History(folder).best()
+        return history.History(folder).best()
     folder.mkdir(parents=True, exist_ok=True)
     return _Training(settings, train, valid, folder).run()
 
@@ -85,10 +84,10 @@ class _Training:
         self.model = self.start.model.to(self.device)
         self.batches = math.ceil(len(train) / settings.batch)
         self.optimizer = make_optimizer(self.model, settings, fused=self.device.startswith("cuda"))
-        self.state, self.history = _TrainingState(), History(folder)
+        self.state, self.history = _TrainingState(), history.History(folder)
 
     def run(self) -> dict[str, float]:
-        state, progress = self.state, checkpoints.load(self.folder, self.model, self.optimizer)
+        state, progress = self.state, history.load_checkpoint(self.folder, self.model, self.optimizer)
         if progress:
             self.history.restore(progress.pop("heard"), self.device)
             vars(state).update(progress)
@@ -162,7 +161,7 @@ class _Training:
     def _checkpoint(self) -> None:
         self.state.tick()
         progress = {**self.state.as_dict(), "heard": self.history.running()}
-        checkpoints.save(self.folder, self.model, self.optimizer, progress)
+        history.save_checkpoint(self.folder, self.model, self.optimizer, progress)
 
     def _finish(self) -> dict[str, float]:
         """Move the best model to its place, the weights last: a folder that has them is finished."""
@@ -265,4 +264,4 @@ def _sweep(folder: Path) -> None:
     """Remove what only an unfinished training needs."""
     for left in folder.glob("best-*"):
         shutil.rmtree(left)
-    checkpoints.remove(folder)
+    history.remove_checkpoint(folder)

@@ -10,8 +10,8 @@ from typing import Any
 from ..datasets.source import Source, files_of
 from ..errors import BadInput, OtherwordsError
 from ..storage.files import refuse_overwriting, write_json, write_text
-from .checkpoints import exists, is_trained
 from .data import TrainingData, TrainingRow, collect_rows, recombine
+from .history import has_checkpoint, is_trained
 from .prepared import DATA, change_settings, is_prepared, prepare, prepared_settings, train_prepared
 from .recipe import Recipe, read_recipe
 from .settings import TrainingSettings
@@ -66,7 +66,7 @@ def train(
     try:
         return TrainingResult(folder, counts, None if prepare_only else train_prepared(folder), before)
     except OtherwordsError:
-        if fresh and not (exists(folder) or is_trained(folder)):  # refused: what was prepared would be in the way
+        if fresh and not (has_checkpoint(folder) or is_trained(folder)):  # refused: the folder would be in the way
             shutil.rmtree(folder)
         raise
 

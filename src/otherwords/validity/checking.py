@@ -12,7 +12,7 @@ import polars as pl
 from ..errors import BadInput, caller_level, shorten
 from ..problem import Bucket, Task, Verdict, changed_fields
 from ..registry import Bound, checks
-from ..storage.user_code import arity, guard, load_function
+from ..storage.user_code import arity, guard, load_function, write_example
 
 #: The text of the original, and that of the variant.
 Pair = tuple[str, str]
@@ -60,9 +60,8 @@ def as_check(function: Any) -> Check:
 
 
 def _write_example(folder: Path) -> str:
-    body = "    return len(str(variant.text)) < 2 * len(str(problem.text))\n"
-    (folder / "mine.py").write_text(f"def short(problem, variant):\n{body}", encoding="utf-8")
-    return f"python:{folder / 'mine.py'}:short"
+    body = "return len(str(variant.text)) < 2 * len(str(problem.text))"
+    return write_example(folder, "short(problem, variant)", body)
 
 
 @checks("python.v1", unsigned=("target",), example=_write_example)

@@ -19,7 +19,7 @@ from ..progress import current
 from ..registry import Bound, generators
 from ..storage.files import digest, seed_for, write_text
 from ..storage.tables import read
-from ..storage.user_code import arity, guard, load_function
+from ..storage.user_code import arity, guard, load_function, write_example
 from ..words.language import warn_if_foreign
 
 #: A field, the place in it (`at`), the words there (`from`) and the new ones (`to`); a generator may add keys.
@@ -73,8 +73,7 @@ def as_generator(function: Any) -> Generator:
 
 
 def _write_example(folder: Path) -> str:
-    (folder / "mine.py").write_text("def reword(text):\n    return f'Indeed: {text}'\n", encoding="utf-8")
-    return f"python:{folder / 'mine.py'}:reword"
+    return write_example(folder, "reword(text)", "return f'Indeed: {text}'")
 
 
 @generators("python.v1", unsigned=("target",), example=_write_example)

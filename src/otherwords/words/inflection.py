@@ -1,8 +1,12 @@
 """Inflected forms of English words: number, tense, degree; capitals, and the indefinite article."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import Any
 
 from ..errors import MissingExtra
@@ -89,10 +93,26 @@ def versions() -> list[str]:
 @lru_cache(maxsize=1)
 def _engine() -> Any:
     try:
-        import inflect
+        with _unchecked():
+            import inflect
     except ImportError as error:
         raise MissingExtra("choosing between a and an", "spacy") from error
     return inflect.engine()
+
+
+@contextmanager
+def _unchecked() -> Iterator[None]:
+    """Import inflect without its type checks at run time: to add them, typeguard rewrites its code, for two seconds."""
+    if find_spec("typeguard") is None:
+        yield
+        return
+    typeguard = import_module("typeguard")
+    decorator = typeguard.typechecked
+    setattr(typeguard, "typechecked", lambda target: target)  # noqa: B010
+    try:
+        yield
+    finally:
+        setattr(typeguard, "typechecked", decorator)  # noqa: B010
 
 
 @lru_cache(maxsize=1)

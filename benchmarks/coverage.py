@@ -1,0 +1,281 @@
+"""How often intervals hold the truth, and how often tests reject what is true: by simulation, with fixed seeds.
+
+A cell is a data set drawn again and again: so many buckets of 1 to 8 variants, each with its own chance of a right
+answer, theta ~ Beta(m, 1 - m), shared by the buckets of a cluster where there are clusters. All data sets of a cell are
+the buckets of one large table, so that the statistics are those of the package's own metrics, and the intervals and
+tests are the package's own functions. The log of all cells is results/coverage.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from otherwords.answers.table import Answers
+from otherwords.metrics.metric import Metric, as_metric
+from otherwords.registry import metrics
+from otherwords.significance.bootstrap import collapse
+from otherwords.significance.intervals import closed_form, correlated, difference_interval
+from otherwords.significance.permutation import MetricDifference, Sample, exchange_test, swap_test
+
+Array = np.ndarray[Any, Any]
+LOG = Path(__file__).parent / "results" / "coverage.jsonl"
+METRICS = ("flip_rate", "accuracy_variants", "p_c", "p_c_distinct", "pa", "r_r")
+#: Mean chances of a right answer: flip rates of .25, .13, .05 and .005, accuracies of .05 to .995.
+MEANS = (0.5, 0.05, 0.85, 0.95, 0.995)
+SIZES = (20, 50, 200, 1000)
+#: How buckets share clusters: each its own; sizes of 1 + Poisson(2), of mean 3; very unequal ones (geometric).
+CLUSTERS = ("none", "mean 3", "unequal")
+#: Pairs of models: mean chances of the two, and the correlation of their thetas on the normal scale.
+PAIRS = tuple(product([(0.5, 0.5), (0.9, 0.8), (0.98, 0.95), (0.995, 0.98)], [0.9, 0.0, -0.9]))
+#: How many simulations are in memory at a time, as buckets.
+_AT_ONCE = 400_000
+#: Replicates of a test: enough for its level to be exact.
+REPLICATES = 199
+
+
+# Data
+
+
+def clusters(random: np.random.Generator, kind: str, sims: int, buckets: int) -> Array:
+    """The number of each bucket's cluster, a row per simulation."""
+    if kind == "none":
+        return np.broadcast_to(np.arange(buckets), (sims, buckets))
+    if kind == "unequal":
+        new = random.random((sims, buckets)) < 1 / 3
+    else:
+        new = np.zeros((sims, buckets + 1), dtype=bool)
+        place = np.zeros(sims, dtype=np.int64)
+        while (place < buckets).any():
+            new[np.arange(sims), np.minimum(place, buckets)] = True
+            place += 1 + random.poisson(2, sims)
+        new = new[:, :buckets]
+    new[:, 0] = True
+    return np.cumsum(new, axis=1) - 1
+
+
+def answers_of(theta: Array, sizes: Array, random: np.random.Generator) -> Answers:
+    """One answer to each original and variant of each bucket, right with its chance theta; two labels."""
+    count = sizes.ravel() + 1
+    bucket = np.repeat(np.arange(len(count)), count)
+    first = np.concatenate([[0], np.cumsum(count)[:-1]])
+    is_variant = np.ones(len(bucket), dtype=bool)
+    is_variant[first] = False
+    pred = (random.random(len(bucket)) >= np.repeat(theta.ravel(), count)).astype(np.int16)
+    gold, frame = np.zeros_like(pred), pl.DataFrame({"model": ["m"]})
+    return Answers(("right", "wrong"), bucket, is_variant, gold, pred, np.arange(len(count)), frame)
+
+
+def thetas(random: np.random.Generator, means: Any, correlation: float, cluster: Array) -> list[Array]:
+    """Each model's chance of a right answer, bucket by bucket: Beta(m, 1 - m), correlated over models."""
+    from scipy.special import ndtr
+    from scipy.stats import beta
+
+    one = random.standard_normal(cluster.shape)
+    normals = [one]
+    if len(means) > 1:
+        normals.append(correlation * one + np.sqrt(1 - correlation**2) * random.standard_normal(cluster.shape))
+    return [
+        np.take_along_axis(_quantile(beta, mean, ndtr(normal)), cluster, axis=1)
+        for mean, normal in zip(means, normals, strict=True)
+    ]
+
+
+def _quantile(beta: Any, mean: float, share: Array) -> Array:
+    """Quantiles of Beta(mean, 1 - mean), read off a table: exact ones take longer than all the rest."""
+    grid = np.concatenate([np.logspace(-12, -3, 2000), np.linspace(0.001, 0.999, 8000)[1:], 1 - np.logspace(-3, -12, 2000)[1:]])
+    return np.interp(share, grid, _table(mean, len(grid), tuple(grid[[0, -1]]), beta, grid))
+
+
+_TABLES: dict[float, Array] = {}
+
+
+def _table(mean: float, size: int, ends: tuple[float, float], beta: Any, grid: Array) -> Array:
+    if mean not in _TABLES:
+        _TABLES[mean] = beta.ppf(grid, mean, 1 - mean)
+    return _TABLES[mean]
+
+
+@cache
+def metric_named(name: str) -> Metric:
+    return as_metric(metrics.make(name).function)
+
+
+def rows_of(metric: Metric, data: Answers, cluster: Array) -> Array:
+    """The metric's sums by cluster: simulations x clusters x columns, zeros where a simulation has fewer clusters."""
+    rows = metric.rows(data)
+    sims, buckets = cluster.shape
+    most = int(cluster.max()) + 1
+    place = (cluster + most * np.arange(sims)[:, None]).ravel()
+    sums = [np.bincount(place, rows[:, column], sims * most) for column in range(rows.shape[1])]
+    return np.stack(sums, axis=1).reshape(sims, most, -1)
+
+
+@cache
+def truth(name: str, mean: float) -> float:
+    """The value on very many buckets; of flip rate and accuracies by hand: 2 m (1 - m) / 2 and m."""
+    if name == "accuracy_variants":
+        return mean
+    if name == "flip_rate":  # theta (1 - theta), both ways: the mean of 2 theta (1 - theta)
+        return mean * (1 - mean)
+    random, sums = np.random.default_rng(20261116), 0.0
+    for _ in range(20):
+        sizes = random.integers(1, 9, (1, 200_000))
+        [theta] = thetas(random, [mean], 0.0, np.broadcast_to(np.arange(200_000), (1, 200_000)))
+        sums = sums + metric_named(name).rows(answers_of(theta, sizes, random)).sum(axis=0)
+    return float(metric_named(name).combine(sums))
+
+
+# Cells
+
+
+def portions(sims: int, buckets: int) -> list[int]:
+    """Simulations in portions that fit in memory."""
+    step = max(1, _AT_ONCE // buckets)
+    return [min(step, sims - start) for start in range(0, sims, step)]
+
+
+def share_cell(cell: dict[str, Any], sims: int, confidence: float = 0.95) -> list[dict[str, Any]]:
+    """What the intervals of all metrics cover in data of one kind."""
+    mean, buckets, kind = cell["mean"], cell["buckets"], cell["clusters"]
+    random = np.random.default_rng([round(1000 * mean), buckets, CLUSTERS.index(kind)])
+    tallies = {name: np.zeros(4) for name in METRICS}
+    for portion in portions(sims, buckets):
+        cluster = clusters(random, kind, portion, buckets)
+        [theta] = thetas(random, [mean], 0.0, cluster)
+        data = answers_of(theta, random.integers(1, 9, theta.shape), random)
+        for name in METRICS:
+            rows = rows_of(metric_named(name), data, cluster)
+            found = closed_form(metric_named(name), [(rows, np.ones(rows.shape[:2]))], confidence)
+            tallies[name] += _tally(found.low[:, 0], found.high[:, 0], truth(name, mean), rows)
+    return [
+        {**cell, "metric": name, "truth": round(truth(name, mean), 5), **_shares(tally)} for name, tally in tallies.items()
+    ]
+
+
+def _tally(low: Array, high: Array, true: float, rows: Array) -> Array:
+    """Simulations with an interval, hits, those with 5 clusters that have the event and 5 that lack it, their hits."""
+    known = ~np.isnan(low)
+    hit = known & (low <= true) & (true <= high)
+    have, lack = (rows[..., 0] > 0).sum(axis=1), (rows[..., 1] - rows[..., 0] > 1e-9).sum(axis=1)
+    rich = known & (have >= 5) & (lack >= 5)
+    return np.array([known.sum(), hit.sum(), rich.sum(), (hit & rich).sum()])
+
+
+def _shares(tally: Array) -> dict[str, Any]:
+    known, hits, rich, rich_hits = tally
+    return {
+        "simulations": int(known),
+        "covered": round(hits / known, 4) if known else None,
+        "rich": int(rich),
+        "covered_rich": round(rich_hits / rich, 4) if rich else None,
+    }
+
+
+def difference_cell(cell: dict[str, Any], sims: int, confidence: float = 0.95) -> list[dict[str, Any]]:
+    """What the intervals of differences cover, of two models on the same problems."""
+    means, buckets, kind = cell["means"], cell["buckets"], cell["clusters"]
+    random = np.random.default_rng(
+        [*(round(1000 * mean) for mean in means), buckets, CLUSTERS.index(kind), round(10 * cell["correlation"]) + 10]
+    )
+    tallies = {name: np.zeros(4) for name in METRICS}
+    for portion in portions(sims, 2 * buckets):
+        cluster = clusters(random, kind, portion, buckets)
+        sizes = random.integers(1, 9, cluster.shape)
+        both = [answers_of(theta, sizes, random) for theta in thetas(random, means, cell["correlation"], cluster)]
+        for name in METRICS:
+            rows = [rows_of(metric_named(name), data, cluster) for data in both]
+            low, high = difference_ends(metric_named(name), rows, confidence)
+            true = truth(name, means[0]) - truth(name, means[1])
+            tallies[name] += _tally(low, high, true, np.concatenate(rows, axis=1))
+    return [{**cell, "metric": name, **_shares(tally)} for name, tally in tallies.items()]
+
+
+def difference_ends(metric: Metric, rows: list[Array], confidence: float) -> tuple[Array, Array]:
+    """MOVER, as `compare` makes it; identical rows have no interval."""
+    there = [np.ones(one.shape[:2]) for one in rows]
+    one, other = (closed_form(metric, [(each, n)], confidence) for each, n in zip(rows, there, strict=True))
+    low, high = difference_interval((one.value, other.value), [one[1:3], other[1:3]], correlated(one, other))
+    same = (rows[0] == rows[1]).all(axis=(1, 2))
+    return np.where(same, np.nan, low[:, 0]), np.where(same, np.nan, high[:, 0])
+
+
+def test_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
+    """How often a true null hypothesis is rejected: models that differ in nothing, or in their spread alone."""
+    mean, buckets, kind, test = cell["mean"], cell["buckets"], cell["clusters"], cell["test"]
+    random = np.random.default_rng([round(1000 * mean), buckets, CLUSTERS.index(kind), len(test)])
+    rejected = {name: np.zeros(2) for name in METRICS}
+    for portion in portions(sims, 2 * buckets):
+        cluster = clusters(random, kind, portion, buckets)
+        sizes = random.integers(1, 9, cluster.shape)
+        both = [answers_of(theta, sizes, random) for theta in thetas(random, (mean, mean), cell["correlation"], cluster)]
+        for name in METRICS:
+            rows = [rows_of(metric_named(name), data, cluster) for data in both]
+            for sim in range(portion):
+                p = _p_value(metric_named(name), [one[sim] for one in rows], test, sim)
+                rejected[name] += [not np.isnan(p), p <= 0.05]
+    return [
+        {**cell, "metric": name, "simulations": int(known), "rejected": round(hits / known, 4) if known else None}
+        for name, (known, hits) in rejected.items()
+    ]
+
+
+def _p_value(metric: Metric, rows: list[Array], test: str, seed: int) -> float:
+    width = rows[0].shape[1]
+    if test == "swap":
+        units = np.concatenate(rows, axis=1)
+        sample = Sample(*collapse(units[(units[:, width - 1] > 0) | (units[:, -1] > 0)]), MetricDifference(metric))
+        return float(swap_test(sample, REPLICATES, seed, metric.smooth)[0])
+    halves = []
+    for place, units in enumerate(rows):
+        units = units[units[:, -1] > 0]
+        blank = np.zeros_like(units)
+        halves.append(collapse(np.concatenate([blank, units] if place else [units, blank], axis=1)))
+    if min(len(each[1]) for each in halves) == 0:
+        return float("nan")
+    return float(exchange_test(Sample(*halves[0], MetricDifference(metric), "", halves[1]), REPLICATES, seed)[0])
+
+
+def flips_in_order() -> list[float]:
+    """The upper ends for 0, 1, 2, 3 flips, and 5: of 200 problems with 10 variants."""
+    highs = []
+    for flips in (0, 1, 2, 3, 5):
+        rows = np.stack([np.arange(200) < flips, np.full(200, 10)], axis=1).astype(np.int64)
+        highs.append(float(closed_form(metric_named("flip_rate"), [(rows, np.ones(200))], 0.95).high[0]))
+    return highs
+
+
+# The list of cells
+
+
+def cells() -> list[tuple[str, dict[str, Any]]]:
+    """All cells, by kind."""
+    shares = [
+        ("share", {"mean": mean, "buckets": size, "clusters": kind})
+        for mean, size, kind in product(MEANS, SIZES, CLUSTERS)
+    ]
+    differences = [
+        ("difference", {"means": list(means), "correlation": r, "buckets": size, "clusters": kind})
+        for (means, r), size, kind in product(PAIRS, SIZES[:3], CLUSTERS[:2])
+    ]
+    tests = [
+        ("test", {"mean": mean, "buckets": size, "clusters": kind, "test": test, "correlation": r})
+        for mean, size, kind, (test, r) in product(
+            (0.5, 0.9), SIZES[:3], CLUSTERS[:2], (("swap", 0.7), ("swap", -0.7), ("exchange", 0.0))
+        )
+    ]
+    return shares + differences + tests
+
+
+def measure(job: tuple[str, dict[str, Any]], sims: int) -> list[dict[str, Any]]:
+    kind, cell = job
+    work = {"share": share_cell, "difference": difference_cell, "test": test_cell}[kind]
+    return [{"kind": kind, **row} for row in work(cell, sims)]
