@@ -530,7 +530,9 @@ def make_pair(seed: int) -> Table:
     """Two models' answers, of which the second may lack some variants and some problems."""
     draw = random.Random(f"pair {seed}")
     table = make_table(2000 + seed)
-    while len(table.models) < 2 or len({row["bucket"] for row in table.rows}) < 3:
+    while (
+        len(table.models) < 2 or len({row["bucket"] for row in table.rows if row["variant"] and not _marked(row)}) < 4
+    ):
         table = make_table(draw.randrange(10**6))
     table.rows = [row for row in table.rows if row["model"] in ("m0", "m1")]
     table.models = ["m0", "m1"]
@@ -543,6 +545,10 @@ def make_pair(seed: int) -> Table:
             kept.append(row)
     table.rows = kept
     return table
+
+
+def _marked(row: Mapping[str, Any]) -> bool:
+    return bool(row.get("contrast") or row.get("control"))
 
 
 def shared_part(table: Table) -> Table:
@@ -564,6 +570,8 @@ def test_differences_and_their_intervals_are_those_of_the_loops(seed: int) -> No
             del table.specs[name]
     numbers = expected(shared)
     table.specs = {name: options for name, options in table.specs.items() if _can_compare(name, numbers)}
+    if not table.specs:  # too few clusters for any
+        return
     results = ow.compare(
         table.frame(), using=[spell(*spec) for spec in table.specs.items()], models=table.models, replicates=20
     )
