@@ -547,8 +547,8 @@ def make_pair(seed: int) -> Table:
     return table
 
 
-def _marked(row: Mapping[str, Any]) -> bool:
-    return bool(row.get("contrast") or row.get("control"))
+def _is_rewording(row: Mapping[str, Any]) -> bool:
+    return row["variant"] is not None and not row.get("contrast") and not row.get("control")
 
 
 def shared_part(table: Table) -> Table:
