@@ -530,9 +530,7 @@ def make_pair(seed: int) -> Table:
     """Two models' answers, of which the second may lack some variants and some problems."""
     draw = random.Random(f"pair {seed}")
     table = make_table(2000 + seed)
-    while (
-        len(table.models) < 2 or len({row["bucket"] for row in table.rows if row["variant"] and not _marked(row)}) < 4
-    ):
+    while len(table.models) < 2 or len({row["bucket"] for row in table.rows if _is_rewording(row)}) < 4:
         table = make_table(draw.randrange(10**6))
     table.rows = [row for row in table.rows if row["model"] in ("m0", "m1")]
     table.models = ["m0", "m1"]
