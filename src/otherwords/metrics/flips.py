@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..answers.table import Answers, Array, as_written, cut
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
-from .metric import Metric, divide
+from .metric import BASELINE, Metric, divide, with_baseline
 
 #: More bins than this could not be named distinctly, nor filled by any suite we know of.
 MOST_BINS = 100
@@ -108,29 +108,77 @@ def flip_directions() -> Any:
 
 
 @metrics("flip_when_right.v1")
-def flip_when_right() -> Any:
+def flip_when_right(baseline: bool = False) -> Any:
     """Flip rate among variants whose original was answered right.
+
+    With `baseline`, also the same rate where every wording of a problem takes its turn as the original, and how far
+    the first is above that: a right answer is a selected one, so flips are more after a wrong one, whatever the
+    wording does.
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a"] * 4 + ["b"] * 2, "variant": ["", 1, 2, 3, "", 1], "gold": ["yes"] * 6}
     >>> ow.measure("flip_when_right", **rows, pred=["yes", "yes", "no", "yes", "no", "no"]).value
     0.3333333333333333
     """
-    return _flip_rate_when(right=True)
+    return _flip_rate_when(right=True, baseline=baseline)
 
 
 @metrics("flip_when_wrong.v1")
-def flip_when_wrong() -> Any:
-    """Flip rate among variants whose original was answered wrong."""
-    return _flip_rate_when(right=False)
+def flip_when_wrong(baseline: bool = False) -> Any:
+    """Flip rate among variants whose original was answered wrong; `baseline` is as in `flip_when_right`.
+
+    The original is wrong, one variant of two is right; a turn of either wrong wording flips one of two, so that this
+    original is like the others:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3, "variant": ["", 1, 2], "gold": ["yes"] * 3, "pred": ["no", "yes", "no"]}
+    >>> [ow.measure("flip_when_wrong(baseline=true)", part=part, **rows).value for part in ("value", "baseline")]
+    [0.5, 0.5]
+    """
+    return _flip_rate_when(right=False, baseline=baseline)
 
 
-def _flip_rate_when(right: bool) -> Any:
+def _flip_rate_when(right: bool, baseline: bool) -> Any:
     def statistics(answers: Answers) -> Array:
         chosen = answers.is_variant & ((answers.original_pred == answers.gold) == right)
         return answers.sum_by_bucket(chosen & (answers.pred != answers.original_pred), chosen)
 
-    return Metric(statistics, blind=not right)
+    def beside(answers: Answers) -> Array:
+        turned, pairs, wordings = _turned_flips(answers, right)
+        counted = np.where(pairs > 0, answers.n_variants, 0)
+        return np.column_stack([statistics(answers), turned / wordings, counted, pairs / wordings])
+
+    def sides(totals: Array) -> tuple[Array, Array]:
+        value, turned = divide(totals[..., 0], totals[..., 1]), divide(totals[..., 2], totals[..., 4])
+        nothing = np.full_like(value, np.nan)
+        return np.stack([value, turned, value], axis=-1), np.stack([nothing, nothing, turned], axis=-1)
+
+    if not baseline:
+        return Metric(statistics, blind=not right)
+    return Metric(
+        beside,
+        lambda totals: with_baseline(*(side[..., 2] for side in sides(totals))),
+        parts=BASELINE,
+        counted=lambda rows: rows[:, [1, 3, 1]],
+        sides=sides,
+        bounds=(-1, 1),
+    )
+
+
+def _turned_flips(answers: Answers, right: bool) -> tuple[Array, Array, Array]:
+    """Flips and pairs of wordings, summed over the turns of a bucket's right (or wrong) wordings, and all wordings.
+
+    A wording with label l, given k times among m, flips against the m - k that have another.
+    """
+    counts = answers.label_counts.copy()
+    every = np.arange(answers.n_buckets)
+    counts[every, answers.pred[answers.originals]] += 1
+    wordings = counts.sum(axis=1)
+    turns = counts.copy()
+    turns[every, answers.bucket_gold] = 0
+    turns = counts - turns if right else turns
+    flips = (turns * (wordings[:, None] - counts)).sum(axis=1)
+    return flips, turns.sum(axis=1) * (wordings - 1), wordings
 
 
 # Flips by margin: does the wording decide only where the model was undecided before?

@@ -28,7 +28,7 @@ from ..significance.proportions import wilson
 from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, number, resampled, role_of, title
 
 #: From how many models an interval is made of what is measured on models.
-FEWEST_MODELS = 5
+FEWEST_MODELS = 30
 
 
 @dataclass(frozen=True)
@@ -277,9 +277,10 @@ def _scores(
         "resampled": resampled(data),
     }
     scores = []
+    parts, reasons = one.metric.part_names(data), one.metric.reasons(data)
     for i, (name, value) in enumerate(zip(one.titles, values, strict=True)):
         kind = settings.kind(one.metric)
-        ends = (low[i], high[i]) if one.n_clusters[i] > 1 else (math.nan, math.nan)
+        ends = (low[i], high[i]) if one.n_clusters[i] > 1 and parts[i] not in reasons else (math.nan, math.nan)
         if drawn is not None and is_rate(one.metric) and ends[0] == ends[1] == value and value in (0, 1):
             # All replicates alike: the clusters seen so far cannot show how rare the other answer is.
             kind, ends = "wilson", wilson(value * one.n_clusters[i], one.n_clusters[i], settings.confidence)
