@@ -46,6 +46,7 @@ from .scoring.measure import measure_groups, measure_together
 from .scoring.results import Results
 from .scoring.select import (
     IntervalSettings,
+    averages,
     choose,
     explain_no_pairs,
     keep_original_metrics,
@@ -257,6 +258,8 @@ def score(
     interval: str = "percentile",
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
+    average: str = "",
+    sizes: Mapping[str, float] | None = None,
     out: str | Path | None = None,
 ) -> Results[Score]:
     """Measure each model in an answers table, or in several, with each metric, overall and by groups of columns.
@@ -269,7 +272,8 @@ def score(
     Where tables differ: `columns={"gpt": {"pred": "answer"}}` for gpt.csv alone, or a list with a mapping for each.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too. A metric that a gate in `require` is about is never left out: where the
-    table lacks what it needs, that is an error.
+    table lacks what it needs, that is an error. `average` names a column, such as the data set: each metric is also
+    averaged over its groups, weighted by their problems or by `sizes`, and over models, which weigh alike.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -277,6 +281,7 @@ def score(
     (0.5, 1, 2)
     """
     sources, by = frames_or_names(answers, "the answers"), as_list(by)
+    by = by if not average or average in by else [*by, average]
     using = as_specs(as_list(using), named=False)
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
@@ -287,6 +292,8 @@ def score(
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require)
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
+    if average or sizes:
+        scores = Results([*scores, *averages(scores, table, average, sizes or {})])
     if out:
         tables.write([scores.to_polars()], out)
     return scores

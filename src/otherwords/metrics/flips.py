@@ -6,7 +6,8 @@ three labels, then merges. Adding up the merged labels' probabilities first may 
 both are here. Flips between merged labels vanish; they are counted too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -69,10 +70,14 @@ def flip_to_right() -> Any:
 @metrics("flip_wrong_to_wrong.v1")
 def flip_wrong_to_wrong() -> Any:
     """Share of variants answered wrong, in another way than the original (never with two labels)."""
-    return _outcome(lambda was, now, changed: ~was & ~now & changed, blind=True)
+
+    def constant(answers: Answers) -> dict[str, str]:
+        return {"": "0 by definition with two labels"} if len(answers.labels) < 3 else {}
+
+    return replace(_outcome(lambda was, now, changed: ~was & ~now & changed, blind=True), no_interval=constant)
 
 
-def _outcome(chosen: Callable[[Array, Array, Array], Array], blind: bool = False) -> Any:
+def _outcome(chosen: Callable[[Array, Array, Array], Array], blind: bool = False) -> Metric:
     """Share of variants chosen by whether the original was right, whether they are, and whether the label changed."""
 
     def statistics(answers: Answers) -> Array:
@@ -263,7 +268,7 @@ def flip_rate_merged(merge: str = NLI, by: str = "argmax") -> Any:
         given = _given(answers, merge, by)
         return answers.sum_by_bucket((given != answers.of_original(given)) & answers.is_variant, answers.is_variant)
 
-    return Metric(statistics, gold=False)
+    return Metric(statistics, gold=False, no_interval=lambda answers: _all_merged(answers, merge, {"": 0}))
 
 
 @metrics("flips_lost_by_merging.v1")
@@ -306,13 +311,29 @@ def accuracy_merged(merge: str = NLI, by: str = "argmax") -> Any:
         return divide(totals[..., :2], totals[..., [3, 2]])
 
     parts, counted = ("originals", "variants"), lambda rows: rows[:, [3, 2]]
-    return Metric(statistics, combine, uses="both", parts=parts, rate=True, counted=counted)
+    constant = dict.fromkeys(parts, 1)
+    return Metric(
+        statistics,
+        combine,
+        uses="both",
+        parts=parts,
+        rate=True,
+        counted=counted,
+        no_interval=lambda answers: _all_merged(answers, merge, constant),
+    )
 
 
 def _check_merging(merge: str, by: str) -> None:
     _names(merge)
     if by not in ("argmax", "probability"):
         raise BadInput(f"found {by!r}", field="by", fix="use argmax or probability")
+
+
+def _all_merged(answers: Answers, merge: str, constant: Mapping[str, int]) -> dict[str, str]:
+    """Why these parts have no interval where all labels are made one: their values, then, are constant."""
+    if not set(answers.labels) <= set(_names(merge)):
+        return {}
+    return {part: f"{value} by definition where all labels are merged" for part, value in constant.items()}
 
 
 def _names(merge: str) -> list[str]:

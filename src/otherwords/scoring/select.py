@@ -1,21 +1,22 @@
-"""The choice of metrics, their titles in a table, and the settings of intervals."""
+"""The choice of metrics, their titles in a table, the settings of intervals, and averages of scores over groups."""
 
 import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import polars as pl
 
 from .._version import __version__
+from ..answers.groups import split
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level
 from ..frames import as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio
-from ..problem import MOST_REPLICATES, Score
+from ..problem import ALL_MODELS, MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.bootstrap import KINDS
 from ..storage.specs import short_names
@@ -262,3 +263,101 @@ def by_reason(names: Mapping[str, Sequence[str]]) -> str:
 def number(value: Any) -> float | None:
     """A value as scores hold it: None where it is undefined."""
     return None if math.isnan(value) else float(value)
+
+
+# Averages over data sets
+
+#: What the mean over models stands for, in place of a model.
+MEAN_OF_MODELS = "(mean)"
+
+
+def averages(scores: Sequence[Score], answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> list[Score]:
+    """Each metric's average over the groups of a column, weighted by size, model by model; then over the models.
+
+    A group's size is its number of problems, or what `sizes` says: of the data set that its problems are a sample of.
+    Models weigh alike. Where a group has no value, there is no average. Its interval comes from those of the groups
+    (Zou and Donner 2008), where they share no cluster; the mean over models, which share their problems, has none.
+    """
+    weights, independent = _weights(answers, column, sizes)
+    together: dict[tuple[str, str], dict[str, Score]] = {}
+    for one in scores:
+        if one.group in weights:
+            together.setdefault((one.metric, one.model), {})[one.group] = one
+    complete = [rows for rows in together.values() if len(rows) == len(weights)]
+    found = [_average(rows, weights, column, independent) for rows in complete]
+    by_metric: dict[str, list[Score]] = {}
+    for one in found:
+        if one.model != ALL_MODELS:
+            by_metric.setdefault(one.metric, []).append(one)
+    return [*found, *(_mean_of_models(rows) for rows in by_metric.values() if len(rows) > 1)]
+
+
+def _weights(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> tuple[dict[str, float], bool]:
+    """The share of each group in the average, and whether the groups have no cluster in common."""
+    if not column:
+        raise BadInput("sizes of no groups", field="sizes", fix="name their column: average=COLUMN (--average)")
+    unit = "cluster" if "cluster" in answers.columns else "bucket"
+    parts = {str(value): part for value, part in split(answers, column)}
+    if len(parts) < 2:
+        raise BadInput(
+            f"{len(parts)} groups to average over", field=column, fix="name a column with two or more values"
+        )
+    if sizes and (wrong := sorted(set(sizes) ^ set(parts))):
+        raise BadInput(
+            f"no size, or no group: {', '.join(wrong)}", field="sizes", fix=f"give {', '.join(parts)} one each"
+        )
+    if bad := [name for name, size in sizes.items() if not 0 < size < math.inf]:
+        raise BadInput(f"found {sizes[bad[0]]!r} for {bad[0]}", field="sizes", fix="give a number of problems above 0")
+    numbers = {name: sizes.get(name, part["bucket"].n_unique()) for name, part in parts.items()}
+    independent = (
+        sum(part[unit].n_unique() for part in parts.values())
+        == pl.concat([part.select(pl.col(unit).cast(pl.String)) for part in parts.values()])[unit].n_unique()
+    )
+    return {f"{column}={name}": number / sum(numbers.values()) for name, number in numbers.items()}, independent
+
+
+def _average(rows: Mapping[str, Score], weights: Mapping[str, float], column: str, independent: bool) -> Score:
+    pairs = [(weights[group], one) for group, one in rows.items()]
+    known = all(one.value is not None for _, one in pairs)
+    value = math.fsum(weight * one.value for weight, one in pairs if one.value is not None) if known else None
+    ends = _average_ends(value, pairs) if independent else (None, None)
+    shares = ", ".join(f"{group.partition('=')[2]}: {weight:.6g}" for group, weight in weights.items())
+    like = next(iter(rows.values()))
+    return replace(
+        like,
+        signature=f"{like.signature} average={column}({shares})",
+        group=f"{column}=(average)",
+        value=value,
+        low=ends[0],
+        high=ends[1],
+        n_units=sum(one.n_units for _, one in pairs),
+        n_answers=sum(one.n_answers for _, one in pairs),
+        interval="" if ends[0] is None else "mover",
+    )
+
+
+def _average_ends(value: float | None, pairs: Sequence[tuple[float, Score]]) -> tuple[float, float] | tuple[None, None]:
+    """The ends of a weighted sum of independent values, from theirs."""
+    far = [(weight * (one.value - one.low), weight * (one.high - one.value)) for weight, one in pairs
+           if one.value is not None and one.low is not None and one.high is not None]  # fmt: skip
+    if value is None or len(far) < len(pairs):
+        return None, None
+    return value - math.hypot(*(low for low, _ in far)), value + math.hypot(*(high for _, high in far))
+
+
+def _mean_of_models(rows: Sequence[Score]) -> Score:
+    values = [one.value for one in rows if one.value is not None]
+    return replace(
+        rows[0],
+        signature=f"{rows[0].signature} models={len(rows)}",
+        model=MEAN_OF_MODELS,
+        value=math.fsum(values) / len(values) if len(values) == len(rows) else None,
+        low=None,
+        high=None,
+        n_units=min(one.n_units for one in rows),
+        n_answers=min(one.n_answers for one in rows),
+        interval="",
+        confidence=None,
+        replicates=None,
+        resampled=None,
+    )
