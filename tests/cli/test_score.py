@@ -13,7 +13,7 @@ KEYS = [
     *("metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"),
     *("unit", "interval", "confidence", "replicates", "resampled"),
 ]
-METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
+METRICS = ["accuracy_original", "accuracy_drop", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
 
 #: Two buckets of one model. By hand: originals 1 of 2 right; variants 2 of 5; flips 2 of 5; P_C the mean of 5/9 and 1.
 #: Of distinct pairs, 1 of 3 agree in the first bucket; in the second both are wrong, in different ways.
@@ -28,7 +28,7 @@ ANSWERS = [
 ]
 BY_HAND = {
     "accuracy_original": 1 / 2,
-    "accuracy_variants": 2 / 5,
+    "accuracy_drop": 2 / 5 - 3 / 5,
     "flip_rate": 2 / 5,
     "p_c": (5 / 9 + 1) / 2,
     "p_c_distinct": (1 / 3 + 1) / 2,
@@ -48,10 +48,10 @@ def test_json_has_exactly_these_keys_and_unrounded_fractions(cli, answers):
     assert [score["metric"] for score in scores] == METRICS
     for score in scores:
         assert score["value"] == pytest.approx(BY_HAND[score["metric"]], abs=1e-15)
-        assert 0 <= score["low"] <= score["value"] <= score["high"] <= 1
+        assert (-1 if score["metric"] == "accuracy_drop" else 0) <= score["low"] <= score["value"] <= score["high"] <= 1
         assert score["group"] is None
         assert score["n_units"] == 2
-        assert score["n_answers"] == (2 if score["metric"] == "accuracy_original" else 5)
+        assert score["n_answers"] == {"accuracy_original": 2, "accuracy_drop": 7}.get(score["metric"], 5)
         assert score["signature"].startswith(f"{score['metric']}.v1(")
         for part in ("interval=percentile(confidence=0.95, replicates=10000", "seed=1", "otherwords="):
             assert part in score["signature"]

@@ -28,6 +28,8 @@ MEANS = ("all", "flipped", "kept")
 SIGMAS = ("originals", "variants", "flipped", "kept")
 #: A row of statistics has two columns for each bin; more bins than this would not fit in memory.
 MOST_BINS = 1000
+#: Means over buckets differ in their last bits with the order of buckets and labels; rows must not.
+PLACES = 12
 NO_INTERVAL = "above 0 by chance alone; baseline=true gives what lies above chance, with its interval"
 
 
@@ -312,7 +314,8 @@ def _around(turn: Turn, answers: Answers, counts: Array) -> Array:
     """The value of each part plus each bucket's influence on it, so that the mean over buckets is the value."""
     clusters = len(np.unique(answers.cluster[counts]))
     wider = math.sqrt(clusters / max(clusters - 3, 1))
-    return np.asarray(np.nan_to_num(turn.value + counts.sum() * wider * turn.influence))
+    around = np.nan_to_num(turn.value + counts.sum() * wider * turn.influence)
+    return np.asarray(np.round(around, PLACES))
 
 
 def _ks_when(answers: Answers, only_right: bool, bins: int) -> Callable[[Array], Turn]:
