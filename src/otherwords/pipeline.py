@@ -52,6 +52,7 @@ from .scoring.select import (
     keep_original_metrics,
     keep_supported,
     metrics_by_role,
+    weigh_groups,
 )
 from .storage import tables
 from .storage.specs import split_name
@@ -290,10 +291,11 @@ def score(
         using = _with_texts(using, Path(sources[0]))
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
+    weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require)
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
-    if average or sizes:
-        scores = Results([*scores, *averages(scores, table, average, sizes or {})])
+    if weights:
+        scores = Results([*scores, *averages(scores, weights)])
     if out:
         tables.write([scores.to_polars()], out)
     return scores

@@ -243,8 +243,8 @@ def test_the_metric_gives_the_printed_hard_cases_by_union_over_runs(dataset: str
     rows = (
         pl.scan_parquet(shared / "ie_test" / "matched.parquet")
         .filter(pl.col("batch") == 1, pl.col("model") != "xgb", pl.col("dataset") == dataset)
-        .select("i", "A", "B", architecture="model", model=pl.format("{} at {}", "model", "rho"))
         .collect()
+        .select("i", "A", "B", architecture="model", model=pl.col("model") + " at " + pl.col("rho").cast(pl.String))
     )
     sides = [
         rows.select("model", "architecture", bucket="i", right=name, variant=pl.lit(variant, pl.String))

@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -271,20 +271,46 @@ def number(value: Any) -> float | None:
 MEAN_OF_MODELS = "(mean)"
 
 
-def averages(scores: Sequence[Score], answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> list[Score]:
-    """Each metric's average over the groups of a column, weighted by size, model by model; then over the models.
+class GroupWeights(NamedTuple):
+    """The share of each group of a column in an average, and whether the groups have no cluster in common."""
 
-    A group's size is its number of problems, or what `sizes` says: of the data set that its problems are a sample of.
+    column: str
+    shares: dict[str, float]
+    independent: bool
+
+
+def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> GroupWeights:
+    """Weigh the groups of a column by their numbers of problems, or by `sizes`, which must have them all."""
+    if not column:
+        raise BadInput("sizes of no groups", field="sizes", fix="name their column: average=COLUMN (--average)")
+    parts = {str(value): part for value, part in split(answers, column)}
+    if len(parts) < 2:
+        raise BadInput(
+            f"{len(parts)} groups to average over", field=column, fix="name a column with two or more values"
+        )
+    if sizes and (wrong := sorted(set(sizes) ^ set(parts))):
+        message = f"no size, or no group: {', '.join(wrong)}"
+        raise BadInput(message, field="sizes", fix=f"give one for each of {', '.join(parts)}")
+    if bad := [name for name, size in sizes.items() if not 0 < size < math.inf]:
+        raise BadInput(f"found {sizes[bad[0]]!r} for {bad[0]}", field="sizes", fix="give a number of problems above 0")
+    numbers = {name: sizes.get(name, part["bucket"].n_unique()) for name, part in parts.items()}
+    unit = "cluster" if "cluster" in answers.columns else "bucket"
+    units = [part[unit].cast(pl.String).unique() for part in parts.values()]
+    shares = {f"{column}={name}": number / sum(numbers.values()) for name, number in numbers.items()}
+    return GroupWeights(column, shares, sum(map(len, units)) == pl.concat(units).n_unique())
+
+
+def averages(scores: Sequence[Score], weights: GroupWeights) -> list[Score]:
+    """Each metric's average over groups, weighted by their sizes, model by model; then over the models.
+
     Models weigh alike. Where a group has no value, there is no average. Its interval comes from those of the groups
     (Zou and Donner 2008), where they share no cluster; the mean over models, which share their problems, has none.
     """
-    weights, independent = _weights(answers, column, sizes)
     together: dict[tuple[str, str], dict[str, Score]] = {}
     for one in scores:
-        if one.group in weights:
+        if one.group in weights.shares:
             together.setdefault((one.metric, one.model), {})[one.group] = one
-    complete = [rows for rows in together.values() if len(rows) == len(weights)]
-    found = [_average(rows, weights, column, independent) for rows in complete]
+    found = [_average(rows, weights) for rows in together.values() if len(rows) == len(weights.shares)]
     by_metric: dict[str, list[Score]] = {}
     for one in found:
         if one.model != ALL_MODELS:
@@ -292,41 +318,17 @@ def averages(scores: Sequence[Score], answers: pl.DataFrame, column: str, sizes:
     return [*found, *(_mean_of_models(rows) for rows in by_metric.values() if len(rows) > 1)]
 
 
-def _weights(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> tuple[dict[str, float], bool]:
-    """The share of each group in the average, and whether the groups have no cluster in common."""
-    if not column:
-        raise BadInput("sizes of no groups", field="sizes", fix="name their column: average=COLUMN (--average)")
-    unit = "cluster" if "cluster" in answers.columns else "bucket"
-    parts = {str(value): part for value, part in split(answers, column)}
-    if len(parts) < 2:
-        raise BadInput(
-            f"{len(parts)} groups to average over", field=column, fix="name a column with two or more values"
-        )
-    if sizes and (wrong := sorted(set(sizes) ^ set(parts))):
-        raise BadInput(
-            f"no size, or no group: {', '.join(wrong)}", field="sizes", fix=f"give {', '.join(parts)} one each"
-        )
-    if bad := [name for name, size in sizes.items() if not 0 < size < math.inf]:
-        raise BadInput(f"found {sizes[bad[0]]!r} for {bad[0]}", field="sizes", fix="give a number of problems above 0")
-    numbers = {name: sizes.get(name, part["bucket"].n_unique()) for name, part in parts.items()}
-    independent = (
-        sum(part[unit].n_unique() for part in parts.values())
-        == pl.concat([part.select(pl.col(unit).cast(pl.String)) for part in parts.values()])[unit].n_unique()
-    )
-    return {f"{column}={name}": number / sum(numbers.values()) for name, number in numbers.items()}, independent
-
-
-def _average(rows: Mapping[str, Score], weights: Mapping[str, float], column: str, independent: bool) -> Score:
-    pairs = [(weights[group], one) for group, one in rows.items()]
+def _average(rows: Mapping[str, Score], weights: GroupWeights) -> Score:
+    pairs = [(weights.shares[group], one) for group, one in rows.items()]
     known = all(one.value is not None for _, one in pairs)
     value = math.fsum(weight * one.value for weight, one in pairs if one.value is not None) if known else None
-    ends = _average_ends(value, pairs) if independent else (None, None)
-    shares = ", ".join(f"{group.partition('=')[2]}: {weight:.6g}" for group, weight in weights.items())
+    ends = _average_ends(value, pairs) if weights.independent else (None, None)
+    shares = ", ".join(f"{group.partition('=')[2]}: {weight:.6g}" for group, weight in weights.shares.items())
     like = next(iter(rows.values()))
     return replace(
         like,
-        signature=f"{like.signature} average={column}({shares})",
-        group=f"{column}=(average)",
+        signature=f"{like.signature} average={weights.column}({shares})",
+        group=f"{weights.column}=(average)",
         value=value,
         low=ends[0],
         high=ends[1],
