@@ -15,7 +15,10 @@ from otherwords.answers.reading import read
 from otherwords.metrics.metric import as_metric, turns
 from otherwords.registry import metrics
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*nothing to measure")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*nothing to measure"),
+    pytest.mark.filterwarnings("ignore:.*are not the most probable label"),
+]
 LABELS = ("a", "b", "c")
 NAMES = ["ks", "jsd_means", "r_r", "flip_when_right", "flip_when_wrong"]
 SPECS = [f"{name}(baseline=true)" for name in NAMES]
@@ -170,3 +173,21 @@ def test_a_real_shift_is_found() -> None:
     above = ow.score(frame, ["ks(baseline=true)"], replicates=300).where(metric="ks:above")[0]
     assert above.value > 0.1
     assert above.low > 0
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_two_models_are_compared_by_what_lies_above(spec: str) -> None:
+    one, other = (exchangeable(np.random.default_rng(11), 60, 4, apart=apart) for apart in (0, 0.6))
+    same = ow.compare(one, one, [spec], replicates=400)
+    assert {row.difference for row in same} == {0.0}
+    for row in ow.compare(one, other.with_columns(gold=one["gold"]), [spec], replicates=400):
+        assert row.difference == pytest.approx(row.value - row.other_value, abs=1e-9)
+        assert row.p_swap is not None
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_little_data_have_a_value_or_none_and_no_error(spec: str) -> None:
+    frame = exchangeable(np.random.default_rng(12), 3, 2)
+    for table in (frame, frame.head(2), frame.with_columns(pred="gold")):
+        for one in ow.score(table, [spec, "flip_rate"], replicates=20):
+            assert one.value is None or np.isfinite(one.value)
