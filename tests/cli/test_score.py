@@ -391,3 +391,29 @@ def test_problems_are_not_shown_with_columns_that_they_lack(cli, place):
     assert "gold, model" not in refused
     again = cli("score", "tickets.csv", "tickets.csv", rc=2).stderr
     assert "gold, model" not in again
+
+
+def test_groups_are_averaged_by_size(cli, write_jsonl, place):
+    """By hand: no flip in a, two of two in b; by problems one half, as given a fifth."""
+    rows = [{"bucket": "a", "variant": None, "pred": "yes"}, {"bucket": "a", "variant": "1", "pred": "yes"}]
+    rows += [{"bucket": "b", "variant": variant, "pred": "no" if variant else "yes"} for variant in (None, "1", "2")]
+    path = write_jsonl(place / "sets.jsonl", [{**row, "gold": "yes", "set": row["bucket"]} for row in rows])
+    for sizes, value in (((), 0.5), (("--size", "a=400", "--size", "b=100"), 0.2)):
+        result = cli("score", path, "--metric", "flip_rate", "--average", "set", *sizes, "--json")
+        found = {one["group"]: one["value"] for one in json.loads(result.stdout)}
+        assert found == {None: pytest.approx(2 / 3), "set=a": 0.0, "set=b": 1.0, "set=(average)": pytest.approx(value)}
+    assert "--size a=NUMBER" in cli("score", path, "--average", "set", "--size", "a=x", rc=2).stderr
+    assert "no size, or no group: b" in cli("score", path, "--average", "set", "--size", "a=1", rc=2).stderr
+
+
+def test_hard_cases_by_runs_of_a_model(cli, write_jsonl, place):
+    rows = [
+        {"model": run, "of": run[0], "bucket": bucket, "variant": variant, "gold": "yes", "pred": pred}
+        for run, broken in (("x1", "a"), ("x2", "b"), ("y1", "ab"))
+        for bucket in "ab"
+        for variant, pred in ((None, "yes"), ("1", "no" if bucket in broken else "yes"))
+    ]
+    path = write_jsonl(place / "runs.jsonl", rows)
+    assert "0 problems" in cli("audit", path, "--list", "hard-cases").stderr
+    assert "2 problems" in cli("audit", path, "--list", "hard-cases", "--runs-of", "of").stderr
+    assert "runs_of" in cli("audit", path, "--list", "hard-cases", "--runs-of", "family", rc=2).stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import polars as pl
 import pytest
@@ -88,3 +89,10 @@ def test_wrong_sizes_and_columns_are_refused(options: dict[str, object], field: 
 def test_an_unknown_column_is_refused() -> None:
     with refuses(UnknownName):
         ow.score(table(FLIPS), ["flip_rate"], average="data", **FEW)  # type: ignore[arg-type]
+
+
+def test_a_loss_is_drawn_inside_the_picture() -> None:
+    scores = ow.score(table(FLIPS), ["accuracy_original", "accuracy_drop"], **FEW)  # type: ignore[arg-type]
+    left = min(float(x) for x in re.findall(r'cx="(-?[0-9.]+)"', scores.plot().svg))
+    [label] = {float(x) for x in re.findall(r'x="([0-9.]+)" y="[0-9]+" text-anchor="end"', scores.plot().svg)}
+    assert left > label, "a point must not lie on its name"
