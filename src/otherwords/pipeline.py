@@ -42,7 +42,7 @@ from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.gates import missing_metrics, refuse_unanswerable, refuse_unknown, with_required
-from .scoring.grouped import measure_groups
+from .scoring.grouped import averages, measure_groups, weigh_groups
 from .scoring.measure import measure_together
 from .scoring.results import Results
 from .scoring.select import (
@@ -258,6 +258,8 @@ def score(
     interval: str = "auto",
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
+    average: str = "",
+    sizes: Mapping[str, float] | None = None,
     out: str | Path | None = None,
 ) -> Results[Score]:
     """Measure each model in an answers table, or in several, with each metric, overall and by groups of columns.
@@ -271,6 +273,8 @@ def score(
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
     `out` writes the scores as a table, too. What a gate in `require` is about is measured, too, with its groups: where
     the table lacks what it needs, that is an error, before anything is measured.
+    `average` names a column, such as the data set: each metric is also averaged over its groups, weighted by their
+    problems or by `sizes`, and over models, which weigh alike.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -278,6 +282,7 @@ def score(
     (0.5, 1, 2)
     """
     sources, by = frames_or_names(answers, "the answers"), as_list(by)
+    by = by if not average or average in by else [*by, average]
     using, require = as_specs(as_list(using), named=False), as_list(require)
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
@@ -288,8 +293,11 @@ def score(
         using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
+    weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require, more=more)
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
+    if weights:
+        scores = Results([*scores, *averages(scores, weights)])
     if out:
         tables.write([scores.to_polars()], out)
     return scores

@@ -44,7 +44,7 @@ def values(scores: list[Score]) -> dict[str, float | None]:
 
 EXPECTED = {
     "accuracy_original": 1.0,
-    "accuracy_variants": 2 / 3,
+    "accuracy_drop": 2 / 3 - 1,
     "flip_rate": 1 / 3,
     "p_c": 0.75,
     "p_c_distinct": 0.0,
@@ -209,11 +209,11 @@ def test_a_group_without_variants_is_none_and_reported() -> None:
 
 def test_one_bucket_of_one_variant() -> None:
     found = score(changed().head(2))
-    one_each = {"accuracy_original": 1.0, "accuracy_variants": 0.0, "flip_rate": 1.0, "pa": 0.0}
+    one_each = {"accuracy_original": 1.0, "accuracy_drop": -1.0, "flip_rate": 1.0, "pa": 0.0}
     no_pair = {"p_c": None, "p_c_distinct": None, "label_agreement": None}
     assert values(found) == {**one_each, **no_pair}
-    counts = {(one.low, one.high, one.n_units, one.n_answers) for one in found if one.value is not None}
-    assert counts == {(None, None, 1, 1)}
+    counts = {one.metric: (one.low, one.high, one.n_units, one.n_answers) for one in found if one.value is not None}
+    assert counts == {**dict.fromkeys(one_each, (None, None, 1, 1)), "accuracy_drop": (None, None, 1, 2)}
 
 
 def test_constant_answers() -> None:
@@ -221,7 +221,7 @@ def test_constant_answers() -> None:
     assert values(list(found.values())) == pytest.approx(
         {
             "accuracy_original": 0.5,
-            "accuracy_variants": 2 / 3,
+            "accuracy_drop": 0.0,
             "flip_rate": 0.0,
             "p_c": 1.0,
             "p_c_distinct": 1.0,

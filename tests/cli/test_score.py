@@ -16,7 +16,7 @@ KEYS = [
     *("unit", "interval", "confidence", "replicates", "resampled", "n_clusters", "n_effective", "note"),
     *("anytime_low", "anytime_high"),
 ]
-METRICS = ["accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
+METRICS = ["accuracy_original", "accuracy_drop", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
 
 #: Two buckets of one model. By hand: originals 1 of 2 right; variants 2 of 5; flips 2 of 5; P_C the mean of 5/9 and 1.
 #: Of distinct pairs, 1 of 3 agree in the first bucket; in the second both are wrong, in different ways.
@@ -31,7 +31,7 @@ ANSWERS = [
 ]
 BY_HAND = {
     "accuracy_original": 1 / 2,
-    "accuracy_variants": 2 / 5,
+    "accuracy_drop": 2 / 5 - 3 / 5,
     "flip_rate": 2 / 5,
     "p_c": (5 / 9 + 1) / 2,
     "p_c_distinct": (1 / 3 + 1) / 2,
@@ -51,10 +51,10 @@ def test_json_has_exactly_these_keys_and_unrounded_fractions(cli, answers):
     assert [score["metric"] for score in scores] == METRICS
     for score in scores:
         assert score["value"] == pytest.approx(BY_HAND[score["metric"]], abs=1e-15)
-        assert 0 <= score["low"] <= score["value"] <= score["high"] <= 1
+        assert (-1 if score["metric"] == "accuracy_drop" else 0) <= score["low"] <= score["value"] <= score["high"] <= 1
         assert score["group"] is None
         assert score["n_units"] == 2
-        assert score["n_answers"] == (2 if score["metric"] == "accuracy_original" else 5)
+        assert score["n_answers"] == {"accuracy_original": 2, "accuracy_drop": 7}.get(score["metric"], 5)
         assert score["signature"].startswith(f"{score['metric']}.v1(")
         for part in ("interval=wilson.v2(confidence=0.95, cluster=bucket)", "otherwords="):
             assert part in score["signature"]
@@ -427,3 +427,29 @@ def test_problems_are_not_shown_with_columns_that_they_lack(cli, place):
     assert "gold, model" not in refused
     again = cli("score", "tickets.csv", "tickets.csv", rc=2).stderr
     assert "gold, model" not in again
+
+
+def test_groups_are_averaged_by_size(cli, write_jsonl, place):
+    """By hand: no flip in a, two of two in b; by problems one half, as given a fifth."""
+    rows = [{"bucket": "a", "variant": None, "pred": "yes"}, {"bucket": "a", "variant": "1", "pred": "yes"}]
+    rows += [{"bucket": "b", "variant": variant, "pred": "no" if variant else "yes"} for variant in (None, "1", "2")]
+    path = write_jsonl(place / "sets.jsonl", [{**row, "gold": "yes", "set": row["bucket"]} for row in rows])
+    for sizes, value in (((), 0.5), (("--size", "a=400", "--size", "b=100"), 0.2)):
+        result = cli("score", path, "--metric", "flip_rate", "--average", "set", *sizes, "--json")
+        found = {one["group"]: one["value"] for one in json.loads(result.stdout)}
+        assert found == {None: pytest.approx(2 / 3), "set=a": 0.0, "set=b": 1.0, "set=(average)": pytest.approx(value)}
+    assert "--size a=NUMBER" in cli("score", path, "--average", "set", "--size", "a=x", rc=2).stderr
+    assert "no size, or no group: b" in cli("score", path, "--average", "set", "--size", "a=1", rc=2).stderr
+
+
+def test_hard_cases_by_runs_of_a_model(cli, write_jsonl, place):
+    rows = [
+        {"model": run, "of": run[0], "bucket": bucket, "variant": variant, "gold": "yes", "pred": pred}
+        for run, broken in (("x1", "a"), ("x2", "b"), ("y1", "ab"))
+        for bucket in "ab"
+        for variant, pred in ((None, "yes"), ("1", "no" if bucket in broken else "yes"))
+    ]
+    path = write_jsonl(place / "runs.jsonl", rows)
+    assert "0 problems" in cli("audit", path, "--list", "hard-cases").stderr
+    assert "2 problems" in cli("audit", path, "--list", "hard-cases", "--runs-of", "of").stderr
+    assert "runs_of" in cli("audit", path, "--list", "hard-cases", "--runs-of", "family", rc=2).stderr

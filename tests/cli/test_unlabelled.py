@@ -17,7 +17,7 @@ TEXTS = [
     ("A man is sleeping.", "The man isn't asleep."),
     ("He's here, and it isn't late.", "They're elsewhere."),
 ]
-LEFT_OUT = "no gold labels; not measured: accuracy_original, accuracy_variants, p_c, p_c_distinct, pa; "
+LEFT_OUT = "no gold labels; not measured: accuracy_original, accuracy_drop, p_c, p_c_distinct, pa; "
 LEFT_OUT += "give the right answers in a column `gold` (in data: `label`), or name their column with --field"
 
 

@@ -77,6 +77,33 @@ def test_a_model_that_never_changes_its_answer_has_the_accuracy_on_variants_of_t
     assert score(table, ["accuracy_original"])[0].value != weighted.value
 
 
+def test_the_drop_is_over_the_same_problems_with_the_same_weights() -> None:
+    """Three of five variants are right, and four of five of their originals; over all originals it is two of three."""
+    [drop, seeds] = score(answers(), ["accuracy_drop", "accuracy_seeds"])
+    assert drop.value == pytest.approx(3 / 5 - 4 / 5)
+    assert (drop.n_units, drop.n_answers) == (2, 7)
+    assert (seeds.value, seeds.n_units, seeds.n_answers) == (1 / 2, 2, 2)  # c has no variant
+
+
+def test_the_drop_is_the_difference_of_the_two_accuracies_and_has_them_for_sides() -> None:
+    metric = metrics.make("accuracy_drop").function
+    sides = metric.sides(metric.statistics(read(answers())).sum(axis=0))
+    names = ["accuracy_variants", "accuracy_original_weighted"]
+    assert list(sides) == [one.value for one in score(answers(), names, replicates=20)]
+
+
+def test_by_default_no_two_accuracies_are_over_different_problems() -> None:
+    """A model that loses with every wording: the hardest problem has no variant, so that pooled accuracies rise."""
+    rows = [("a", None, "x"), *(("a", str(i), "x") for i in range(8)), ("a", "8", "y")]
+    table = pl.DataFrame([*rows, ("b", None, "y")], schema=["bucket", "variant", "pred"], orient="row")
+    table = table.with_columns(gold=pl.lit("x"))
+    before, after = score(table, ["accuracy_original", "accuracy_variants"], replicates=20)
+    assert after.value > before.value  # as if rewording helped
+    usual = {one.metric: one.value for one in score(table, replicates=20)}
+    assert usual["accuracy_drop"] == pytest.approx(-1 / 9)
+    assert "accuracy_variants" not in usual
+
+
 def test_majority_class_by_hand() -> None:
     for gold, share in (("abbcb", 3 / 5), ("ab", 0.5), ("aa", 1.0)):  # a tie changes nothing
         rows = {"gold": list(gold), "pred": list(gold), "bucket": range(len(gold)), "variant": [""] * len(gold)}

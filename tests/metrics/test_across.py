@@ -13,7 +13,7 @@ from oracles import hard_cases, snr
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.metrics import list_hard_cases, list_never_right
+from otherwords.metrics import audit, list_hard_cases, list_never_right
 from otherwords.pipeline import score
 from otherwords.registry import metrics
 
@@ -102,6 +102,44 @@ def test_plain_hard_cases_join_runs_and_cut_models() -> None:
     assert hard_cases(before, after).tolist() == [False, False, False, False]
     assert hard_cases(before, after, ["x", "x", "y"]).tolist() == [True, True, True, False]
     assert hard_cases(before[::-1], after[::-1], ["y", "x", "x"]).tolist() == [True, True, True, False]
+
+
+def with_runs() -> pl.DataFrame:
+    """Three runs of two models: x is broken on a by its first run, on b by its second; y breaks on a, b and c."""
+    rows = []
+    for run, model, broken in (("x1", "x", "a"), ("x2", "x", "b"), ("y1", "y", "abc")):
+        for bucket in "abcd":
+            rows.append((run, model, bucket, None, "e", "e"))
+            rows.append((run, model, bucket, "1", "e", "n" if bucket in broken else "e"))
+    names = ["model", "architecture", "bucket", "variant", "gold", "pred"]
+    return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+
+
+def test_runs_of_a_model_are_joined_before_models_are_cut() -> None:
+    assert measured("hard_cases", with_runs()) == {"hard_cases": 0.0}
+    assert measured("hard_cases(runs_of=architecture)", with_runs()) == {"hard_cases": 2 / 4}
+    assert measured("hard_cases(runs_of=model)", with_runs()) == {"hard_cases": 0.0}
+    assert list_hard_cases(with_runs(), runs_of="architecture")["bucket"].to_list() == ["a", "b"]
+    assert audit(with_runs(), "hard-cases", runs_of="architecture")["bucket"].to_list() == ["a", "b"]
+    assert audit(with_runs(), "hard-always", runs_of="architecture")["bucket"].to_list() == ["a", "b"]
+
+
+def test_a_run_belongs_to_one_model() -> None:
+    mixed = with_runs().with_columns(architecture=pl.col("bucket"))
+    for spec, frame in (("hard_cases(runs_of=family)", with_runs()), ("hard_cases(runs_of=architecture)", mixed)):
+        with refuses(BadInput, field="runs_of"):
+            score(frame, [spec])
+    with refuses(BadInput, field="runs_of"):
+        audit(with_runs(), "never-right", runs_of="architecture")
+
+
+@pytest.mark.parametrize(("models", "known"), [(29, False), (30, True)])
+def test_snr_has_an_interval_from_thirty_models_on(models: int, known: bool) -> None:
+    random = np.random.default_rng(3)
+    rows = [(f"m{m}", b, None, "e", "e" if random.random() < 0.8 else "n") for m in range(models) for b in range(20)]
+    frame = pl.DataFrame(rows, schema=["model", "bucket", "variant", "gold", "pred"], orient="row")
+    frame = frame.with_columns(variant=pl.lit(None, pl.String))
+    assert {one.low is not None for one in score(frame, ["snr"], replicates=50)} == {known}
 
 
 def test_an_empty_table_has_no_list() -> None:
@@ -196,3 +234,28 @@ def test_hard_cases_of_the_ie_test(dataset: str, count: int, shares: tuple[float
     found = [100 * float((label == one).mean()) for one in (1, 2, 0)]
     assert [f"{share:.1f}" for share in found] == [f"{share:.1f}" for share in shares]
     assert not hard_cases(before, after).any()  # as worded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dataset", "count"), [("snli", 249), ("mnli", 531)])
+def test_the_metric_gives_the_printed_hard_cases_by_union_over_runs(dataset: str, count: int, shared: Path) -> None:
+    """35 runs of batch 1 as answers: each problem with its transformed self for its one variant."""
+    rows = (
+        pl.scan_parquet(shared / "ie_test" / "matched.parquet")
+        .filter(pl.col("batch") == 1, pl.col("model") != "xgb", pl.col("dataset") == dataset)
+        .collect()
+        .select("i", "A", "B", architecture="model", model=pl.col("model") + " at " + pl.col("rho").cast(pl.String))
+    )
+    sides = [
+        rows.select("model", "architecture", bucket="i", right=name, variant=pl.lit(variant, pl.String))
+        for name, variant in (("A", None), ("B", "1"))
+    ]
+    answers = pl.concat(sides).with_columns(
+        gold=pl.lit("yes"), pred=pl.when(pl.col("right") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    )
+    assert answers["model"].n_unique() == 35
+    [one] = score(answers.drop("right"), ["hard_cases(runs_of=architecture)"], replicates=20)
+    assert one.value is not None
+    assert round(one.value * one.n_units) == count
+    [none] = score(answers.drop("right"), ["hard_cases"], replicates=20)
+    assert none.value == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from math import comb
 
@@ -111,6 +112,48 @@ def test_label_agreement_is_the_observed_agreement_in_fleiss_kappa(seed: int) ->
     table = np.stack([(pred == label).sum(axis=1) for label in range(3)], axis=1)
     kappa = fleiss_kappa(table, method="uniform")
     assert label_agreement(pred.ravel(), bucket) == pytest.approx(kappa * 2 / 3 + 1 / 3, abs=1e-12)
+
+
+#: Ten subjects, fourteen raters, five categories: Fleiss (1971) as it is mostly quoted; kappa is 0.210.
+QUOTED = [
+    *((0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1)),
+    *((7, 7, 0, 0, 0), (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7)),
+]
+
+
+def kappa_of(counts: Sequence[Sequence[int]]) -> float:
+    """Of problems whose variants are given each label so many times."""
+    pred = [label for row in counts for label, times in enumerate(row) for _ in range(times)]
+    bucket = [place for place, row in enumerate(counts) for _ in range(sum(row))]
+    table = correct_table([True] * len(bucket), bucket)
+    given = [*["l0"] * (len(table) - len(bucket)), *(f"l{one}" for one in pred)]
+    return value_of("fleiss_kappa", table.with_columns(pred=pl.Series(given)))
+
+
+def test_kappa_of_the_quoted_example() -> None:
+    assert f"{kappa_of(QUOTED):.3f}" == "0.210"
+    assert kappa_of(QUOTED) == pytest.approx(fleiss_kappa(np.array(QUOTED)), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kappa_is_that_of_statsmodels(seed: int) -> None:
+    counts = np.random.default_rng(seed).multinomial(6, [0.5, 0.3, 0.2], 20)
+    assert kappa_of(counts.tolist()) == pytest.approx(fleiss_kappa(counts), abs=1e-12)
+
+
+def test_kappa_of_unequal_problems_by_a_loop() -> None:
+    counts = [(3, 0), (1, 1), (0, 4), (1, 0), (4, 1)]  # the fourth has one variant, and does not count
+    used = [row for row in counts if sum(row) > 1]
+    pairs = [sum(k * (k - 1) for k in row) / (sum(row) * (sum(row) - 1)) for row in used]
+    shares = [sum(row[label] / sum(row) for row in used) / len(used) for label in (0, 1)]
+    chance = sum(share**2 for share in shares)
+    assert kappa_of(counts) == pytest.approx((sum(pairs) / len(used) - chance) / (1 - chance), abs=1e-12)
+
+
+def test_kappa_at_its_ends() -> None:
+    assert kappa_of([(3, 0), (0, 2)]) == 1.0
+    assert kappa_of([(1, 1), (1, 1)]) == -1.0
+    assert np.isnan(kappa_of([(3, 0), (2, 0)]))  # one label: agreement says nothing
 
 
 @given(BUCKETS)

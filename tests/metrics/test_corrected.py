@@ -126,6 +126,19 @@ def test_metrics_by_hand(tmp_path: Path) -> None:
     assert {one.n_answers for one in found} == {12}
 
 
+def test_corrected_distinct_pairs_by_hand(tmp_path: Path) -> None:
+    """Pairs alike: 3 of 6, 6 of 6 in one decile with one item of four, 2 of 6 in another with two; one alone."""
+    path = items(tmp_path, [0.99, 0.45, 0.44, 0.2])
+    specs = [f"p_c_distinct_corrected(testset={path}{more})" for more in ("", ", renormalise=true")]
+    expected = (0.75 + 2 * 2 / 6) / 4
+    found = score(table([0.95, 0.92, 0.41], [3, 4, 2], 4), specs, replicates=100)
+    assert [one.value for one in found] == pytest.approx([expected, expected / 0.75], abs=1e-15)
+    single = table([0.95, 0.92, 0.41], [3, 4, 2], 4).filter((pl.col("bucket") != "b2") | (pl.col("variant") < "2"))
+    one, _ = score(pl.concat([single, table([0.95, 0.92, 0.41], [3, 4, 2], 4).filter(
+        pl.col("bucket") == "b2", pl.col("variant").is_null())]), specs, replicates=20)  # fmt: skip
+    assert (one.value, one.n_units) == (0.75 / 4, 2)  # the third has no pair, and covers nothing
+
+
 def test_a_bucket_without_variants_covers_nothing(tmp_path: Path) -> None:
     path = items(tmp_path, [0.99, 0.45])
     lonely = table([0.95, 0.41], [3, 4], 4).filter((pl.col("bucket") == "b0") | pl.col("variant").is_null())

@@ -139,3 +139,20 @@ def test_roberta_on_parte(metric: str, shared) -> None:
     flips, count, printed = ROBERTA[metric]
     assert (one.value, one.n_answers) == (flips / count, count)
     assert int(1e4 * (flips - 3) / count) / 100 == pytest.approx(printed, abs=0.01)
+
+
+@pytest.mark.parametrize(("labels", "spec", "constant"), [
+    ("xy", "flip_wrong_to_wrong", True),
+    ("xyz", "flip_wrong_to_wrong", False),
+    ("xy", "flip_rate_merged(merge=x+y)", True),
+    ("xyz", "flip_rate_merged(merge=x+y)", False),
+    ("xy", "accuracy_merged(merge=x+y)", True),
+    ("xy", "flips_lost_by_merging(merge=x+y)", False),
+])  # fmt: skip
+def test_what_is_constant_by_definition_has_no_interval(labels: str, spec: str, constant: bool) -> None:
+    """A rate of 0 that no data could change is no evidence, however many problems there are."""
+    pred = [labels[i % len(labels)] for i in range(40)]
+    rows = {"bucket": [i // 2 for i in range(40)], "variant": [None, "1"] * 20, "gold": [labels[0]] * 40, "pred": pred}
+    for one in score(pl.DataFrame(rows), [spec], replicates=20):
+        assert (one.low is None) == constant
+        assert not constant or one.value in (0, 1)

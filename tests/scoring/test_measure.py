@@ -75,7 +75,7 @@ def test_the_interval_says_how_it_was_made() -> None:
     assert (alone.low, alone.interval, alone.confidence, alone.replicates, alone.resampled) == (None, "", *[None] * 3)
     assert alone.note == "one cluster"
     majority = ow.measure("majority_class", **ROWS, **settings)
-    assert (majority.interval, majority.note) == ("", "this metric has none")
+    assert (majority.interval, majority.note) == ("", "resampling would only make it larger")
     assert replace(percentile, interval="") != percentile
 
 

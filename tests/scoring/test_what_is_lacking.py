@@ -51,7 +51,7 @@ def test_without_gold_labels_what_needs_none_is_measured_and_one_line_names_the_
     with pytest.warns(UserWarning, match="not measured") as caught:
         found = ow.score(two, replicates=20)
     [line] = lines(caught)
-    left_out = "accuracy_original, accuracy_variants, p_c, p_c_distinct, pa"
+    left_out = "accuracy_original, accuracy_drop, p_c, p_c_distinct, pa"
     assert line.startswith(
         f"the answers: no gold labels; not measured: {left_out}; give the right answers in a column "
     )
@@ -125,9 +125,12 @@ def test_without_originals_what_needs_none_is_measured_and_one_line_names_the_re
     with pytest.warns(UserWarning, match="not measured") as caught:
         found = values(ow.score(VARIANTS, replicates=20))
     [line] = lines(caught)
-    assert line.startswith("the answers: no originals; not measured: accuracy_original, flip_rate; give ")
+    assert line.startswith(
+        "the answers: no originals; not measured: accuracy_original, accuracy_drop, flip_rate; give "
+    )
     whole = values(ow.score(WHOLE, replicates=200))
-    assert found == {name: whole[name] for name in whole if name not in ("accuracy_original", "flip_rate")}
+    lacking = ("accuracy_original", "accuracy_drop", "flip_rate")
+    assert found == {name: whole[name] for name in whole if name not in lacking}
 
 
 def test_without_originals_a_metric_that_needs_them_is_refused_by_name() -> None:

@@ -37,6 +37,12 @@ def audit(
     ] = "",
     field: opt.AnswerFields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    runs_of: Annotated[
+        str,
+        typer.Option(
+            "--runs-of", metavar="COLUMN", help="Hard cases: the column with the model that each `model` is a run of."
+        ),
+    ] = "",
     out: Annotated[
         str, typer.Option("-o", "--out", metavar="FILE", help="Write the list there: .jsonl, .csv, ..., or -.")
     ] = "",
@@ -53,7 +59,7 @@ def audit(
     from .tables import frame_table
 
     names: dict[str, Any] = {"columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label")}
-    listed = list_problems(answers, which, task=task, suite=suite or None, out=out or None, **names)
+    listed = list_problems(answers, which, task=task, suite=suite or None, runs_of=runs_of, out=out or None, **names)
     if json and out != "-":  # which has the same as JSON lines
         print_json(listed.to_dicts())
     elif not quiet and out != "-":

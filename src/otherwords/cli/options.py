@@ -151,6 +151,21 @@ Require = Annotated[
 ]
 
 
+def numbers(options: Iterable[str], flag: str) -> dict[str, float]:
+    """Read NAME=NUMBER options.
+
+    >>> numbers(["snli=9824"], "--size")
+    {'snli': 9824.0}
+    """
+    read = {}
+    for name, value in pairs(options, flag).items():
+        try:
+            read[name] = float(value)
+        except ValueError as error:
+            raise BadInput(f"found {value!r} for {name}", field=flag, fix=f"write {flag} {name}=NUMBER") from error
+    return read
+
+
 def pairs(options: Iterable[str], flag: str, twice: str = "") -> dict[str, str]:
     """Read NAME=VALUE options.
 

@@ -29,6 +29,16 @@ def score(
     confidence: opt.Confidence = 0.95,
     interval: opt.Interval = "auto",
     require: opt.Require = [],  # noqa: B006
+    average: Annotated[
+        str,
+        typer.Option(
+            "--average", metavar="COLUMN", help="Also average over the groups of this column, weighted by size."
+        ),
+    ] = "",
+    size: Annotated[
+        list[str],
+        typer.Option("--size", metavar="GROUP=N", help="A group's size in the average. Default: its problems."),
+    ] = [],  # noqa: B006
     out: Annotated[
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the scores there too: .jsonl, .csv, ..., or -."),
@@ -69,6 +79,8 @@ def score(
         interval=interval,
         require=require,
         rejected=rejected,
+        average=average,
+        sizes=opt.numbers(size, "--size"),
         out=out or None,
     )
     if json and out != "-":  # which has the same as JSON lines

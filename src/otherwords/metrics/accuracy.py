@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ..answers.table import Answers, Array
 from ..registry import metrics
-from .metric import Metric, divide, paired
+from .metric import Metric, both_shares, divide, first_less_second, paired
 
 
 def accuracy(gold: npt.ArrayLike, pred: npt.ArrayLike) -> float:
@@ -51,6 +51,26 @@ def accuracy_original_weighted() -> Any:
     return Metric(statistics, uses="originals", blind=True)
 
 
+@metrics("accuracy_seeds.v1")
+def accuracy_seeds() -> Any:
+    """Accuracy on the original problems that have a variant, each counted once (ALL_Seed in MERGE).
+
+    Variants cannot be made of every problem, and those of which they can are not the same in difficulty. Two originals
+    have variants, of which one is right; the third has none and does not count:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a", "a", "a", "b", "b", "c"], "variant": ["", 1, 2, "", 1, ""], "gold": ["yes"] * 6}
+    >>> ow.measure("accuracy_seeds", **rows, pred=["yes", "no", "no", "no", "yes", "yes"]).value
+    0.5
+    """
+
+    def statistics(answers: Answers) -> Array:
+        seeds = answers.n_variants > 0
+        return np.stack([answers.correct[answers.originals] & seeds, seeds], axis=1).astype(np.int64)
+
+    return Metric(statistics, uses="originals", blind=True)
+
+
 @metrics("accuracy_variants.v1")
 def accuracy_variants() -> Any:
     """Accuracy pooled over all variants, so that buckets weigh by size (A_par in ParaNLU, SA in MERGE)."""
@@ -59,6 +79,27 @@ def accuracy_variants() -> Any:
         return np.stack(answers.variants, axis=1)
 
     return Metric(statistics, original=False)
+
+
+@metrics("accuracy_drop.v1")
+def accuracy_drop() -> Any:
+    """Accuracy on variants minus that on their originals, each counted as often as it has variants: negative is loss.
+
+    It is `accuracy_variants` less `accuracy_original_weighted`: the same problems with the same weights. The accuracy
+    on all originals is about other problems, and often lower, because the hardest have no variants. The original of a
+    is right, as are two of its three variants; that of b, with one variant, is wrong twice; c has no variant:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 4 + ["b", "b", "c"], "variant": ["", 1, 2, 3, "", 1, ""], "gold": ["yes"] * 7}
+    >>> ow.measure("accuracy_drop", **rows, pred=["yes", "yes", "yes", "no", "no", "no", "no"]).value
+    -0.25
+    """
+
+    def statistics(answers: Answers) -> Array:
+        right, n = answers.variants
+        return np.stack([right, answers.correct[answers.originals] * n, n], axis=1)
+
+    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares)
 
 
 @metrics("majority_class.v1")
@@ -123,10 +164,7 @@ def vote_gain(original: bool = True) -> Any:
         right = answers.correct[answers.originals] & has_variants
         return np.column_stack([_votes(answers, original), right, has_variants])
 
-    def combine(totals: Array) -> Array:
-        return divide(totals[..., 0] - totals[..., 1], totals[..., 2])
-
-    return Metric(statistics, combine, uses="both", bounds=(-1, 1))
+    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares)
 
 
 def _votes(answers: Answers, original: bool) -> Array:

@@ -54,11 +54,22 @@ def snr() -> Any:
 
 
 @metrics("hard_cases.v1")
-def hard_cases(every: bool = False) -> Any:
-    """Share of problems that every model gets right, and wrong in a variant (`every`: in all of them)."""
+def hard_cases(every: bool = False, runs_of: str = "") -> Any:
+    """Share of problems that every model gets right, and wrong in a variant (`every`: in all of them).
+
+    `runs_of` names a column with the model that each entry of `model` is a run of: it is enough that one of its runs
+    breaks, as the IE test's paper counts. Two runs of m break on one problem each, n on both:
+
+    >>> import otherwords as ow, polars as pl
+    >>> rows = {"bucket": ["a", "a", "b", "b"] * 3, "variant": [None, "1"] * 6, "gold": ["yes"] * 12}
+    >>> rows |= {"model": ["m1"] * 4 + ["m2"] * 4 + ["n"] * 4, "architecture": ["m"] * 8 + ["n"] * 4}
+    >>> rows["pred"] = ["yes", "no", "yes", "yes", "yes", "yes", "yes", "no", "yes", "no", "yes", "no"]
+    >>> [ow.score(pl.DataFrame(rows), spec)[0].value for spec in ("hard_cases", "hard_cases(runs_of=architecture)")]
+    [0.0, 1.0]
+    """
 
     def statistics(models: Sequence[Answers]) -> Array:
-        return np.stack([are_hard(models, every), models[0].n_variants > 0], axis=1).astype(np.int64)
+        return np.stack([are_hard(models, every, runs_of), models[0].n_variants > 0], axis=1).astype(np.int64)
 
     return Metric(statistics, uses="both", across="buckets")
 
@@ -73,13 +84,31 @@ def never_right() -> Any:
     return Metric(statistics, across="buckets", original=False)
 
 
-def are_hard(models: Sequence[Answers], every: bool = False) -> Array:
-    """Which buckets have an original that every model gets right, and a variant (or only variants) that it does not."""
-    hard = models[0].n_variants > 0
+def are_hard(models: Sequence[Answers], every: bool = False, runs_of: str = "") -> Array:
+    """Which buckets have an original that every model gets right, and a variant (or only variants) that it does not.
+
+    With `runs_of`, models of which the column says the same are runs of one, for which one of them is enough.
+    """
+    broken: dict[str, Array] = {}
     for one in models:
         right, count = one.variants
-        hard &= one.correct[one.originals] & ((right == 0) if every else (right < count))
-    return hard
+        here = one.correct[one.originals] & ((right == 0) if every else (right < count))
+        name = _run_of(one, runs_of) if runs_of else one.model
+        broken[name] = broken.get(name, False) | here
+    return np.asarray(np.logical_and.reduce([models[0].n_variants > 0, *broken.values()]))
+
+
+def _run_of(answers: Answers, column: str) -> str:
+    """The model that these answers are a run of: what a column has in all rows."""
+    if column not in answers.frame.columns:
+        fix = f"name one of: {', '.join(answers.frame.columns)}"
+        raise BadInput(f"no column {column!r}", where=answers.model, field="runs_of", fix=fix)
+    names = answers.frame[column].cast(pl.String).unique().to_list()
+    if len(names) != 1 or names[0] in (None, ""):
+        found = ", ".join(sorted(str(name or "nothing") for name in names)[:3])
+        fix = "give all rows of a run the name of its model"
+        raise BadInput(f"found {found} in {column!r}", where=answers.model, field="runs_of", fix=fix)
+    return str(names[0])
 
 
 def are_never_right(models: Sequence[Answers]) -> Array:
@@ -112,23 +141,28 @@ def audit(
     suite: SuiteName | None = None,
     columns: Columns | None = None,
     labels: Mapping[str, str] | None = None,
+    runs_of: str = "",
     out: str | Path | None = None,
 ) -> pl.DataFrame:
     """Make one of the lists of an answers table, or of several, and write it to `out` if there is one.
 
     The problems come with their texts where a `suite` has them, such as the buckets of a run folder that is given.
-    `columns` and `labels` map foreign columns and labels, as in `score`.
+    `columns` and `labels` map foreign columns and labels, as in `score`. `runs_of` names the column with the model of
+    each run, as in the metric `hard_cases`.
     """
     if which not in LISTS:
         raise UnknownName(f"no list {which!r}; there are: {', '.join(LISTS)}")
     sources = frames_or_names(answers, "the answers")
     tables.refuse_unwritable(out, *sources)
+    if runs_of and which == "never-right":
+        fix = "leave it out: a run is as good as a model there"
+        raise BadInput("only hard cases are counted by model", field="runs_of", fix=fix)
     names = Names(columns or {}, labels or {}, get_task(task).labels if task else ())
     if suite is None:
         suite = next((str(one) for one in sources if is_run(one)), None)
     texts = None if suite is None else open_suite(suite, task)
     models = _models(sources, names)
-    hard = are_never_right(models) if which == "never-right" else are_hard(models, every=which == "hard-always")
+    hard = are_never_right(models) if which == "never-right" else are_hard(models, which == "hard-always", runs_of)
     problems = _listed(models, hard)
     problems = problems if texts is None else _with_texts(problems, texts)
     if out:
@@ -143,8 +177,12 @@ def _with_texts(problems: pl.DataFrame, suite: Suite) -> pl.DataFrame:
     return with_texts(originals, texts, suite.task.fields, suite.name).drop("variant")
 
 
-def list_hard_cases(answers: TableOrPath, labels: Sequence[str] = (), *, every: bool = False) -> pl.DataFrame:
+def list_hard_cases(
+    answers: TableOrPath, labels: Sequence[str] = (), *, every: bool = False, runs_of: str = ""
+) -> pl.DataFrame:
     """The problems that every model gets right, and wrong in a variant (`every`: in all of them): of rewordings.
+
+    `runs_of` names the column with the model of each run: it is enough that one of its runs breaks.
 
     A row per problem, in the order of their names: `variants` counts them, `pred:<model>` is the answer to the
     original, `right:<model>` the number of variants answered right. Other columns of the originals follow: their
@@ -155,7 +193,7 @@ def list_hard_cases(answers: TableOrPath, labels: Sequence[str] = (), *, every: 
     {'bucket': 'a', 'gold': 'yes', 'variants': 2, 'pred:m': 'yes', 'right:m': 1}
     """
     models = _models([answers], Names(known=tuple(labels)))
-    return _listed(models, are_hard(models, every))
+    return _listed(models, are_hard(models, every, runs_of))
 
 
 def list_never_right(answers: TableOrPath, labels: Sequence[str] = ()) -> pl.DataFrame:

@@ -17,6 +17,8 @@ from ..registry import metrics
 from .metric import Metric, divide
 
 WEIGHTS = ("buckets", "answers")
+#: Shares that sum to 1 but for this are one label's alone.
+ROUNDING = 1e-12
 
 
 @metrics("p_c.v1")
@@ -73,11 +75,41 @@ def label_agreement() -> Any:
 
     def statistics(answers: Answers) -> Array:
         counts = answers.label_counts
-        n = counts.sum(axis=1)
-        alike = (counts * (counts - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)
-        return np.stack([alike, n >= 2], axis=1)
+        return np.stack([_alike(counts), counts.sum(axis=1) >= 2], axis=1)
 
     return Metric(statistics, gold=False, original=False, fewest=2, blind=True)
+
+
+@metrics("fleiss_kappa.v1")
+def fleiss_kappa() -> Any:
+    """Label agreement of a problem's variants beyond chance (Fleiss 1971): 1 for one answer each, 0 for chance.
+
+    The problems are Fleiss's subjects, their variants the raters. A model that gives one label to nearly everything
+    agrees with itself by chance; kappa takes that off: (P - E) / (1 - E), where P is `label_agreement` and E the sum of
+    the labels' squared shares. Fleiss has as many raters for each subject; here numbers may differ, and problems with
+    at least two variants weigh alike in both P and the shares (Gwet 2014), which is Fleiss's where they do not. It is
+    undefined where all answers are one label. P is 2/3 and E is 5/9:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 4 + ["b"] * 3, "variant": ["", 1, 2, 3, "", 1, 2], "gold": ["yes"] * 7}
+    >>> round(ow.measure("fleiss_kappa", **rows, pred=["yes", "yes", "yes", "no", "no", "no", "no"]).value, 12)
+    0.25
+    """
+
+    def statistics(answers: Answers) -> Array:
+        counts = answers.label_counts
+        n = counts.sum(axis=1)
+        shares = counts / np.maximum(n, 1)[:, None]
+        return np.asarray(np.column_stack([_alike(counts), shares, np.ones(len(n))]) * (n >= 2)[:, None])
+
+    def combine(totals: Array) -> Array:
+        problems = totals[..., -1]
+        shares = np.sort(totals[..., 1:-1], axis=-1)  # added up in the same order whatever the order of labels
+        chance = (divide(shares, problems[..., None]) ** 2).sum(axis=-1)
+        kappa = divide(divide(totals[..., 0], problems) - chance, np.where(chance > 1 - ROUNDING, 0, 1 - chance))
+        return np.asarray(np.clip(kappa, -1, 1))
+
+    return Metric(statistics, combine, share=False, gold=False, original=False, fewest=2, bounds=(-1, 1), blind=True)
 
 
 @metrics("accuracy_buckets.v1")
@@ -222,6 +254,12 @@ def agreement(k: Array, n: Array) -> Array:
 def pairs_alike(k: Array, n: Array) -> Array:
     """Share of a bucket's pairs of variants that are both right or both wrong; 0 for a bucket without pairs."""
     return np.asarray((k * (k - 1) + (n - k) * (n - k - 1)) / np.maximum(n * (n - 1), 1))
+
+
+def _alike(counts: Array) -> Array:
+    """Share of a bucket's pairs of variants with the same label, from counts by label; 0 for a bucket without pairs."""
+    n = counts.sum(axis=1)
+    return np.asarray((counts * (counts - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1))
 
 
 def _within(weights: str, k: Array, n: Array) -> Array:

@@ -23,7 +23,7 @@ from ..errors import BadInput, Unmeasurable
 from ..problem import TOLERANCE
 from ..registry import metrics
 from ..storage import tables
-from .consistency import agreement
+from .consistency import agreement, pairs_alike
 from .metric import Metric, Outside, divide, paired
 
 #: [0, 0.1) ... [0.9, 1]; i/10 is the double that "0.3" in a file is read as, 3 * 0.1 is not.
@@ -65,6 +65,16 @@ def p_c_corrected(testset: Path, renormalise: bool = False) -> Any:
     `renormalise` is about the covered deciles only, where the paper counts the others as 0.
     """
     return _metric(testset, agreement, lambda sums: _weighed(sums, renormalise), fewest=2, blind=True)
+
+
+@metrics("p_c_distinct_corrected.v1")
+def p_c_distinct_corrected(testset: Path, renormalise: bool = False) -> Any:
+    """Distinct-pair P_C, confidence distributed as on the test set: unbiased where P~_C flatters small buckets.
+
+    `testset` is a table of the model's answers to its test set (id, gold, p:<label>); `renormalise` is about the
+    covered deciles only. Buckets of one variant have no pair, and do not cover a decile either.
+    """
+    return _metric(testset, pairs_alike, lambda sums: _weighed(sums, renormalise), least=2, fewest=2, blind=True)
 
 
 @metrics("coverage.v1")
@@ -225,15 +235,22 @@ def _check(own: pl.DataFrame, place: Location) -> None:
 
 
 def _metric(
-    testset: Path, per_bucket: Callable[[Array, Array], Array], combine: Callable[[Array], Array], **more: Any
+    testset: Path,
+    per_bucket: Callable[[Array, Array], Array],
+    combine: Callable[[Array], Array],
+    least: int = 1,
+    **more: Any,
 ) -> Metric:
-    """Not smooth: a decile that loses its last bucket takes its share of the test set away at once."""
+    """Of buckets with at least `least` variants.
+
+    Not smooth: a decile that loses its last bucket takes its share of the test set away at once.
+    """
     items_of = items_in(testset)
 
     def statistics(answers: Answers) -> Array:
         k, n = answers.variants
         place = decile(confidence_in(answers.gold, answers.labels, answers.frame, answers.model)[answers.originals])
-        return np.where(n[:, None] > 0, _by_decile(per_bucket(k, n), place), 0)
+        return np.where(n[:, None] >= least, _by_decile(per_bucket(k, n), place), 0)
 
     def outside(answers: Answers) -> Outside:
         items = items_of(answers)

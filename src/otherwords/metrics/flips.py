@@ -6,7 +6,8 @@ three labels, then merges. Adding up the merged labels' probabilities first may 
 both are here. Flips between merged labels vanish; they are counted too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from ..answers.table import Answers, Array, as_written, cut
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
-from .metric import Metric, divide
+from .metric import BASELINE, Metric, divide, with_baseline
 
 #: More bins than this could not be named distinctly, nor filled by any suite we know of.
 MOST_BINS = 100
@@ -69,10 +70,14 @@ def flip_to_right() -> Any:
 @metrics("flip_wrong_to_wrong.v1")
 def flip_wrong_to_wrong() -> Any:
     """Share of variants answered wrong, in another way than the original (never with two labels)."""
-    return _outcome(lambda was, now, changed: ~was & ~now & changed, blind=True)
+
+    def constant(answers: Answers) -> dict[str, str]:
+        return {"": "0 by definition with two labels"} if len(answers.labels) < 3 else {}
+
+    return replace(_outcome(lambda was, now, changed: ~was & ~now & changed, blind=True), no_interval=constant)
 
 
-def _outcome(chosen: Callable[[Array, Array, Array], Array], blind: bool = False) -> Any:
+def _outcome(chosen: Callable[[Array, Array, Array], Array], blind: bool = False) -> Metric:
     """Share of variants chosen by whether the original was right, whether they are, and whether the label changed."""
 
     def statistics(answers: Answers) -> Array:
@@ -110,29 +115,77 @@ def flip_directions() -> Any:
 
 
 @metrics("flip_when_right.v1")
-def flip_when_right() -> Any:
+def flip_when_right(baseline: bool = False) -> Any:
     """Flip rate among variants whose original was answered right.
+
+    With `baseline`, also the same rate where every wording of a problem takes its turn as the original, and how far
+    the first is above that: a right answer is a selected one, so flips are more after a wrong one, whatever the
+    wording does.
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a"] * 4 + ["b"] * 2, "variant": ["", 1, 2, 3, "", 1], "gold": ["yes"] * 6}
     >>> ow.measure("flip_when_right", **rows, pred=["yes", "yes", "no", "yes", "no", "no"]).value
     0.3333333333333333
     """
-    return _flip_rate_when(right=True)
+    return _flip_rate_when(right=True, baseline=baseline)
 
 
 @metrics("flip_when_wrong.v1")
-def flip_when_wrong() -> Any:
-    """Flip rate among variants whose original was answered wrong."""
-    return _flip_rate_when(right=False)
+def flip_when_wrong(baseline: bool = False) -> Any:
+    """Flip rate among variants whose original was answered wrong; `baseline` is as in `flip_when_right`.
+
+    The original is wrong, one variant of two is right; a turn of either wrong wording flips one of two, so that this
+    original is like the others:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3, "variant": ["", 1, 2], "gold": ["yes"] * 3, "pred": ["no", "yes", "no"]}
+    >>> [ow.measure("flip_when_wrong(baseline=true)", part=part, **rows).value for part in ("value", "baseline")]
+    [0.5, 0.5]
+    """
+    return _flip_rate_when(right=False, baseline=baseline)
 
 
-def _flip_rate_when(right: bool) -> Any:
+def _flip_rate_when(right: bool, baseline: bool) -> Any:
     def statistics(answers: Answers) -> Array:
         chosen = answers.is_variant & ((answers.original_pred == answers.gold) == right)
         return answers.sum_by_bucket(chosen & (answers.pred != answers.original_pred), chosen)
 
-    return Metric(statistics, blind=not right)
+    def beside(answers: Answers) -> Array:
+        turned, pairs, wordings = _turned_flips(answers, right)
+        counted = np.where(pairs > 0, answers.n_variants, 0)
+        return np.column_stack([statistics(answers), turned / wordings, counted, pairs / wordings])
+
+    def sides(totals: Array) -> tuple[Array, Array]:
+        value, turned = divide(totals[..., 0], totals[..., 1]), divide(totals[..., 2], totals[..., 4])
+        nothing = np.full_like(value, np.nan)
+        return np.stack([value, turned, value], axis=-1), np.stack([nothing, nothing, turned], axis=-1)
+
+    if not baseline:
+        return Metric(statistics, blind=not right)
+    return Metric(
+        beside,
+        lambda totals: with_baseline(*(side[..., 2] for side in sides(totals))),
+        parts=BASELINE,
+        counted=lambda rows: rows[:, [1, 3, 1]],
+        sides=sides,
+        bounds=(-1, 1),
+    )
+
+
+def _turned_flips(answers: Answers, right: bool) -> tuple[Array, Array, Array]:
+    """Flips and pairs of wordings, summed over the turns of a bucket's right (or wrong) wordings, and all wordings.
+
+    A wording with label l, given k times among m, flips against the m - k that have another.
+    """
+    counts = answers.label_counts.copy()
+    every = np.arange(answers.n_buckets)
+    counts[every, answers.pred[answers.originals]] += 1
+    wordings = counts.sum(axis=1)
+    turns = counts.copy()
+    turns[every, answers.bucket_gold] = 0
+    turns = counts - turns if right else turns
+    flips = (turns * (wordings[:, None] - counts)).sum(axis=1)
+    return flips, turns.sum(axis=1) * (wordings - 1), wordings
 
 
 # Flips by margin: does the wording decide only where the model was undecided before?
@@ -222,7 +275,7 @@ def flip_rate_merged(merge: str = NLI, by: str = "argmax") -> Any:
         given = _given(answers, merge, by)
         return answers.sum_by_bucket((given != answers.of_original(given)) & answers.is_variant, answers.is_variant)
 
-    return Metric(statistics, gold=False)
+    return Metric(statistics, gold=False, no_interval=lambda answers: _all_merged(answers, merge, {"": 0}))
 
 
 @metrics("flips_lost_by_merging.v1")
@@ -265,13 +318,29 @@ def accuracy_merged(merge: str = NLI, by: str = "argmax") -> Any:
         return divide(totals[..., :2], totals[..., [3, 2]])
 
     parts, counted = ("originals", "variants"), lambda rows: rows[:, [3, 2]]
-    return Metric(statistics, combine, uses="both", parts=parts, rate=True, counted=counted)
+    constant = dict.fromkeys(parts, 1)
+    return Metric(
+        statistics,
+        combine,
+        uses="both",
+        parts=parts,
+        rate=True,
+        counted=counted,
+        no_interval=lambda answers: _all_merged(answers, merge, constant),
+    )
 
 
 def _check_merging(merge: str, by: str) -> None:
     _names(merge)
     if by not in ("argmax", "probability"):
         raise BadInput(f"found {by!r}", field="by", fix="use argmax or probability")
+
+
+def _all_merged(answers: Answers, merge: str, constant: Mapping[str, int]) -> dict[str, str]:
+    """Why these parts have no interval where all labels are made one: their values, then, are constant."""
+    if not set(answers.labels) <= set(_names(merge)):
+        return {}
+    return {part: f"{value} by definition where all labels are merged" for part, value in constant.items()}
 
 
 def _names(merge: str) -> list[str]:

@@ -18,24 +18,42 @@ from ..answers.reading import read
 from ..answers.table import Answers, Array
 from ..errors import BadInput, Unmeasurable
 from ..registry import metrics
-from .metric import Metric, divide
+from .metric import BASELINE, Metric, divide, with_baseline
 
 NLI = frozenset({"entailment", "neutral", "contradiction"})
 Statistics = Callable[[Answers], Array]
 
 
 @metrics("r_r.v1")
-def r_r() -> Any:
+def r_r(baseline: bool = False) -> Any:
     """Relaxed fooling rate: problems answered correctly with a variant of another label, of all answered correctly.
 
     Problem a is answered correctly and has a fooling variant, b has none but counts, c is not answered correctly:
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a", "a", "a", "b", "c", "c"], "variant": ["", 1, 2, "", "", 1], "gold": ["no"] * 6}
-    >>> ow.measure("r_r", **rows, pred=["no", "yes", "no", "no", "yes", "no"]).value
+    >>> rows["pred"] = ["no", "yes", "no", "no", "yes", "no"]
+    >>> ow.measure("r_r", **rows).value
     0.5
+
+    With `baseline`, also the same rate where every wording takes its turn as the original, and how far the first is
+    above that. Two of three turns of a are correct, and fooled; so is one of two of c; b is as it was. Of 2/3 + 1/2 + 1
+    problems answered correctly, 2/3 + 1/2 are fooled:
+
+    >>> round(ow.measure("r_r(baseline=true)", part="baseline", **rows).value, 4)
+    0.5385
     """
-    return Metric(_any_statistics(relaxed), rate, uses="both", rate=True)
+    if not baseline:
+        return Metric(_any_statistics(relaxed), rate, uses="both", rate=True)
+    return Metric(
+        _turned_statistics,
+        lambda totals: with_baseline(*(side[..., 2] for side in _both_rates(totals))),
+        uses="both",
+        parts=BASELINE,
+        counted=lambda rows: rows[:, [3, 4, 3]],
+        sides=_both_rates,
+        bounds=(-1, 1),
+    )
 
 
 @metrics("r_s.v1")
@@ -196,6 +214,25 @@ def _any_statistics(fools: Statistics, opposite: str | None = None) -> Statistic
         return np.stack([fooled & counted, (answers.n_variants > 0) & counted, counted], axis=1).astype(np.int64)
 
     return statistics
+
+
+def _turned_statistics(answers: Answers) -> Array:
+    """Rows of `r_r`; the answers of each problem that counts, and of one that counts in some turn; then the same rows
+    averaged over the turns: a right wording counts, and is fooled where any other is wrong.
+    """
+    value = _any_statistics(relaxed)(answers)
+    right, variants = answers.variants
+    right, wordings = right + answers.correct[answers.originals], variants + 1
+    counted = right / wordings
+    several = np.stack([value[:, 2] > 0, right > 0], axis=1) * wordings[:, None]
+    return np.column_stack([value, several, counted * (right < wordings), counted * (variants > 0), counted])
+
+
+def _both_rates(totals: Array) -> tuple[Array, Array]:
+    """The rate and its baseline, for each of the parts BASELINE; the second is NaN where the part is no difference."""
+    value, turned = rate(totals[..., :3]), rate(totals[..., 5:])
+    nothing = np.full_like(value, np.nan)
+    return np.stack([value, turned, value], axis=-1), np.stack([nothing, nothing, turned], axis=-1)
 
 
 def _pair(opposite: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """A metric is statistics per unit plus a way to combine their sums; every interval and test follows from that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -8,12 +8,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.table import Answers, Array
+from ..answers.table import Answers, Array, probabilities
 from ..errors import BadInput, Unmeasurable
 from ..registry import Plugin, metrics
 from ..storage.user_code import guard, load_function, write_example
 
 Uses = Literal["originals", "variants", "both", "contrasts", "controls"]
+#: The parts of a value beside its baseline, in which every wording of a problem takes its turn as the original.
+BASELINE = ("value", "baseline", "above")
+#: Problems with more wordings than this have some that take no turn as the original: the mean hardly changes.
+MOST_TURNS = 20
 #: How to get what a table of answers may lack.
 FIXES = {
     "gold labels": "give the right answers in a column `gold` (in data: `label`), or name their column with --field",
@@ -30,6 +34,21 @@ def divide(part: Array, whole: Array) -> Array:
     """Divide; division by zero is undefined (NaN), which the report prints as such."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(whole == 0, np.nan, part / whole))
+
+
+def both_shares(totals: Array) -> tuple[Array, Array]:
+    """Divide the first two sums by the third: two shares of the same units."""
+    return divide(totals[..., 0], totals[..., 2]), divide(totals[..., 1], totals[..., 2])
+
+
+def first_less_second(totals: Array) -> Array:
+    """The difference of two shares of the same units."""
+    return divide(totals[..., 0] - totals[..., 1], totals[..., 2])
+
+
+def with_baseline(value: Array, baseline: Array) -> Array:
+    """A value, its baseline and how far it is above that, along a new last axis: the parts BASELINE."""
+    return np.stack([value, baseline, value - baseline], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -69,8 +88,10 @@ class Metric:
     units whose `combine` is not plain division: where all units agree, it gets Wilson's interval, as plain ones do.
     `counted` gives, from rows, how many answers each part is about, where the parts differ in that. `interval` is false
     where resampling would mislead, as for the largest of several shares. `sides` gives, of a difference of two shares,
-    the two: its interval comes from theirs (the second is NaN in a part that is a share itself). `identity` joins the
-    signature: what decides the number besides the options, such as the model that it compares texts with.
+    the two: its interval comes from theirs (the second is NaN in a part that is a share itself). `no_interval` tells,
+    from the answers, which parts have no interval, and why: what is constant by definition, and what resampling can
+    only make larger. `identity` joins the signature: what decides the number besides the options, such as the model
+    that it compares texts with.
 
     Three fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
     not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:
@@ -94,6 +115,7 @@ class Metric:
     counted: Callable[[Array], Array] | None = None
     interval: bool = True
     sides: Callable[[Array], tuple[Array, Array]] | None = None
+    no_interval: Callable[[Answers], Mapping[str, str]] | None = None
     identity: str = ""
     gold: bool = True
     original: bool = True
@@ -139,6 +161,12 @@ class Metric:
         needs = {"gold labels": self.gold, "originals": self.original, "two variants": self.fewest > 1}
         return ", ".join(name for name, needed in needs.items() if needed)
 
+    def reasons(self, answers: Answers) -> dict[str, str]:
+        """Why parts have no interval whatever the sample, by the part's name: parts that are not there may have one."""
+        if self.no_interval:
+            return dict(self.no_interval(answers))
+        return {} if self.interval else dict.fromkeys(self.part_names(answers), "resampling would only make it larger")
+
     def by_part(self, totals: Array) -> Array:
         """Combine, with one value per part along the last axis also where there is only one."""
         value = np.asarray(self.combine(totals))
@@ -165,6 +193,57 @@ def needs_of(plugin: Plugin) -> str:
 def as_metric(function: Any) -> Metric:
     """Let a factory return the bare statistics where a ratio over variants is all it needs."""
     return function if isinstance(function, Metric) else Metric(function)
+
+
+# Turns: every wording of a problem takes the original's place
+
+
+def turns(answers: Answers, gold: bool) -> Iterator[Array]:
+    """The row of each bucket's wording that takes the original's place, turn by turn, up to MOST_TURNS turns.
+
+    All wordings of a bucket take their turn, with no more than so many; in each turn, as many buckets as possible have
+    another one than the buckets like them, so that a turn is no more alike than the table is. The order comes from
+    what was answered (with `gold`, also the right label), not from names or the order of rows; where all of that is
+    equal, it does not matter.
+    """
+    row = _hash(_content(answers, gold))
+    order = np.lexsort((row, answers.bucket))
+    wordings = np.bincount(answers.bucket, minlength=answers.n_buckets)
+    start = np.cumsum(wordings) - wordings
+    bucket = _added(row, answers.bucket, answers.n_buckets)
+    marked = _hash(np.stack([bucket, row[answers.originals]], axis=1))
+    cluster = _added(marked, answers.cluster, int(answers.cluster.max()) + 1)[answers.cluster]
+    first = np.empty(answers.n_buckets, dtype=np.int64)
+    first[np.lexsort((answers.cluster, cluster, marked, bucket))] = np.arange(answers.n_buckets)
+    for turn in range(min(int(wordings.max()), MOST_TURNS)):
+        yield order[start + (first + turn) % wordings]
+
+
+def _content(answers: Answers, gold: bool) -> Array:
+    """What an answer says, as whole numbers: its label and probabilities, by the labels' names and not their order."""
+    order = np.argsort(answers.labels)
+    place = np.argsort(order)
+    stated = probabilities(answers.frame, answers.labels, answers.model)[:, order] + 0.0
+    labels = [place[answers.pred], place[answers.gold]] if gold else [place[answers.pred]]
+    return np.column_stack([*labels, np.ascontiguousarray(stated).view(np.int64)])
+
+
+def _hash(columns: Array) -> Array:
+    """A number made of each row, well mixed (the finaliser of SplitMix64)."""
+    mixed = np.zeros(len(columns), dtype=np.uint64)
+    for column in np.ascontiguousarray(columns).view(np.uint64).T:
+        mixed = (mixed ^ column) + np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+def _added(hashes: Array, group: Array, groups: int) -> Array:
+    """The sum of each group's hashes, in any order."""
+    sums = np.zeros(groups, dtype=np.uint64)
+    np.add.at(sums, group, hashes)
+    return sums
 
 
 def _write_example(folder: Path) -> str:

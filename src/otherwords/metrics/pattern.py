@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..answers.table import Answers, Array
 from ..errors import BadInput
 from ..registry import metrics
-from .metric import Metric, divide, paired
+from .metric import Metric, both_shares, divide, first_less_second, paired
 
 #: Thresholds are tried in hundredths, as Table 3 prints them; a step of PA between two of them is not looked at.
 GRID = tuple(Fraction(one, 100) for one in range(1, 101))
@@ -80,9 +80,7 @@ def pa_drop(at: float = 0.9, of: int = 0) -> Any:
     def statistics(answers: Answers) -> Array:
         return _rows(answers, thresholds, of)
 
-    return Metric(
-        statistics, lambda totals: divide(totals[..., 0] - totals[..., 1], totals[..., 2]), uses="both", bounds=(-1, 1)
-    )
+    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares)
 
 
 @metrics("matching_threshold.v1")

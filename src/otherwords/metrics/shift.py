@@ -3,10 +3,15 @@
 Jensen-Shannon divergence is in bits or in nats, never its square root. The paper's Kolmogorov-Smirnov statistic over
 three unordered classes depends on the order of the labels; here it is that of one probability, the one of the label
 the original was given. Flipped variants differ by construction, so neither number comes with a p-value.
+
+Both are above zero where original and variants are exchangeable: by chance, and because the label that the original was
+given is a selected one. So they have no interval. With `baseline`, every wording of a problem takes its turn as the
+original; what the value has above the mean of these turns has one, and it includes zero where nothing is to be found.
 """
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +19,7 @@ import numpy.typing as npt
 from ..answers.table import Answers, Array, cut, sum_shares
 from ..errors import BadInput
 from ..registry import metrics
-from .metric import Metric, divide
+from .metric import BASELINE, Metric, divide, turns, with_baseline
 
 #: The divisor that turns nats into the unit asked for.
 UNITS = {"2": math.log(2), "e": 1.0}
@@ -23,6 +28,9 @@ MEANS = ("all", "flipped", "kept")
 SIGMAS = ("originals", "variants", "flipped", "kept")
 #: A row of statistics has two columns for each bin; more bins than this would not fit in memory.
 MOST_BINS = 1000
+#: Means over buckets differ in their last bits with the order of buckets and labels; rows must not.
+PLACES = 12
+NO_INTERVAL = "above 0 by chance alone; baseline=true gives what lies above chance, with its interval"
 
 
 @metrics("jsd_pairs.v1")
@@ -61,11 +69,12 @@ def jsd_pairs(base: str = "2", only_right: bool = False) -> Any:
 
 
 @metrics("jsd_means.v1")
-def jsd_means(base: str = "2", only_right: bool = False) -> Any:
+def jsd_means(base: str = "2", only_right: bool = False, baseline: bool = False) -> Any:
     """Jensen-Shannon divergence between the mean distributions of variants and of their originals, in bits.
 
     `base` of the logarithm is 2 (bits) or e (nats). `only_right` looks at problems whose original is answered right, as
-    the paper does. Opposite moves cancel out:
+    the paper does. With `baseline`, also the mean where every wording takes its turn as the original, and how far the
+    value is above it. Opposite moves cancel out:
 
     >>> import otherwords as ow
     >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": ["", 1, "", 1], "gold": ["no"] * 4}
@@ -87,6 +96,9 @@ def jsd_means(base: str = "2", only_right: bool = False) -> Any:
     def combine(totals: Array) -> Array:
         return _diverged_means(totals) / unit
 
+    if baseline:
+        parts = tuple(f"{name}{more}" for name in MEANS for more in ("", "_baseline", "_above"))
+        return beside_baseline(lambda answers: _jsd_when(answers, only_right, unit), parts, only_right)
     return Metric(
         statistics,
         combine,
@@ -94,6 +106,8 @@ def jsd_means(base: str = "2", only_right: bool = False) -> Any:
         parts=MEANS,
         share=False,
         counted=lambda rows: rows[:, [-1, -3, -2]],
+        interval=False,
+        no_interval=lambda answers: dict.fromkeys(MEANS, NO_INTERVAL),
         gold=only_right,
     )
 
@@ -136,10 +150,18 @@ def sigma(only_right: bool = False) -> Any:
 
 
 @metrics("ks.v1")
-def ks(bins: int = 100, only_right: bool = False) -> Any:
+def ks(bins: int = 100, only_right: bool = False, baseline: bool = False) -> Any:
     """Kolmogorov-Smirnov statistic of the original label's probability, originals against variants, to 1/bins.
 
-    `only_right` looks at problems whose original is answered right, as the paper does.
+    `only_right` looks at problems whose original is answered right, as the paper does. With `baseline`, also the mean
+    where every wording takes its turn as the original, and how far the value is above it. The original of a is sure,
+    its variants are not; in two turns of three it is the other way round for one of them:
+
+    >>> import otherwords as ow
+    >>> rows = {"bucket": ["a"] * 3, "variant": ["", 1, 2], "gold": ["no"] * 3, "pred": ["no"] * 3}
+    >>> rows["p"] = {"no": [0.9, 0.6, 0.6], "yes": [0.1, 0.4, 0.4]}
+    >>> [round(ow.measure("ks(baseline=true)", part=part, **rows).value, 4) for part in ("value", "baseline", "above")]
+    [1.0, 0.6667, 0.3333]
     """
     # The value is that of probabilities cut to 1/bins: at most the exact one, and less by no more than one bin holds.
     # On ParaNLU's fully trained models 100 bins are off by 0.005 at most, and 1000 by 0.004.
@@ -161,7 +183,18 @@ def ks(bins: int = 100, only_right: bool = False) -> Any:
         gap = divide(originals, originals[..., -1:]) - divide(variants, variants[..., -1:])
         return np.asarray(np.abs(gap).max(axis=-1))
 
-    return Metric(statistics, combine, uses="both", share=False, smooth=False, gold=only_right)
+    if baseline:
+        return beside_baseline(lambda answers: _ks_when(answers, only_right, bins), BASELINE, only_right)
+    return Metric(
+        statistics,
+        combine,
+        uses="both",
+        share=False,
+        smooth=False,
+        interval=False,
+        no_interval=lambda answers: {"": NO_INTERVAL},
+        gold=only_right,
+    )
 
 
 def ks_exact(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
@@ -194,16 +227,140 @@ def unit_of(base: str) -> float:
     return UNITS[base]
 
 
-def flipped_and_kept(answers: Answers, only_right: bool) -> tuple[Array, Array]:
+def flipped_and_kept(answers: Answers, only_right: bool, originals: Array | None = None) -> tuple[Array, Array]:
     """Which answers are variants whose label differs from the original's, and which are variants with the same.
 
-    With `only_right`, of originals that were answered correctly.
+    With `only_right`, of originals that were answered correctly. `originals` are the rows of other wordings that take
+    the original's place.
     """
-    chosen = answers.is_variant
+    chosen, label = answers.is_variant, answers.original_pred
+    if originals is not None:
+        chosen, label = np.ones(len(answers.pred), dtype=bool), answers.pred[originals][answers.bucket]
+        chosen[originals] = False
     if only_right:
-        chosen = chosen & (answers.original_pred == answers.gold)
-    flipped = answers.pred != answers.original_pred
+        chosen = chosen & (label == answers.gold)
+    flipped = answers.pred != label
     return chosen & flipped, chosen & ~flipped
+
+
+# The baseline: every wording takes its turn as the original
+
+
+class Turn(NamedTuple):
+    """A statistic with some wordings in the place of the originals: a value for each part, NaN where it has none.
+
+    `influence` is what each bucket adds to it to first order, `variants` how many it has in it.
+    """
+
+    value: Array
+    influence: Array
+    variants: Array
+
+
+def beside_baseline(
+    measure: Callable[[Answers], Callable[[Array], Turn]], parts: tuple[str, ...], gold: bool
+) -> Metric:
+    """A metric of a statistic's value, its mean over turns, and the difference, for each of its parts.
+
+    `measure` gives, from answers, the statistic as a function of the originals' rows. A row holds, for the value and
+    for its baseline, what the bucket's influence makes of it: their mean over buckets is the statistic. The greatest
+    distance of two histograms is not a function of a few sums; its influences are, whatever the size of the table. They
+    are widened by what a t distribution is wider than the normal, because percentiles of means are too narrow.
+    """
+    width = len(parts) // 3
+
+    def statistics(answers: Answers) -> Array:
+        turn = measure(answers)
+        own = turn(answers.originals)
+        baseline = _mean_turn(turn(rows) for rows in turns(answers, gold))
+        counts = answers.n_variants > 0
+        rows = [_around(one, answers, counts) for one in (own, baseline)]
+        there = [np.broadcast_to(~np.isnan(one.value), own.variants.shape) for one in (own, baseline)]
+        return np.column_stack([*rows, *there, own.variants, answers.n_variants, counts]) * counts[:, None]
+
+    def combine(totals: Array) -> Array:
+        value, baseline, *there = (totals[..., i * width : (i + 1) * width] for i in range(4))
+        both = with_baseline(divide(value, there[0]), divide(baseline, there[1]))
+        return both.reshape(*totals.shape[:-1], len(parts))
+
+    def counted(rows: Array) -> Array:
+        own, every = rows[:, 4 * width : 5 * width], np.repeat(rows[:, -2:-1], width, axis=1)
+        return np.stack([own, np.where(own.any(axis=0), every, 0), own], axis=-1).reshape(len(rows), len(parts))
+
+    bare = {name: NO_INTERVAL for place, name in enumerate(parts) if place % 3 < 2}
+    return Metric(
+        statistics,
+        combine,
+        uses="both",
+        parts=parts,
+        share=False,
+        counted=counted,
+        no_interval=lambda answers: bare,
+        gold=gold,
+        bounds=(-1, 1),
+    )
+
+
+def _mean_turn(every: Iterable[Turn]) -> Turn:
+    """The mean of turns, part by part; a turn in which a part has no value is left out of it."""
+    whole, times = Turn(*(np.zeros(1),) * 3), np.zeros(1)
+    for one in every:
+        there = ~np.isnan(one.value)
+        value, influence = whole.value + np.where(there, one.value, 0), whole.influence + one.influence * there
+        whole, times = Turn(value, influence, one.variants), times + there
+    return Turn(divide(whole.value, times), whole.influence / np.maximum(times, 1), whole.variants)
+
+
+def _around(turn: Turn, answers: Answers, counts: Array) -> Array:
+    """The value of each part plus each bucket's influence on it, so that the mean over buckets is the value."""
+    clusters = len(np.unique(answers.cluster[counts]))
+    wider = math.sqrt(clusters / max(clusters - 3, 1))
+    around = np.nan_to_num(turn.value + counts.sum() * wider * turn.influence)
+    return np.asarray(np.round(around, PLACES))
+
+
+def _ks_when(answers: Answers, only_right: bool, bins: int) -> Callable[[Array], Turn]:
+    """The Kolmogorov-Smirnov statistic; its influences are those of the two shares at the place of the distance."""
+    every = np.arange(len(answers.pred))
+
+    def turn(originals: Array) -> Turn:
+        chosen = np.logical_or(*flipped_and_kept(answers, only_right, originals))
+        count = answers.sum_by_bucket(chosen)[:, 0]
+        held = count > 0
+        if not held.any():
+            return Turn(np.array([np.nan]), np.zeros((answers.n_buckets, 1)), count[:, None])
+        place = cut(answers.p[every, answers.pred[originals][answers.bucket]], bins)
+        own, others = place[originals], place[chosen]
+        histograms = np.bincount(own[held], minlength=bins), np.bincount(others, minlength=bins)
+        below = [np.cumsum(one) / one.sum() for one in histograms]
+        gap = below[0] - below[1]
+        most = int(np.abs(gap).argmax())
+        first = ((own <= most) - below[0][most]) * held / held.sum()
+        inside = np.bincount(answers.bucket[chosen], others <= most, answers.n_buckets)
+        second = (inside - below[1][most] * count) / count.sum()
+        influence = np.sign(gap[most]) * (first - second)
+        return Turn(np.abs(gap[most : most + 1]), influence[:, None], count[:, None])
+
+    return turn
+
+
+def _jsd_when(answers: Answers, only_right: bool, unit: float) -> Callable[[Array], Turn]:
+    """The divergence of the mean distributions, for the parts MEANS."""
+
+    def turn(originals: Array) -> Turn:
+        flipped, kept = flipped_and_kept(answers, only_right, originals)
+        tables = (answers.p.T, answers.p[originals][answers.bucket].T)
+        flat = [answers.add_by_bucket(column, side) for side in (flipped, kept) for table in tables for column in table]
+        split = np.array(flat).reshape(2, 2, len(answers.labels), answers.n_buckets)
+        sums = np.moveaxis(np.concatenate([split.sum(axis=0, keepdims=True), split]), -1, 0)
+        number = answers.sum_by_bucket(flipped | kept, flipped, kept)
+        means = divide(sums.sum(axis=0), number.sum(axis=0)[:, None, None])
+        steps = np.log(np.where(means > 0, divide(means, means.mean(axis=1, keepdims=True)), 1)) / 2
+        moved = sums - np.nan_to_num(means) * number[:, :, None, None]
+        influence = np.einsum("bpsk,psk->bp", moved, steps) / np.maximum(number.sum(axis=0), 1)
+        return Turn(divergence(means[:, 0], means[:, 1]) / unit, influence / unit, number)
+
+    return turn
 
 
 def _mean_pairs(totals: Array) -> Array:

@@ -10,6 +10,13 @@ from ..registry import metrics as registered
 #: Heading and definition of the metrics that every study has; others are shown under their own name.
 MEANINGS = {
     "accuracy_original": ("Accuracy, originals", "Share of the original problems that the model answers correctly."),
+    "accuracy_drop": (
+        "Accuracy, change",
+        (
+            "Share of all rewordings answered correctly, less that of their originals, each counted as often as it has "
+            "rewordings: negative where the model loses. The accuracy on all originals is about more problems."
+        ),
+    ),
     "accuracy_variants": (
         "Accuracy, rewordings",
         "Share of all rewordings answered correctly, pooled: a problem with many rewordings weighs more.",

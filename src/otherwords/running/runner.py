@@ -119,7 +119,7 @@ def run(
 
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
-    ['accuracy_original', 'accuracy_variants', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
+    ['accuracy_drop', 'accuracy_original', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
     overrides |= {"require": require} if require else {}
     earlier = RunFolder(study) if isinstance(study, (str, os.PathLike)) and Path(study).is_dir() else None

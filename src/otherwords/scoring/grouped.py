@@ -1,11 +1,14 @@
-"""Scores of groups: what has an interval in closed form is measured for thousands of groups in one go.
+"""Scores of groups, and their averages: what has an interval in closed form is measured for thousands at once.
 
 The groups of a column become one table whose buckets are pairs of group and bucket, so that a metric's statistics are
 computed once. Metrics that draw replicates are measured group by group.
 """
 
+import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -13,9 +16,9 @@ import polars as pl
 from ..answers.groups import coded, scored_as_a_whole, split
 from ..answers.reading import read
 from ..answers.table import Answers, Array, Location
-from ..errors import caller_level
+from ..errors import BadInput, caller_level
 from ..metrics.metric import Metric, as_metric
-from ..problem import Score
+from ..problem import ALL_MODELS, Score
 from ..registry import Bound
 from ..significance.bootstrap import Sample, by_cluster, collapse_by
 from ..significance.intervals import closed_forms, weights
@@ -26,12 +29,15 @@ from .measure import (
     ends_of,
     kish,
     measure_answers,
+    reasons_of,
     scores_of,
     statistics_of,
     warn_nothing,
 )
 from .select import IntervalSettings, collect_measurable, is_rate, title
 
+#: What the mean over models stands for, in place of a model.
+MEAN_OF_MODELS = "(mean)"
 #: How many answers of groups are in memory at a time, besides the table itself.
 _AT_ONCE = 1_000_000
 
@@ -158,6 +164,7 @@ def _measured_by_group(
         np.maximum.at(most, group, data.n_variants)
         rows = np.where((most >= metric.fewest)[group][:, None], rows, 0)
     titles = [title(bound, named, part) for part in metric.part_names(data)]
+    reasons = reasons_of(metric, data)
     counted = answers_counted(metric, rows, data, len(titles))
     units, of_unit = by_cluster(rows, cluster), np.zeros(int(cluster.max()) + 1, dtype=np.int64)
     of_unit[cluster] = group
@@ -171,7 +178,9 @@ def _measured_by_group(
     for place in range(groups):
         distinct, counts = next(samples) if filled[place] else (units[:0], np.zeros(0, dtype=np.int64))
         sample = Sample(distinct, counts, metric.by_part)
-        yield Measured(bound, titles, metric, sample, clusters[place], buckets[place], answers[place], effective[place])
+        yield Measured(
+            bound, titles, metric, sample, clusters[place], buckets[place], answers[place], effective[place], reasons
+        )
 
 
 def _add(group: Array, values: Array, groups: int) -> Array:
@@ -188,3 +197,111 @@ def _warn_thin_groups(scores: Sequence[Score], model: str) -> None:
     if few := [group for group, n in clusters.items() if n < FEW_CLUSTERS]:
         message = f"{model}: {len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
         warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
+
+
+# Averages over groups
+
+
+class GroupWeights(NamedTuple):
+    """The share of each group of a column in an average, and whether the groups have no cluster in common."""
+
+    column: str
+    shares: dict[str, float]
+    independent: bool
+
+
+def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> GroupWeights:
+    """Weigh the groups of a column by their numbers of problems, or by `sizes`, which must have them all."""
+    if not column:
+        raise BadInput("sizes of no groups", field="sizes", fix="name their column: average=COLUMN (--average)")
+    parts = {str(value): part for value, part in split(answers, column)}
+    if len(parts) < 2:
+        raise BadInput(
+            f"{len(parts)} groups to average over", field=column, fix="name a column with two or more values"
+        )
+    if sizes and (wrong := sorted(set(sizes) ^ set(parts))):
+        message = f"no size, or no group: {', '.join(wrong)}"
+        raise BadInput(message, field="sizes", fix=f"give one for each of {', '.join(parts)}")
+    if bad := [name for name, size in sizes.items() if not 0 < size < math.inf]:
+        raise BadInput(f"found {sizes[bad[0]]!r} for {bad[0]}", field="sizes", fix="give a number of problems above 0")
+    numbers = {name: sizes.get(name, part["bucket"].n_unique()) for name, part in parts.items()}
+    unit = "cluster" if "cluster" in answers.columns else "bucket"
+    units = [part[unit].cast(pl.String).unique() for part in parts.values()]
+    shares = {f"{column}={name}": number / sum(numbers.values()) for name, number in numbers.items()}
+    return GroupWeights(column, shares, sum(map(len, units)) == pl.concat(units).n_unique())
+
+
+def averages(scores: Sequence[Score], weights: GroupWeights) -> list[Score]:
+    """Each metric's average over groups, weighted by their sizes, model by model; then over the models.
+
+    Models weigh alike. Where a group has no value, there is no average. Its interval comes from those of the groups
+    (Zou and Donner 2008), where they share no cluster; the mean over models, which share their problems, has none.
+    """
+    together: dict[tuple[str, str], dict[str, Score]] = {}
+    for one in scores:
+        if one.group in weights.shares:
+            together.setdefault((one.metric, one.model), {})[one.group] = one
+    found = [_average(rows, weights) for rows in together.values() if len(rows) == len(weights.shares)]
+    by_metric: dict[str, list[Score]] = {}
+    for one in found:
+        if one.model != ALL_MODELS:
+            by_metric.setdefault(one.metric, []).append(one)
+    return [*found, *(_mean_of_models(rows) for rows in by_metric.values() if len(rows) > 1)]
+
+
+def _average(rows: Mapping[str, Score], weights: GroupWeights) -> Score:
+    pairs = [(weights.shares[group], one) for group, one in rows.items()]
+    known = all(one.value is not None for _, one in pairs)
+    value = math.fsum(weight * one.value for weight, one in pairs if one.value is not None) if known else None
+    ends = _average_ends(value, pairs) if weights.independent else (None, None)
+    shares = ", ".join(f"{group.partition('=')[2]}: {weight:.6g}" for group, weight in weights.shares.items())
+    like = next(iter(rows.values()))
+    return replace(
+        like,
+        signature=f"{like.signature} average={weights.column}({shares})",
+        group=f"{weights.column}=(average)",
+        value=value,
+        low=ends[0],
+        high=ends[1],
+        n_units=sum(one.n_units for _, one in pairs),
+        n_answers=sum(one.n_answers for _, one in pairs),
+        interval="" if ends[0] is None else "mover",
+        n_clusters=sum(one.n_clusters for _, one in pairs),
+        n_effective=_effective(pairs),
+        note="" if value is None or ends[0] is not None else "groups share clusters, or one has no interval",
+    )
+
+
+def _effective(pairs: Sequence[tuple[float, Score]]) -> float | None:
+    """How many clusters of equal weight would tell as much, from the groups' effective numbers."""
+    parts = [weight**2 / one.n_effective for weight, one in pairs if one.n_effective]
+    return round(1 / math.fsum(parts), 6) if len(parts) == len(pairs) else None
+
+
+def _average_ends(value: float | None, pairs: Sequence[tuple[float, Score]]) -> tuple[float, float] | tuple[None, None]:
+    """The ends of a weighted sum of independent values, from theirs."""
+    far = [(weight * (one.value - one.low), weight * (one.high - one.value)) for weight, one in pairs
+           if one.value is not None and one.low is not None and one.high is not None]  # fmt: skip
+    if value is None or len(far) < len(pairs):
+        return None, None
+    return value - math.hypot(*(low for low, _ in far)), value + math.hypot(*(high for _, high in far))
+
+
+def _mean_of_models(rows: Sequence[Score]) -> Score:
+    values = [one.value for one in rows if one.value is not None]
+    return replace(
+        rows[0],
+        signature=f"{rows[0].signature} models={len(rows)}",
+        model=MEAN_OF_MODELS,
+        value=math.fsum(values) / len(values) if len(values) == len(rows) else None,
+        low=None,
+        high=None,
+        n_units=min(one.n_units for one in rows),
+        n_answers=min(one.n_answers for one in rows),
+        n_clusters=min(one.n_clusters for one in rows),
+        note="models answer the same problems",
+        interval="",
+        confidence=None,
+        replicates=None,
+        resampled=None,
+    )

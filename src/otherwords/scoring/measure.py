@@ -51,6 +51,7 @@ class Measured:
     n_units: list[int]
     n_answers: list[int]
     n_effective: Array
+    reasons: list[str]
     heaviest: float = 0.0
 
     @property
@@ -290,7 +291,8 @@ def _measured(
     clusters, units, answers = counts.tolist()
     samples = [(sample.distinct, sample.counts), *([sample.outside] if sample.outside else [])]
     effective = effective_sizes(metric, samples, len(titles))
-    return Measured(bound, titles, metric, sample, clusters, units, answers, effective, heaviest)
+    reasons = reasons_of(metric, data)
+    return Measured(bound, titles, metric, sample, clusters, units, answers, effective, reasons, heaviest)
 
 
 def answers_counted(metric: Metric, rows: Array, data: Answers, parts: int, models: int = 1) -> Array:
@@ -304,6 +306,12 @@ def answers_counted(metric: Metric, rows: Array, data: Answers, parts: int, mode
     return np.ascontiguousarray(np.broadcast_to(answers, (len(rows), parts)))
 
 
+def reasons_of(metric: Metric, data: Answers) -> list[str]:
+    """Why each part of a metric has no interval on these answers, by definition; empty where it may have one."""
+    known = metric.reasons(data)
+    return [known.get(part, "") for part in metric.part_names(data)]
+
+
 def evidence_of(metric: Metric, rows: Array, cluster: Array, data: Answers, parts: int, models: int = 1) -> Array:
     """Clusters, units and answers that count: a row of each, a column per part."""
     answers = answers_counted(metric, rows, data, parts, models)
@@ -313,8 +321,8 @@ def evidence_of(metric: Metric, rows: Array, cluster: Array, data: Answers, part
 
 def _reason(one: Measured, settings: IntervalSettings) -> str:
     """Why a metric has no interval on this table, whatever the values; empty where it has one."""
-    if not one.metric.interval:
-        return "this metric has none"
+    if all(one.reasons):
+        return one.reasons[0]
     if one.metric.across == "models" and max(one.n_clusters) < FEWEST_MODELS:
         return f"fewer than {FEWEST_MODELS} models"
     if not settings.kind(one.metric):
@@ -332,7 +340,7 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
     """Both ends of the interval of each part, and why there are none; in closed form already, or from replicates."""
     parts = len(one.titles)
     low, high, notes = np.full(parts, np.nan), np.full(parts, np.nan), [_reason(one, settings)] * parts
-    if notes[0] or np.isnan(one.sample.value()).all():
+    if all(notes) or np.isnan(one.sample.value()).all():
         return low, high, notes
     kind = settings.kind(one.metric)
     if kind in ("wilson", "mover"):
@@ -343,7 +351,9 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
         )
     missing = np.zeros(parts) if drawn is None else undefined(drawn)
     for i, clusters in enumerate(one.n_clusters):
-        if clusters < 2:
+        if one.reasons[i]:
+            notes[i] = one.reasons[i]
+        elif clusters < 2:
             notes[i] = "one cluster"
         elif missing[i] > MOST_UNDEFINED:
             notes[i] = f"no value in {missing[i]:.0%} of the replicates"

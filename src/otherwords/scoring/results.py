@@ -274,13 +274,16 @@ def _middle(one: Score | Difference) -> float | None:
 
 
 def _scale(results: Sequence[Score | Difference]) -> tuple[float, float]:
-    """Shares from 0 to 1, differences as far to the left as to the right of 0, other numbers with 0 among them."""
+    """Shares from 0 to 1, from -1 where one is a loss; differences as far to the left as to the right of 0.
+
+    Other numbers with 0 among them.
+    """
     numbers = [number for one in results for number in (_middle(one), one.low, one.high) if number is not None]
     if not isinstance(results[0], Score):
         most = max([abs(number) for number in numbers], default=0) or 1
         return -most, most
     if results[0].unit == "share":
-        return 0.0, 1.0
+        return (-1.0 if min(numbers, default=0) < 0 else 0.0), 1.0
     low, high = min([0.0, *numbers]), max([0.0, *numbers])
     return low, high if high > low else low + 1
 

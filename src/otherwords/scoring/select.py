@@ -24,13 +24,14 @@ from ..storage.user_code import HERE, as_specs
 Result = TypeVar("Result")
 #: What is measured by default: the numbers of the papers that need nothing but labels.
 USUAL = (
-    *("accuracy_original", "accuracy_variants", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
+    *("accuracy_original", "accuracy_drop", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"),
     *("sensitivity", "contrast_accuracy", "contrast_consistency", "control_flips"),
 )
 #: Metrics that say nearly the same, by family: near-copies of one number, and corrected variants of it.
 FAMILIES: dict[str, tuple[str, ...]] = {
     "accuracy": (
-        *("accuracy_original", "accuracy_original_weighted", "accuracy_variants", "accuracy_buckets"),
+        *("accuracy_original", "accuracy_original_weighted", "accuracy_seeds", "accuracy_variants", "accuracy_drop"),
+        "accuracy_buckets",
         *("accuracy_corrected", "accuracy_merged", "accuracy_testset", "majority_vote", "vote_gain"),
     ),
     "flips": (
@@ -38,8 +39,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         *("flip_wrong_to_wrong", "flip_when_right", "flip_when_wrong", "flip_directions", "flips_by_margin"),
     ),
     "consistency": (
-        *("p_c", "p_c_distinct", "p_c_corrected", "p_c_bound", "label_agreement"),
-        *("vap", "pvap", "pvap_distinct"),
+        *("p_c", "p_c_distinct", "p_c_corrected", "p_c_distinct_corrected", "p_c_bound"),
+        *("label_agreement", "fleiss_kappa", "vap", "pvap", "pvap_distinct"),
     ),
     "pattern": ("pa", "pa_curve", "pa_drop", "matching_threshold"),
     "fooling": (
@@ -281,3 +282,6 @@ def by_reason(names: Mapping[str, Sequence[str]]) -> str:
 def number(value: Any) -> float | None:
     """A value as scores hold it: None where it is undefined."""
     return None if math.isnan(value) else float(value)
+
+
+# Averages over data sets
