@@ -15,6 +15,7 @@ NAMES = (
     "intervals",
     "invariance",
     "comparison",
+    "crossed",
     "synonyms",
     "inference",
     "merge",

@@ -91,7 +91,7 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
         lead.append(one.family)
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
-        p = [p_value(one.p_swap), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
+        p = [p_value(one.p), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
         return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]
 
     caption = "\n".join(filter(None, (_caption(differences), foot)))
@@ -103,7 +103,12 @@ def _caption(differences: Sequence[Difference]) -> str:
     if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
         units += f"; {', '.join(dict.fromkeys(others))} as they are"
     tests = sum(one.p_swap is not None for one in differences)
-    return f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
+    caption = f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
+    if over_models := sum(one.p_crossed is not None for one in differences):
+        caption += f"; of (models): models and problems crossed, adjusted for {over_models}"
+    if any(one.p_t is not None for one in differences):
+        caption += "; p (t): the papers' test over models, which does not hold its level: not to decide by"
+    return caption
 
 
 def frame_table(frame: Any) -> Table:

@@ -1,13 +1,14 @@
 """Significance: intervals from a bootstrap of clusters, permutation tests, tests of proportions, and the IE test."""
 
+from .across_models import Crossed, T, crossed_test, t_test
 from .bootstrap import Sample, bca, bootstrap, percentile
 from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, matched, matched_answers, unsound_drop
 from .multiple import adjust, reject
 from .permutation import exchange_test, swap_test
 from .proportions import Equivalence, Result, cochran_q, mcnemar, tost, wald, wilson
-from .t_test import T, t_test
 
 __all__ = [
+    "Crossed",
     "Decision",
     "Equivalence",
     "IETest",
@@ -20,6 +21,7 @@ __all__ = [
     "bca",
     "bootstrap",
     "cochran_q",
+    "crossed_test",
     "decide",
     "exchange_test",
     "ie_test",
