@@ -254,7 +254,7 @@ def score(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
     out: str | Path | None = None,

@@ -312,10 +312,13 @@ MOST_REPLICATES = 1_000_000
 class Score:
     """One number that a paper can quote: its value, interval and counts, and the signature that explains it.
 
-    `value` is None where the metric has nothing to measure, and `low`, `high` where there is only one cluster.
+    `value` is None where the metric has nothing to measure, and `low`, `high` where there is no interval: `note` then
+    says why. `n_clusters` are the clusters behind it, and `n_effective` how many of equal weight would tell as much
+    (Kish 1965).
     `unit` is "share" for what is printed in per cent, else "number". `interval` is the kind of interval that was
-    computed ("percentile", "bca", "wilson"), at this `confidence` and with so many `replicates`, over what the column
-    `resampled` names ("cluster" or "bucket"); it is empty, and they None, where there is no interval.
+    computed ("wilson", "mover", "percentile", "bca"), at this `confidence` and, where it was drawn, with so many
+    `replicates`, over what the column `resampled` names ("cluster" or "bucket"); it is empty, and they None, where
+    there is no interval.
     """
 
     metric: str
@@ -332,6 +335,9 @@ class Score:
     confidence: float | None = None
     replicates: int | None = None
     resampled: str | None = None
+    n_clusters: int = 0
+    n_effective: float | None = None
+    note: str = ""
 
     def __str__(self) -> str:
         """The score as tables print it."""

@@ -8,6 +8,7 @@ from refusals import refuses
 from scipy import stats
 
 from otherwords.errors import BadInput
+from otherwords.metrics.metric import Metric
 from otherwords.significance.across_models import crossed_test, influences, t_test
 
 
@@ -104,7 +105,7 @@ def test_one_source_of_chance_is_a_t_test_over_it() -> None:
     values = np.array([0.1, 0.2, 0.25])
     assert crossed_test(values, np.zeros((3, 10))).p == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
     pairs = np.random.default_rng(2).normal(0.2, 1, 40)
-    moved = influences(lambda sums: sums[..., :1] / sums[..., 1:], np.stack([pairs, np.ones(40)], axis=1))[:, 0]
+    moved = influences(Metric(np.asarray), np.stack([pairs, np.ones(40)], axis=1))[:, 0]
     kurtosis = 40 * (moved**4).sum() / (moved**2).sum() ** 2
     df = min(39, 80 / (kurtosis - 1))
     t = stats.ttest_1samp(pairs, 0).statistic
@@ -122,11 +123,11 @@ def test_influences_are_those_of_a_ratio() -> None:
     num = random.binomial(den, 0.3)
     value, n = num.sum() / den.sum(), (den > 0).sum()
     expected = (num - value * den) / den.sum() * np.sqrt(n / (n - 1))
-    found = influences(lambda sums: sums[..., :1] / sums[..., 1:], np.stack([num, den], axis=1))[:, 0]
+    found = influences(Metric(np.asarray), np.stack([num, den], axis=1))[:, 0]
     assert found == pytest.approx(expected, abs=1e-9)
     assert (found[den == 0] == 0).all()
     always = np.stack([den, den], axis=1)  # a share of 1: rounding is no influence
-    assert not influences(lambda sums: sums[..., :1] / sums[..., 1:], always).any()
+    assert not influences(Metric(np.asarray), always).any()
 
 
 @pytest.mark.parametrize(("values", "moved"), [([0.1], [[0.1]]), ([0.1, 0.2], [[0.1]]), ([0.1, 0.2], [0.1, 0.2])])

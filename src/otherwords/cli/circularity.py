@@ -40,7 +40,7 @@ def circularity(
     no_cache: opt.NoCache = False,
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
-    interval: opt.Interval = "percentile",
+    interval: opt.Interval = "auto",
     out: Annotated[
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the answers there, with the verdict of each judge."),

@@ -38,7 +38,7 @@ def compare(
     label: opt.Labels = [],  # noqa: B006
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
-    interval: opt.Interval = "percentile",
+    interval: opt.Interval = "auto",
     out: Annotated[
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the differences there too: .jsonl, .csv, ..., or -."),

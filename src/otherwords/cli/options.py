@@ -133,7 +133,12 @@ Confidence = Annotated[
     float, typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals.")
 ]
 Interval = Annotated[
-    str, typer.Option("--interval", metavar="KIND", help="percentile, or bca: corrected for bias and skew.")
+    str,
+    typer.Option(
+        "--interval",
+        metavar="KIND",
+        help="auto: Wilson on clusters for shares, else percentile; wilson; percentile; bca.",
+    ),
 ]
 Require = Annotated[
     list[str],

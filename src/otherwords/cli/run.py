@@ -72,7 +72,11 @@ def run(
     ] = None,
     interval: Annotated[
         str,
-        typer.Option("--interval", metavar="KIND", help="percentile, or bca: corrected for bias and skew."),
+        typer.Option(
+            "--interval",
+            metavar="KIND",
+            help="auto: Wilson on clusters for shares, else percentile; wilson; percentile; bca.",
+        ),
     ] = "",
     shard: Annotated[
         int | None,

@@ -27,7 +27,7 @@ def score(
     label: opt.Labels = [],  # noqa: B006
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
-    interval: opt.Interval = "percentile",
+    interval: opt.Interval = "auto",
     require: opt.Require = [],  # noqa: B006
     out: Annotated[
         str,

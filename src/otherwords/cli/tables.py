@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from ..scoring.results import EVIDENCE, evidence_text, foot_of, missing_text, p_value, short_groups
 from ..scoring.results import ends_text as _ends
-from ..scoring.results import foot_of, p_value, short_groups
 from ..scoring.results import number_text as _or_dash
 from ..scoring.results import value_text as _value
 from ..storage.specs import short_names
@@ -62,14 +62,15 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in scores])
-    caption = "\n".join(filter(None, (f"– {reason}" if (reason := explain_no_pairs(scores)) else "", foot)))
-    table = _table(names, ("value", f"{confidence:.0%} interval", "buckets", "answers"), caption=caption)
+    no_pairs = f"– {reason}" if (reason := explain_no_pairs(scores)) else ""
+    caption = "\n".join(filter(None, (no_pairs, missing_text(scores), foot)))
+    table = _table(names, ("value", f"{confidence:.0%} interval", *EVIDENCE), caption=caption)
     return _add_sections(
         table,
         (
             (
                 (*([one.model] if several else []), *([short[one.group]] if grouped else [])),
-                (Text(one.metric), _value(one, "  "), _ends(one), f"{one.n_units:,}", f"{one.n_answers:,}"),
+                (Text(one.metric), _value(one, "  "), _ends(one), *evidence_text(one)),
             )
             for one in scores
         ),

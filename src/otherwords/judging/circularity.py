@@ -52,7 +52,7 @@ def circularity(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     out: str | Path | None = None,
 ) -> Circularity:
     """Ask models a suite, and measure them on the variants that each judge finds to mean the same as their originals.

@@ -68,8 +68,9 @@ class Metric:
     named: the points of a curve, and what describes the suite rather than the model. `rate` is true for a share of
     units whose `combine` is not plain division: where all units agree, it gets Wilson's interval, as plain ones do.
     `counted` gives, from rows, how many answers each part is about, where the parts differ in that. `interval` is false
-    where resampling would mislead, as for the largest of several shares. `identity` joins the signature: what decides
-    the number besides the options, such as the model that it compares texts with.
+    where resampling would mislead, as for the largest of several shares. `sides` gives, of a difference of two shares,
+    the two: its interval comes from theirs (the second is NaN in a part that is a share itself). `identity` joins the
+    signature: what decides the number besides the options, such as the model that it compares texts with.
 
     Three fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
     not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:
@@ -92,6 +93,7 @@ class Metric:
     rate: bool = False
     counted: Callable[[Array], Array] | None = None
     interval: bool = True
+    sides: Callable[[Array], tuple[Array, Array]] | None = None
     identity: str = ""
     gold: bool = True
     original: bool = True

@@ -59,7 +59,7 @@ class Study(BaseModel):
     seed: int = 1
     replicates: int = Field(10_000, ge=1, le=MOST_REPLICATES)
     confidence: float = Field(0.95, gt=0, lt=1)
-    interval: Literal["percentile", "bca"] = "percentile"
+    interval: Literal["auto", "wilson", "percentile", "bca"] = "auto"
     shard: int = Field(SHARD, ge=1)
     plugins: list[str] = Field([], description="files that register plug-ins")
     _tables: dict[str, pl.DataFrame] = PrivateAttr({})

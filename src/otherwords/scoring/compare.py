@@ -23,7 +23,8 @@ from ..problem import Task, get_task
 from ..progress import current
 from ..registry import Bound
 from ..significance.across_models import crossed_test, difference_influences, side_by_side, t_test
-from ..significance.bootstrap import Sample, bca, bootstrap, percentile
+from ..significance.bootstrap import Sample, bootstrap
+from ..significance.intervals import bca, percentile
 from ..significance.multiple import adjust
 from ..significance.permutation import MetricDifference, exchange_test, paired_sample, swap_test, unpaired_sample
 from ..storage import tables
@@ -48,7 +49,7 @@ def compare(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare two models, from two answers tables or from one that holds both.
@@ -129,7 +130,7 @@ def compare_groups(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
@@ -336,7 +337,7 @@ def _paired(
     units, answers = (np.minimum(*counts) if shared else np.add(*counts))[1:]
     moved = np.empty(0), np.empty((0, len(titles)))
     if clusters is not None and metric.smooth and outside is None:
-        moved = difference_influences(metric.by_part, rows, [one.cluster for one in pair], clusters)
+        moved = difference_influences(metric, rows, [one.cluster for one in pair], clusters)
     return _Pair(bound, metric, titles, sample, values, np.minimum(*counts)[0], units, answers, moved)
 
 

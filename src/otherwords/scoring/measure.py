@@ -3,7 +3,6 @@
 `measure` is the door for arrays; answers tables come in through `otherwords.score`.
 """
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +22,17 @@ from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound, metrics
-from ..significance.bootstrap import Sample, bca, bootstrap, by_cluster, collapse, percentile
+from ..significance.bootstrap import Sample, bootstrap, by_cluster, collapse
+from ..significance.intervals import bca, closed_form, percentile, undefined, weights
 from ..significance.proportions import wilson
 from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, number, resampled, role_of, title
 
 #: From how many models an interval is made of what is measured on models.
-FEWEST_MODELS = 5
+FEWEST_MODELS = 30
+#: With fewer clusters than this, an interval rests on too little to rely on.
+FEW_CLUSTERS = 20
+#: The largest share of replicates that may have no value where an interval is made of the others.
+MOST_UNDEFINED = 0.05
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,22 @@ class Measured:
     n_clusters: list[int]
     n_units: list[int]
     n_answers: list[int]
+    heaviest: float = 0.0
+
+    @property
+    def samples(self) -> list[tuple[Array, Array]]:
+        """Rows and how often each occurs: of the clusters, and of what lies outside them."""
+        inside = (self.sample.distinct, self.sample.counts)
+        return [inside] if self.sample.outside is None else [inside, self.sample.outside]
+
+    def n_effective(self) -> Array:
+        """How many clusters of equal weight would tell as much (Kish 1965), part by part."""
+        sums = []
+        for rows, counts in self.samples:
+            weight = weights(self.metric, rows, len(self.titles)).astype(np.float64)
+            once, twice = (counts[:, None] * weight).sum(axis=0), (counts[:, None] * weight**2).sum(axis=0)
+            sums.append(np.where(twice > 0, once**2 / np.where(twice > 0, twice, 1.0), 0.0))
+        return sums[0] if sums[0].any() else sums[-1]
 
 
 def measure(
@@ -59,7 +79,7 @@ def measure(
     seed: int = 1,
     replicates: int = 10_000,
     confidence: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "auto",
 ) -> Score:
     """Measure one model's answers, given as arrays with an entry per answer, with one metric.
 
@@ -148,14 +168,39 @@ def measure_groups(
                 stacklevel=caller_level(),
             )
         return []
-    scores = []
+    scores: list[Score] = []
     for group, part in groups(answers, by if chosen else ()):
         if group is not None:
             labels = labels or read(answers, labels, place).labels  # as in the whole: a group has none of its own
         data = read(part, labels, place)  # a wrong row is found in the whole, before any group
         labels = data.labels
         scores += measure_answers(chosen, data, group, settings, lenient=lenient)
+    _warn_thin_groups(scores, place.model)
     return scores
+
+
+def _warn_thin(measured: Sequence[Measured], scores: Sequence[Score], model: str) -> None:
+    """Warn where intervals rest on few clusters, or on one bucket above all."""
+    known = [score.n_clusters for score in scores if score.low is not None]
+    if known and max(known) < FEW_CLUSTERS:
+        message = (
+            f"{model}: intervals rest on {max(known)} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
+        )
+        warnings.warn(message, stacklevel=caller_level())
+    if known and (heavy := [one for one in measured if one.heaviest > 0.5 and max(one.n_units) > 1]):
+        names = ", ".join(one.titles[0].partition(":")[0] for one in heavy)
+        share = max(one.heaviest for one in heavy)
+        warnings.warn(f"{model}: one bucket holds {share:.0%} of the weight in {names}", stacklevel=caller_level())
+
+
+def _warn_thin_groups(scores: Sequence[Score], model: str) -> None:
+    clusters: dict[str, int] = {}
+    for score in scores:
+        if score.group is not None and score.low is not None:
+            clusters[score.group] = max(clusters.get(score.group, 0), score.n_clusters)
+    if few := [group for group, n in clusters.items() if n < FEW_CLUSTERS]:
+        message = f"{model}: {len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
+        warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
 
 
 def measure_together(
@@ -195,10 +240,12 @@ def measure_answers(
         return _measured(bound, chosen, metric, data, models) if bool(metric.across) == bool(models) else None
 
     measured = collect_measurable(chosen, lenient, f"{model}: not measured", work)
-    varying = [one for one in measured if _can_vary(one)]
-    values = bootstrap([one.sample for one in varying], settings.replicates, settings.seed)
-    drawn = {id(one): each for one, each in zip(varying, values, strict=True)}
+    drawing = [one for one in measured if _draws(one, settings)]
+    values = bootstrap([one.sample for one in drawing], settings.replicates, settings.seed)
+    drawn = {id(one): each for one, each in zip(drawing, values, strict=True)}
     scores = [score for one in measured for score in _scores(one, drawn.get(id(one)), data, model, group, settings)]
+    if group is None:
+        _warn_thin(measured, scores, model)
     nothing = [score.metric for score in scores if score.value is None]
     measured_variants = any(one.metric.uses != "originals" and max(one.n_units) for one in measured)
     if nothing and not (lenient and measured_variants):
@@ -237,7 +284,10 @@ def _measured(
     if outside is not None and not counts.any():
         items = len(outside.rows)
         counts = np.array([[len(np.unique(outside.clusters))], [items], [items]])
-    return Measured(bound, titles, metric, sample, *counts.tolist())
+    weight = weights(metric, rows, len(titles)).max(axis=1)
+    heaviest = float(weight.max() / max(weight.sum(), 1))
+    clusters, units, answers = counts.tolist()
+    return Measured(bound, titles, metric, sample, clusters, units, answers, heaviest)
 
 
 def evidence_of(metric: Metric, rows: Array, cluster: Array, data: Answers, parts: int, models: int = 1) -> Array:
@@ -253,34 +303,56 @@ def evidence_of(metric: Metric, rows: Array, cluster: Array, data: Answers, part
     return np.stack([clusters, (answers > 0).sum(axis=0), answers.sum(axis=0)])
 
 
-def _can_vary(one: Measured) -> bool:
-    least = FEWEST_MODELS if one.metric.across == "models" else 2
-    return one.metric.interval and max(one.n_clusters) >= least and not np.isnan(one.sample.value()).all()
+def _reason(one: Measured, settings: IntervalSettings) -> str:
+    """Why a metric has no interval on this table, whatever the values; empty where it has one."""
+    if not one.metric.interval:
+        return "this metric has none"
+    if one.metric.across == "models" and max(one.n_clusters) < FEWEST_MODELS:
+        return f"fewer than {FEWEST_MODELS} models"
+    if not settings.kind(one.metric):
+        return "not a share"
+    return "" if max(one.n_clusters) > 1 else "one cluster"
+
+
+def _draws(one: Measured, settings: IntervalSettings) -> bool:
+    """Whether replicates are needed: for the interval, or to see whether the value may be undefined."""
+    closed = settings.kind(one.metric) in ("wilson", "mover") and (is_rate(one.metric) or one.metric.sides is not None)
+    return not closed and not _reason(one, settings) and not np.isnan(one.sample.value()).all()
+
+
+def _ends(one: Measured, drawn: Array | None, settings: IntervalSettings) -> tuple[Array, Array, list[str]]:
+    """Both ends of the interval of each part, and why there are none."""
+    parts = len(one.titles)
+    low, high, notes = np.full(parts, np.nan), np.full(parts, np.nan), [_reason(one, settings)] * parts
+    if notes[0] or np.isnan(one.sample.value()).all():
+        return low, high, notes
+    kind = settings.kind(one.metric)
+    if kind in ("wilson", "mover"):
+        low, high = closed_form(one.metric, one.samples, settings.confidence)[1:3]
+    elif drawn is not None:
+        low, high = (
+            bca(one.sample, drawn, settings.confidence) if kind == "bca" else percentile(drawn, settings.confidence)
+        )
+    missing = np.zeros(parts) if drawn is None else undefined(drawn)
+    for i, clusters in enumerate(one.n_clusters):
+        if clusters < 2:
+            notes[i] = "one cluster"
+        elif missing[i] > MOST_UNDEFINED:
+            notes[i] = f"no value in {missing[i]:.0%} of the replicates"
+    without = [bool(note) for note in notes]
+    return np.where(without, np.nan, low), np.where(without, np.nan, high), notes
 
 
 def _scores(
     one: Measured, drawn: Array | None, data: Answers, model: str, group: str | None, settings: IntervalSettings
 ) -> list[Score]:
-    values = one.sample.value()
-    if drawn is None:
-        low = high = np.full(len(values), np.nan)
-    elif settings.kind(one.metric) == "bca":
-        low, high = bca(one.sample, drawn, settings.confidence)
-    else:
-        low, high = percentile(drawn, settings.confidence)
+    values, (low, high, notes) = one.sample.value(), _ends(one, drawn, settings)
     mark = "" if one.metric.share else "unit=number "
-    alike = ", alike=wilson" if is_rate(one.metric) else ""
-    signature = f"{one.bound.signature} {mark}{settings.signature(one.metric, data, 'interval', alike)}"
-    how: dict[str, Any] = {
-        "confidence": settings.confidence,
-        "replicates": settings.replicates,
-        "resampled": resampled(data),
-    }
-    scores = []
+    signature = f"{one.bound.signature} {mark}{settings.signature(one.metric, data, 'interval')}"
+    effective, scores = one.n_effective(), []
     for i, (name, value) in enumerate(zip(one.titles, values, strict=True)):
-        kind = settings.kind(one.metric)
-        ends = (low[i], high[i]) if one.n_clusters[i] > 1 else (math.nan, math.nan)
-        if drawn is not None and is_rate(one.metric) and ends[0] == ends[1] == value and value in (0, 1):
+        kind, ends = settings.kind(one.metric), (low[i], high[i])
+        if is_rate(one.metric) and ends[0] == ends[1] == value and value in (0, 1):
             # All replicates alike: the clusters seen so far cannot show how rare the other answer is.
             kind, ends = "wilson", wilson(value * one.n_clusters[i], one.n_clusters[i], settings.confidence)
         score = Score(
@@ -294,6 +366,12 @@ def _scores(
             n_units=one.n_units[i],
             n_answers=one.n_answers[i],
             unit="share" if one.metric.share else "number",
+            n_clusters=one.n_clusters[i],
+            n_effective=round(float(effective[i]), 6),
+            note="" if np.isnan(value) else notes[i],
         )
-        scores.append(score if score.low is None else replace(score, interval=kind, **how))
+        how: dict[str, Any] = {"interval": kind, "confidence": settings.confidence, "resampled": resampled(data)}
+        if kind in ("percentile", "bca"):
+            how["replicates"] = settings.replicates
+        scores.append(score if score.low is None else replace(score, **how))
     return scores

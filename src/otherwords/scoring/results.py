@@ -16,6 +16,8 @@ from ..storage.files import write_text
 from ..storage.specs import short_names
 
 _EMPTY = "–"
+#: What a table shows of the evidence behind a score: clusters, and how many of equal weight would tell as much.
+EVIDENCE = ("clusters", "eff. n", "buckets", "answers")
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ class Results(list[Row]):
     >>> Results(rows)["pa"].value
     0.2
     >>> Results(rows)[:1]
-    metric   value     interval  buckets  answers
-    p_c     90.0 %  10.0 – 30.0       10       20
+    metric   value     interval  clusters  eff. n  buckets  answers
+    p_c     90.0 %  10.0 – 30.0         0       –       10       20
     """
 
     @overload
@@ -213,10 +215,11 @@ def _score_layout(scores: Sequence[Score]) -> Layout:
     short, foot = short_groups([one.group for one in scores])
     rows = [
         [*([one.model] if several else []), *([short[one.group]] if grouped else []), one.metric,
-         value_text(one), ends_text(one), f"{one.n_units:,}", f"{one.n_answers:,}"]
+         value_text(one), ends_text(one), *evidence_text(one)]
         for one in scores
     ]  # fmt: skip
-    return Layout([*names, "value", interval, "buckets", "answers"], len(names), rows, foot)
+    caption = "\n".join(filter(None, (missing_text(scores), foot)))
+    return Layout([*names, "value", interval, *EVIDENCE], len(names), rows, caption)
 
 
 def _difference_layout(differences: Sequence[Difference]) -> Layout:
@@ -336,6 +339,26 @@ def ends_text(score: Score | Difference, sign: str = "") -> str:
     if score.low is None or score.high is None:
         return _EMPTY
     return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
+
+
+def evidence_text(score: Score) -> list[str]:
+    """How much evidence there is, in the order of EVIDENCE."""
+    effective = _EMPTY if score.n_effective is None else f"{score.n_effective:,.0f}"
+    return [f"{score.n_clusters:,}", effective, f"{score.n_units:,}", f"{score.n_answers:,}"]
+
+
+def missing_text(scores: Sequence[Score]) -> str:
+    """Which scores have a value but no interval, and why; empty where all have one.
+
+    >>> missing_text([Score("pvap", "pvap.v1()", "m", None, 0.7, None, None, 10, 20, note="one cluster")])
+    'no interval: pvap (one cluster)'
+    """
+    reasons: dict[str, list[str]] = {}
+    for one in scores:
+        if one.note and one.low is None:
+            reasons.setdefault(one.note, []).append(one.metric)
+    listed = [f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in reasons.items()]
+    return f"no interval: {'; '.join(listed)}" if listed else ""
 
 
 def p_value(p: float | None) -> str:

@@ -17,7 +17,7 @@ from ..frames import as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio
 from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics
-from ..significance.bootstrap import KINDS
+from ..significance.intervals import KINDS, has_closed_form
 from ..storage.specs import short_names
 from ..storage.user_code import HERE, as_specs
 
@@ -72,7 +72,7 @@ class IntervalSettings:
     seed: int = 1
     replicates: int = 10_000
     confidence: float = 0.95
-    interval: str = "percentile"
+    interval: str = "auto"
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1 or not 1 <= self.replicates <= MOST_REPLICATES:
@@ -81,13 +81,23 @@ class IntervalSettings:
             raise BadInput(f"no interval {self.interval!r}", fix=f"use {' or '.join(KINDS)}")
 
     def kind(self, metric: Metric) -> str:
-        """The kind of interval that a metric gets: one that jumps has percentiles only."""
-        return self.interval if metric.smooth else "percentile"
+        """The kind of interval that a metric gets; empty where it has none of the kind that is asked for.
 
-    def signature(self, metric: Metric, data: Answers, what: str, more: str = "") -> str:
+        One that jumps has percentiles only, and what is no share has no Wilson interval.
+        """
+        if self.interval in ("auto", "wilson") and has_closed_form(metric):
+            return "mover" if metric.sides else "wilson"
+        if self.interval == "wilson":
+            return ""
+        return "bca" if self.interval == "bca" and metric.smooth else "percentile"
+
+    def signature(self, metric: Metric, data: Answers, what: str) -> str:
         """How the interval of `what` was made, as signatures print it, and with which version."""
-        options = f"confidence={self.confidence}, replicates={self.replicates}, cluster={resampled(data)}{more}"
-        return f"{what}={self.kind(metric)}({options}) seed={self.seed} otherwords={__version__}"
+        kind = self.kind(metric)
+        drawn = kind in ("percentile", "bca")
+        options = f"confidence={self.confidence}{f', replicates={self.replicates}' if drawn else ''}"
+        made = f"{what}={kind or 'none'}.v2({options}, cluster={resampled(data)})"
+        return f"{made}{f' seed={self.seed}' if drawn or what == 'difference' else ''} otherwords={__version__}"
 
 
 def resampled(data: Answers) -> str:

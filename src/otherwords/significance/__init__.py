@@ -1,8 +1,9 @@
 """Significance: intervals from a bootstrap of clusters, permutation tests, tests of proportions, and the IE test."""
 
 from .across_models import Crossed, T, crossed_test, t_test
-from .bootstrap import Sample, bca, bootstrap, percentile
+from .bootstrap import Sample, bootstrap
 from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, matched, matched_answers, unsound_drop
+from .intervals import Units, bca, difference_interval, percentile, share_interval
 from .multiple import adjust, reject
 from .permutation import exchange_test, swap_test
 from .proportions import Equivalence, Result, cochran_q, mcnemar, tost, wald, wilson
@@ -16,6 +17,7 @@ __all__ = [
     "Result",
     "Sample",
     "T",
+    "Units",
     "UnsoundDrop",
     "adjust",
     "bca",
@@ -23,6 +25,7 @@ __all__ = [
     "cochran_q",
     "crossed_test",
     "decide",
+    "difference_interval",
     "exchange_test",
     "ie_test",
     "matched",
@@ -30,6 +33,7 @@ __all__ = [
     "mcnemar",
     "percentile",
     "reject",
+    "share_interval",
     "swap_test",
     "t_test",
     "tost",

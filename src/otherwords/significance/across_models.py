@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
+from ..metrics.metric import Metric
 from .bootstrap import Array, by_cluster, collapse, totals
+from .intervals import slopes, weights
 
 #: Deviations and differences below this share of the largest score are rounding, not variation.
 ROUNDING = 1e-12
@@ -78,32 +80,26 @@ def crossed_test(values: npt.ArrayLike, influences: npt.ArrayLike, confidence: f
     return Crossed(mean, error, 2 * _tail(quantile, abs(mean) / error), mean - reach, mean + reach)
 
 
-def influences(combine: Callable[[Array], Array], units: Array) -> Array:
-    """How much each unit moves a smooth function of the units' sums: a row per unit, a column per value.
+def influences(metric: Metric, units: Array) -> Array:
+    """How much each unit moves the value of a smooth metric: a row per unit, a column per part.
 
-    Linearised, centred, and scaled so that the sum of squares estimates the squared standard error. A unit whose last
-    entry is 0 does not count, as in a metric's statistics, and has no influence.
+    Linearised, centred, and scaled so that the sum of squares estimates the squared standard error. A unit without
+    weight in a part has no influence on it.
 
-    >>> rows = np.array([[1, 4], [0, 2], [2, 2]])
-    >>> influences(lambda sums: sums[..., :1] / sums[..., 1:], rows).round(4).ravel().tolist()
+    >>> influences(Metric(np.asarray), np.array([[1, 4], [0, 2], [2, 2]])).round(4).ravel().tolist()
     [-0.0765, -0.1148, 0.1914]
     """
-    counts = units[:, -1] > 0
-    total = totals(*collapse(units[counts])).astype(np.float64)
-    step = 1e-6 * np.maximum(np.abs(total), 1.0)
-    ends = [combine(total + sign * np.diag(step)) for sign in (1, -1)]
-    slopes = np.nan_to_num((ends[0] - ends[1]) / (2 * step[:, None]))
-    moved = np.zeros((len(units), slopes.shape[1]))
-    n = int(counts.sum())
-    inside = units[counts] @ slopes
-    inside = inside - np.sort(inside, axis=0).sum(axis=0) / n
-    rounding = _SLOPE_ERROR * (np.abs(units[counts]) @ np.abs(slopes))
-    moved[counts] = np.where(np.abs(inside) > rounding, inside, 0.0) * np.sqrt(n / max(n - 1, 1))
-    return moved
+    slope = slopes(metric.by_part, totals(*collapse(units)).astype(np.float64))
+    counts = weights(metric, units, slope.shape[1]) > 0
+    moved = np.where(counts, units @ slope, 0.0)
+    n = np.maximum(counts.sum(axis=0), 1)
+    moved = np.where(counts, moved - np.sort(moved, axis=0).sum(axis=0) / n, 0.0)
+    rounding = _SLOPE_ERROR * (np.abs(units) @ np.abs(slope))
+    return np.asarray(np.where(np.abs(moved) > rounding, moved, 0.0) * np.sqrt(n / np.maximum(n - 1, 1)))
 
 
 def difference_influences(
-    combine: Callable[[Array], Array], rows: Sequence[Array], cluster: Sequence[Array], names: Sequence[Array]
+    metric: Metric, rows: Sequence[Array], cluster: Sequence[Array], names: Sequence[Array]
 ) -> tuple[Array, Array]:
     """How much each cluster moves the difference of two groups, the first less the second.
 
@@ -113,7 +109,7 @@ def difference_influences(
     known = np.unique(np.concatenate(names))
     moved: Any = 0
     for sign, own, each, numbers in zip((1, -1), names, rows, cluster, strict=True):
-        part = influences(combine, by_cluster(each, numbers))
+        part = influences(metric, by_cluster(each, numbers))
         whole = np.zeros((len(known), part.shape[1]))
         whole[np.searchsorted(known, own)] = part
         moved = moved + sign * whole

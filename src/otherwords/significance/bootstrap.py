@@ -1,6 +1,6 @@
-"""A bootstrap of clusters on summed statistics, one routine for every metric, and the intervals made of it.
+"""A bootstrap of clusters on summed statistics: one routine for every metric.
 
-Percentile intervals, and BCa where the metric is smooth (Efron 1987).
+Its random numbers hang on the data and the seed alone, so that metrics which coincide have the same replicates.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,8 +15,6 @@ from ..storage.files import seed_for
 
 Array = npt.NDArray[Any]
 Combine = Callable[[Array], Array]
-#: The kinds of interval that a user may ask for.
-KINDS = ("percentile", "bca")
 #: Rows with more columns than this are compared by a number made of each, not column by column.
 _WIDE = 12
 #: How many weights are held at a time: 128 MB.
@@ -62,7 +60,7 @@ def bootstrap(samples: Sequence[Sample], replicates: int, seed: int) -> list[Arr
     by_size: dict[int, list[int]] = {}
     for place, one in enumerate(samples):
         if few(one):
-            random = np.random.default_rng(seed_for(seed, "bootstrap", one.name))
+            random = np.random.default_rng(seed_for(seed, "bootstrap"))
             drawn[place] = _multinomial(random, one.distinct, one.counts, replicates)
         else:
             by_size.setdefault(one.n, []).append(place)
@@ -114,7 +112,7 @@ def _weights(random: np.random.Generator, n: int, size: int) -> Array:
 def _with_outside(sample: Sample, sums: Array, replicates: int, seed: int) -> Array:
     if sample.outside is None:
         return sums
-    random = np.random.default_rng(seed_for(seed, "bootstrap outside", sample.name))
+    random = np.random.default_rng(seed_for(seed, "bootstrap outside"))
     return sums + _multinomial(random, *sample.outside, replicates)
 
 
@@ -136,65 +134,6 @@ def fixed_point(rows: Array, n: int) -> tuple[Array, Array]:
     largest = np.abs(rows).max(axis=0)
     scale = 2.0 ** np.floor(52 - np.log2(n * np.where(largest > 0, largest, 1.0)))
     return np.round(rows * scale), scale
-
-
-# Intervals
-
-
-def percentile(values: Array, confidence: float) -> tuple[Array, Array]:
-    """Cut off the tails, part by part; replicates in which the metric is undefined do not count.
-
-    `values` has a row per replicate; where no replicate is defined, so is no end of the interval (NaN).
-    """
-    tail = (1 - confidence) / 2
-    return _quantiles(values, np.full(values.shape[1], tail), np.full(values.shape[1], 1 - tail))
-
-
-def bca(sample: Sample, values: Array, confidence: float) -> tuple[Array, Array]:
-    """Correct the percentiles for bias (replicates off the value) and acceleration (a spread that changes with it).
-
-    Acceleration comes from leaving out one unit at a time. Where it is undefined, because all replicates lie on one
-    side of the value or no unit matters, the percentiles stay as they are.
-    """
-    from scipy.special import ndtr, ndtri  # late: `otherwords --help` needs no scipy
-
-    value = sample.value()
-    with np.errstate(invalid="ignore"):
-        below = (values < value).sum(axis=0) + (values == value).sum(axis=0) / 2
-    share = below / np.maximum((~np.isnan(values)).sum(axis=0), 1)
-    bias = ndtri(np.where((share <= 0) | (share >= 1), 0.5, share))
-    a = _acceleration(sample)
-    ends = []
-    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
-        z = bias + ndtri(tail)
-        ends.append(ndtr(bias + z / (1 - a * z)))
-    return _quantiles(values, *ends)
-
-
-def _acceleration(sample: Sample) -> Array:
-    """Skewness of the influence of single units; each unit's share counts by the size of its own sample."""
-    total = sample.totals()
-    cubes, squares = np.zeros(len(sample.value())), np.zeros(len(sample.value()))
-    for distinct, counts in filter(None, [(sample.distinct, sample.counts), sample.outside]):
-        without = sample.combine(total - distinct)
-        known = ~np.isnan(without)
-        weight = counts[:, None] * known
-        without = np.where(known, without, 0)
-        mean = (without * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
-        n = counts.sum()
-        influence = (n - 1) * (mean - without) * known
-        cubes += (counts[:, None] * influence**3).sum(axis=0) / n**3
-        squares += (counts[:, None] * influence**2).sum(axis=0) / n**2
-    return np.where(squares > 0, cubes / (6 * np.where(squares > 0, squares, 1) ** 1.5), 0.0)
-
-
-def _quantiles(values: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    ends = np.full((2, values.shape[1]), np.nan)
-    for part in range(values.shape[1]):
-        defined = values[:, part][~np.isnan(values[:, part])]
-        if defined.size:
-            ends[:, part] = np.quantile(defined, [low[part], high[part]])
-    return ends[0], ends[1]
 
 
 # Rows of statistics

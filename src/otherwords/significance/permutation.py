@@ -6,7 +6,7 @@ for each model, such as flips of wrong answers, it rejects far too often though 
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..errors import BadInput, caller_level
 from ..metrics.metric import Metric, Outside
 from ..storage.files import seed_for
 from .bootstrap import Array, Sample, by_cluster, chunks, collapse, fixed_point, totals
+from .intervals import slopes
 
 #: Statistics closer than this, as a share, are ties: slopes are differences of two values, and no better than that.
 _TIE = 1e-6
@@ -152,7 +153,7 @@ def _statistic(pair: Sample, drawn: Sequence[tuple[Array, int]], sizes: tuple[in
     if drawn[0][0].shape[1] == width:
         return difference
     error = np.zeros_like(difference)
-    for place, slope in enumerate(_slopes(pair, sums)):
+    for place, slope in enumerate(np.moveaxis(slopes(pair.combine, sums), -1, 0)):
         for both, n in drawn:
             error[:, place] += _variance(slope, both[:, :width], both[:, width:], sizes or (n, n), bool(sizes))
     return _over(difference, np.sqrt(np.maximum(error, 0)))
@@ -171,20 +172,6 @@ def _variance(slope: Array, sums: Array, products: Array, sizes: tuple[int, int]
         means = halves[0] ** 2 / sizes[0] + halves[1] ** 2 / sizes[1]
     left = terms.sum(axis=1) - means
     return np.where(left <= _NOISE * np.abs(terms).sum(axis=1), 0.0, left)
-
-
-def _slopes(pair: Sample, sums: Array) -> Iterator[Array]:
-    """How the value changes with each sum: a row per replicate, for one part after the other."""
-    step = 1e-6 * np.maximum(np.abs(sums), 1.0)
-    slopes = []
-    for column in range(sums.shape[1]):
-        ends = []
-        for sign in (1, -1):
-            moved = sums.copy()
-            moved[:, column] += sign * step[:, column]
-            ends.append(pair.combine(moved))
-        slopes.append((ends[0] - ends[1]) / (2 * step[:, column, None]))
-    return iter(np.moveaxis(np.nan_to_num(np.stack(slopes, axis=1)), 2, 0))
 
 
 def _over(difference: Array, error: Array) -> Array:

@@ -1,0 +1,274 @@
+"""Intervals: of a share in closed form, of the difference of two shares, and from the replicates of a bootstrap.
+
+A share of clusters gets Wilson's interval (1927) on its effective sample size, with as many degrees of
+freedom as the clusters' influences allow; a difference of two shares gets MOVER (Zou and Donner 2008) on their ends.
+`python -m benchmarks coverage` shows what they cover. Other values get percentiles, or BCa (Efron 1987).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..metrics.metric import Metric, ratio
+from .bootstrap import Sample, totals
+
+Array = npt.NDArray[Any]
+#: The kinds of interval that a user may ask for; "auto" is Wilson's or MOVER where it fits, else percentiles.
+KINDS = ("auto", "wilson", "percentile", "bca")
+#: Standard errors below this are rounding: a real one would need 10^17 clusters.
+_NOTHING = 1e-9
+#: Places to which ends are rounded, so that no processor's last bits are in them.
+_PLACES = 12
+
+
+class Units(NamedTuple):
+    """Influences of independent units on a value, along the last axis, and how many units each stands for.
+
+    The influence is what a unit adds to the value, to first order; `counts` is 0 where a unit has no weight in it.
+    """
+
+    influence: Array
+    counts: Array
+
+
+def share_interval(value: Array, samples: Sequence[Units], confidence: float) -> tuple[Array, Array]:
+    """The interval of a share in [0, 1], or of any smooth function of sums with values there.
+
+    `value` may have any shape; the influences have one more axis. Samples are independent of each other, such as the
+    buckets and a test set. Wilson's interval takes the effective sample size v (1 - v) / SE^2 for the number of trials,
+    and a quantile of t for that of the normal; its degrees of freedom fall with the kurtosis of the influences,
+    because few clusters that matter tell little about the error. Where nothing varies, it is Wilson's over the
+    clusters. An interval is never narrower than that of no event at all: seeing one flip cannot mean to know more.
+    A single cluster has none (NaN).
+
+    >>> flips, variants = np.array([1, 0, 0, 0] * 25), np.full(100, 4)
+    >>> influence = (flips - flips.sum() / variants.sum() * variants) / variants.sum()
+    >>> low, high = share_interval(np.array(0.0625), [Units(influence, np.ones(100))], 0.95)
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.0446 0.0869
+    """
+    from scipy.special import ndtri, stdtrit  # late: `otherwords --help` needs no scipy
+
+    tail = (1 + confidence) / 2
+    error, freedom, n = _spread(samples)
+    z, t = float(ndtri(tail)), stdtrit(np.maximum(freedom, 1.0), tail)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        varies = (error > _NOTHING**2) & (value > 0) & (value < 1)
+        size = np.where(varies, value * (1 - value) / np.where(varies, error, 1.0), n)
+        low, high = _score_interval(value, size, np.where(varies, t, z))
+        floor = z * z / (n + z * z)
+        low, high = np.minimum(low, 1 - floor), np.maximum(high, floor)
+    low, high = np.where(value <= 0, 0.0, low), np.where(value >= 1, 1.0, high)
+    known = (n > 1) & ~np.isnan(value)
+    return tuple(np.round(np.where(known, np.clip(end, 0, 1), np.nan), _PLACES) for end in (low, high))  # type: ignore[return-value]
+
+
+def _spread(samples: Sequence[Units]) -> tuple[Array, Array, Array]:
+    """The squared standard error of a value, its degrees of freedom, and how many units there are (of the smallest)."""
+    errors, freedoms, sizes = [], [], []
+    for influence, counts in samples:
+        n = counts.sum(axis=-1)
+        squares = (counts * influence**2).sum(axis=-1)
+        fourths = (counts * influence**4).sum(axis=-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            excess = np.where(squares > 0, n * fourths / np.where(squares > 0, squares, 1.0) ** 2, 1.0) - 1
+            freedom = np.where(excess > 0, 2 * n / np.where(excess > 0, excess, 1.0), n - 1)
+        errors.append(squares * n / np.maximum(n - 1, 1))
+        freedoms.append(np.maximum(1, np.minimum(n - 1, freedom)))
+        sizes.append(n)
+    if len(samples) == 1:
+        return errors[0], freedoms[0], sizes[0]
+    error = np.sum(errors, axis=0)
+    by_freedom = np.sum([one**2 / df for one, df in zip(errors, freedoms, strict=True)], axis=0)  # Satterthwaite
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = np.where(by_freedom > 0, error**2 / np.where(by_freedom > 0, by_freedom, 1.0), 1.0)
+    most = np.max(sizes, axis=0)
+    return error, freedom, np.min([np.where(n > 0, n, most) for n in sizes], axis=0)
+
+
+def _score_interval(share: Array, n: Array, q: Array) -> tuple[Array, Array]:
+    """Wilson's interval, for any number of trials and any quantile."""
+    square = q * q / n
+    half = q * np.sqrt(np.maximum(share * (1 - share), 0) / n + square / (4 * n))
+    return (share + square / 2 - half) / (1 + square), (share + square / 2 + half) / (1 + square)
+
+
+def difference_interval(
+    values: Sequence[Array], ends: Sequence[tuple[Array, Array]], correlation: Array
+) -> tuple[Array, Array]:
+    """The interval of a difference from those of its two sides (MOVER), which vary together as `correlation` says.
+
+    >>> sides = (np.array(0.9), np.array(0.8)), [(np.array(0.85), np.array(0.93)), (np.array(0.74), np.array(0.85))]
+    >>> [round(float(end), 4) for end in difference_interval(*sides, np.array(0.0))]
+    [0.0293, 0.1671]
+    """
+    one, other = values
+    (one_low, one_high), (other_low, other_high) = ends
+    far = (one - one_low, other_high - other), (one_high - one, other - other_low)
+    below, above = (np.sqrt(np.maximum(a * a + b * b - 2 * correlation * a * b, 0)) for a, b in far)
+    difference = one - other
+    return np.round(difference - below, _PLACES), np.round(difference + above, _PLACES)
+
+
+def correlation(one: Array, other: Array, counts: Array) -> Array:
+    """How two values vary together over the units that they share: 0 where one does not vary."""
+    product = (counts * one * other).sum(axis=-1)
+    scale = np.sqrt((counts * one**2).sum(axis=-1) * (counts * other**2).sum(axis=-1))
+    return np.clip(np.where(scale > _NOTHING**2, product / np.where(scale > 0, scale, 1.0), 0.0), -1, 1)
+
+
+def slopes(combine: Callable[[Array], Array], sums: Array) -> Array:
+    """How each part of a value changes with each sum: (..., columns, parts), by central differences."""
+    width = sums.shape[-1]
+    step = 1e-6 * np.maximum(np.abs(sums), 1.0)
+    moved = np.eye(width) * step[..., None, :]
+    ends = combine(np.concatenate([sums[..., None, :] + moved, sums[..., None, :] - moved], axis=-2))
+    return np.nan_to_num((ends[..., :width, :] - ends[..., width:, :]) / (2 * step[..., :, None]))
+
+
+# Of a metric on its rows
+
+
+class Estimate(NamedTuple):
+    """The value of a metric, part by part, its interval, and the influence of every unit of every sample on it."""
+
+    value: Array
+    low: Array
+    high: Array
+    units: list[Units]
+
+
+def has_closed_form(metric: Metric) -> bool:
+    """Whether a metric has an interval without replicates: smooth, with values in [0, 1], or a difference of such."""
+    low, high = metric.bounds
+    return metric.sides is not None or (metric.smooth and low >= 0 and high <= 1)
+
+
+def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confidence: float) -> Estimate:
+    """The value of a metric with its interval, from rows of statistics and how often each occurs, sample by sample."""
+    sums = np.sum([totals(*one) for one in samples], axis=0)
+    if metric.sides is None:
+        return _estimate(metric, metric.by_part, sums, samples, confidence)
+    both = [_estimate(metric, _side(metric, place), sums, samples, confidence) for place in (0, 1)]
+    one, other = both
+    alone = np.isnan(other.value)  # a share by itself
+    units = [
+        Units(first - np.where(alone[:, None], 0, second), counts)
+        for (first, counts), (second, _) in zip(one.units, other.units, strict=True)
+    ]
+    low, high = difference_interval((one.value, other.value), [each[1:3] for each in both], correlated(one, other))
+    low, high = np.where(alone, one.low, low), np.where(alone, one.high, high)
+    return Estimate(metric.by_part(sums), low, high, units)
+
+
+def correlated(one: Estimate, other: Estimate) -> Array:
+    """How two estimates on the same units vary together, part by part."""
+    influences = [np.concatenate([units.influence for units in each.units], axis=-1) for each in (one, other)]
+    counts = [np.concatenate([units.counts for units in each.units], axis=-1) for each in (one, other)]
+    return correlation(influences[0], influences[1], np.maximum(*counts))
+
+
+def weights(metric: Metric, rows: Array, parts: int) -> Array:
+    """What each row weighs in each part: its denominator."""
+    each = metric.counted(rows) if metric.counted else rows[:, -1:]
+    return np.broadcast_to(each, (len(rows), parts))
+
+
+def _side(metric: Metric, place: int) -> Callable[[Array], Array]:
+    def side(sums: Array) -> Array:
+        assert metric.sides is not None
+        value = np.asarray(metric.sides(sums)[place])
+        return value if metric.parts else value[..., None]
+
+    return side
+
+
+def _estimate(
+    metric: Metric,
+    combine: Callable[[Array], Array],
+    sums: Array,
+    samples: Sequence[tuple[Array, Array]],
+    confidence: float,
+) -> Estimate:
+    value = np.asarray(combine(sums), dtype=np.float64)
+    plain = metric.combine is ratio and metric.sides is None
+    slope = _ratio_slopes(sums, value) if plain else slopes(combine, sums.astype(np.float64))
+    units = []
+    for rows, counts in samples:
+        there = weights(metric, rows, len(value)) > 0
+        influence = np.where(there, rows @ slope, 0.0)
+        units.append(Units(influence.T, (there * counts[:, None]).T.astype(np.float64)))
+    return Estimate(value, *share_interval(value, units, confidence), units)
+
+
+def _ratio_slopes(sums: Array, value: Array) -> Array:
+    slope = np.zeros((len(sums), 1))
+    if sums[1]:
+        slope[:2, 0] = 1 / sums[1], -value[0] / sums[1]
+    return slope
+
+
+# From the replicates of a bootstrap
+
+
+def percentile(values: Array, confidence: float) -> tuple[Array, Array]:
+    """Cut off the tails, part by part; replicates in which the metric is undefined do not count.
+
+    `values` has a row per replicate; where no replicate is defined, so is no end of the interval (NaN).
+    """
+    tail = (1 - confidence) / 2
+    return _quantiles(values, np.full(values.shape[1], tail), np.full(values.shape[1], 1 - tail))
+
+
+def undefined(values: Array) -> Array:
+    """The share of replicates in which each part has no value."""
+    return np.asarray(np.isnan(values).mean(axis=0))
+
+
+def bca(sample: Sample, values: Array, confidence: float) -> tuple[Array, Array]:
+    """Correct the percentiles for bias (replicates off the value) and acceleration (a spread that changes with it).
+
+    Acceleration comes from leaving out one unit at a time. Where it is undefined, because all replicates lie on one
+    side of the value or no unit matters, the percentiles stay as they are.
+    """
+    from scipy.special import ndtr, ndtri
+
+    value = sample.value()
+    with np.errstate(invalid="ignore"):
+        below = (values < value).sum(axis=0) + (values == value).sum(axis=0) / 2
+    share = below / np.maximum((~np.isnan(values)).sum(axis=0), 1)
+    bias = ndtri(np.where((share <= 0) | (share >= 1), 0.5, share))
+    a = _acceleration(sample)
+    ends = []
+    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
+        z = bias + ndtri(tail)
+        ends.append(ndtr(bias + z / (1 - a * z)))
+    return _quantiles(values, *ends)
+
+
+def _acceleration(sample: Sample) -> Array:
+    """Skewness of the influence of single units; each unit's share counts by the size of its own sample."""
+    total = sample.totals()
+    cubes, squares = np.zeros(len(sample.value())), np.zeros(len(sample.value()))
+    for distinct, counts in filter(None, [(sample.distinct, sample.counts), sample.outside]):
+        without = sample.combine(total - distinct)
+        known = ~np.isnan(without)
+        weight = counts[:, None] * known
+        without = np.where(known, without, 0)
+        mean = (without * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
+        n = counts.sum()
+        influence = (n - 1) * (mean - without) * known
+        cubes += (counts[:, None] * influence**3).sum(axis=0) / n**3
+        squares += (counts[:, None] * influence**2).sum(axis=0) / n**2
+    return np.where(squares > 0, cubes / (6 * np.where(squares > 0, squares, 1) ** 1.5), 0.0)
+
+
+def _quantiles(values: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    ends = np.full((2, values.shape[1]), np.nan)
+    for part in range(values.shape[1]):
+        defined = values[:, part][~np.isnan(values[:, part])]
+        if defined.size:
+            ends[:, part] = np.quantile(defined, [low[part], high[part]])
+    return ends[0], ends[1]
