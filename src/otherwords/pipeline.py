@@ -255,6 +255,7 @@ def score(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "auto",
+    shrink: bool = False,
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
     out: str | Path | None = None,
@@ -268,6 +269,7 @@ def score(
     `columns` maps the names used here to the table's (`pred` -> `prediction`), `labels` the table's labels to others.
     Where tables differ: `columns={"gpt": {"pred": "answer"}}` for gpt.csv alone, or a list with a mapping for each.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
+    `shrink` adds to the groups of `by` values that are shrunk towards each other, and ranks them by these.
     `out` writes the scores as a table, too. A metric that a gate in `require` is about is never left out: where the
     table lacks what it needs, that is an error.
 
@@ -281,11 +283,15 @@ def score(
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
     settings = IntervalSettings(seed, replicates, confidence, interval)
+    if shrink and (not by or interval not in ("auto", "wilson")):
+        fix = "name a column with --by (by=...), and leave out --interval"
+        raise BadInput("groups are shrunk by their Wilson intervals", field="--shrink", fix=fix)
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using = _with_texts(using, Path(sources[0]))
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require)
+    scores = scores.shrunk() if shrink else scores
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if out:
         tables.write([scores.to_polars()], out)

@@ -318,7 +318,8 @@ class Score:
     `unit` is "share" for what is printed in per cent, else "number". `interval` is the kind of interval that was
     computed ("wilson", "mover", "percentile", "bca"), at this `confidence` and, where it was drawn, with so many
     `replicates`, over what the column `resampled` names ("cluster" or "bucket"); it is empty, and they None, where
-    there is no interval.
+    there is no interval. `shrunk` is a group's value moved towards those of the other groups, the more the less there
+    is to it, with an interval of its own; None where it was not asked for.
     """
 
     metric: str
@@ -338,6 +339,9 @@ class Score:
     n_clusters: int = 0
     n_effective: float | None = None
     note: str = ""
+    shrunk: float | None = None
+    shrunk_low: float | None = None
+    shrunk_high: float | None = None
 
     def __str__(self) -> str:
         """The score as tables print it."""

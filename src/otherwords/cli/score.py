@@ -28,6 +28,10 @@ def score(
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     interval: opt.Interval = "auto",
+    shrink: Annotated[
+        bool,
+        typer.Option("--shrink", help="With --by: rank groups by values shrunk towards each other, small groups most."),
+    ] = False,
     require: opt.Require = [],  # noqa: B006
     out: Annotated[
         str,
@@ -69,6 +73,7 @@ def score(
         replicates=replicates,
         confidence=confidence,
         interval=interval,
+        shrink=shrink,
         require=require,
         rejected=rejected,
         out=out or None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from ..scoring.results import EVIDENCE, evidence_text, foot_of, missing_text, p_value, short_groups
+from ..scoring.results import EVIDENCE, evidence_text, foot_of, missing_text, p_value, short_groups, shrunk_text
 from ..scoring.results import ends_text as _ends
 from ..scoring.results import number_text as _or_dash
 from ..scoring.results import value_text as _value
@@ -64,13 +64,20 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     short, foot = short_groups([one.group for one in scores])
     no_pairs = f"– {reason}" if (reason := explain_no_pairs(scores)) else ""
     caption = "\n".join(filter(None, (no_pairs, missing_text(scores), foot)))
-    table = _table(names, ("value", f"{confidence:.0%} interval", *EVIDENCE), caption=caption)
+    more = ["shrunk"] if any(one.shrunk is not None for one in scores) else []
+    table = _table(names, ("value", f"{confidence:.0%} interval", *more, *EVIDENCE), caption=caption)
     return _add_sections(
         table,
         (
             (
                 (*([one.model] if several else []), *([short[one.group]] if grouped else [])),
-                (Text(one.metric), _value(one, "  "), _ends(one), *evidence_text(one)),
+                (
+                    Text(one.metric),
+                    _value(one, "  "),
+                    _ends(one),
+                    *([shrunk_text(one)] if more else []),
+                    *evidence_text(one),
+                ),
             )
             for one in scores
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex, TypeVar, overload
@@ -12,6 +12,7 @@ import polars as pl
 
 from ..errors import BadInput, MissingExtra, UnknownName
 from ..problem import Score, rounded
+from ..significance.proportions import effective_size, shrink
 from ..storage.files import write_text
 from ..storage.specs import short_names
 
@@ -114,6 +115,24 @@ class Results(list[Row]):
             raise UnknownName(f"{metric!r} has {len(found)} rows ({rows}): choose with {fix}")
         return found[0]
 
+    def shrunk(self) -> Results[Row]:
+        """Scores whose groups also have values shrunk towards each other, and are ranked by them, greatest first.
+
+        Of all groups of a column, for each model and metric: shares with Wilson's interval alone. The order of groups
+        is that of the first metric.
+        """
+        rows: list[Any] = list(self)
+        together: dict[tuple[str, str, str], list[int]] = {}
+        for place, row in enumerate(rows):
+            if isinstance(row, Score) and row.group and row.interval == "wilson":
+                together.setdefault((row.model, row.metric, row.group.partition("=")[0]), []).append(place)
+        rank: dict[tuple[str, str | None], float] = {}
+        for (model, _, _), places in together.items():
+            for place, row in zip(places, _shrink([rows[place] for place in places]), strict=True):
+                rows[place] = row
+                rank.setdefault((model, row.group), -(row.shrunk or 0.0))
+        return Results(_ranked(rows, rank))
+
     def to_polars(self) -> pl.DataFrame:
         """All fields of all rows as a Polars frame."""
         return pl.DataFrame([asdict(row) for row in self], infer_schema_length=None)
@@ -153,6 +172,31 @@ class Results(list[Row]):
         caption = escape(table.caption).replace("\n", "<br/>")
         note = f"\n<caption style='caption-side: bottom'>{caption}</caption>" if table.caption else ""
         return f"<table>{note}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+
+
+def _shrink(scores: Sequence[Score]) -> list[Score]:
+    """The same metric of all groups of a column, with shrunk values where there are two or more."""
+    if len(scores) < 2:
+        return list(scores)
+    known = [(one.value or 0.0, one.low or 0.0, one.high or 0.0, one.confidence or 0.95) for one in scores]
+    moved = shrink([one[0] for one in known], [effective_size(*one) for one in known], known[0][3])
+    signature = f" shrunk=beta-binomial.v1(groups={len(scores)})"
+    return [
+        replace(one, signature=one.signature + signature, shrunk=value, shrunk_low=low, shrunk_high=high)
+        for one, value, low, high in zip(scores, *(end.tolist() for end in moved), strict=True)
+    ]
+
+
+def _ranked(rows: Sequence[Any], rank: Mapping[tuple[str, str | None], float]) -> list[Any]:
+    """Groups of a column in the order of their rank, where they stand; all else stays in place."""
+    blocks: dict[tuple[str, str | None], list[Any]] = {}
+    for row in rows:
+        blocks.setdefault((row.model, row.group), []).append(row)
+    places: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
+    for model, group in blocks:
+        places.setdefault((model, (group or "").partition("=")[0]), []).append((model, group))
+    ordered = {key: iter(sorted(keys, key=lambda key: rank.get(key, 0.0))) for key, keys in places.items()}
+    return [row for model, group in blocks for row in blocks[next(ordered[model, (group or "").partition("=")[0]])]]
 
 
 @dataclass(frozen=True)
@@ -210,16 +254,18 @@ def foot_of(short: Mapping[str, str]) -> str:
 def _score_layout(scores: Sequence[Score]) -> Layout:
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
     known = {one.confidence for one in scores} - {None}
+    shrunk = any(one.shrunk is not None for one in scores)
     interval = f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in scores])
     rows = [
         [*([one.model] if several else []), *([short[one.group]] if grouped else []), one.metric,
-         value_text(one), ends_text(one), *evidence_text(one)]
+         value_text(one), ends_text(one), *([shrunk_text(one)] if shrunk else []), *evidence_text(one)]
         for one in scores
     ]  # fmt: skip
     caption = "\n".join(filter(None, (missing_text(scores), foot)))
-    return Layout([*names, "value", interval, *EVIDENCE], len(names), rows, caption)
+    header = [*names, "value", interval, *(["shrunk"] if shrunk else []), *EVIDENCE]
+    return Layout(header, len(names), rows, caption)
 
 
 def _difference_layout(differences: Sequence[Difference]) -> Layout:
@@ -339,6 +385,14 @@ def ends_text(score: Score | Difference, sign: str = "") -> str:
     if score.low is None or score.high is None:
         return _EMPTY
     return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
+
+
+def shrunk_text(score: Score) -> str:
+    """A group's value as the others make it likely, with its interval."""
+    if score.shrunk is None or score.shrunk_low is None or score.shrunk_high is None:
+        return _EMPTY
+    ends = f"{shown(score.shrunk_low, score)} – {shown(score.shrunk_high, score)}"
+    return f"{shown(score.shrunk, score)} % [{ends}]"
 
 
 def evidence_text(score: Score) -> list[str]:

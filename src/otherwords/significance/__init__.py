@@ -6,7 +6,7 @@ from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, ma
 from .intervals import Units, bca, difference_interval, percentile, share_interval
 from .multiple import adjust, reject
 from .permutation import exchange_test, swap_test
-from .proportions import Equivalence, Result, cochran_q, mcnemar, tost, wald, wilson
+from .proportions import Equivalence, Result, cochran_q, effective_size, mcnemar, shrink, tost, wald, wilson
 
 __all__ = [
     "Crossed",
@@ -26,6 +26,7 @@ __all__ = [
     "crossed_test",
     "decide",
     "difference_interval",
+    "effective_size",
     "exchange_test",
     "ie_test",
     "matched",
@@ -34,6 +35,7 @@ __all__ = [
     "percentile",
     "reject",
     "share_interval",
+    "shrink",
     "swap_test",
     "t_test",
     "tost",
