@@ -62,58 +62,58 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
 
 def rejected(cell: Cell, simulations: int, seed: int) -> dict[str, float]:
     """The share of true nulls that each test rejects at 5 %: `crossed`, with `satterthwaite`, and the papers' `t`."""
-    from otherwords.significance import crossed_test, t_test
+    from otherwords.significance import t_test
+    from otherwords.significance.across_models import crossed_tests
 
     random = np.random.default_rng([seed, simulations])
-    times = dict.fromkeys(("crossed", "satterthwaite", "t"), 0)
-    for _ in range(simulations):
-        values, moved = null_table(cell, random)
+    times = dict.fromkeys(("crossed", "satterthwaite", "t"), 0.0)
+    for start in range(0, simulations, 500):
+        values, moved = null_tables(cell, random, min(500, simulations - start))
         first, second = values
-        times["crossed"] += crossed_test(first - second, moved).p < 0.05
-        times["satterthwaite"] += _satterthwaite(first - second, moved) < 0.05
-        times["t"] += t_test(first, second, cell.matched).p < 0.05
-    return {test: count / simulations for test, count in times.items()}
+        times["crossed"] += (crossed_tests(first - second, moved)[2] < 0.05).sum()
+        times["satterthwaite"] += (_satterthwaite(first - second, moved) < 0.05).sum()
+        times["t"] += sum(t_test(*each, cell.matched).p < 0.05 for each in zip(first, second, strict=True))
+    return {test: float(count / simulations) for test, count in times.items()}
 
 
-def null_table(cell: Cell, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The accuracy of each model in both groups (two rows), and how much each cluster moves each model's difference."""
+def null_tables(cell: Cell, random: np.random.Generator, tables: int) -> tuple[np.ndarray, np.ndarray]:
+    """The accuracy of each model in both groups, table by table, and how much each cluster moves each difference."""
     size = 3 if cell.clustered else 1
     centre = np.log(cell.rate / (1 - cell.rate))
 
     def of_problems(deviation: float, models: int = 1) -> np.ndarray:
-        shared = random.normal(0, deviation, (models, -(-cell.problems // size)))
-        own = random.normal(0, deviation, (models, cell.problems))
+        shared = random.normal(0, deviation, (tables, models, -(-cell.problems // size)))
+        own = random.normal(0, deviation, (tables, models, cell.problems))
         weight = 2 / 3 if cell.clustered else 0.0
-        return np.sqrt(weight) * np.repeat(shared, size, axis=1)[:, : cell.problems] + np.sqrt(1 - weight) * own
+        return np.sqrt(weight) * np.repeat(shared, size, axis=2)[..., : cell.problems] + np.sqrt(1 - weight) * own
 
-    skill = random.normal(0, 0.4, (cell.models, 1))
-    gain = random.normal(0, cell.interaction, (cell.models, 1))
+    skill = random.normal(0, 0.4, (tables, cell.models, 1))
+    gain = random.normal(0, cell.interaction, (tables, cell.models, 1))
     common = [of_problems(1.5) + of_problems(0.7, cell.models) for _ in range(1 if cell.matched else 2)]
     suits = of_problems(0.5) + of_problems(0.5, cell.models)
+    starts = np.arange(0, cell.problems, size)
     values, moved = [], []
     for sign, difficulty in ((0.5, common[0]), (-0.5, common[-1])):
         logit = centre + skill + difficulty + sign * (gain + suits)
-        count = random.integers(1, 9, cell.problems)
+        count = random.integers(1, 9, (tables, 1, cell.problems))
         right = random.binomial(count, 1 / (1 + np.exp(-logit)))
-        starts = np.arange(0, cell.problems, size)
-        num, den = np.add.reduceat(right, starts, axis=1), np.add.reduceat(count, starts)
-        value, n = num.sum(axis=1) / den.sum(), len(starts)
-        values.append(value)
-        moved.append(2 * sign * (num - value[:, None] * den) / den.sum() * np.sqrt(n / (n - 1)))
-    return np.array(values), moved[0] + moved[1] if cell.matched else np.concatenate(moved, axis=1)
+        num, den = np.add.reduceat(right, starts, axis=2), np.add.reduceat(count, starts, axis=2)
+        total = den.sum(axis=2, keepdims=True)
+        value, n = num.sum(axis=2, keepdims=True) / total, len(starts)
+        values.append(value[..., 0])
+        moved.append(2 * sign * (num - value * den) / total * np.sqrt(n / (n - 1)))
+    return np.array(values), moved[0] + moved[1] if cell.matched else np.concatenate(moved, axis=2)
 
 
-def _satterthwaite(values: np.ndarray, moved: np.ndarray) -> float:
-    """The p-value with the same variance and Satterthwaite's degrees of freedom."""
+def _satterthwaite(values: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """The p-values with the same variance and Satterthwaite's degrees of freedom."""
     from scipy.special import stdtr
 
-    models, clusters = moved.shape
-    shared = moved.mean(axis=0)
-    parts = np.array(
-        [values.var(ddof=1) / models, (shared**2).sum(), ((moved - shared) ** 2).sum() / models / (models - 1)]
-    )
-    variance = max(parts[0] + parts[1] - parts[2], parts[0], parts[1])
-    if variance == 0:
-        return 1.0 if values.mean() == 0 else 0.0
-    freedom = np.array([models - 1, clusters - 1, (models - 1) * (clusters - 1)])
-    return float(2 * stdtr(max(variance**2 / (parts**2 / freedom).sum(), 1), -abs(values.mean()) / np.sqrt(variance)))
+    models, clusters = moved.shape[1:]
+    shared = moved.mean(axis=1)
+    rest = ((moved - shared[:, None]) ** 2).sum(axis=(1, 2)) / (models * (models - 1))
+    parts = np.stack([values.var(axis=1, ddof=1) / models, (shared**2).sum(axis=1), rest])
+    variance = np.maximum(np.maximum(parts[0] + parts[1] - parts[2], parts[0]), parts[1]) + 1e-30
+    freedom = np.array([models - 1, clusters - 1, (models - 1) * (clusters - 1)])[:, None]
+    df = np.maximum(variance**2 / ((parts**2 / freedom).sum(axis=0) + 1e-60), 1)
+    return np.asarray(2 * stdtr(df, -np.abs(values.mean(axis=1)) / np.sqrt(variance)))

@@ -131,7 +131,9 @@ class Results(list[Row]):
             for place, row in zip(places, _shrink([rows[place] for place in places]), strict=True):
                 rows[place] = row
                 rank.setdefault((model, row.group), -(row.shrunk or 0.0))
-        return Results(_ranked(rows, rank))
+        found: Results[Row] = Results(_ranked(rows, rank))
+        found.__dict__.update(self.__dict__)  # what is noted about the whole list
+        return found
 
     def to_polars(self) -> pl.DataFrame:
         """All fields of all rows as a Polars frame."""

@@ -57,27 +57,34 @@ def crossed_test(values: npt.ArrayLike, influences: npt.ArrayLike, confidence: f
     if value.ndim != 1 or len(value) < 2 or part.ndim != 2 or len(part) != len(value):
         fix = "give a value for each of two or more models, and a row of influences for each"
         raise BadInput(f"found values of shape {value.shape} and influences of shape {part.shape}", fix=fix)
-    models, mean = len(value), _mean(value)
-    shared = np.sort(part, axis=0).sum(axis=0) / models
-    noise = ROUNDING * float(np.abs(value).max())
-    of_models = _squared_error(value, noise)
+    return Crossed(*(float(each[0]) for each in crossed_tests(value[None], part[None], confidence)))
+
+
+def crossed_tests(values: Array, influences: Array, confidence: float = 0.95) -> tuple[Array, ...]:
+    """The same for many tables at once, along the first axis; what `Crossed` holds, as arrays."""
+    from scipy.special import stdtrit
+
+    models = influences.shape[1]
+    mean = _sum(values) / models
+    noise = ROUNDING * np.abs(values).max(axis=1)
+    shared = np.sort(influences, axis=1).sum(axis=1) / models
+    spread = _sum((values - mean[:, None]) ** 2) / (models - 1)
+    of_models = np.where(np.sqrt(spread) > noise, spread, 0.0) / models
     of_clusters = _sum(shared**2)
-    of_both = _sum((part - shared) ** 2) / (models * (models - 1))
-    variance = max(of_models + of_clusters - of_both, of_models, of_clusters)
-    if variance <= noise**2:  # the same everywhere: how it would vary is unknown
-        return Crossed(mean, 0.0, 1.0 if abs(mean) <= noise else np.nan, np.nan, np.nan)
-    weight = of_models / (of_models + of_clusters)
-    freedom = (models - 1.0, _freedom(shared))
+    of_both = _sum(((influences - shared[:, None]) ** 2).reshape(len(values), -1)) / (models * (models - 1))
+    variance = np.maximum(np.maximum(of_models + of_clusters - of_both, of_models), of_clusters)
+    varies = variance > noise**2
+    weight = of_models / np.where(varies, of_models + of_clusters, 1.0)
+    freedom = _freedom(shared, of_clusters)
 
-    def quantile(tail: float) -> float:
-        from scipy.special import stdtrit
+    def quantile(tail: Array) -> Array:
+        return np.asarray(-weight * stdtrit(models - 1.0, tail) - (1 - weight) * stdtrit(freedom, tail))
 
-        one, other = (float(-stdtrit(df, tail)) for df in freedom)
-        return weight * one + (1 - weight) * other
-
-    error = float(np.sqrt(variance))
-    reach = quantile((1 - confidence) / 2) * error
-    return Crossed(mean, error, 2 * _tail(quantile, abs(mean) / error), mean - reach, mean + reach)
+    error = np.sqrt(np.where(varies, variance, 0.0))
+    reach = np.where(varies, quantile(np.full(len(values), (1 - confidence) / 2)) * error, np.nan)
+    p = 2 * _tail(quantile, np.abs(mean) / np.where(varies, error, 1.0))
+    p = np.where(varies, p, np.where(np.abs(mean) <= noise, 1.0, np.nan))  # the same everywhere: nothing to go by
+    return mean, error, p, mean - reach, mean + reach
 
 
 def influences(metric: Metric, units: Array) -> Array:
@@ -130,31 +137,28 @@ def side_by_side(models: Sequence[tuple[Array, Array]]) -> Array:
     return table
 
 
-def _mean(values: Array) -> float:
-    return _sum(values) / len(values)
+def _sum(values: Array) -> Array:
+    """The sum of each row, in an order that depends on the values alone, not on that of models and problems."""
+    return np.asarray(np.sort(values, axis=1).sum(axis=1))
 
 
-def _sum(values: Array) -> float:
-    """The sum in an order that depends on the values alone: that of models and problems does not matter."""
-    return float(np.sort(values, axis=None).sum())
-
-
-def _freedom(influence: Array) -> float:
+def _freedom(influence: Array, squares: Array) -> Array:
     """Degrees of freedom of a variance: units less one, fewer where a few units hold most of it."""
-    n = len(influence)
-    squares = _sum(influence**2)
-    kurtosis = n * _sum(influence**4) / squares**2 if squares else 1.0
-    most = max(n - 1.0, 1.0)
-    return most if kurtosis <= 1 else float(np.clip(2 * n / (kurtosis - 1), 1.0, most))
+    n = influence.shape[1]
+    some = squares > 0
+    excess = n * _sum(influence**4) / np.where(some, squares, 1.0) ** 2 - 1
+    limited = np.where(some & (excess > 0), 2 * n / np.where(excess > 0, excess, 1.0), n - 1.0)
+    return np.asarray(np.maximum(np.minimum(limited, n - 1.0), 1.0))
 
 
-def _tail(quantile: Callable[[float], float], statistic: float) -> float:
+def _tail(quantile: Callable[[Array], Array], statistic: Array) -> Array:
     """The tail at which the quantile is the statistic, by bisection of its logarithm."""
-    low, high = np.log(_LEAST), np.log(0.5)
-    for _ in range(60):
+    low, high = np.full(len(statistic), np.log(_LEAST)), np.full(len(statistic), np.log(0.5))
+    for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if quantile(float(np.exp(middle))) > statistic else (low, middle)
-    return float(np.exp(high))
+        above = quantile(np.exp(middle)) > statistic
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.asarray(np.exp(high))
 
 
 class T(NamedTuple):
