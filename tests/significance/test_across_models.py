@@ -9,7 +9,7 @@ from scipy import stats
 
 from otherwords.errors import BadInput
 from otherwords.metrics.metric import Metric
-from otherwords.significance.across_models import crossed_test, influences, t_test
+from otherwords.significance.across_models import crossed_test, crossed_tests, influences, t_test
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -134,3 +134,21 @@ def test_influences_are_those_of_a_ratio() -> None:
 def test_values_without_influences_are_refused(values: list[float], moved: list[object]) -> None:
     with refuses(BadInput, fix="give a value for each of two or more models, and a row of influences for each"):
         crossed_test(values, moved)
+
+
+def test_true_nulls_are_rejected_at_their_level() -> None:
+    """Three models; the mean over models varies as much as that over problems, which is hardest. The t over models that
+    share their problems does not hold its level. (`python -m benchmarks crossed` has answers instead of normal data.)
+    """
+    random = np.random.default_rng(1)
+    models, problems, tables = 3, 40, 4000
+    shared = random.normal(0, 1, (tables, 1, problems))
+    for own in (0.0, np.sqrt(models / problems)):
+        answers = (
+            shared + random.normal(0, own, (tables, models, 1)) + random.normal(0, 0.3, (tables, models, problems))
+        )
+        values = answers.mean(axis=2)
+        moved = (answers - values[:, :, None]) / np.sqrt(problems * (problems - 1))
+        assert (crossed_tests(values, moved)[2] < 0.05).mean() < 0.06
+        if own == 0:
+            assert np.mean([t_test(each, [0.0] * models).p < 0.05 for each in values[:500]]) > 0.3

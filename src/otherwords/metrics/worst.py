@@ -27,7 +27,7 @@ MOST = 10_000
 
 
 @metrics("flip_worst.v1")
-def flip_worst(k: int = 20) -> Any:
+def flip_worst(k: int = 10) -> Any:
     """Share of problems with at least one flipped answer among k wordings, also more than the variants at hand.
 
     Rates of problems are taken to follow a beta distribution. Two of four variants flip in a, none in b:
@@ -46,7 +46,7 @@ def flip_worst(k: int = 20) -> Any:
 
 
 @metrics("r_r_worst.v1")
-def r_r_worst(k: int = 20) -> Any:
+def r_r_worst(k: int = 10) -> Any:
     """Relaxed fooling rate at k wordings, also more than the variants at hand; r_r_at is for fewer.
 
     Of the problems answered correctly, the share that k wordings would fool, where rates follow a beta distribution.
@@ -65,7 +65,7 @@ def r_r_worst(k: int = 20) -> Any:
 
 
 @metrics("accuracy_worst.v1")
-def accuracy_worst(k: int = 20) -> Any:
+def accuracy_worst(k: int = 10) -> Any:
     """Accuracy under the worst of k wordings: share of problems all of whose k wordings are answered right.
 
     The original is not among them. Rates of problems are taken to follow a beta distribution. One of two variants is
