@@ -16,6 +16,7 @@ NAMES = (
     "coverage",
     "invariance",
     "comparison",
+    "crossed",
     "synonyms",
     "inference",
     "merge",

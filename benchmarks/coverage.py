@@ -319,7 +319,7 @@ def _promises(found: list[dict[str, Any]], kind: str, what: str) -> list[dict[st
             "measured": 100 * len(below) / len(rows), "unit": "%", "at_most": 10, "detail": f"{len(below)} cells",
         },
         {
-            "claim": f"the same: most that it covers in {len(rich)} cells with 5 clusters that have the event and 5 that do not",
+            "claim": f"the same: most that it covers in {len(rich)} cells with 5 clusters with the event and 5 without",
             "measured": 100 * most["covered"], "unit": "%", "at_most": 99.5, "detail": _named(most),
         },
     ]  # fmt: skip

@@ -256,6 +256,7 @@ def score(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "auto",
+    shrink: bool = False,
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
     average: str = "",
@@ -275,6 +276,7 @@ def score(
     the table lacks what it needs, that is an error, before anything is measured.
     `average` names a column, such as the data set: each metric is also averaged over its groups, weighted by their
     problems or by `sizes`, and over models, which weigh alike.
+    `shrink` adds to the groups of `by` values that are shrunk towards each other, and ranks them by these.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -289,12 +291,16 @@ def score(
     settings = IntervalSettings(seed, replicates, confidence, interval)
     refuse_unknown(require, using)
     more = missing_metrics(require, choose(using)[0])
+    if shrink and (not by or interval not in ("auto", "wilson")):
+        fix = "name a column with --by (by=...), and leave out --interval"
+        raise BadInput("groups are shrunk by their Wilson intervals", field="--shrink", fix=fix)
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require, more=more)
+    scores = scores.shrunk() if shrink else scores
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if weights:
         scores = Results([*scores, *averages(scores, weights)])

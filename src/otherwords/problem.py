@@ -320,6 +320,8 @@ class Score:
     `replicates`, over what the column `resampled` names ("cluster" or "bucket"); it is empty, and they None, where
     there is no interval.
     `anytime_low` and `anytime_high` are the ends that hold however often one looks, where they were asked for.
+    `shrunk` is a group's value moved towards those of the other groups, the more the less there is to it, with an
+    interval of its own; None where it was not asked for.
     """
 
     metric: str
@@ -341,6 +343,9 @@ class Score:
     note: str = ""
     anytime_low: float | None = None
     anytime_high: float | None = None
+    shrunk: float | None = None
+    shrunk_low: float | None = None
+    shrunk_high: float | None = None
 
     def __str__(self) -> str:
         """The score as tables print it."""

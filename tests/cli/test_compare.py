@@ -10,6 +10,7 @@ import pytest
 KEYS = [
     *("metric", "signature", "model", "other", "group", "value", "other_value", "difference", "low", "high"),
     *("p_swap", "p_bootstrap", "n_units", "n_answers", "unit", "p_bonferroni", "p_holm", "p_bh", "p_t", "family"),
+    "p_crossed",
 ]
 
 

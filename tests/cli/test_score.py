@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*can never be right")
 KEYS = [
     *("metric", "signature", "model", "group", "value", "low", "high", "n_units", "n_answers"),
     *("unit", "interval", "confidence", "replicates", "resampled", "n_clusters", "n_effective", "note"),
-    *("anytime_low", "anytime_high"),
+    *("anytime_low", "anytime_high", "shrunk", "shrunk_low", "shrunk_high"),
 ]
 METRICS = ["accuracy_original", "accuracy_drop", "flip_rate", "p_c", "p_c_distinct", "label_agreement", "pa"]
 
@@ -453,3 +453,24 @@ def test_hard_cases_by_runs_of_a_model(cli, write_jsonl, place):
     assert "0 problems" in cli("audit", path, "--list", "hard-cases").stderr
     assert "2 problems" in cli("audit", path, "--list", "hard-cases", "--runs-of", "of").stderr
     assert "runs_of" in cli("audit", path, "--list", "hard-cases", "--runs-of", "family", rc=2).stderr
+
+
+@pytest.mark.filterwarnings("ignore:.*fewer than 20 clusters", "ignore:.*clusters; with fewer")
+def test_groups_are_ranked_by_shrunk_values(cli, write_jsonl, place):
+    """Of a group of two problems that both flip and one of forty of which half do, neither is what it seems."""
+    rows = []
+    for how, buckets in {"few": 2, "many": 40, "most": 60}.items():
+        for number in range(buckets):
+            flips = how == "few" or (how == "many" and number % 2)
+            rows.append({"bucket": f"{how}{number}", "variant": None, "gold": "yes", "pred": "yes"})
+            rows.append({**rows[-1], "variant": "v", "pred": "no" if flips else "yes", "how": how})
+    path = write_jsonl(place / "a.jsonl", rows)
+    arguments = ("score", path, "--metric", "flip_rate", "--by", "how", "--shrink")
+    whole, *groups = json.loads(cli(*arguments, "--json").stdout)
+    assert whole["shrunk"] is None
+    assert [one["shrunk"] for one in groups] == sorted((one["shrunk"] for one in groups), reverse=True)
+    few = next(one for one in groups if one["group"] == "how=few")
+    assert few["shrunk_low"] < few["shrunk"] < few["shrunk_high"] < few["value"] == 1
+    assert "shrunk" in cli(*arguments).stdout
+    message = "--shrink: groups are shrunk by their Wilson intervals; name a column with --by (by=...)"
+    assert message in cli("score", path, "--shrink", rc=2).stderr

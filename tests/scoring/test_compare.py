@@ -20,6 +20,7 @@ from otherwords.errors import BadInput, UnknownName
 from otherwords.registry import metrics
 from otherwords.scoring.compare import compare, compare_groups
 from otherwords.scoring.select import FAMILIES
+from otherwords.significance import adjust, crossed_test
 
 LABELS = ("entailment", "neutral", "contradiction")
 FEW: dict[str, Any] = {"replicates": 400}
@@ -265,7 +266,58 @@ def test_several_models_get_a_t_test_over_their_scores() -> None:
     assert paired[3].p_t == pytest.approx(stats.ttest_rel(*sides).pvalue)
     assert "t(paired, over models)" in paired[3].signature
     assert found[3].p_swap is None
-    assert found[3].p_holm is None
+
+
+def _share(table: pl.DataFrame, way: str) -> tuple[list[str], np.ndarray, float]:
+    """By hand: clusters of a group, each one's part in the error of the accuracy on variants, and that accuracy."""
+    variants = table.filter(pl.col("how") == way).with_columns(right=pl.col("gold") == pl.col("pred"))
+    sums = variants.group_by("cluster").agg(pl.col("right").sum(), pl.len()).sort("cluster")
+    value, n = sums["right"].sum() / sums["len"].sum(), sums.height
+    moved = (sums["right"] - value * sums["len"]).to_numpy() / sums["len"].sum() * np.sqrt(n / (n - 1))
+    return sums["cluster"].to_list(), moved, value
+
+
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*treated as different problems")
+@pytest.mark.parametrize("matched", [False, True])
+def test_models_and_problems_are_crossed(matched: bool) -> None:
+    """The decision over models has the problems, which all models share, in its error."""
+    table = suite()
+    models = [answered(table, name, 0.6 + i / 10, i) for i, name in enumerate("xyz")]
+    if matched:
+        ways = table.filter(pl.col("how").is_not_null()).group_by("bucket").agg(pl.col("how").n_unique())
+        both = ways.filter(pl.col("how") == 2)["bucket"].implode()
+    row = compare_groups(pl.concat(models), "how", ["accuracy_variants"], matched=matched, **FEW)[3]
+    values, moved = [], []
+    for one in models:
+        cut = one.filter(pl.col("bucket").is_in(both)) if matched else one
+        (names, first, value), (others, second, other) = (_share(cut, way) for way in "ab")
+        own = dict.fromkeys(sorted({*names, *others}), 0.0)
+        for cluster, part in (*zip(names, first, strict=True), *zip(others, -second, strict=True)):
+            own[cluster] += part
+        values.append(value - other)
+        moved.append(list(own.values()))
+    expected = crossed_test(values, moved, confidence=0.95)
+    assert (row.difference, row.p_crossed) == pytest.approx((expected.difference, expected.p), abs=1e-6)
+    assert (row.low, row.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    assert row.p == row.p_crossed == row.p_holm
+    assert "crossed(models x clusters, confidence=0.95)" in row.signature
+
+
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*treated as different problems")
+def test_decisions_over_models_are_adjusted_for_each_other() -> None:
+    models = pl.concat([answered(suite(), name, 0.6 + i / 10, i) for i, name in enumerate("xyz")])
+    wanted = ["accuracy_variants", "flip_rate", "matching_threshold", "pa"]
+    rows = {one.metric: one for one in compare_groups(models, "how", wanted, **FEW).where(group="(models)")}
+    smooth = [rows[name] for name in wanted if name in rows and rows[name].p_crossed is not None]
+    assert "matching_threshold:low" in rows
+    assert rows["matching_threshold:low"].p_crossed is None  # it jumps
+    assert rows["matching_threshold:low"].p_t is not None
+    assert [one.p_holm for one in smooth] == pytest.approx(adjust([one.p_crossed for one in smooth], "holm").tolist())
+
+
+@pytest.mark.filterwarnings("ignore:problems have")
+def test_one_model_has_nothing_over_models(two: list[pl.DataFrame]) -> None:
+    assert all(one.p_crossed is None for one in compare_groups(two[0], "how", ["flip_rate"], matched=True, **FEW))
 
 
 def test_clusters_count_in_either_table(two: list[pl.DataFrame]) -> None:

@@ -144,6 +144,16 @@ def label_names(frame: pl.DataFrame) -> tuple[str, ...]:
     return tuple(sorted(stated | gold | pred))
 
 
+def clusters_of(answers: Answers) -> Array:
+    """What each cluster is called, in the order of their numbers, which say nothing of clusters in another table."""
+    heads = answers.originals if answers.has_originals else np.unique(answers.bucket, return_index=True)[1]
+    table = answers.frame[heads]
+    names = cluster_names(table, "bucket") if "cluster" in table.columns else table["bucket"].cast(pl.String)
+    by_number = np.empty(int(answers.cluster.max()) + 1, dtype=object)
+    by_number[answers.cluster[answers.bucket[heads]]] = names.to_numpy()
+    return by_number.astype(str)
+
+
 def cluster_names(table: pl.DataFrame, own: str) -> pl.Series:
     """The cluster of each row; a row without one is its own cluster, named by the column `own`."""
     alone = "alone " + pl.col(own).cast(pl.String)

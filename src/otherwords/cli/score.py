@@ -28,6 +28,10 @@ def score(
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     interval: opt.Interval = "auto",
+    shrink: Annotated[
+        bool,
+        typer.Option("--shrink", help="With --by: rank groups by values shrunk towards each other, small groups most."),
+    ] = False,
     require: opt.Require = [],  # noqa: B006
     average: Annotated[
         str,
@@ -77,6 +81,7 @@ def score(
         replicates=replicates,
         confidence=confidence,
         interval=interval,
+        shrink=shrink,
         require=require,
         rejected=rejected,
         average=average,

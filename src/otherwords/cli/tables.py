@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from ..scoring.results import EVIDENCE, evidence_text, foot_of, missing_text, p_value, short_groups
+from ..scoring.results import EVIDENCE, evidence_text, foot_of, missing_text, p_value, short_groups, shrunk_text
 from ..scoring.results import ends_text as _ends
 from ..scoring.results import number_text as _or_dash
 from ..scoring.results import value_text as _value
@@ -64,13 +64,20 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     short, foot = short_groups([one.group for one in scores])
     no_pairs = f"– {reason}" if (reason := explain_no_pairs(scores)) else ""
     caption = "\n".join(filter(None, (no_pairs, missing_text(scores), foot)))
-    table = _table(names, ("value", f"{confidence:.0%} interval", *EVIDENCE), caption=caption)
+    more = ["shrunk"] if any(one.shrunk is not None for one in scores) else []
+    table = _table(names, ("value", f"{confidence:.0%} interval", *more, *EVIDENCE), caption=caption)
     return _add_sections(
         table,
         (
             (
                 (*([one.model] if several else []), *([short[one.group]] if grouped else [])),
-                (Text(one.metric), _value(one, "  "), _ends(one), *evidence_text(one)),
+                (
+                    Text(one.metric),
+                    _value(one, "  "),
+                    _ends(one),
+                    *([shrunk_text(one)] if more else []),
+                    *evidence_text(one),
+                ),
             )
             for one in scores
         ),
@@ -92,7 +99,7 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
         lead.append(one.family)
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
-        p = [p_value(one.p_swap), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
+        p = [p_value(one.p), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
         return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]
 
     caption = "\n".join(filter(None, (_caption(differences), foot)))
@@ -104,7 +111,12 @@ def _caption(differences: Sequence[Difference]) -> str:
     if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
         units += f"; {', '.join(dict.fromkeys(others))} as they are"
     tests = sum(one.p_swap is not None for one in differences)
-    return f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
+    caption = f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
+    if over_models := sum(one.p_crossed is not None for one in differences):
+        caption += f"; of (models): models and problems crossed, adjusted for {over_models}"
+    if any(one.p_t is not None for one in differences):
+        caption += "; p (t): the papers' test over models, which does not hold its level: not to decide by"
+    return caption
 
 
 def frame_table(frame: Any) -> Table:

@@ -13,6 +13,7 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups, one_answer
+from ..answers.reading import clusters_of
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, Array, is_original
 from ..errors import BadInput, Unmeasurable, caller_level
@@ -21,15 +22,18 @@ from ..metrics.metric import Metric, as_metric
 from ..problem import Task, get_task
 from ..progress import current
 from ..registry import Bound
+from ..significance.across_models import crossed_test, difference_influences, side_by_side, t_test
 from ..significance.bootstrap import Sample, bootstrap
 from ..significance.intervals import bca, percentile
 from ..significance.multiple import adjust
 from ..significance.permutation import MetricDifference, exchange_test, paired_sample, swap_test, unpaired_sample
-from ..significance.t_test import t_test
 from ..storage import tables
 from .measure import evidence_of
 from .results import Difference, Results
 from .select import IntervalSettings, by_family, choose, collect_measurable, family, metrics_by_role, number, title
+
+#: Fields of a difference with p-values adjusted for all of one call, and how.
+ADJUSTED: dict[str, str] = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
 
 
 def compare(
@@ -142,9 +146,10 @@ def compare_groups(
     settings.warn_few(chosen)
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
-    rows = []
+    rows: list[Difference] = []
     current().start("compare")
     models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
+    parts: list[_ModelPart] | None = [] if len(models) > 1 else None
     for model in models:
         roles = _grouped_by(column, model.by_role(of_task))
         by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
@@ -156,13 +161,13 @@ def compare_groups(
                 _warn_sizes_differ(pair, names, role)
                 _warn_shared_problems(pair, names, matched)
                 try:
-                    rows += differences(by_role[role], pair, names, model.name, settings, lenient, shared=matched)
+                    rows += differences(by_role[role], pair, names, model.name, settings, lenient, matched, parts)
                 except BadInput as error:
                     if len(pairs) == 1:
                         raise
                     warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _with_one_answer(_adjusted(rows + _over_models(rows, matched), settings, out), models)
+    return _with_one_answer(_adjusted(rows + _over_models(parts or [], matched, settings), settings, out), models)
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
@@ -197,37 +202,59 @@ def _warn_shared_problems(pair: Sequence[Answers], names: Sequence[str], matched
         warnings.warn(f"{message}; use --matched (matched=True) to pair them", stacklevel=caller_level())
 
 
-def _over_models(rows: Sequence[Difference], paired: bool) -> list[Difference]:
-    """A t test over the models' scores, for each two groups, as MERGE reports them; it needs two models.
+@dataclass(frozen=True)
+class _ModelPart:
+    """One model's difference and how much each cluster moves it: what the test across models needs.
 
-    Paired where the groups have the same problems, else not (MERGE, footnote 9).
+    `influence` is empty for a metric that jumps, or that has rows from outside the clusters.
     """
-    together: dict[tuple[str, str, str], list[Difference]] = {}
-    for row in rows:
-        together.setdefault((row.metric, row.model, row.other), []).append(row)
-    means = []
-    for same in together.values():
-        values = [(row.value, row.other_value) for row in same if row.value is not None and row.other_value is not None]
-        if len(values) > 1:
-            first, second = (np.array(group, dtype=np.float64) for group in zip(*values, strict=True))
-            means.append(_mean_difference(same[0], first, second, paired))
+
+    row: Difference
+    clusters: Array
+    influence: Array
+
+
+def _over_models(parts: Sequence[_ModelPart], paired: bool, settings: IntervalSettings) -> list[Difference]:
+    """The mean difference over models, for each two groups: the crossed test decides, MERGE's t test stands beside it.
+
+    Both need two models. The t test is paired where the groups have the same problems, else not (MERGE, footnote 9).
+    """
+    together: dict[tuple[str, str, str], list[_ModelPart]] = {}
+    for part in parts:
+        if part.row.difference is not None:
+            together.setdefault((part.row.metric, part.row.model, part.row.other), []).append(part)
+    means = [_mean_difference(same, paired, settings) for same in together.values() if len(same) > 1]
+    p = {place: row.p_crossed for place, row in enumerate(means) if row.p_crossed is not None}
+    adjusted = {name: adjust(list(p.values()), way).tolist() if p else [] for name, way in ADJUSTED.items()}
+    for i, place in enumerate(p):
+        means[place] = replace(means[place], **{name: values[i] for name, values in adjusted.items()})
     return means
 
 
-def _mean_difference(like: Difference, one: Array, other: Array, paired: bool) -> Difference:
-    how = "paired" if paired else "unpaired"
+def _mean_difference(parts: Sequence[_ModelPart], paired: bool, settings: IntervalSettings) -> Difference:
+    like, how = parts[0].row, "paired" if paired else "unpaired"
+    one, other = (
+        np.array([getattr(part.row, side) for part in parts], dtype=np.float64) for side in ("value", "other_value")
+    )
+    crossed = None
+    if all(part.influence.size for part in parts):
+        moved = side_by_side([(part.clusters, part.influence) for part in parts])
+        crossed = crossed_test(one - other, moved, settings.confidence)
+    tests = f"crossed(models x clusters, confidence={settings.confidence}), t({how}, over models)"
     return replace(
         like,
-        signature=f"{like.signature.partition(' test=')[0]} test=t({how}, over models) otherwords={__version__}",
-        n_units=len(one),
+        signature=f"{like.signature.partition(' test=')[0]} test={tests} otherwords={__version__}",
+        n_units=len(parts),
+        n_answers=sum(part.row.n_answers for part in parts),
         group="(models)",
         value=float(one.mean()),
         other_value=float(other.mean()),
         difference=float((one - other).mean()),
-        low=None,
-        high=None,
+        low=number(crossed.low) if crossed else None,
+        high=number(crossed.high) if crossed else None,
         p_swap=None,
         p_bootstrap=None,
+        p_crossed=number(crossed.p) if crossed else None,
         p_t=t_test(one, other, paired).p,
     )
 
@@ -243,22 +270,29 @@ def differences(
     settings: IntervalSettings,
     lenient: bool,
     shared: bool,
+    parts: list[_ModelPart] | None = None,
 ) -> list[Difference]:
     """Compare one pair with each metric; `shared` where both were asked the same buckets, which are then paired.
 
-    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which.
+    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which. Where `parts` is
+    given, what the test across models needs is added to it.
     """
 
     def work(bound: Bound, metric: Metric) -> _Pair | None:
         skipped = lenient and (metric.across or not metric.compared)
-        return None if skipped else _paired(bound, chosen, metric, pair, shared)
+        return None if skipped else _paired(bound, chosen, metric, pair, shared, clusters)
 
+    clusters = None if parts is None else [clusters_of(one) for one in pair]
     pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
     drawn = bootstrap([one.sample for one in pairs], settings.replicates, settings.seed)
     rows = []
     for one, values in zip(pairs, drawn, strict=True):
         current().advance(1)
-        rows += _rows(one, values, pair[0], names, group, settings, shared)
+        own = _rows(one, values, pair[0], names, group, settings, shared)
+        if parts is not None:
+            known, moved = one.influences
+            parts += [_ModelPart(row, known, moved[:, place]) for place, row in enumerate(own)]
+        rows += own
     return rows
 
 
@@ -272,9 +306,17 @@ class _Pair:
     n_clusters: Array
     n_units: Array
     n_answers: Array
+    influences: tuple[Array, Array]
 
 
-def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
+def _paired(
+    bound: Bound,
+    chosen: Sequence[Bound],
+    metric: Metric,
+    pair: Sequence[Answers],
+    shared: bool,
+    clusters: Sequence[Array] | None,
+) -> _Pair:
     if metric.across:
         raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
     rows = [metric.rows(one) for one in pair]
@@ -295,7 +337,10 @@ def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
         items = len(np.intersect1d(outside[0].names, outside[1].names))
         counts = [np.full((3, len(titles)), items)] * 2
     units, answers = (np.minimum(*counts) if shared else np.add(*counts))[1:]
-    return _Pair(bound, metric, titles, sample, values, np.minimum(*counts)[0], units, answers)
+    moved = np.empty(0), np.empty((0, len(titles)))
+    if clusters is not None and metric.smooth and outside is None:
+        moved = difference_influences(metric, rows, [one.cluster for one in pair], clusters)
+    return _Pair(bound, metric, titles, sample, values, np.minimum(*counts)[0], units, answers, moved)
 
 
 def _rows(
@@ -359,9 +404,8 @@ def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Pat
         enough = math.ceil(len(tested) / (1 - settings.confidence))
         message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
         warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
-    ways = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
     p = [rows[place].p_swap for place in tested]
-    adjusted = {name: adjust(p, way).tolist() for name, way in ways.items()}  # type: ignore[arg-type]
+    adjusted = {name: adjust(p, way).tolist() for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
     for i, place in enumerate(tested):
         rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
     if out:

@@ -31,12 +31,13 @@ USUAL = (
 FAMILIES: dict[str, tuple[str, ...]] = {
     "accuracy": (
         *("accuracy_original", "accuracy_original_weighted", "accuracy_seeds", "accuracy_variants", "accuracy_drop"),
-        "accuracy_buckets",
+        *("accuracy_buckets", "accuracy_worst"),
         *("accuracy_corrected", "accuracy_merged", "accuracy_testset", "majority_vote", "vote_gain"),
     ),
     "flips": (
         *("flip_rate", "flip_rate_merged", "flips_lost_by_merging", "flip_to_right", "flip_to_wrong"),
         *("flip_wrong_to_wrong", "flip_when_right", "flip_when_wrong", "flip_directions", "flips_by_margin"),
+        "flip_worst",
     ),
     "consistency": (
         *("p_c", "p_c_distinct", "p_c_corrected", "p_c_distinct_corrected", "p_c_bound"),
@@ -45,6 +46,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "pattern": ("pa", "pa_curve", "pa_drop", "matching_threshold"),
     "fooling": (
         *("r_r", "r_r_at", "r_s", "r_s_at", "r_s_without_neutral", "r_s_without_neutral_at", "too_few_variants"),
+        "r_r_worst",
     ),
     "shift": ("jsd_pairs", "jsd_means", "ks", "sigma"),
     "contrasts": ("sensitivity", "contrast_accuracy", "contrast_consistency"),

@@ -1,14 +1,15 @@
 """Significance: intervals from a bootstrap of clusters, permutation tests, tests of proportions, and the IE test."""
 
+from .across_models import Crossed, T, crossed_test, t_test
 from .bootstrap import Sample, bootstrap
 from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, matched, matched_answers, unsound_drop
 from .intervals import Units, bca, difference_interval, percentile, share_interval
 from .multiple import adjust, reject
 from .permutation import exchange_test, swap_test
-from .proportions import Equivalence, Result, cochran_q, mcnemar, tost, wald, wilson
-from .t_test import T, t_test
+from .proportions import Equivalence, Result, cochran_q, effective_size, mcnemar, shrink, tost, wald, wilson
 
 __all__ = [
+    "Crossed",
     "Decision",
     "Equivalence",
     "IETest",
@@ -22,8 +23,10 @@ __all__ = [
     "bca",
     "bootstrap",
     "cochran_q",
+    "crossed_test",
     "decide",
     "difference_interval",
+    "effective_size",
     "exchange_test",
     "ie_test",
     "matched",
@@ -32,6 +35,7 @@ __all__ = [
     "percentile",
     "reject",
     "share_interval",
+    "shrink",
     "swap_test",
     "t_test",
     "tost",

@@ -1,4 +1,4 @@
-"""Proportions: the interval of a share k of n, and tests of counts: McNemar, Cochran's Q, TOST for equivalence.
+"""Proportions: the interval of a share k of n, many shares shrunk, and tests of counts: McNemar, Cochran's Q, TOST.
 
 The IE test's paper names McNemar and Cochran's Q as alternatives to its paired t. All of them ask about *accuracy*:
 answers that flip both ways cancel. Equivalence is tested the other way round, with TOST.
@@ -6,6 +6,7 @@ answers that flip both ways cancel. Equivalence is tested the other way round, w
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -172,3 +173,100 @@ def _refuse_negative(**counts: int) -> None:
     for name, count in counts.items():
         if count < 0:
             raise BadInput(f"found {count}", field=name, fix="counts start at 0")
+
+
+# Many shares at once: shrinkage
+
+
+def effective_size(share: float, low: float, high: float, confidence: float = 0.95) -> float:
+    """How many independent trials would have this Wilson interval: of the two ends, the one that tells more.
+
+    With clusters it is fewer than there are answers, and fewer still where there are few clusters.
+
+    >>> round(effective_size(0.3, *wilson(15, 50)), 6), round(effective_size(0.0, *wilson(0, 12)), 6)
+    (50.0, 12.0)
+    """
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + confidence) / 2))
+    ends = [end for end in (low, high) if abs(end - share) > 1e-9]
+    return max((z * z * end * (1 - end) / (share - end) ** 2 for end in ends), default=math.inf)
+
+
+def shrink(
+    shares: npt.ArrayLike, sizes: npt.ArrayLike, confidence: float = 0.95
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Shares of several groups, shrunk towards what they have in common, with the ends of their intervals.
+
+    Empirical Bayes: each group's rate comes from one beta distribution, which all groups together tell about, and its
+    count from that rate in `sizes` trials (effective ones, which need not be whole). A small group is moved far, a
+    large one hardly. The beta distribution is not known for certain: its mean and size are averaged over a grid,
+    weighted by their likelihood with the groups' rates left out, and a uniform prior on the mean and on the share by
+    which a group of median size is moved (Christiansen and Morris 1997). So groups that happen to agree do not get
+    intervals without width. Ends are quantiles of a beta distribution with the mean and variance of that average.
+
+    >>> value, low, high = shrink([1.0, 0.2, 0.25, 0.3], [2, 50, 60, 40])
+    >>> print(value.round(2), low.round(2), high.round(2))
+    [0.31 0.24 0.26 0.28] [0.12 0.16 0.18 0.18] [0.56 0.34 0.35 0.39]
+    """
+    from scipy.special import betaincinv
+
+    share, size = (np.asarray(one, dtype=np.float64) for one in (shares, sizes))
+    if share.ndim != 1 or share.shape != size.shape or len(share) < 2:
+        raise BadInput(f"found shares of shape {share.shape}, sizes of {size.shape}", fix="give two groups or more")
+    if not ((share >= 0) & (share <= 1) & (size > 0) & np.isfinite(size)).all():
+        raise BadInput(
+            "found a share outside 0 to 1, or a size that is not positive", fix="give shares and their sizes"
+        )
+    mean, more = _grid(share, size)
+    fit = sum(_likelihood(*block, mean, more) for block in _blocks(share, size)) + np.log(mean * (1 - mean))
+    weight = np.exp(fit - fit.max())
+    weight /= weight.sum()
+    moments = [_moments(*block, mean, more, weight) for block in _blocks(share, size)]
+    first, second = (np.concatenate(each) for each in zip(*moments, strict=True))
+    trials = np.maximum(first * (1 - first) / np.maximum(second - first**2, 1e-15) - 1, 1e-9)
+    low, high = (betaincinv(first * trials, (1 - first) * trials, tail) for tail in _tails(confidence))
+    return first, low, high
+
+
+def _tails(confidence: float) -> tuple[float, float]:
+    return (1 - confidence) / 2, (1 + confidence) / 2
+
+
+def _grid(share: npt.NDArray[Any], size: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Means and sizes of the beta distributions that are tried: a column each."""
+    events, trials = float((share * size).sum()) + 0.5, float(size.sum()) + 1
+    centre = events / trials
+    scale = centre * (1 - centre)
+    error = math.sqrt(float(np.var(share)) / len(share) + scale / trials) / scale
+    logit = math.log(centre / (1 - centre)) + np.linspace(-5, 5, 21) * min(error, 1.5)
+    moved = (np.arange(24) + 0.5) / 24
+    mean, by = (one.ravel() for one in np.meshgrid(1 / (1 + np.exp(-logit)), moved))
+    return mean, float(np.median(size)) * by / (1 - by)
+
+
+def _blocks(share: npt.NDArray[Any], size: npt.NDArray[Any]) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Groups in parts that fit in memory."""
+    return [(share[at : at + 1000, None], size[at : at + 1000, None]) for at in range(0, len(share), 1000)]
+
+
+def _likelihood(
+    share: npt.NDArray[Any], size: npt.NDArray[Any], mean: npt.NDArray[Any], more: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    from scipy.special import betaln
+
+    a, b = mean * more, (1 - mean) * more
+    each = betaln(share * size + a, (1 - share) * size + b) - betaln(a, b)
+    return np.asarray(np.sort(each, axis=0).sum(axis=0))
+
+
+def _moments(
+    share: npt.NDArray[Any],
+    size: npt.NDArray[Any],
+    mean: npt.NDArray[Any],
+    more: npt.NDArray[Any],
+    weight: npt.NDArray[Any],
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Mean of each group's rate and of its square, over all beta distributions tried."""
+    trials, events = size + more, share * size + mean * more
+    return (events / trials) @ weight, (events * (events + 1) / (trials * (trials + 1))) @ weight
