@@ -35,7 +35,7 @@ class Difference:
     Where groups are compared for several models, a row of the group "(models)" has the mean difference. `p_crossed` and
     the interval are of the test in which models and problems are crossed: decide by it; the adjusted p-values are those
     of all such rows. `p_t` is the papers' t test over the models' scores, which does not hold its level where models
-    share problems (it rejects up to 48 % of true nulls at 5): for reproduction only.
+    share problems (it rejects up to 46 % of true nulls): for reproduction only.
     """
 
     metric: str

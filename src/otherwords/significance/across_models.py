@@ -2,7 +2,7 @@
 
 Models that answer the same problems are no independent sample: if the problems of one group happen to be hard, they are
 hard for all. A t over the models' scores (Zgreaban et al. 2025, section 5) takes that for a difference, and rejects up
-to 48 % of true nulls. The crossed test has both sources of chance, models and problems, in its variance.
+to 46 % of true nulls. The crossed test has both sources of chance, models and problems, in its variance.
 """
 
 from collections.abc import Callable, Sequence
