@@ -22,6 +22,8 @@ from ..registry import metrics
 from .fooling import counted_problems, relaxed
 from .metric import Metric, divide
 
+#: Up to so many times the variants at hand, intervals hold; beyond, the shape of the distribution decides.
+FAR = 2
 #: Nobody asks more wordings than this, and what a handful of variants say about them is nothing.
 MOST = 10_000
 
@@ -42,7 +44,7 @@ def flip_worst(k: int = 10) -> Any:
     def flips(answers: Answers) -> tuple[Array, Array]:
         return answers.is_variant & (answers.pred != answers.original_pred), np.ones(answers.n_buckets, dtype=bool)
 
-    return _metric(flips, _some(k), uses="both", gold=False)
+    return _metric(k, flips, _some(k), uses="both", gold=False)
 
 
 @metrics("r_r_worst.v1")
@@ -61,7 +63,7 @@ def r_r_worst(k: int = 10) -> Any:
     def fooled(answers: Answers) -> tuple[Array, Array]:
         return relaxed(answers), counted_problems(answers)
 
-    return _metric(fooled, _some(k), uses="both")
+    return _metric(k, fooled, _some(k), uses="both")
 
 
 @metrics("accuracy_worst.v1")
@@ -81,7 +83,7 @@ def accuracy_worst(k: int = 10) -> Any:
     def wrong(answers: Answers) -> tuple[Array, Array]:
         return answers.is_variant & ~answers.correct, np.ones(answers.n_buckets, dtype=bool)
 
-    return _metric(wrong, lambda totals: 1 - some(totals), uses="variants", original=False)
+    return _metric(k, wrong, lambda totals: 1 - some(totals), uses="variants", original=False)
 
 
 def some_of(k: int, mean: Array, pairs: Array) -> Array:
@@ -116,7 +118,9 @@ def _some(k: int) -> Callable[[Array], Array]:
     return combine
 
 
-def _metric(events: Callable[[Answers], tuple[Array, Array]], combine: Callable[[Array], Array], **more: Any) -> Metric:
+def _metric(
+    k: int, events: Callable[[Answers], tuple[Array, Array]], combine: Callable[[Array], Array], **more: Any
+) -> Metric:
     """A metric of the variants with an event and the problems that count; those without variants do not."""
 
     def statistics(answers: Answers) -> Array:
@@ -128,4 +132,8 @@ def _metric(events: Callable[[Answers], tuple[Array, Array]], combine: Callable[
         share, both = f / np.maximum(n, 1), f * (f - 1) / np.maximum(n * (n - 1), 1)
         return np.column_stack([share * counted, both * paired, paired, counted]).astype(np.float64)
 
-    return Metric(statistics, combine, rate=True, fewest=2, **more)
+    def too_far(answers: Answers) -> dict[str, str]:
+        at_hand = answers.n_variants[answers.n_variants > 0]
+        return {"": f"{k} wordings are more than {FAR} times the variants at hand"} if k > FAR * at_hand.mean() else {}
+
+    return Metric(statistics, combine, rate=True, fewest=2, no_interval=too_far, **more)
