@@ -52,6 +52,7 @@ from .scoring.select import (
     keep_supported,
     metrics_by_role,
 )
+from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, rule_of
 from .storage import tables
 from .storage.specs import split_name
 from .storage.user_code import as_specs
@@ -190,6 +191,9 @@ def answer(
     label_map: Mapping[str, str] | None = None,
     canary: bool = True,
     batch_size: int = 0,
+    until: str = "",
+    seed: int = 1,
+    confidence: float = 0.95,
 ) -> pl.DataFrame:
     """Ask a model every problem and every variant that was kept; one row per question.
 
@@ -197,13 +201,20 @@ def answer(
     probabilities, or an `ow.Model`. Variants that the model was to judge itself and rejects are not asked: their rows
     have no `pred`, and the reason in a column `rejected`.
     `cache` is an open cache, the path of one, "" for the one all runs share, or None for none.
+    `until` stops asking when a question is answered: "flip_rate within 0.01", when its anytime interval at this
+    `confidence` is at most 0.01 to each side of its middle; "flip_rate<=0.1", when it lies on one side of the bound.
+    Clusters are asked in random order, by `seed` and content. The columns `until` and `asked` say so, and `score`
+    then gives the metric its anytime interval.
 
     >>> rows = [{"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"}]
     >>> answer(rows, lambda batch: ["neutral"] * len(batch), canary=False, cache=None)["pred"].to_list()
     ['neutral']
     """
+    if until:
+        refuse_wrong_rule(until, confidence)
     opened = open_suite(suite, task)
     language.forget()
+    plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until else None
     with open_cache(cache) as store:
         loaded = load_model(model, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})
@@ -211,7 +222,9 @@ def answer(
             run_canary(loaded, store)
         rows = opened.table()
         current().start("answers", rows.height)
-        table = answers_of(loaded, rows, store, batch_size)
+        table = (
+            answers_until(loaded, plan, store, batch_size)[0] if plan else answers_of(loaded, rows, store, batch_size)
+        )
         current().done()
     warn_about_answers(loaded, [table.lazy()])
     return table
@@ -228,6 +241,14 @@ def answers_of(model: Answerer, suite: pl.DataFrame, store: Cache, batch_size: i
         warn_if_foreign(models.get(plain), chain.from_iterable(columns.values()))
     answers = iter(ask(columns, model, store, batch_size, current().advance, model.tally))
     return answer_table(judged, model, [next(answers) if one else None for one in accepted])
+
+
+def answers_until(model: Answerer, plan: Plan, store: Cache, batch_size: int = 0) -> tuple[pl.DataFrame, Stopped]:
+    """The answers of a loaded model, cluster by cluster, until the plan's rule is answered; how that ended."""
+    table, stopped = ask_until(plan, lambda rows: answers_of(model, rows, store, batch_size))
+    if not stopped.known:
+        warnings.warn(f"{model.name}: {stopped}", stacklevel=caller_level())
+    return table, stopped
 
 
 def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts:
@@ -255,6 +276,7 @@ def score(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "auto",
+    anytime: bool = False,
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
     out: str | Path | None = None,
@@ -268,6 +290,8 @@ def score(
     `columns` maps the names used here to the table's (`pred` -> `prediction`), `labels` the table's labels to others.
     Where tables differ: `columns={"gpt": {"pred": "answer"}}` for gpt.csv alone, or a list with a mapping for each.
     An answer that cannot be used is an error; with a file for `rejected`, it is written there with the reason instead.
+    `anytime` adds the ends of an interval that holds however often somebody looks while answers come in; so does a
+    gate on them (`flip_rate.anytime_high<=0.1`).
     `out` writes the scores as a table, too. A metric that a gate in `require` is about is never left out: where the
     table lacks what it needs, that is an error.
 
@@ -280,7 +304,8 @@ def score(
     using = as_specs(as_list(using), named=False)
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
-    settings = IntervalSettings(seed, replicates, confidence, interval)
+    anytime = anytime or any(".anytime_" in gate for gate in require)
+    settings = IntervalSettings(seed, replicates, confidence, interval, anytime)
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using = _with_texts(using, Path(sources[0]))
     known = get_task(task).labels if task else ()
@@ -346,11 +371,25 @@ def scored(
         table = roles["rewordings"][0]
         scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
     warn_unsteady_controls(answers)
+    _warn_stopped(answers, scores)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and enough of their variants for the metric"
         reason = f": {why}" if (why := explain_no_pairs(scores)) else ""
         raise BadInput(f"nothing to measure{reason}", where=where.table, fix=fix)
     return Results(scores)
+
+
+def _warn_stopped(answers: pl.DataFrame, scores: Sequence[Score]) -> None:
+    """Warn of intervals of a table whose asking was stopped by looking that do not allow for it."""
+    for model in answers["model"].unique().sort().to_list() if UNTIL in answers.columns else ():
+        rule = rule_of(answers.filter(pl.col("model") == model))
+        others = [one.metric for one in scores if one.model == model and one.interval not in ("", "anytime")]
+        if rule and others:
+            names = ", ".join(dict.fromkeys(others))
+            message = (
+                f"{model}: asking was stopped by {str(rule.until)!r}; the intervals of {names} do not allow for that"
+            )
+            warnings.warn(message, stacklevel=caller_level())
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:

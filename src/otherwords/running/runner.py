@@ -31,6 +31,7 @@ from ..report.page import write_report
 from ..scoring.gates import refuse_unlabelled
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings
+from ..significance.anytime import Plan
 from ..storage.files import write_json
 from ..storage.run_folder import RunFolder, answer_folder
 from ..storage.specs import split_name
@@ -292,16 +293,24 @@ class Driver:
         for end in ("", "-wal", "-shm"):
             (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
 
-    def answer(self) -> None:
-        """Ask the models, one after the other, what no check dropped. They are `ready` already."""
+    def answer(self, plan: Plan | None = None) -> None:
+        """Ask the models, one after the other, what no check dropped. They are `ready` already.
+
+        With a `plan`, each is asked until its rule is answered.
+        """
         total = self.folder.manifest["counts"]["asked"]
         signatures, invariant, accepted, wanted = {}, {}, {}, set()
         answered: dict[str, dict[str, int | bool]] = {}
         labels: dict[str, tuple[str, ...]] = {}
+        stopped: dict[str, str] = {}
         with self._timed("answers"), self._open_cache() as cache:
             for spec in self.study.models:
                 model = self._load(spec)
-                parts = self.run_stage("answers", [spec], total, str(cache.path))
+                if plan is None:
+                    parts = self.run_stage("answers", [spec], total, str(cache.path))
+                else:
+                    part, ended = stages.answer_until(self.folder, model, plan, cache, self.study.batch_size)
+                    parts, stopped[model.name] = [part], str(ended) if ended.known else ""
                 answered[model.name] = _count_answers(parts, self.fresh)
                 labels[model.name] = model.model.labels
                 stage = answer_folder(model.name, model.signature)
@@ -314,7 +323,7 @@ class Driver:
                 self.folder.remove(f"answers/{other.name}")
         warn_unused_labels(self.study.label_map, labels)
         self._note("models", signatures)
-        self.folder.note(batch_invariant=invariant, answered=answered)
+        self.folder.note(batch_invariant=invariant, answered=answered, **({"stopped": stopped} if plan else {}))
         if any(accepted.values()):
             self.folder.note(self_judged=accepted)
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from .._version import __version__
 from ..answers.alignment import align
 from ..answers.groups import groups
 from ..answers.reading import read, warn_suspicious
@@ -22,6 +23,7 @@ from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound, metrics
+from ..significance.anytime import anytime_ends, is_plain_share, rule_of, stopped_ends
 from ..significance.bootstrap import Sample, bootstrap, by_cluster, collapse
 from ..significance.intervals import bca, closed_form, percentile, undefined, weights
 from ..significance.proportions import wilson
@@ -33,6 +35,7 @@ FEWEST_MODELS = 30
 FEW_CLUSTERS = 20
 #: The largest share of replicates that may have no value where an interval is made of the others.
 MOST_UNDEFINED = 0.05
+_ENDS = ("anytime_low", "anytime_high")
 
 
 @dataclass(frozen=True)
@@ -374,4 +377,24 @@ def _scores(
         if kind in ("percentile", "bca"):
             how["replicates"] = settings.replicates
         scores.append(score if score.low is None else replace(score, **how))
+    if anytime := _anytime(one, data, settings):
+        return [replace(scores[0], **anytime)]
     return scores
+
+
+def _anytime(one: Measured, data: Answers, settings: IntervalSettings) -> dict[str, Any]:
+    """The ends that hold however often one looks: where they are asked for, and where the asking was stopped by them.
+
+    The metric that stopped it has them for its interval: another would not allow for the looking.
+    """
+    rule = rule_of(data.frame)
+    if not (settings.anytime or rule) or not is_plain_share(one.metric) or not one.n_clusters[0]:
+        return {}
+    if rule is None or rule.signature != one.bound.signature:
+        (rows, counts), confidence = one.samples[0], settings.confidence
+        return dict(zip(_ENDS, anytime_ends(rows[:, 0], rows[:, 1], confidence, counts=counts), strict=True))
+    ends = stopped_ends(one.metric, data, rule, settings.confidence)
+    how = f"confidence={settings.confidence}, cluster={resampled(data)}, until={str(rule.until)!r}"
+    about = {"interval": "anytime", "confidence": settings.confidence, "replicates": None, "resampled": resampled(data)}
+    signature = f"{one.bound.signature} interval=anytime.v1({how}) otherwords={__version__}"
+    return {**dict(zip((*_ENDS, "low", "high"), ends * 2, strict=True)), **about, "note": "", "signature": signature}
