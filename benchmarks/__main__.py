@@ -21,6 +21,7 @@ NAMES = (
     "memory",
     "startup",
     "fuzz",
+    "anytime",
 )
 
 

@@ -37,7 +37,7 @@ _BOLDEST = 0.95
 _BETS = _BOLDEST * 0.5 ** np.arange(11)
 #: The part of the error that is spent on the mixture where a width is aimed at.
 _SPARE = 0.05
-#: The variance that is assumed before any cluster is seen, and counts as one cluster. It keeps early bets timid.
+#: The variance, of clusters of mean size, that is assumed at first and counts as one cluster: early bets are timid.
 _CAUTION = 0.5
 #: How finely ends are found, and the places to which they are rounded, outwards.
 _HALVINGS, _PLACES = 40, 9
@@ -66,7 +66,7 @@ def anytime_ends(
     >>> [round(end, 3) for end in anytime_ends(flips, variants)]
     [0.094, 0.161]
     >>> [round(end, 3) for end in anytime_ends(flips, variants, within=0.03)]
-    [0.095, 0.162]
+    [0.1, 0.154]
     """
     if not 0 < confidence < 1:
         raise BadInput(f"found {confidence}", field="confidence", fix=_CONFIDENCE)
@@ -134,8 +134,9 @@ def _planned(hits: Array, sizes: Array, within: float) -> Callable[[float], floa
     share = (before(hits) + 0.5) / (weight + 1)
     squares = before(hits**2) - 2 * share * before(hits * sizes) + share**2 * before(sizes**2)
     candidate = np.maximum(share - within, share / 2)
-    variance = (_CAUTION + squares) / (seen + 1) * candidate * (1 - candidate) / (share * (1 - share))
-    drift = within * np.where(seen > 0, weight / np.maximum(seen, 1), 0.5)
+    size = np.where(seen > 0, weight / np.maximum(seen, 1), 0.5)
+    variance = (_CAUTION * size**2 + squares) / (seen + 1) * candidate * (1 - candidate) / (share * (1 - share))
+    drift = within * size
     bets = drift / (variance + drift**2)
 
     def capital(m: float) -> float:
