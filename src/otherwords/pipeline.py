@@ -386,10 +386,8 @@ def _warn_stopped(answers: pl.DataFrame, scores: Sequence[Score]) -> None:
         others = [one.metric for one in scores if one.model == model and one.interval not in ("", "anytime")]
         if rule and others:
             names = ", ".join(dict.fromkeys(others))
-            message = (
-                f"{model}: asking was stopped by {str(rule.until)!r}; the intervals of {names} do not allow for that"
-            )
-            warnings.warn(message, stacklevel=caller_level())
+            asked = f"{model} was asked until {str(rule.until)!r}"
+            warnings.warn(f"{asked}; the intervals of {names} do not allow for that", stacklevel=caller_level())
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_what_did_not_happen_has_the_mirrored_interval(clusters, within):
 def test_ends_that_are_reached_stay(clusters):
     num, den = clusters
     ends = [anytime_ends(num[:n], den[:n], within=0.05, largest=8) for n in (20, 60, 120)]
-    assert all(one[0] <= other[0] and other[1] <= one[1] for one, other in zip(ends, ends[1:], strict=False))
+    assert all(one[0] <= other[0] and other[1] <= one[1] for one, other in pairwise(ends))
 
 
 def test_clusters_without_weight_tell_nothing(clusters):
@@ -158,7 +159,7 @@ def test_until_stops_within_twice_the_clusters_of_a_fixed_size(rate, within):
 def test_the_benchmark_asks_the_package_what_it_says(clusters):
     """Its two short cuts, capital at the true share alone, agree with the ends."""
     num, den = clusters
-    low, high = anytime_ends(num, den, within=0.08)
+    low, _ = anytime_ends(num, den, within=0.08)
     assert bench._until_is_wrong(num, den, low - 1e-6, 0.08)
     assert not bench._until_is_wrong(num, den, low + 1e-6, 0.08)
     assert bench._gate_is_wrong(num, den, anytime_ends(num, den)[0] - 1e-6)
