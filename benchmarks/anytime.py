@@ -48,13 +48,13 @@ KINDS: tuple[Draw, ...] = (one_variant, five_variants, one_to_eight_variants, cl
 
 
 def run(tiny: bool = False) -> list[dict[str, Any]]:
-    clusters, stops = (200, 1) if tiny else (3_000, 20)
+    clusters, stops = (200, 1) if tiny else (2_500, 20)
     cells = [(one, rate) for one in KINDS for rate in RATES]
     rows = []
     with ProcessPoolExecutor(1 if tiny else os.cpu_count()) as pool:
         for title, wrong, many in (
-            ("the gate's interval", _gate_is_wrong, 800),
-            ("the interval of --until", _until_is_wrong, 2_000),
+            ("the gate's interval", _gate_is_wrong, 500),
+            ("the interval of --until", _until_is_wrong, 6_000),
         ):
             count = 5 if tiny else many
             jobs = [pool.submit(_share, wrong, one, rate, count, clusters) for one, rate in cells]
