@@ -230,3 +230,24 @@ def test_anytime_ends_on_request():
     assert (pvap.anytime_low, pvap.anytime_high) == (None, None)
     shuffled = ow.score(answers.sample(fraction=1.0, shuffle=True, seed=1), ["flip_rate", "pvap"], anytime=True)
     assert shuffled == [flips, pvap]
+
+
+def test_problems_without_labels():
+    rows = [{name: value for name, value in row.items() if name != "label"} for row in suite_rows()]
+    with pytest.warns(UserWarning, match="no column `label`"):
+        answers = ow.answer(rows, "scripted", until=RULE, cache=None, canary=False)
+    assert ow.score(answers, "flip_rate")[0].interval == "anytime"
+
+
+def test_contrasts_stop_by_their_own_metric():
+    """Problems and rewordings beside the contrasts tell nothing about sensitivity, and are not asked."""
+    contrasts = [
+        {**row, "id": f"c{row['id']}", "premise": f"See: {row['premise']}", "contrast": "med"}
+        | ({"of": f"c{row['of']}", "label": "contradiction"} if "of" in row else {})
+        for row in suite_rows(300)
+    ]
+    rule = "sensitivity within 0.1"
+    answers = ow.answer([*suite_rows(50), *contrasts], "scripted", until=rule, cache=None, canary=False)
+    assert set(answers["contrast"]) == {"med"}
+    [score] = ow.score(answers, "sensitivity")
+    assert (score.interval, score.high - score.low <= 0.2) == ("anytime", True)
