@@ -35,7 +35,6 @@ FEWEST_MODELS = 30
 FEW_CLUSTERS = 20
 #: The largest share of replicates that may have no value where an interval is made of the others.
 MOST_UNDEFINED = 0.05
-_ENDS = ("anytime_low", "anytime_high")
 
 
 @dataclass(frozen=True)
@@ -377,24 +376,31 @@ def _scores(
         if kind in ("percentile", "bca"):
             how["replicates"] = settings.replicates
         scores.append(score if score.low is None else replace(score, **how))
-    if anytime := _anytime(one, data, settings):
+    if anytime := _anytime(one, data, group, settings):
         return [replace(scores[0], **anytime)]
     return scores
 
 
-def _anytime(one: Measured, data: Answers, settings: IntervalSettings) -> dict[str, Any]:
+def _anytime(one: Measured, data: Answers, group: str | None, settings: IntervalSettings) -> dict[str, Any]:
     """The ends that hold however often one looks: where they are asked for, and where the asking was stopped by them.
 
-    The metric that stopped it has them for its interval: another would not allow for the looking.
+    The metric that stopped it has them for its interval: another would not allow for the looking. Its bets overall are
+    those of the asking, in that order; what is in a group is known by its sample, and bet on by the mixture.
     """
-    rule = rule_of(data.frame)
+    rule, confidence = rule_of(data.frame), settings.confidence
     if not (settings.anytime or rule) or not is_plain_share(one.metric) or not one.n_clusters[0]:
         return {}
-    if rule is None or rule.signature != one.bound.signature:
-        (rows, counts), confidence = one.samples[0], settings.confidence
-        return dict(zip(_ENDS, anytime_ends(rows[:, 0], rows[:, 1], confidence, counts=counts), strict=True))
-    ends = stopped_ends(one.metric, data, rule, settings.confidence)
-    how = f"confidence={settings.confidence}, cluster={resampled(data)}, until={str(rule.until)!r}"
-    about = {"interval": "anytime", "confidence": settings.confidence, "replicates": None, "resampled": resampled(data)}
-    signature = f"{one.bound.signature} interval=anytime.v1({how}) otherwords={__version__}"
-    return {**dict(zip((*_ENDS, "low", "high"), ends * 2, strict=True)), **about, "note": "", "signature": signature}
+    stopped = rule is not None and rule.signature == one.bound.signature
+    if rule and stopped and group is None:
+        ends = stopped_ends(one.metric, data, rule, confidence)
+    else:
+        rows, counts = one.samples[0]
+        largest = max(rule.largest, float(rows[:, 1].max())) if rule and stopped else None
+        ends = anytime_ends(rows[:, 0], rows[:, 1], confidence, counts=counts, largest=largest)
+    found: dict[str, Any] = dict(zip(("anytime_low", "anytime_high"), ends, strict=True))
+    if rule and stopped:
+        how = f"confidence={confidence}, cluster={resampled(data)}, until={str(rule.until)!r}"
+        signature = f"{one.bound.signature} interval=anytime.v1({how}) otherwords={__version__}"
+        found |= {"low": ends[0], "high": ends[1], "interval": "anytime", "signature": signature, "note": ""}
+        found |= {"confidence": confidence, "replicates": None, "resampled": resampled(data)}
+    return found
