@@ -251,3 +251,12 @@ def test_contrasts_stop_by_their_own_metric():
     assert set(answers["contrast"]) == {"med"}
     [score] = ow.score(answers, "sensitivity")
     assert (score.interval, score.high - score.low <= 0.2) == ("anytime", True)
+
+
+def test_a_metric_whose_sums_are_no_share_has_no_anytime_ends():
+    def twice(answers):
+        return answers.sum_by_bucket(answers.is_variant, answers.is_variant) * [2, 1]
+
+    answers = ow.answer(suite_rows(30), "scripted", cache=None, canary=False)
+    [score] = ow.score(answers, twice, anytime=True)
+    assert (score.value, score.anytime_high) == (2, None)

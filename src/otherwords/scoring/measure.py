@@ -390,11 +390,13 @@ def _anytime(one: Measured, data: Answers, group: str | None, settings: Interval
     rule, confidence = rule_of(data.frame), settings.confidence
     if not (settings.anytime or rule) or not is_plain_share(one.metric) or not one.n_clusters[0]:
         return {}
+    rows, counts = one.samples[0]
+    if (rows[:, 0] < 0).any() or (rows[:, 0] > rows[:, 1] + 1e-9).any():  # a metric of the user's that is no share
+        return {}
     stopped = rule is not None and rule.signature == one.bound.signature
     if rule and stopped and group is None:
         ends = stopped_ends(one.metric, data, rule, confidence)
     else:
-        rows, counts = one.samples[0]
         largest = max(rule.largest, float(rows[:, 1].max())) if rule and stopped else None
         ends = anytime_ends(rows[:, 0], rows[:, 1], confidence, counts=counts, largest=largest)
     found: dict[str, Any] = dict(zip(("anytime_low", "anytime_high"), ends, strict=True))
