@@ -23,6 +23,7 @@ NAMES = (
     "memory",
     "startup",
     "fuzz",
+    "anytime",
 )
 
 

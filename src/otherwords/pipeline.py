@@ -41,7 +41,7 @@ from .models.python_callable import AnyModel
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
-from .scoring.gates import missing_metrics, refuse_unanswerable, refuse_unknown, with_required
+from .scoring.gates import missing_metrics, needs_anytime, refuse_unanswerable, refuse_unknown, with_required
 from .scoring.grouped import averages, measure_groups, weigh_groups
 from .scoring.measure import measure_together
 from .scoring.results import Results
@@ -53,6 +53,7 @@ from .scoring.select import (
     keep_supported,
     metrics_by_role,
 )
+from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, rule_of
 from .storage import tables
 from .storage.specs import split_name
 from .storage.user_code import as_specs
@@ -191,6 +192,9 @@ def answer(
     label_map: Mapping[str, str] | None = None,
     canary: bool = True,
     batch_size: int = 0,
+    until: str = "",
+    seed: int = 1,
+    confidence: float = 0.95,
 ) -> pl.DataFrame:
     """Ask a model every problem and every variant that was kept; one row per question.
 
@@ -198,13 +202,20 @@ def answer(
     probabilities, or an `ow.Model`. Variants that the model was to judge itself and rejects are not asked: their rows
     have no `pred`, and the reason in a column `rejected`.
     `cache` is an open cache, the path of one, "" for the one all runs share, or None for none.
+    `until` stops asking when a question is answered: "flip_rate within 0.01", when its anytime interval at this
+    `confidence` is at most 0.01 to each side of its middle; "flip_rate<=0.1", when it lies on one side of the bound.
+    Clusters are asked in random order, by `seed` and content. The columns `until` and `asked` say so, and `score`
+    then gives the metric its anytime interval.
 
     >>> rows = [{"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"}]
     >>> answer(rows, lambda batch: ["neutral"] * len(batch), canary=False, cache=None)["pred"].to_list()
     ['neutral']
     """
+    if until:
+        refuse_wrong_rule(until, confidence)
     opened = open_suite(suite, task)
     language.forget()
+    plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until else None
     with open_cache(cache) as store:
         loaded = load_model(model, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})
@@ -212,7 +223,9 @@ def answer(
             run_canary(loaded, store)
         rows = opened.table()
         current().start("answers", rows.height)
-        table = answers_of(loaded, rows, store, batch_size)
+        table = (
+            answers_until(loaded, plan, store, batch_size)[0] if plan else answers_of(loaded, rows, store, batch_size)
+        )
         current().done()
     warn_about_answers(loaded, [table.lazy()])
     return table
@@ -229,6 +242,14 @@ def answers_of(model: Answerer, suite: pl.DataFrame, store: Cache, batch_size: i
         warn_if_foreign(models.get(plain), chain.from_iterable(columns.values()))
     answers = iter(ask(columns, model, store, batch_size, current().advance, model.tally))
     return answer_table(judged, model, [next(answers) if one else None for one in accepted])
+
+
+def answers_until(model: Answerer, plan: Plan, store: Cache, batch_size: int = 0) -> tuple[pl.DataFrame, Stopped]:
+    """The answers of a loaded model, cluster by cluster, until the plan's rule is answered; how that ended."""
+    table, stopped = ask_until(plan, lambda rows: answers_of(model, rows, store, batch_size))
+    if not stopped.known:
+        warnings.warn(f"{model.name}: {stopped}", stacklevel=caller_level())
+    return table, stopped
 
 
 def warn_about_answers(model: Answerer, parts: Sequence[pl.LazyFrame]) -> Counts:
@@ -257,6 +278,7 @@ def score(
     confidence: float = 0.95,
     interval: str = "auto",
     shrink: bool = False,
+    anytime: bool = False,
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
     average: str = "",
@@ -277,6 +299,8 @@ def score(
     `average` names a column, such as the data set: each metric is also averaged over its groups, weighted by their
     problems or by `sizes`, and over models, which weigh alike.
     `shrink` adds to the groups of `by` values that are shrunk towards each other, and ranks them by these.
+    `anytime` adds the ends of an interval that holds however often somebody looks while answers come in; so does a
+    gate on them (`flip_rate.anytime_high<=0.1`).
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])
@@ -288,7 +312,7 @@ def score(
     using, require = as_specs(as_list(using), named=False), as_list(require)
     for path in (out, rejected):
         tables.refuse_unwritable(path, *sources)
-    settings = IntervalSettings(seed, replicates, confidence, interval)
+    settings = IntervalSettings(seed, replicates, confidence, interval, anytime or needs_anytime(require))
     refuse_unknown(require, using)
     more = missing_metrics(require, choose(using)[0])
     if shrink and (not by or interval not in ("auto", "wilson")):
@@ -375,6 +399,7 @@ def scored(
         table = roles["rewordings"][0]
         scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
     warn_unsteady_controls(answers)
+    _warn_stopped(answers, scores)
     if all(one.value is None for one in scores):
         fix = "give answers to originals and enough of their variants for the metric"
         reason = f": {why}" if (why := explain_no_pairs(scores)) else ""
@@ -382,6 +407,17 @@ def scored(
     results = Results(scores)
     results.one_answer = one_answer(answers)
     return results
+
+
+def _warn_stopped(answers: pl.DataFrame, scores: Sequence[Score]) -> None:
+    """Warn of intervals of a table whose asking was stopped by looking that do not allow for it."""
+    for model in answers["model"].unique().sort().to_list() if UNTIL in answers.columns else ():
+        rule = rule_of(answers.filter(pl.col("model") == model))
+        others = [one.metric for one in scores if one.model == model and one.interval not in ("", "anytime")]
+        if rule and others:
+            names = ", ".join(dict.fromkeys(others))
+            asked = f"{model} was asked until {str(rule.until)!r}"
+            warnings.warn(f"{asked}; the intervals of {names} do not allow for that", stacklevel=caller_level())
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:

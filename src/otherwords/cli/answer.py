@@ -19,6 +19,9 @@ def answer(
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,
     fresh: opt.Fresh = False,
+    until: opt.UntilRule = "",
+    seed: opt.Seed = 1,
+    confidence: opt.Confidence = 0.95,
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
@@ -28,6 +31,9 @@ def answer(
     Writes one row per input row with `model, bucket, variant, gold, pred, p:<label>...`. An original has an empty
     `variant`. Variants that a check dropped are not asked; one that the model was to judge itself and rejects has no
     `pred`, and the reason in `rejected`.
+
+    With --until, clusters are asked in random order (--seed) until the anytime interval (--confidence) of a metric
+    answers the question; rows that were not asked are left out, and the columns `until` and `asked` say so.
     """
     from ..datasets.suite import open_source
     from ..running.files import answer_files
@@ -44,6 +50,9 @@ def answer(
             batch_size=batch_size,
             plugins=plugin,
             fresh=fresh,
+            until=until,
+            seed=seed,
+            confidence=confidence,
         )
     if not quiet:
         print_summary(done, out)

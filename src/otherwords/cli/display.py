@@ -96,6 +96,9 @@ def print_summary(done: Summary, out: str) -> None:
     print_unreworded(done.counts)
     if done.rejected:
         print_line(f"rejected rows and the reasons are in {done.rejected}")
+    for model, line in done.stopped.items():
+        if line:  # where the data ran out first, a warning said so
+            print_line(line if len(done.stopped) == 1 else f"{model}: {line}")
 
 
 def print_run(manifest: Mapping[str, Any], funnel: Funnel | None) -> None:

@@ -129,6 +129,14 @@ By = Annotated[list[str], typer.Option("--by", metavar="COLUMN", help="Also scor
 Replicates = Annotated[
     int, typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
 ]
+UntilRule = Annotated[
+    str,
+    typer.Option(
+        "--until",
+        metavar="RULE",
+        help="Stop asking when the answer is known: 'flip_rate within 0.01', or 'flip_rate<=0.1' (either way).",
+    ),
+]
 Confidence = Annotated[
     float, typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals.")
 ]

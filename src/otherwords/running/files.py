@@ -10,6 +10,7 @@ from typing import Any
 from ..datasets.source import Source
 from ..errors import BadInput
 from ..models.model import LabelMap
+from ..significance.anytime import plan_asking, refuse_wrong_rule
 from ..storage import tables
 from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
@@ -33,6 +34,7 @@ class Summary:
     left_out: dict[str, dict[str, int]] = field(default_factory=dict)
     self_judged: dict[str, Counts] = field(default_factory=dict)
     answered: dict[str, dict[str, int | bool]] = field(default_factory=dict)
+    stopped: dict[str, str] = field(default_factory=dict)
 
 
 def vary_files(
@@ -90,9 +92,17 @@ def answer_files(
     batch_size: int = 0,
     plugins: Sequence[str] = (),
     fresh: bool = False,
+    until: str = "",
+    seed: int = 1,
+    confidence: float = 0.95,
     shard: int = SHARD,
 ) -> Summary:
-    """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked."""
+    """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked.
+
+    With `until`, each model is asked cluster by cluster until that rule is answered (see `otherwords.answer`).
+    """
+    if until:
+        refuse_wrong_rule(until, confidence)
     settings: dict[str, Any] = {
         "label_map": dict(label_map or {}),
         "canary": canary,
@@ -102,9 +112,13 @@ def answer_files(
     settings |= {"models": list(models), "plugins": list(plugins), "shard": shard}
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
+        plan = None
+        if until:  # before any model is loaded
+            suite = driver.folder.read("problems")
+            plan = plan_asking(until, suite, driver.task, seed, confidence)
         driver.get_ready()
         driver.check()
-        driver.answer()
+        driver.answer(plan)
         summary.rows = _write(driver.folder, "answers", out)
     return summary
 
@@ -128,7 +142,7 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
         manifest = driver.folder.manifest
     counts = {**manifest["intake"], **manifest.get("counts", {})}
     summary.counts = {name: count for name, count in counts.items() if isinstance(count, int)}
-    for name in ("unvaried", "left_out", "self_judged", "answered"):
+    for name in ("unvaried", "left_out", "self_judged", "answered", "stopped"):
         setattr(summary, name, manifest.get(name, {}))
     if source.intake.rejected:
         summary.rejected = source.write_rejected(folder)

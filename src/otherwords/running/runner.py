@@ -28,9 +28,10 @@ from ..problem import Score
 from ..progress import current
 from ..registry import metrics
 from ..report.page import write_report
-from ..scoring.gates import GateResult, check, missing_metrics, refuse_unknown, refuse_unlabelled
+from ..scoring.gates import GateResult, check, missing_metrics, needs_anytime, refuse_unknown, refuse_unlabelled
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings, choose
+from ..significance.anytime import Plan
 from ..storage.files import write_json
 from ..storage.run_folder import RunFolder, answer_folder
 from ..storage.specs import split_name
@@ -303,16 +304,24 @@ class Driver:
         for end in ("", "-wal", "-shm"):
             (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
 
-    def answer(self) -> None:
-        """Ask the models, one after the other, what no check dropped. They are `ready` already."""
+    def answer(self, plan: Plan | None = None) -> None:
+        """Ask the models, one after the other, what no check dropped. They are `ready` already.
+
+        With a `plan`, each is asked until its rule is answered.
+        """
         total = self.folder.manifest["counts"]["asked"]
         signatures, invariant, accepted, wanted = {}, {}, {}, set()
         answered: dict[str, dict[str, int | bool]] = {}
         labels: dict[str, tuple[str, ...]] = {}
+        stopped: dict[str, str] = {}
         with self._timed("answers"), self._open_cache() as cache:
             for spec in self.study.models:
                 model = self._load(spec)
-                parts = self.run_stage("answers", [spec], total, str(cache.path))
+                if plan is None:
+                    parts = self.run_stage("answers", [spec], total, str(cache.path))
+                else:
+                    part, ended = stages.answer_until(self.folder, model, plan, cache, self.study.batch_size)
+                    parts, stopped[model.name] = [part], str(ended) if ended.known else ""
                 answered[model.name] = _count_answers(parts, self.fresh)
                 labels[model.name] = model.model.labels
                 stage = answer_folder(model.name, model.signature)
@@ -325,7 +334,7 @@ class Driver:
                 self.folder.remove(f"answers/{other.name}")
         warn_unused_labels(self.study.label_map, labels)
         self._note("models", signatures)
-        self.folder.note(batch_invariant=invariant, answered=answered)
+        self.folder.note(batch_invariant=invariant, answered=answered, **({"stopped": stopped} if plan else {}))
         if any(accepted.values()):
             self.folder.note(self_judged=accepted)
 
@@ -334,7 +343,8 @@ class Driver:
         study = self.study
         with self._timed("scores"):
             current().start("scores")
-            settings = IntervalSettings(study.seed, study.replicates, study.confidence, study.interval)
+            anytime = needs_anytime(study.require)
+            settings = IntervalSettings(study.seed, study.replicates, study.confidence, study.interval, anytime)
             try:
                 scores = pipeline.scored(
                     self._read_answers(),

@@ -24,6 +24,7 @@ from ..models.model import Answerer
 from ..problem import Task
 from ..progress import current
 from ..registry import KINDS, Bound, load_plugins
+from ..significance.anytime import Plan, Stopped
 from ..storage import tables
 from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, answer_folder, key_of, read_part
@@ -137,6 +138,18 @@ def answer_shard(job: ShardJob) -> Made:
         key = digest(key, uuid.uuid4().hex)  # fits no later run: it asks again
     folder.write(stage, job.number, key, answers)
     return Made(answers.height, from_cache=model.tally.from_cache - before)
+
+
+def answer_until(folder: RunFolder, model: Answerer, plan: Plan, cache: Cache, batch_size: int) -> tuple[Made, Stopped]:
+    """buckets/ -> answers/<model>/ as one part, of the clusters that it took to answer the plan's rule"""
+    before = model.tally.from_cache
+    current().start("answers", plan.rows.height)
+    answers, stopped = pipeline.answers_until(model, plan, cache, batch_size)
+    current().done()
+    stage = answer_folder(model.name, model.signature)
+    folder.write(stage, 0, digest(__version__, uuid.uuid4().hex), answers)  # of this call alone
+    folder.trim(stage, 1)
+    return Made(answers.height, from_cache=model.tally.from_cache - before), stopped
 
 
 def _has_rejected(source: Path, part: Path) -> bool:

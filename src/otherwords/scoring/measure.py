@@ -5,13 +5,14 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from .._version import __version__
 from ..answers.alignment import align
 from ..answers.groups import groups
 from ..answers.reading import read, warn_suspicious
@@ -22,6 +23,7 @@ from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound, metrics
+from ..significance.anytime import anytime_ends, is_plain_share, rule_of, stopped_ends
 from ..significance.bootstrap import Sample, bootstrap, by_cluster, collapse
 from ..significance.intervals import bca, closed_form, percentile, undefined, weights
 from ..significance.proportions import wilson
@@ -396,4 +398,33 @@ def scores_of(
                 note="" if np.isnan(value) else notes[i],
             )
         )
+    if anytime := _anytime(one, data, group, settings):
+        return [replace(scores[0], **anytime)]
     return scores
+
+
+def _anytime(one: Measured, data: Answers, group: str | None, settings: IntervalSettings) -> dict[str, Any]:
+    """The ends that hold however often one looks: where they are asked for, and where the asking was stopped by them.
+
+    The metric that stopped it has them for its interval: another would not allow for the looking. Its bets overall are
+    those of the asking, in that order; what is in a group is known by its sample, and bet on by the mixture.
+    """
+    rule, confidence = rule_of(data.frame), settings.confidence
+    if not (settings.anytime or rule) or not is_plain_share(one.metric) or not one.n_clusters[0]:
+        return {}
+    rows, counts = one.samples[0]
+    if (rows[:, 0] < 0).any() or (rows[:, 0] > rows[:, 1] + 1e-9).any():  # a metric of the user's that is no share
+        return {}
+    stopped = rule is not None and rule.signature == one.bound.signature
+    if rule and stopped and group is None:
+        ends = stopped_ends(one.metric, data, rule, confidence)
+    else:
+        largest = max(rule.largest, float(rows[:, 1].max())) if rule and stopped else None
+        ends = anytime_ends(rows[:, 0], rows[:, 1], confidence, counts=counts, largest=largest)
+    found: dict[str, Any] = dict(zip(("anytime_low", "anytime_high"), ends, strict=True))
+    if rule and stopped:
+        how = f"confidence={confidence}, cluster={resampled(data)}, until={str(rule.until)!r}"
+        signature = f"{one.bound.signature} interval=anytime.v1({how}) otherwords={__version__}"
+        found |= {"low": ends[0], "high": ends[1], "interval": "anytime", "signature": signature, "note": ""}
+        found |= {"confidence": confidence, "replicates": None, "resampled": resampled(data)}
+    return found

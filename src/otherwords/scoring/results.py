@@ -412,7 +412,7 @@ def evidence_text(score: Score) -> list[str]:
 
 
 def missing_text(scores: Sequence[Score]) -> str:
-    """Which scores have a value but no interval, and why; empty where all have one.
+    """Which scores have a value but no interval, and why, and which an anytime one; empty where all have the usual one.
 
     >>> missing_text([Score("pvap", "pvap.v1()", "m", None, 0.7, None, None, 10, 20, note="one cluster")])
     'no interval: pvap (one cluster)'
@@ -422,7 +422,9 @@ def missing_text(scores: Sequence[Score]) -> str:
         if one.note and one.low is None:
             reasons.setdefault(one.note, []).append(one.metric)
     listed = [f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in reasons.items()]
-    return f"no interval: {'; '.join(listed)}" if listed else ""
+    stopped = dict.fromkeys(one.metric for one in scores if one.interval == "anytime")
+    anytime = f"anytime interval: {', '.join(stopped)} (holds however often one looked)" if stopped else ""
+    return "\n".join(filter(None, (f"no interval: {'; '.join(listed)}" if listed else "", anytime)))
 
 
 def p_value(p: float | None) -> str:

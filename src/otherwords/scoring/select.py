@@ -78,6 +78,7 @@ class IntervalSettings:
     replicates: int = 10_000
     confidence: float = 0.95
     interval: str = "auto"
+    anytime: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1 or not 2 <= self.replicates <= MOST_REPLICATES:

@@ -1,6 +1,7 @@
 """Significance: intervals from a bootstrap of clusters, permutation tests, tests of proportions, and the IE test."""
 
 from .across_models import Crossed, T, crossed_test, t_test
+from .anytime import anytime_ends
 from .bootstrap import Sample, bootstrap
 from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, matched, matched_answers, unsound_drop
 from .intervals import Units, bca, difference_interval, percentile, share_interval
@@ -20,6 +21,7 @@ __all__ = [
     "Units",
     "UnsoundDrop",
     "adjust",
+    "anytime_ends",
     "bca",
     "bootstrap",
     "cochran_q",
