@@ -23,7 +23,7 @@ from otherwords.answers.table import Answers
 from otherwords.metrics.metric import Metric, as_metric
 from otherwords.registry import metrics
 from otherwords.significance.bootstrap import collapse
-from otherwords.significance.intervals import closed_form, correlated, difference_interval
+from otherwords.significance.intervals import closed_form, difference_ends
 from otherwords.significance.permutation import MetricDifference, Sample, exchange_test, swap_test
 
 Array = np.ndarray[Any, Any]
@@ -192,17 +192,17 @@ def difference_cell(cell: dict[str, Any], sims: int, confidence: float = 0.95) -
         both = [answers_of(theta, sizes, random) for theta in thetas(random, means, cell["correlation"], cluster)]
         for name in METRICS:
             rows = [rows_of(metric_named(name), data, cluster) for data in both]
-            low, high = difference_ends(metric_named(name), rows, confidence)
+            low, high = ends_of_difference(metric_named(name), rows, confidence)
             true = truth(name, means[0]) - truth(name, means[1])
             tallies[name] += _tally(low, high, true, rows)
     return [{**cell, "metric": name, **_shares(tally)} for name, tally in tallies.items()]
 
 
-def difference_ends(metric: Metric, rows: list[Array], confidence: float) -> tuple[Array, Array]:
+def ends_of_difference(metric: Metric, rows: list[Array], confidence: float) -> tuple[Array, Array]:
     """MOVER, as `compare` makes it; identical rows have no interval."""
     there = [np.ones(one.shape[:2]) for one in rows]
     one, other = (closed_form(metric, [(each, n)], confidence) for each, n in zip(rows, there, strict=True))
-    low, high = difference_interval((one.value, other.value), [one[1:3], other[1:3]], correlated(one, other))
+    low, high = difference_ends(one, other, confidence)
     same = (rows[0] == rows[1]).all(axis=(1, 2))
     return np.where(same, np.nan, low[:, 0]), np.where(same, np.nan, high[:, 0])
 

@@ -12,7 +12,7 @@ import polars as pl
 from ..answers.roles import CONTROL, is_control
 from ..answers.table import Answers, Array, is_original
 from ..registry import metrics
-from .metric import Metric, divide
+from .metric import Metric
 
 #: The metrics of contrasts, in the order of reports.
 NAMES = ("sensitivity", "contrast_accuracy", "contrast_consistency")
@@ -73,10 +73,7 @@ def contrast_consistency() -> Any:
         whole = (right == count) & answers.correct[answers.originals] & some
         return np.stack([whole, some, (count + 1) * some], axis=1).astype(np.int64)
 
-    def combine(totals: Array) -> Array:
-        return divide(totals[..., 0], totals[..., 1])
-
-    return Metric(statistics, combine, uses="contrasts", rate=True, counted=_last)
+    return Metric(statistics, uses="contrasts", counted=_last)
 
 
 @metrics("control_flips.v1")

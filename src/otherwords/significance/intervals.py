@@ -165,9 +165,33 @@ def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confiden
         Units(first - np.where(alone[..., None], 0, second), counts)
         for (first, counts), (second, _) in zip(one.units, other.units, strict=True)
     ]
-    low, high = difference_interval((one.value, other.value), [each[1:3] for each in both], correlated(one, other))
+    low, high = difference_ends(one, other, confidence)
     low, high = np.where(alone, one.low, low), np.where(alone, one.high, high)
     return Estimate(metric.by_part(sums), low, high, units)
+
+
+def difference_ends(one: Estimate, other: Estimate, confidence: float, paired: bool = True) -> tuple[Array, Array]:
+    """The interval of the difference of two estimates, of the same units or (not `paired`) of different ones.
+
+    MOVER, and never narrower than a t interval of the difference itself: Wilson's ends lie nearer the middle than the
+    error of a rate, which with a handful of clusters and rates near 1/2 made intervals of differences too narrow
+    (92.1 % covered of 95; so 93.5).
+    """
+    from scipy.special import stdtrit
+
+    together = correlated(one, other) if paired else np.zeros_like(one.value)
+    low, high = difference_interval((one.value, other.value), (one[1:3], other[1:3]), together)
+    opposite = [Units(-influence, counts) for influence, counts in other.units]
+    units = _differences(one.units, opposite) if paired else [*one.units, *opposite]
+    error, freedom, _ = _spread(units)
+    reach = stdtrit(np.maximum(freedom, 1.0), (1 + confidence) / 2) * np.sqrt(error)
+    middle = one.value - other.value
+    low, high = np.minimum(low, middle - reach), np.maximum(high, middle + reach)
+    return np.round(np.maximum(low, -1), _PLACES), np.round(np.minimum(high, 1), _PLACES)
+
+
+def _differences(one: Sequence[Units], opposite: Sequence[Units]) -> list[Units]:
+    return [Units(a + b, np.maximum(n, m)) for (a, n), (b, m) in zip(one, opposite, strict=True)]
 
 
 def closed_forms(
