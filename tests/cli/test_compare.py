@@ -9,7 +9,9 @@ import pytest
 
 KEYS = [
     *("metric", "signature", "model", "other", "group", "value", "other_value", "difference", "low", "high"),
-    *("p_swap", "p_bootstrap", "n_units", "n_answers", "unit", "p_bonferroni", "p_holm", "p_bh", "p_t", "family"),
+    *("p_swap", "n_units", "n_answers", "unit", "p_bonferroni", "p_holm", "p_bh", "p_t", "family", "p_maxt"),
+    *("interval", "confidence", "n_clusters", "n_effective", "note"),
+    *("margin", "p_not_lower", "p_not_higher", "p_equivalent"),
 ]
 
 
@@ -151,7 +153,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
         (("both.jsonl", "--between", "gold"), "gold has only 1 group with variants"),
         (("both.jsonl", "--metric", "jsd_pairs"), "no probabilities"),
         (("both.jsonl", "--metric", "flip_rat"), "no metrics named 'flip_rat'; did you mean flip_rate? There are: "),
-        (("both.jsonl", "--interval", "exact"), "use percentile or bca"),
+        (("both.jsonl", "--interval", "exact"), "use auto or wilson or percentile or bca"),
         (("both.jsonl", "-o", "out.xlsx"), ".jsonl"),
     ],
 )

@@ -1,10 +1,12 @@
 """Do two models, or two groups of one model's variants, differ? A difference with interval and p-value per metric."""
 
+from __future__ import annotations
+
 import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,23 +15,20 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups
+from ..answers.reading import cluster_names
 from ..answers.roles import ROLES, Role
-from ..answers.table import Answers, Array, is_original
-from ..errors import BadInput, Unmeasurable, caller_level
+from ..answers.table import WHOLE_TABLE, Answers, Array, codes, is_original
+from ..errors import BadInput, caller_level
 from ..frames import AnyTable, as_list, frame_or_name
-from ..metrics.metric import Metric, as_metric
+from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
-from ..registry import Bound
-from ..significance.bootstrap import Sample, bootstrap
-from ..significance.intervals import bca, percentile
-from ..significance.multiple import adjust
-from ..significance.permutation import MetricDifference, exchange_test, paired_sample, swap_test, unpaired_sample
+from ..significance.permutation import Pairing
 from ..significance.t_test import t_test
 from ..storage import tables
-from .measure import evidence_of
+from .difference import adjusted, differences
 from .results import Difference, Results
-from .select import IntervalSettings, by_family, choose, collect_measurable, family, metrics_by_role, number, title
+from .select import IntervalSettings, choose, metrics_by_role
 
 
 def compare(
@@ -46,6 +45,7 @@ def compare(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "auto",
+    margin: float | None = None,
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare two models, from two answers tables or from one that holds both.
@@ -53,7 +53,8 @@ def compare(
     `using` names metrics; none means the usual ones, as in `score`, "all" every one that the tables allow. p-values are
     adjusted for the differences that are asked for, and for no others.
     `models` names the two where there are more. Only what both answered counts; a warning says what is left out.
-    `columns` and `labels` map foreign columns and labels, as in `score`.
+    `columns` and `labels` map foreign columns and labels, as in `score`. With a `margin`, such as 0.02, each metric is
+    also tested for equivalence: whether the first is not lower, not higher, neither, by so much.
 
     >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes"] * 4}
     >>> one = pl.DataFrame({**rows, "pred": ["yes", "yes", "yes", "no"]})
@@ -63,7 +64,7 @@ def compare(
     (0.5, 1.0, -0.5, 2)
     """
     tables.refuse_unwritable(out, answers, other)
-    settings = IntervalSettings(seed, replicates, confidence, interval)
+    settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
     of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     second = None if other is None else frame_or_name(other, "the answers")
@@ -76,7 +77,7 @@ def compare(
     grouped = {role: list(_shared_groups(pair, as_list(by))) for role, pair in shared.items() if by_role[role]}
     jobs = [(role, *group) for role, groups in grouped.items() for group in groups]
     current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
-    rows: list[Difference] = []
+    blocks: list[list[Difference]] = []
     known: dict[Role, tuple[str, ...]] = dict.fromkeys(shared, of_task)
     if "controls" in shared and not of_task:  # which are compared one by one, and not as a whole
         known["controls"] = align([one.frame for one in shared["controls"]])[0].labels
@@ -84,13 +85,22 @@ def compare(
         try:
             pair = align(frames, known[role], about=group)
             known[role] = known[role] or pair[0].labels  # as in the whole: a group has no label set of its own
-            rows += differences(by_role[role], pair, names, group, settings, lenient, shared=True)
+            together = Pairing((pair[0].cluster, pair[0].cluster))
+            blocks.append(differences(by_role[role], pair, names, group, settings, lenient, together, margin))
         except BadInput as error:
             if group is None:
                 raise
             warnings.warn(f"{group}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _adjusted(rows, settings, out)
+    return adjusted(blocks, settings, out)
+
+
+def checked_margin(margin: float | None) -> float | None:
+    """The margin of equivalence, refused unless it is above 0."""
+    if margin is not None and not 0 < margin < math.inf:
+        fix = "give how large a difference does not matter, such as 0.02 for two points"
+        raise BadInput(f"found {margin}", field="margin", fix=fix)
+    return margin
 
 
 def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[ModelTable]]:
@@ -127,20 +137,22 @@ def compare_groups(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "auto",
+    margin: float | None = None,
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
 
-    `matched` looks only at buckets that have variants in both groups, and pairs them; else the groups are taken as
-    samples of different problems, as they mostly are. The model is the difference's `group`.
+    `matched` looks only at buckets that have variants in both groups, and pairs them. Else all buckets count: groups
+    with clusters (or buckets) in common are compared within these, others as samples of different problems. The model
+    is the difference's `group`.
     """
     tables.refuse_unwritable(out, answers)
-    settings = IntervalSettings(seed, replicates, confidence, interval)
+    settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
     of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
-    rows = []
+    blocks: list[list[Difference]] = []
     current().start("compare")
     for model in load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task)):
         roles = _grouped_by(column, model.by_role(of_task))
@@ -151,15 +163,19 @@ def compare_groups(
             for first, second, pair in pairs:
                 names = [first, second]
                 _warn_sizes_differ(pair, names, role)
-                _warn_shared_problems(pair, names, matched)
+                pairing = Pairing((pair[0].cluster, pair[0].cluster)) if matched else _within_clusters(pair, names)
                 try:
-                    rows += differences(by_role[role], pair, names, model.name, settings, lenient, shared=matched)
+                    found = differences(by_role[role], pair, names, model.name, settings, lenient, pairing, margin)
+                    blocks.append(found)
                 except BadInput as error:
                     if len(pairs) == 1:
                         raise
                     warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _adjusted(rows + _over_models(rows, matched), settings, out)
+    bare = {"p_maxt": None, "interval": "", "note": "", "margin": None}
+    bare |= dict.fromkeys(("n_effective", "confidence", "p_not_lower", "p_not_higher", "p_equivalent"))
+    rows = [replace(row, **bare) for block in blocks for row in block]  # type: ignore[arg-type]
+    return adjusted(blocks, settings, out, _over_models(rows, matched))
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
@@ -187,11 +203,29 @@ def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role
         warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=caller_level())
 
 
-def _warn_shared_problems(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:
+def _within_clusters(pair: Sequence[Answers], names: Sequence[str]) -> Pairing:
+    """Pair two groups by the clusters that they share, with a warning how many; without any they are kept apart."""
+    named = [_cluster_names(one) for one in pair]
+    numbers = codes(pl.concat(named), WHOLE_TABLE)[0]
+    clusters = numbers[: len(named[0])], numbers[len(named[0]) :]
+    shared = len(np.intersect1d(*clusters))
+    if not shared:
+        return Pairing((pair[0].cluster, pair[1].cluster), paired=False)
     buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
-    if not matched and (shared := len(buckets[0] & buckets[1])):
-        message = f"{shared} problems with variants in {names[0]} and {names[1]} are treated as different problems"
-        warnings.warn(f"{message}; use --matched (matched=True) to pair them", stacklevel=caller_level())
+    message = f"{names[0]} and {names[1]} share {shared} clusters, and are compared within them"
+    if problems := len(buckets[0] & buckets[1]):
+        message = f"{problems} problems with variants in {names[0]} and {names[1]} are compared within themselves"
+        message += "; use --matched (matched=True) to leave out all others"
+    warnings.warn(message, stacklevel=caller_level())
+    return Pairing(clusters)
+
+
+def _cluster_names(one: Answers) -> pl.Series:
+    """The name of each bucket's cluster: its own where the table has none."""
+    heads = one.originals if one.has_originals else np.unique(one.bucket, return_index=True)[1]
+    if "cluster" in one.frame.columns:
+        return cluster_names(one.frame.select("bucket", "cluster")[heads], "bucket").alias("cluster")
+    return one.frame["bucket"][heads].cast(pl.String).alias("cluster")
 
 
 def _over_models(rows: Sequence[Difference], paired: bool) -> list[Difference]:
@@ -224,143 +258,5 @@ def _mean_difference(like: Difference, one: Array, other: Array, paired: bool) -
         low=None,
         high=None,
         p_swap=None,
-        p_bootstrap=None,
         p_t=t_test(one, other, paired).p,
     )
-
-
-# The difference of one pair, metric by metric
-
-
-def differences(
-    chosen: Sequence[Bound],
-    pair: Sequence[Answers],
-    names: Sequence[str],
-    group: str | None,
-    settings: IntervalSettings,
-    lenient: bool,
-    shared: bool,
-) -> list[Difference]:
-    """Compare one pair with each metric; `shared` where both were asked the same buckets, which are then paired.
-
-    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which.
-    """
-
-    def work(bound: Bound, metric: Metric) -> _Pair | None:
-        skipped = lenient and (metric.across or not metric.compared)
-        return None if skipped else _paired(bound, chosen, metric, pair, shared)
-
-    pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
-    drawn = bootstrap([one.sample for one in pairs], settings.replicates, settings.seed)
-    rows = []
-    for one, values in zip(pairs, drawn, strict=True):
-        current().advance(1)
-        rows += _rows(one, values, pair[0], names, group, settings, shared)
-    return rows
-
-
-@dataclass(frozen=True)
-class _Pair:
-    bound: Bound
-    metric: Metric
-    titles: list[str]
-    sample: Sample
-    values: tuple[Array, Array]
-    n_clusters: Array
-    n_units: Array
-    n_answers: Array
-
-
-def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], shared: bool) -> _Pair:
-    if metric.across:
-        raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
-    rows = [metric.rows(one) for one in pair]
-    outside = [metric.outside(one) for one in pair] if metric.outside else None
-    if shared:
-        sample = paired_sample(metric, rows, pair[0].cluster, bound.plugin.full_name, outside)
-    elif outside is None:
-        sample = unpaired_sample(metric, rows, [one.cluster for one in pair], bound.plugin.full_name)
-    else:
-        raise Unmeasurable("it uses data outside the shared buckets", where=bound.plugin.name)
-    beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
-    if (max if shared else min)(sample.n, beyond) < 2:
-        raise Unmeasurable("needs at least two clusters with a value", where=bound.plugin.name)
-    values = MetricDifference(metric).both(sample.totals())
-    titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
-    counts = [evidence_of(metric, row, one.cluster, one, len(titles)) for row, one in zip(rows, pair, strict=True)]
-    if outside is not None and not counts[0].any():
-        items = len(np.intersect1d(outside[0].names, outside[1].names))
-        counts = [np.full((3, len(titles)), items)] * 2
-    units, answers = (np.minimum(*counts) if shared else np.add(*counts))[1:]
-    return _Pair(bound, metric, titles, sample, values, np.minimum(*counts)[0], units, answers)
-
-
-def _rows(
-    one: _Pair,
-    drawn: Array,
-    data: Answers,
-    names: Sequence[str],
-    group: str | None,
-    settings: IntervalSettings,
-    shared: bool,
-) -> list[Difference]:
-    test = swap_test if shared else exchange_test
-    swapped = test(one.sample, settings.replicates, settings.seed, one.metric.smooth)
-    corrected = settings.kind(one.metric) == "bca"
-    low, high = bca(one.sample, drawn, settings.confidence) if corrected else percentile(drawn, settings.confidence)
-    how = "swap" if shared else "exchange"
-    signature = f"{one.bound.signature} test={how} {settings.signature(one.metric, data, 'difference')}"
-    beyond = _beyond_zero(drawn)
-    values = one.sample.value()
-    alone = one.n_clusters < 2  # of the model that has fewer: how it would vary is unknown
-    low, high, swapped, beyond = (np.where(alone, np.nan, each) for each in (low, high, swapped, beyond))
-    rows = []
-    for i, name in enumerate(one.titles):
-        rows.append(
-            Difference(
-                metric=name,
-                signature=signature,
-                model=names[0],
-                other=names[1],
-                group=group,
-                value=number(one.values[0][i]),
-                other_value=number(one.values[1][i]),
-                difference=number(values[i]),
-                low=number(low[i]),
-                high=number(high[i]),
-                p_swap=number(swapped[i]),
-                p_bootstrap=number(beyond[i]),
-                n_units=int(one.n_units[i]),
-                n_answers=int(one.n_answers[i]),
-                unit="share" if one.metric.share else "number",
-                family=family(one.bound),
-            )
-        )
-    return rows
-
-
-def _beyond_zero(drawn: Array) -> Array:
-    """Twice the smaller share of bootstrap differences on one side of zero, zero itself on both, and never 0."""
-    defined = (~np.isnan(drawn)).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        side = np.minimum((drawn <= 1e-12).sum(axis=0), (drawn >= -1e-12).sum(axis=0))  # zero but for rounding is zero
-    return np.where(defined > 0, np.minimum(1.0, 2 * (1 + side) / (defined + 1)), np.nan)
-
-
-def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Path | None) -> Results[Difference]:
-    """Adjust the p-values for all differences together, and write them."""
-    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
-    if not tested:
-        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
-    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
-        enough = math.ceil(len(tested) / (1 - settings.confidence))
-        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
-        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
-    ways = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
-    p = [rows[place].p_swap for place in tested]
-    adjusted = {name: adjust(p, way).tolist() for name, way in ways.items()}  # type: ignore[arg-type]
-    for i, place in enumerate(tested):
-        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
-    if out:
-        tables.write([Results(rows).to_polars()], out)
-    return Results(rows)

@@ -56,12 +56,17 @@ class Measured:
 
     def n_effective(self) -> Array:
         """How many clusters of equal weight would tell as much (Kish 1965), part by part."""
-        sums = []
-        for rows, counts in self.samples:
-            weight = weights(self.metric, rows, len(self.titles)).astype(np.float64)
-            once, twice = (counts[:, None] * weight).sum(axis=0), (counts[:, None] * weight**2).sum(axis=0)
-            sums.append(np.where(twice > 0, once**2 / np.where(twice > 0, twice, 1.0), 0.0))
-        return sums[0] if sums[0].any() else sums[-1]
+        return effective_n(self.metric, self.samples, len(self.titles))
+
+
+def effective_n(metric: Metric, samples: Sequence[tuple[Array, Array]], parts: int) -> Array:
+    """Kish's effective sample size of each part: of the clusters, or of what lies outside where they have no weight."""
+    sums = []
+    for rows, counts in samples:
+        weight = weights(metric, rows, parts).astype(np.float64)
+        once, twice = (counts[:, None] * weight).sum(axis=0), (counts[:, None] * weight**2).sum(axis=0)
+        sums.append(np.where(twice > 0, once**2 / np.where(twice > 0, twice, 1.0), 0.0))
+    return sums[0] if sums[0].any() else sums[-1]
 
 
 def measure(

@@ -24,11 +24,12 @@ EVIDENCE = ("clusters", "eff. n", "buckets", "answers")
 class Difference:
     """One metric of two models (or groups): both values, the first minus the second, its interval and p-values.
 
-    `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
-    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences of one call. `n_units`
-    and `n_answers` are those of the model that has fewer, or of both groups together.
-    `p_t` is of a t test over several models' scores, where groups are compared. `family` names the metrics that say
-    nearly the same: read them as one finding.
+    `p_swap` comes from swapping whole clusters between the two; `p_maxt` is adjusted for all metrics by swaps that they
+    share, `p_bonferroni`, `p_holm` and `p_bh` for all differences of one call. With a `margin`, a small `p_not_lower`
+    says that the first is not below the second by so much, `p_not_higher` that it is not above, `p_equivalent` both.
+    `interval` names the kind of interval, and `note` says why there is none. `n_units`, `n_answers`, `n_clusters` and
+    `n_effective` are those of the side that has fewer. `p_t` is of a t test over several models' scores, where groups
+    are compared. `family` names the metrics that say nearly the same: read them as one finding.
     """
 
     metric: str
@@ -42,7 +43,6 @@ class Difference:
     low: float | None
     high: float | None
     p_swap: float | None
-    p_bootstrap: float | None
     n_units: int
     n_answers: int
     unit: str = "share"
@@ -51,6 +51,16 @@ class Difference:
     p_bh: float | None = None
     p_t: float | None = None
     family: str = ""
+    p_maxt: float | None = None
+    interval: str = ""
+    confidence: float | None = None
+    n_clusters: int = 0
+    n_effective: float | None = None
+    note: str = ""
+    margin: float | None = None
+    p_not_lower: float | None = None
+    p_not_higher: float | None = None
+    p_equivalent: float | None = None
 
 
 Row = TypeVar("Row", bound=Score | Difference)

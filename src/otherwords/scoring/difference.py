@@ -1,0 +1,297 @@
+"""The difference of one pair of models or groups, metric by metric: its interval, its tests, its evidence."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..answers.table import Answers, Array
+from ..errors import BadInput, Unmeasurable, caller_level
+from ..metrics.metric import Metric
+from ..progress import current
+from ..registry import Bound
+from ..significance.bootstrap import Sample, bootstrap
+from ..significance.intervals import above, bca, closed_form, correlated, difference_interval, percentile, undefined
+from ..significance.multiple import adjust
+from ..significance.permutation import (
+    MetricDifference,
+    Pairing,
+    exchange_test,
+    in_order,
+    joint_sample,
+    max_t,
+    pair_sample,
+    swap_test,
+)
+from ..storage import tables
+from .measure import FEW_CLUSTERS, MOST_UNDEFINED, effective_n, evidence_of
+from .results import Difference, Results
+from .select import IntervalSettings, by_family, collect_measurable, family, is_rate, number, title
+
+#: Why there is no interval where both give the same answers.
+SAME = "the answers are the same"
+
+
+def differences(
+    chosen: Sequence[Bound],
+    pair: Sequence[Answers],
+    names: Sequence[str],
+    group: str | None,
+    settings: IntervalSettings,
+    lenient: bool,
+    pairing: Pairing,
+    margin: float | None = None,
+) -> list[Difference]:
+    """Compare one pair with each metric; `pairing` says which clusters of the two are one.
+
+    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which.
+    """
+
+    def work(bound: Bound, metric: Metric) -> _Pair | None:
+        skipped = lenient and (metric.across or not metric.compared)
+        return None if skipped else _paired(bound, chosen, metric, pair, pairing)
+
+    pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
+    drawing = [one for one in pairs if one.draws(settings)]
+    values = bootstrap([one.sample for one in drawing], settings.replicates, settings.seed)
+    drawn = {id(one): each for one, each in zip(drawing, values, strict=True)}
+    test = swap_test if pairing.paired else exchange_test
+    swapped = [test(one.sample, settings.replicates, settings.seed, one.metric.smooth) for one in pairs]
+    rows = []
+    for one, p, most in zip(pairs, swapped, _max_t(pairs, swapped, pairing, settings), strict=True):
+        current().advance(1)
+        signature = f"{one.bound.signature} test={'swap' if pairing.paired else 'exchange'}"
+        signature += f" {settings.signature(one.metric, pair[0], 'difference')}"
+        like = Difference(
+            metric="", signature=signature, model=names[0], other=names[1], group=group, value=None, other_value=None,
+            difference=None, low=None, high=None, p_swap=None, n_units=0, n_answers=0, family=family(one.bound),
+            margin=margin,
+        )  # fmt: skip
+        rows += _rows(one, drawn.get(id(one)), p, most, like, settings)
+    return rows
+
+
+def _max_t(
+    pairs: Sequence[_Pair], swapped: Sequence[Array], pairing: Pairing, settings: IntervalSettings
+) -> list[Array]:
+    """p-values adjusted for all metrics of this pair; one alone needs none."""
+    if sum(map(len, swapped)) < 2:
+        return list(swapped)
+    joint, _ = in_order(joint_sample([one.rows for one in pairs], pairing), pairing.paired)
+    adjusted = max_t(
+        [one.sample for one in pairs], joint, pairing.paired, settings.replicates, settings.seed,
+        [one.metric.smooth for one in pairs], [one.counts[0] for one in pairs],
+    )  # fmt: skip
+    return [np.maximum(one, each) for one, each in zip(adjusted, swapped, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One metric on two sides, in the order that the data decide; `turned` where it is the other way round.
+
+    `counts` are clusters, units and answers of the side that has fewer: a row of each, a column per part.
+    """
+
+    bound: Bound
+    metric: Metric
+    titles: list[str]
+    rows: list[Array]
+    sample: Sample
+    paired: bool
+    turned: bool
+    counts: Array
+
+    def sides(self) -> list[list[tuple[Array, Array]]]:
+        """The rows and counts of each side, sample by sample."""
+        half = self.sample.distinct.shape[1] // 2
+        samples = [one for one in ((self.sample.distinct, self.sample.counts), self.sample.outside) if one]
+        sides = [[(rows[:, cut], counts) for rows, counts in samples] for cut in (slice(half), slice(half, None))]
+        return sides if self.paired else [sides[0][:1], sides[1][1:]]
+
+    def kind(self, settings: IntervalSettings) -> str:
+        """The kind of interval of its difference; empty where it has none."""
+        return settings.kind(self.metric).replace("wilson", "mover") if self.metric.interval else ""
+
+    def draws(self, settings: IntervalSettings) -> bool:
+        """Whether replicates are needed: for the interval, or to see whether a value may be undefined."""
+        certain = is_rate(self.metric) or self.metric.sides is not None
+        return self.kind(settings) in ("percentile", "bca") or (self.kind(settings) == "mover" and not certain)
+
+    def ends(self, drawn: Array | None, confidence: float | Array, settings: IntervalSettings) -> tuple[Array, Array]:
+        """Both ends of the interval of each part."""
+        kind = self.kind(settings)
+        if kind == "mover":
+            one, other = (closed_form(self.metric, side, confidence) for side in self.sides())
+            together = correlated(one, other) if self.paired else np.zeros(len(one.value))
+            return difference_interval((one.value, other.value), (one[1:3], other[1:3]), together)
+        assert drawn is not None
+        return bca(self.sample, drawn, confidence) if kind == "bca" else percentile(drawn, confidence)
+
+    def notes(self, drawn: Array | None, settings: IntervalSettings) -> list[str]:
+        """Why a part has no interval; empty where it has one."""
+        if not self.kind(settings):
+            return ["not a share" if self.metric.interval else "this metric has none"] * len(self.titles)
+        left, right = self.sides()
+        if self.paired and all(np.array_equal(one[0], other[0]) for one, other in zip(left, right, strict=True)):
+            return [SAME] * len(self.titles)
+        missing = np.zeros(len(self.titles)) if drawn is None else undefined(drawn)
+        return [
+            "one cluster" if clusters < 2
+            else f"no value in {share:.0%} of the replicates" if share > MOST_UNDEFINED
+            else ""
+            for clusters, share in zip(self.counts[0], missing, strict=True)
+        ]  # fmt: skip
+
+
+def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], pairing: Pairing) -> _Pair:
+    if metric.across:
+        raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
+    rows = [metric.rows(one) for one in pair]
+    outside = [metric.outside(one) for one in pair] if metric.outside else None
+    same = pairing.clusters[0] is pairing.clusters[1]
+    if outside is not None and not same:
+        raise Unmeasurable("it uses data outside the shared buckets", where=bound.plugin.name)
+    sample, turned = in_order(pair_sample(metric, rows, pairing, outside), pairing.paired)
+    beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
+    if (max if pairing.paired else min)(sample.n, beyond) < 2:
+        raise Unmeasurable("needs at least two clusters with a value", where=bound.plugin.name)
+    titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
+    counts = [
+        evidence_of(metric, row, cluster, one, len(titles))
+        for row, cluster, one in zip(rows, pairing.clusters, pair, strict=True)
+    ]
+    if outside is not None and not counts[0].any():
+        items = len(np.intersect1d(outside[0].names, outside[1].names))
+        counts = [np.array([[beyond] * len(titles), *[[items] * len(titles)] * 2])] * 2
+    return _Pair(bound, metric, titles, rows, sample, pairing.paired, turned, np.minimum(*counts))
+
+
+def _rows(
+    one: _Pair, drawn: Array | None, swapped: Array, most: Array, like: Difference, settings: IntervalSettings
+) -> list[Difference]:
+    """A row for each part, turned to the order of the user's names."""
+    values, difference = MetricDifference(one.metric).both(one.sample.totals()), one.sample.value()
+    notes = one.notes(drawn, settings)
+    effective = np.minimum(*(effective_n(one.metric, side, len(one.titles)) for side in one.sides()))
+    low, high = np.full((2, len(notes)), np.nan)
+    if not all(notes):
+        low, high = one.ends(drawn, settings.confidence, settings)
+    one_sided = _margin_tests(one, drawn, like.margin, notes, effective, settings)
+    if one.turned:
+        values, difference, (low, high), one_sided = values[::-1], -difference, (-high, -low), one_sided[::-1]
+    tested = one.counts[0] > 1  # of the side that has fewer: how it would vary is unknown
+    rows = []
+    for i, (name, note) in enumerate(zip(one.titles, notes, strict=True)):
+        note = note or ("" if low[i] < high[i] or math.isnan(difference[i]) else "all clusters are alike")
+        known = not note and not math.isnan(low[i])
+        row = replace(
+            like,
+            metric=name,
+            value=number(values[0][i]),
+            other_value=number(values[1][i]),
+            difference=number(difference[i] + 0.0),  # no minus zero
+            low=number(low[i] + 0.0) if known else None,
+            high=number(high[i] + 0.0) if known else None,
+            p_swap=number(swapped[i]) if tested[i] else None,
+            p_maxt=number(most[i]) if tested[i] else None,
+            n_units=int(one.counts[1, i]),
+            n_answers=int(one.counts[2, i]),
+            unit="share" if one.metric.share else "number",
+            n_clusters=int(one.counts[0, i]),
+            n_effective=round(float(effective[i]), 6),
+            note="" if math.isnan(difference[i]) else note,
+            p_not_lower=number(one_sided[0][i]),
+            p_not_higher=number(one_sided[1][i]),
+            p_equivalent=number(np.maximum(*one_sided)[i]),
+        )
+        rows.append(replace(row, interval=one.kind(settings), confidence=settings.confidence) if known else row)
+    return rows
+
+
+def _margin_tests(
+    one: _Pair,
+    drawn: Array | None,
+    margin: float | None,
+    notes: Sequence[str],
+    effective: Array,
+    settings: IntervalSettings,
+) -> tuple[Array, Array]:
+    """p-values of "the difference is at most -margin" and "it is at least the margin": the interval inverted.
+
+    Neither is below (1 - margin)^n for a share, the chance of no difference in n clusters where it is as large as the
+    margin; this is also the answer where all answers are the same.
+    """
+    nothing = np.full(len(notes), np.nan)
+    same = notes[0] == SAME
+    if margin is None or (all(notes) and not (same and one.metric.share)):
+        return nothing, nothing
+    least = (1 - min(margin, 1.0)) ** effective if one.metric.share else np.zeros(len(notes))
+    if same:
+        return least, least
+    value = one.sample.value()
+
+    def ends(confidence: Array) -> tuple[Array, Array]:
+        return one.ends(drawn, confidence, settings)
+
+    def turned(confidence: Array) -> tuple[Array, Array]:
+        low, high = ends(confidence)
+        return -high, -low
+
+    smallest = 1e-6 if drawn is None else 1 / (len(drawn) + 1)
+    both = [above(each, ends_of, -margin, smallest) for each, ends_of in ((value, ends), (-value, turned))]
+    without = np.array([bool(note) for note in notes]) | np.isnan(value)
+    return tuple(np.where(without, np.nan, np.maximum(p, least)) for p in both)  # type: ignore[return-value]
+
+
+def _warn_thin(rows: Sequence[Difference]) -> None:
+    """Warn where intervals rest on few clusters: of the side that has fewer."""
+    clusters: dict[tuple[str, str, str | None], int] = {}
+    for row in rows:
+        if row.low is not None:
+            place = row.model, row.other, row.group
+            clusters[place] = max(clusters.get(place, 0), row.n_clusters)
+    few = [n for n in clusters.values() if n < FEW_CLUSTERS]
+    if few and len(clusters) == 1:
+        message = f"intervals rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
+        warnings.warn(f"{rows[0].model} and {rows[0].other}: {message}", stacklevel=caller_level())
+    elif few:
+        message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
+        warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
+
+
+def adjusted(
+    blocks: Sequence[list[Difference]],
+    settings: IntervalSettings,
+    out: str | Path | None,
+    more: Sequence[Difference] = (),
+) -> Results[Difference]:
+    """Adjust the p-values for all differences together, and write them.
+
+    maxT holds within a block, whose metrics share their swaps; over several blocks (groups), p is multiplied by their
+    number.
+    """
+    rows = [row for block in blocks for row in block]
+    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
+    if not tested:
+        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
+    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
+        enough = math.ceil(len(tested) / (1 - settings.confidence))
+        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
+        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
+    ways = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
+    p = [rows[place].p_swap for place in tested]
+    adjusted = {name: adjust(p, way).tolist() for name, way in ways.items()}  # type: ignore[arg-type]
+    times = sum(any(row.p_maxt is not None for row in block) for block in blocks)
+    adjusted["p_maxt"] = [min(1.0, times * rows[place].p_maxt) for place in tested]  # type: ignore[operator]
+    for i, place in enumerate(tested):
+        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
+    _warn_thin(rows)
+    rows += more
+    if out:
+        tables.write([Results(rows).to_polars()], out)
+    return Results(rows)
