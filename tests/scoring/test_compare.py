@@ -245,7 +245,10 @@ BAD: dict[str, tuple[Any, dict[str, str]]] = {
     "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), {"fix": "choose two of one, two, x"}),
     "nothing shared": (lambda one, two: compare(one, two.with_columns(bucket=pl.lit("x") + pl.col("bucket"))), {}),
     "other gold": (lambda one, two: compare(one, two.with_columns(gold=pl.lit("neutral"))), {"field": "gold"}),
-    "no such interval": (lambda one, two: compare(one, two, interval="exact"), {"fix": "use auto or wilson or percentile or bca"}),
+    "no such interval": (
+        lambda one, two: compare(one, two, interval="exact"),
+        {"fix": "use auto or wilson or percentile or bca"},
+    ),
     "no probabilities": (lambda one, two: compare(one, two, ["jsd_pairs"]), {}),
     "across": (lambda one, two: compare(one, two, ["never_right"]), {"where": "never_right"}),
     "one cluster": (

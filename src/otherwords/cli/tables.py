@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..papers.reproduction import Cell
     from ..problem import Score
     from ..profiling.profile import Part, Profile, Suggestions
-    from ..scoring.results import Difference
+    from ..scoring.results import CountTest, Difference
     from ..validity.funnel import Drops, Funnel
 
 #: Letters of the longest bar.
@@ -85,17 +85,20 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
     over_models = any(one.p_t is not None for one in differences)
     names = [*(["compared"] if several else []), *(["group"] if grouped else []), "family", "metric"]
     values = ("first", "second") if several else (first, second)
-    tests = ["p", "p (Holm)", *(["p (t)"] if over_models else [])]
-    numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, "buckets")
+    margin = any(one.margin is not None for one in differences)
+    tests = ["p", "p (maxT)", "p (Holm)", *(["p (t)"] if over_models else [])]
+    tests += ["p (not lower)", "p (not higher)", "p (equivalent)"] if margin else []
+    numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, *EVIDENCE[:3])
 
     def row(one: Difference) -> tuple[Lead, list[str | Text]]:
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
         lead.append(one.family)
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
-        p = [p_value(one.p_swap), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
-        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]
+        p = [one.p_swap, one.p_maxt, one.p_holm, *([one.p_t] if over_models else [])]
+        p += [one.p_not_lower, one.p_not_higher, one.p_equivalent] if margin else []
+        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *map(p_value, p), *evidence_text(one)[:3]]
 
-    caption = "\n".join(filter(None, (_caption(differences), foot)))
+    caption = "\n".join(filter(None, (_caption(differences), missing_text(differences), foot)))
     return _add_sections(_table(names, numbers, caption=caption), map(row, differences))
 
 
@@ -104,7 +107,40 @@ def _caption(differences: Sequence[Difference]) -> str:
     if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
         units += f"; {', '.join(dict.fromkeys(others))} as they are"
     tests = sum(one.p_swap is not None for one in differences)
-    return f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
+    caption = f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
+    if margin := next((one.margin for one in differences if one.margin is not None), None):
+        caption += (
+            f"\nmargin {margin:g}: p (not lower) is of non-inferiority where higher is better, else p (not higher)"
+        )
+    return caption
+
+
+def count_table(tests: Sequence[CountTest]) -> Table:
+    """Tests that assume independent rows, a row each."""
+    grouped, (short, foot) = any(one.group for one in tests), short_groups([one.group for one in tests])
+    names = [*(["group"] if grouped else []), "test", "models", "rows"]
+    numbers = ("n", "first only right", "second only right", "statistic", "p", "odds ratio", "exact interval")
+    caption = "assumes independent rows: wordings of one problem are not, and p is then too small"
+    if any(one.test == "mcnemar" for one in tests):
+        caption += "; mcnemar: mid-p"
+    table = _table(names, numbers, caption="\n".join(filter(None, (caption, foot))))
+    for one in tests:
+        lead = [*([short[one.group]] if grouped else []), one.test, one.models, one.rows]
+        counts = (one.n, one.n10, one.n01)
+        ends = "–" if one.low is None else f"{_ratio(one.low)} – {_ratio(one.high)}"
+        table.add_row(
+            *map(Text, lead),
+            *("–" if count is None else f"{count:,}" for count in counts),
+            "–" if one.statistic is None else f"{one.statistic:.3f}",
+            p_value(one.p),
+            "–" if one.n10 is None else _ratio(one.odds_ratio) if one.n10 + (one.n01 or 0) else "–",
+            ends,
+        )
+    return table
+
+
+def _ratio(number: float | None) -> str:
+    return "∞" if number is None else f"{number:.2f}"
 
 
 def frame_table(frame: Any) -> Table:

@@ -1,9 +1,20 @@
 """Scores from answers: choice of metrics, values with intervals, comparisons, and gates."""
 
-from .compare import compare, compare_groups
+from .compare import compare, compare_groups, count_tests
 from .gates import enforce
 from .measure import measure
-from .results import Difference, Results
+from .results import CountTest, Difference, Results
 from .select import IntervalSettings, choose
 
-__all__ = ["Difference", "IntervalSettings", "Results", "choose", "compare", "compare_groups", "enforce", "measure"]
+__all__ = [
+    "CountTest",
+    "Difference",
+    "IntervalSettings",
+    "Results",
+    "choose",
+    "compare",
+    "compare_groups",
+    "count_tests",
+    "enforce",
+    "measure",
+]

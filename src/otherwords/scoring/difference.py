@@ -223,15 +223,15 @@ def _margin_tests(
 ) -> tuple[Array, Array]:
     """p-values of "the difference is at most -margin" and "it is at least the margin": the interval inverted.
 
-    Neither is below (1 - margin)^n for a share, the chance of no difference in n clusters where it is as large as the
-    margin; this is also the answer where all answers are the same.
+    Where all answers are the same it is (1 - margin)^n for a share: the chance of no loss in n clusters, where shares
+    are lost at the rate of the margin. Few losses cannot say more, so that p is no smaller for a difference within the
+    margin.
     """
     nothing = np.full(len(notes), np.nan)
-    same = notes[0] == SAME
-    if margin is None or (all(notes) and not (same and one.metric.share)):
+    if margin is None or (all(notes) and notes[0] != SAME):
         return nothing, nothing
-    least = (1 - min(margin, 1.0)) ** effective if one.metric.share else np.zeros(len(notes))
-    if same:
+    least = (1 - min(margin, 1.0)) ** effective if one.metric.share else nothing
+    if notes[0] == SAME:
         return least, least
     value = one.sample.value()
 
@@ -245,7 +245,8 @@ def _margin_tests(
     smallest = 1e-6 if drawn is None else 1 / (len(drawn) + 1)
     both = [above(each, ends_of, -margin, smallest) for each, ends_of in ((value, ends), (-value, turned))]
     without = np.array([bool(note) for note in notes]) | np.isnan(value)
-    return tuple(np.where(without, np.nan, np.maximum(p, least)) for p in both)  # type: ignore[return-value]
+    floor = np.where(np.abs(value) < margin, np.nan_to_num(least), 0.0)
+    return tuple(np.where(without, np.nan, np.maximum(p, floor)) for p in both)  # type: ignore[return-value]
 
 
 def _warn_thin(rows: Sequence[Difference]) -> None:

@@ -63,6 +63,35 @@ class Difference:
     p_equivalent: float | None = None
 
 
+@dataclass(frozen=True)
+class CountTest:
+    """A test of how many answers are right, which assumes that rows are independent of each other.
+
+    `rows` says which answers are counted. Of two columns (models, or originals and variants), n10 rows are right in the
+    first alone and n01 in the second alone; `difference` is of their shares right, `odds_ratio` is n10 / n01 with its
+    exact interval, None where it is infinite. `p` of McNemar's test is the mid-p, `p_exact` the exact one.
+    """
+
+    test: str
+    signature: str
+    models: str
+    group: str | None
+    rows: str
+    n: int
+    n10: int | None
+    n01: int | None
+    difference: float | None
+    statistic: float | None
+    p: float
+    p_exact: float | None = None
+    odds_ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+    margin: float | None = None
+    assumes: str = "independent rows"
+
+
 Row = TypeVar("Row", bound=Score | Difference)
 
 
@@ -231,11 +260,12 @@ def _difference_layout(differences: Sequence[Difference]) -> Layout:
     rows = [
         [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else []), one.metric,
          *(number_text(number, one) for number in (one.value, one.other_value)), number_text(one.difference, one, "+"),
-         ends_text(one, "+"), p_value(one.p_swap), p_value(one.p_holm), f"{one.n_units:,}"]
+         ends_text(one, "+"), *map(p_value, (one.p_swap, one.p_maxt, one.p_holm)), *evidence_text(one)[:3]]
         for one in differences
     ]  # fmt: skip
-    header = [*names, *pair, "difference", "interval", "p", "p (Holm)", "buckets"]
-    caption = "\n".join(filter(None, ("shares in per cent, their differences in points", foot)))
+    header = [*names, *pair, "difference", "interval", "p", "p (maxT)", "p (Holm)", *EVIDENCE[:3]]
+    units = "shares in per cent, their differences in points"
+    caption = "\n".join(filter(None, (units, missing_text(differences), foot)))
     return Layout(header, len(names), rows, caption)
 
 
@@ -341,13 +371,13 @@ def ends_text(score: Score | Difference, sign: str = "") -> str:
     return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
 
 
-def evidence_text(score: Score) -> list[str]:
+def evidence_text(score: Score | Difference) -> list[str]:
     """How much evidence there is, in the order of EVIDENCE."""
     effective = _EMPTY if score.n_effective is None else f"{score.n_effective:,.0f}"
     return [f"{score.n_clusters:,}", effective, f"{score.n_units:,}", f"{score.n_answers:,}"]
 
 
-def missing_text(scores: Sequence[Score]) -> str:
+def missing_text(scores: Sequence[Score | Difference]) -> str:
     """Which scores have a value but no interval, and why; empty where all have one.
 
     >>> missing_text([Score("pvap", "pvap.v1()", "m", None, 0.7, None, None, 10, 20, note="one cluster")])

@@ -5,7 +5,18 @@ from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, ma
 from .intervals import Units, bca, difference_interval, percentile, share_interval
 from .multiple import adjust, reject
 from .permutation import exchange_test, swap_test
-from .proportions import Equivalence, Result, cochran_q, mcnemar, tost, wald, wilson
+from .proportions import (
+    Equivalence,
+    OddsRatio,
+    Result,
+    clopper_pearson,
+    cochran_q,
+    mcnemar,
+    odds_ratio,
+    tost,
+    wald,
+    wilson,
+)
 from .t_test import T, t_test
 
 __all__ = [
@@ -13,6 +24,7 @@ __all__ = [
     "Equivalence",
     "IETest",
     "Matched",
+    "OddsRatio",
     "Result",
     "Sample",
     "T",
@@ -21,6 +33,7 @@ __all__ = [
     "adjust",
     "bca",
     "bootstrap",
+    "clopper_pearson",
     "cochran_q",
     "decide",
     "difference_interval",
@@ -29,6 +42,7 @@ __all__ = [
     "matched",
     "matched_answers",
     "mcnemar",
+    "odds_ratio",
     "percentile",
     "reject",
     "share_interval",
