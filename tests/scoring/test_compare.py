@@ -18,7 +18,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
 from otherwords.registry import metrics
-from otherwords.scoring.compare import compare, compare_groups
+from otherwords.scoring.compare import compare, compare_groups, count_tests
 from otherwords.scoring.select import FAMILIES
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -428,3 +428,184 @@ def test_empty_clusters_are_none(two: list[pl.DataFrame]) -> None:
 def test_a_metric_named_twice_is_reported_once(two: list[pl.DataFrame]) -> None:
     assert [one.metric for one in compare(*two, ["flip_rate", "flip_rate"], **FEW)] == ["flip_rate"]
     assert [one.metric for one in ow.score(two[0], ["pa", "pa(at=0.9)"], replicates=5)] == ["pa"]
+
+
+# Evidence, and intervals that are not there
+
+
+def test_a_difference_says_how_much_stands_behind_it(two: list[pl.DataFrame]) -> None:
+    for one in compare(*two, ["flip_rate", "accuracy_original", "p_c"], **FEW):
+        score, other = (ow.score(table, [one.metric])[0] for table in two)
+        assert (one.interval, one.confidence) == ("mover", 0.95)
+        assert one.n_clusters == min(score.n_clusters, other.n_clusters)
+        assert one.n_effective == min(score.n_effective, other.n_effective)
+
+
+@pytest.mark.filterwarnings("error:.*rest on")
+def test_few_clusters_are_reported(two: list[pl.DataFrame]) -> None:
+    with pytest.warns(UserWarning, match="one and two: intervals rest on 14 clusters; with fewer than 20 they are not"):
+        compare(*two, ["flip_rate"], **FEW)
+    with pytest.warns(UserWarning, match="3 of 3 groups have fewer than 20 clusters; their intervals"):
+        compare(*two, ["flip_rate"], by=["how"], **FEW)
+
+
+@pytest.mark.filterwarnings("ignore:problems have")
+def test_the_size_of_two_groups_is_that_of_the_smaller(two: list[pl.DataFrame]) -> None:
+    number = pl.col("bucket").str.slice(1).cast(pl.Int64)
+    table = two[0].with_columns(side=pl.when(number < 9).then(pl.lit("x")).otherwise(pl.lit("y")))
+    [one] = compare_groups(table, "side", ["flip_rate"], **FEW)
+    small = ow.score(table.filter(pl.col("side") == "x"), ["flip_rate"])[0]
+    assert (one.n_units, one.n_answers, one.n_clusters) == (9, small.n_answers, 3)
+
+
+def rarely_wrong(model: str, wrong: set[int], buckets: int = 40) -> pl.DataFrame:
+    """Two variants each; in the buckets named, the second is answered wrong."""
+    found = []
+    for bucket in range(buckets):
+        for variant in (None, "a", "b"):
+            pred = "no" if variant == "b" and bucket in wrong else "yes"
+            found.append((model, bucket, variant and f"{bucket}{variant}", "yes", pred))
+    return pl.DataFrame(found, schema=["model", "bucket", "variant", "gold", "pred"], orient="row")
+
+
+@pytest.mark.parametrize("kind", ["auto", "percentile", "bca"])
+def test_a_difference_that_many_replicates_lack_has_no_interval_and_says_why(kind: str) -> None:
+    """PVAP is undefined where no variant is wrong: with one wrong variant, in a third of all replicates."""
+    pair = rarely_wrong("one", {3}), rarely_wrong("two", set(range(20)))
+    [one] = compare(*pair, ["pvap"], interval=kind, **FEW)
+    assert one.difference is not None
+    assert (one.low, one.high, one.interval) == (None, None, "")
+    assert re.fullmatch(r"no value in \d\d% of the replicates", one.note)
+    assert one.note in repr(compare(*pair, ["pvap"], interval=kind, **FEW))
+
+
+def test_rates_that_never_vary_have_an_interval_with_width() -> None:
+    """One is always right, the other never wrong but once: the percentile interval had no width on one side."""
+    [one] = compare(rarely_wrong("one", set()), rarely_wrong("two", {3}), ["accuracy_variants"], **FEW)
+    assert one.low < 0 < one.high  # type: ignore[operator]
+    [far] = compare(rarely_wrong("one", set()), rarely_wrong("two", set(range(40))), ["pa"], **FEW)
+    assert (far.difference, far.high) == (1.0, 1.0)
+    assert 0.8 < far.low < 1.0  # type: ignore[operator]
+
+
+# Many metrics
+
+
+def test_p_of_a_metric_does_not_depend_on_what_else_is_asked(two: list[pl.DataFrame]) -> None:
+    [alone] = compare(*two, ["flip_rate"], **FEW)
+    beside = compare(*two, ["p_c", "flip_rate", "pa", "accuracy_original"], **FEW)["flip_rate"]
+    assert (alone.p_swap, alone.low, alone.high) == (beside.p_swap, beside.low, beside.high)
+    assert alone.p_maxt == alone.p_swap
+    assert beside.p_maxt >= beside.p_swap  # type: ignore[operator]
+
+
+def test_metrics_that_coincide_agree(two: list[pl.DataFrame]) -> None:
+    for kind in ("auto", "percentile"):
+        found = compare(*two, ["pa(at=1.0)", "pa_curve(step=1)"], interval=kind, **FEW)
+        first, second = ((one.low, one.high, one.p_swap, one.difference) for one in found)
+        assert first == pytest.approx(second, abs=1e-9)
+
+
+def test_maxt_is_multiplied_by_the_number_of_groups(two: list[pl.DataFrame]) -> None:
+    names = ["flip_rate", "p_c", "accuracy_variants"]
+    whole = {one.metric: one.p_maxt for one in compare(*two, names, replicates=999)}
+    grouped = compare(*two, names, by=["how"], replicates=999).where(group=None)
+    for one in grouped:
+        assert one.p_maxt == pytest.approx(min(1.0, 3 * whole[one.metric]))  # type: ignore[operator]
+
+
+def test_near_copies_are_adjusted_less_by_maxt_than_by_holm(two: list[pl.DataFrame]) -> None:
+    pair = [two[0], answered(two[0].drop("pred", "model"), "two", 0.75, 9)]
+    found = compare(*pair, ["p_c", "p_c_distinct", "vap", "label_agreement"], replicates=2_000)
+    assert max(one.p_maxt for one in found) < 0.75 * max(one.p_holm for one in found)  # type: ignore[type-var]
+
+
+# Margins
+
+
+def test_equivalence_within_a_margin() -> None:
+    one, same = (answered(suite(3, 400, 3).drop("cluster"), name, 0.9, seed) for name, seed in (("one", 1), ("two", 2)))
+    [close] = compare(one, same, ["accuracy_variants"], margin=0.08, **FEW)
+    assert close.p_equivalent == max(close.p_not_lower, close.p_not_higher) < 0.01  # type: ignore[type-var]
+    worse = answered(suite(3, 400, 3).drop("cluster"), "two", 0.7, 2)
+    [far] = compare(one, worse, ["accuracy_variants"], margin=0.08, **FEW)
+    assert far.p_not_lower < 0.001 < 0.5 < far.p_not_higher == far.p_equivalent  # type: ignore[operator]
+    assert (close.margin, compare(one, same, ["pa"], **FEW)[0].p_equivalent) == (0.08, None)
+
+
+def test_equal_answers_are_equivalent_only_where_there_are_enough() -> None:
+    few, many = (rarely_wrong("one", set(), n) for n in (20, 200))
+    assert compare(few, few, ["accuracy_variants"], margin=0.05, **FEW)[0].p_equivalent > 0.1  # type: ignore[operator]
+    assert compare(many, many, ["accuracy_variants"], margin=0.05, **FEW)[0].p_equivalent < 0.01  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("margin", [0, -0.1, float("nan"), float("inf")])
+def test_a_margin_is_above_zero(margin: float, two: list[pl.DataFrame]) -> None:
+    with refuses(BadInput, field="margin"):
+        compare(*two, ["flip_rate"], margin=margin)
+
+
+@pytest.mark.filterwarnings("ignore:problems have")
+def test_clusters_that_groups_share_are_reported(two: list[pl.DataFrame]) -> None:
+    """No bucket has variants in both groups, but the clusters do."""
+    table = two[0].with_columns(side=(pl.col("bucket").str.slice(1).cast(pl.Int64) % 2).cast(pl.String))
+    with pytest.warns(UserWarning, match="side=0 and side=1 share 13 clusters, and are compared within them"):
+        [one] = compare_groups(table, "side", ["flip_rate"], **FEW)
+    assert "test=swap" in one.signature
+    [apart] = compare_groups(table.drop("cluster"), "side", ["flip_rate"], **FEW)
+    assert "test=exchange" in apart.signature
+    assert one.difference == pytest.approx(apart.difference)
+
+
+# Tests that assume independent rows
+
+
+def test_counts_of_right_answers(two: list[pl.DataFrame], tmp_path: Path) -> None:
+    found = count_tests(*two, ["mcnemar", "cochran", "tost"], margin=0.1, out=tmp_path / "tests.jsonl")
+    assert [(one.test, one.rows) for one in found] == [
+        (test, rows) for rows in ("originals", "variants") for test in ("mcnemar", "cochran", "tost")
+    ]
+    assert {one.assumes for one in found} == {"independent rows"}
+    joined = two[0].join(two[1], on=["bucket", "variant"], nulls_equal=True)
+    joined = joined.with_columns(a=pl.col("pred") == pl.col("gold"), b=pl.col("pred_right") == pl.col("gold"))
+    for rows, kept in (
+        ("originals", joined.filter(pl.col("variant").is_null())),
+        ("variants", joined.filter(pl.col("variant").is_not_null())),
+    ):
+        test, q, equal = (one for one in found if one.rows == rows)
+        n10, n01 = kept.filter(pl.col("a") & ~pl.col("b")).height, kept.filter(pl.col("b") & ~pl.col("a")).height
+        assert (test.n, test.n10, test.n01) == (kept.height, n10, n01)
+        assert test.p_exact == pytest.approx(mcnemar([[0, n10], [n01, 0]], exact=True).pvalue)
+        assert test.p < test.p_exact  # type: ignore[operator]
+        assert test.low < test.odds_ratio == n10 / n01 < test.high  # type: ignore[operator]
+        assert q.p == pytest.approx(mcnemar([[0, n10], [n01, 0]], exact=False, correction=False).pvalue)
+        assert equal.margin == 0.1
+    assert len((tmp_path / "tests.jsonl").read_text().splitlines()) == len(found)
+
+
+def test_cochran_takes_all_models_and_mcnemar_each_two(two: list[pl.DataFrame]) -> None:
+    found = count_tests(three(*two), tests=["cochran", "mcnemar"])
+    assert [one.models for one in found[:4]] == ["one, two, x", "one, two", "one, x", "two, x"]
+    assert found[2].p == 1.0
+    assert (found[2].odds_ratio, found[2].high) == (None, None)
+    assert [one.models for one in count_tests(three(*two), tests="mcnemar", models=["two", "x"])] == ["two, x"] * 2
+
+
+def test_the_ie_test_looks_at_originals_and_their_variants(two: list[pl.DataFrame]) -> None:
+    single = two[0].filter(pl.col("variant").is_null() | pl.col("variant").str.ends_with(".1"))
+    [found] = count_tests(single, tests="ie")
+    assert (found.models, found.rows, found.n) == ("one", "originals and their variants", 40)
+    with refuses(BadInput, field="variant"):
+        count_tests(two[0], tests="ie")
+
+
+@pytest.mark.parametrize(
+    ("tests", "kind"), [(["sign"], UnknownName), (["tost"], BadInput)], ids=["unknown", "no margin"]
+)
+def test_tests_that_cannot_be_made_are_refused(
+    tests: list[str], kind: type[Exception], two: list[pl.DataFrame]
+) -> None:
+    with refuses(kind):
+        count_tests(*two, tests)
+    with refuses(BadInput):
+        count_tests(two[0], tests=["mcnemar"])

@@ -11,7 +11,7 @@ from scipy import stats
 
 from otherwords.metrics.metric import Metric
 from otherwords.significance.bootstrap import Sample
-from otherwords.significance.permutation import Pairing, exchange_test, pair_sample, swap_test
+from otherwords.significance.permutation import Pairing, exchange_test, joint_sample, max_t, pair_sample, swap_test
 
 Array = np.ndarray[Any, Any]
 RATE = Metric(lambda answers: answers)
@@ -160,3 +160,115 @@ def test_random_fractions_of_four_units_tie_with_their_full_swap() -> None:
         rows = np.random.default_rng(seed).random((2, 4, 2))
         [p] = swap_test(paired_sample(list(rows), np.arange(4)), 2_000, seed)
         assert p >= 0.125 * 0.8
+
+
+def test_streams_hang_on_data_and_seed_alone() -> None:
+    """Two metrics with the same rows have the same p-value; another seed gives another."""
+    one, other = two(3, 30, shift=0.1)
+    first = swap_test(paired_sample([one, other], np.arange(30)), 500, 1)
+    again = swap_test(pair_sample(Metric(lambda answers: answers), [one, other], Pairing((np.arange(30),) * 2)), 500, 1)
+    assert first == again
+    assert first != swap_test(paired_sample([one, other], np.arange(30)), 500, 2)
+
+
+# Several metrics at once
+
+
+def together(rows: list[list[Array]], replicates: int, seed: int = 1) -> tuple[list[float], list[float]]:
+    """The p-values of several rates of the same clusters, each alone, and by maxT."""
+    n = len(rows[0][0])
+    pairing = Pairing((np.arange(n), np.arange(n)))
+    pairs = [pair_sample(RATE, one, pairing) for one in rows]
+    alone = [float(swap_test(one, replicates, seed)[0]) for one in pairs]
+    units = [np.array([n]) for _ in rows]
+    found = max_t(pairs, joint_sample(rows, pairing), True, replicates, seed, [True] * len(rows), units)
+    return alone, [float(one[0]) for one in found]
+
+
+def test_maxt_agrees_with_all_2_to_the_n_swaps_stepping_down() -> None:
+    rows = [list(two(3, 10, shift=0.25)), list(two(8, 10, shift=0.1)), list(two(9, 10))]
+
+    def bounded(side: Array, pair: list[Array]) -> float:
+        t = over_error(np.where(side, pair[1], pair[0]), np.where(side, pair[0], pair[1]))
+        return t / np.sqrt(1 + t * t / 10)
+
+    observed = [bounded(np.zeros((10, 1), dtype=bool), pair) for pair in rows]
+    drawn = np.array([
+        [bounded(np.array(sides)[:, None], pair) for pair in rows] for sides in product([False, True], repeat=10)
+    ])  # fmt: skip
+    order, expected, last = np.argsort(observed)[::-1], {}, 0.0
+    for place, metric in enumerate(order):
+        largest = drawn[:, order[place:]].max(axis=1)
+        last = expected[int(metric)] = max(last, float((largest >= observed[metric] - 1e-9).mean()))
+    _, found = together(rows, 20_000)
+    for place, p in enumerate(found):
+        assert p == pytest.approx(expected[place], abs=4 * np.sqrt(0.25 / 20_000))
+
+
+def test_copies_of_a_metric_cost_nothing_and_other_metrics_do() -> None:
+    pair = list(two(5, 60, shift=0.12))
+    alone, copies = together([pair] * 5, 2_000)
+    assert copies == pytest.approx(alone, abs=0.01)  # of other swaps
+    others = [list(two(seed, 60)) for seed in range(20, 24)]
+    alone, found = together([pair, *others], 2_000)
+    assert found[0] > 2 * alone[0]
+    assert found[0] <= 5 * alone[0] * 1.1  # no stricter than Bonferroni
+
+
+def test_maxt_keeps_the_chance_of_any_false_rejection() -> None:
+    """Six metrics that are related, none of which differs: some p-value is below 5 % in far more than 5 % of tables."""
+    any_alone, any_adjusted = [], []
+    for seed in range(80):
+        shared = two(1_000 + seed, 40)
+        rows = [[a + b * [[1, 0]] for a, b in zip(two(7 * seed + k, 40), shared, strict=True)] for k in range(6)]
+        alone, adjusted = together(rows, 199, seed)
+        any_alone.append(min(alone) <= 0.05)
+        any_adjusted.append(min(adjusted) <= 0.05)
+    assert np.mean(any_alone) > 0.1
+    assert np.mean(any_adjusted) <= 0.1
+
+
+def test_a_part_of_three_clusters_does_not_drown_the_others() -> None:
+    """Where three clusters agree their statistic is infinite, in a quarter of all swaps."""
+    pair = list(two(5, 60, shift=0.2))
+    few = [
+        np.where(np.arange(60)[:, None] < 3, side, 0)
+        for side in (np.tile([[0, 4]], (60, 1)), np.tile([[2, 4]], (60, 1)))
+    ]
+    pairing = Pairing((np.arange(60), np.arange(60)))
+    pairs = [pair_sample(RATE, one, pairing) for one in (pair, few)]
+    joint = joint_sample([pair, few], pairing)
+    first, second = max_t(pairs, joint, True, 2_000, 1, [True, True], [np.array([60]), np.array([3])])
+    assert first[0] <= 0.02
+    assert second[0] >= 0.2
+
+
+# Groups that share clusters
+
+
+def groups_in_clusters(seed: int, effect: float, alone: int = 0) -> tuple[list[Array], tuple[Array, Array]]:
+    """Two groups of buckets in 30 clusters that differ much from each other; the first has `alone` more clusters."""
+    random = np.random.default_rng(seed)
+    level = random.beta(0.7, 0.7, 30 + alone)
+    clusters = np.repeat(np.arange(30 + alone), 3), np.repeat(np.arange(30), 2)
+    sides = []
+    for cluster, gain in zip(clusters, (0.0, effect), strict=True):
+        count = random.integers(1, 5, len(cluster))
+        sides.append(np.stack([random.binomial(count, np.clip(level[cluster] + gain, 0, 1)), count], axis=1))
+    return sides, clusters
+
+
+def rejected(effect: float, paired: bool, tables: int = 150, alone: int = 0) -> float:
+    test, found = swap_test if paired else exchange_test, []
+    for seed in range(tables):
+        rows, clusters = groups_in_clusters(seed, effect, alone)
+        found.append(float(test(pair_sample(RATE, rows, Pairing(clusters, paired)), 199, seed)[0]) <= 0.05)
+    return float(np.mean(found))
+
+
+def test_groups_are_compared_within_the_clusters_that_they_share() -> None:
+    """As samples of different problems, the clusters' own differences hide what differs between the groups."""
+    assert rejected(0.13, paired=False) < 0.25
+    assert rejected(0.13, paired=True) > 0.6
+    for alone in (0, 30):
+        assert rejected(0.0, paired=True, alone=alone) <= 0.1  # 5.0 and 5.4 % of 1,000

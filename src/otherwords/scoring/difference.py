@@ -16,7 +16,7 @@ from ..metrics.metric import Metric
 from ..progress import current
 from ..registry import Bound
 from ..significance.bootstrap import Sample, bootstrap
-from ..significance.intervals import above, bca, closed_form, correlated, difference_interval, percentile, undefined
+from ..significance.intervals import bca, closed_form, correlated, difference_interval, percentile, undefined
 from ..significance.multiple import adjust
 from ..significance.permutation import (
     MetricDifference,
@@ -122,7 +122,7 @@ class _Pair:
         certain = is_rate(self.metric) or self.metric.sides is not None
         return self.kind(settings) in ("percentile", "bca") or (self.kind(settings) == "mover" and not certain)
 
-    def ends(self, drawn: Array | None, confidence: float | Array, settings: IntervalSettings) -> tuple[Array, Array]:
+    def ends(self, drawn: Array | None, confidence: float, settings: IntervalSettings) -> tuple[Array, Array]:
         """Both ends of the interval of each part."""
         kind = self.kind(settings)
         if kind == "mover":
@@ -131,6 +131,22 @@ class _Pair:
             return difference_interval((one.value, other.value), (one[1:3], other[1:3]), together)
         assert drawn is not None
         return bca(self.sample, drawn, confidence) if kind == "bca" else percentile(drawn, confidence)
+
+    def influences(self, settings: IntervalSettings) -> tuple[Array, Array] | None:
+        """The influence of each cluster on the difference, and how many there are, part by part; of closed forms."""
+        if self.kind(settings) != "mover":
+            return None
+        one, other = (closed_form(self.metric, side, settings.confidence).units for side in self.sides())
+        if not self.paired:
+            return (
+                np.concatenate([one[0].influence, -other[0].influence], axis=1),
+                np.concatenate([one[0].counts, other[0].counts], axis=1),
+            )
+        both = list(zip(one, other, strict=True))
+        return (
+            np.concatenate([a.influence - b.influence for a, b in both], axis=1),
+            np.concatenate([np.maximum(a.counts, b.counts) for a, b in both], axis=1),
+        )
 
     def notes(self, drawn: Array | None, settings: IntervalSettings) -> list[str]:
         """Why a part has no interval; empty where it has one."""
@@ -181,7 +197,9 @@ def _rows(
     low, high = np.full((2, len(notes)), np.nan)
     if not all(notes):
         low, high = one.ends(drawn, settings.confidence, settings)
-    one_sided = _margin_tests(one, drawn, like.margin, notes, effective, settings)
+    one_sided = np.full((2, len(notes)), np.nan)
+    if like.margin is not None and (not all(notes) or notes[0] == SAME):
+        one_sided = np.stack(_margin_tests(one, drawn, like.margin, settings))
     if one.turned:
         values, difference, (low, high), one_sided = values[::-1], -difference, (-high, -low), one_sided[::-1]
     tested = one.counts[0] > 1  # of the side that has fewer: how it would vary is unknown
@@ -213,40 +231,33 @@ def _rows(
     return rows
 
 
-def _margin_tests(
-    one: _Pair,
-    drawn: Array | None,
-    margin: float | None,
-    notes: Sequence[str],
-    effective: Array,
-    settings: IntervalSettings,
-) -> tuple[Array, Array]:
-    """p-values of "the difference is at most -margin" and "it is at least the margin": the interval inverted.
+def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: IntervalSettings) -> tuple[Array, Array]:
+    """One-sided p-values of "the difference is at most -margin" and of "it is at least the margin".
 
-    Where all answers are the same it is (1 - margin)^n for a share: the chance of no loss in n clusters, where shares
-    are lost at the rate of the margin. Few losses cannot say more, so that p is no smaller for a difference within the
-    margin.
+    These are score tests: the standard error is that at the margin. What is missing to it would be lost or won in
+    lumps, as the differences of the clusters are: their mean square over their mean size, one whole cluster added. So
+    few changes, or none, do not make the two equivalent (of n clusters all alike: t = sqrt(n margin / (1 - margin))).
     """
-    nothing = np.full(len(notes), np.nan)
-    if margin is None or (all(notes) and notes[0] != SAME):
-        return nothing, nothing
-    least = (1 - min(margin, 1.0)) ** effective if one.metric.share else nothing
-    if notes[0] == SAME:
-        return least, least
-    value = one.sample.value()
+    from scipy.special import stdtr  # late: most comparisons have no margin
 
-    def ends(confidence: Array) -> tuple[Array, Array]:
-        return one.ends(drawn, confidence, settings)
-
-    def turned(confidence: Array) -> tuple[Array, Array]:
-        low, high = ends(confidence)
-        return -high, -low
-
-    smallest = 1e-6 if drawn is None else 1 / (len(drawn) + 1)
-    both = [above(each, ends_of, -margin, smallest) for each, ends_of in ((value, ends), (-value, turned))]
-    without = np.array([bool(note) for note in notes]) | np.isnan(value)
-    floor = np.where(np.abs(value) < margin, np.nan_to_num(least), 0.0)
-    return tuple(np.where(without, np.nan, np.maximum(p, floor)) for p in both)  # type: ignore[return-value]
+    value, clusters = one.sample.value(), np.maximum(one.counts[0], 1)
+    influence, counts = one.influences(settings) or (None, None)
+    if influence is not None and counts is not None:
+        squares, sizes = ((counts * np.abs(influence) ** power).sum(axis=1) for power in (2, 1))
+        error, lump = (
+            squares * clusters / np.maximum(clusters - 1, 1),
+            (squares + clusters**-2.0) / (sizes + 1 / clusters),
+        )
+    else:
+        error, lump = np.nanvar(drawn, axis=0) if drawn is not None else np.full(len(value), np.nan), 1 / clusters
+    found = []
+    for missing in (value + margin, margin - value):
+        left = np.clip(missing, 0, 1) if one.metric.share else np.zeros(len(value))
+        spread = np.sqrt(error + left * (1 - left) * lump)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = np.where(spread > 0, -missing / spread, np.nan)
+        found.append(np.where(clusters > 1, stdtr(np.maximum(clusters - 1, 1), t), np.nan))
+    return found[0], found[1]
 
 
 def _warn_thin(rows: Sequence[Difference]) -> None:

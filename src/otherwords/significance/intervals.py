@@ -33,7 +33,7 @@ class Units(NamedTuple):
     counts: Array
 
 
-def share_interval(value: Array, samples: Sequence[Units], confidence: float | Array) -> tuple[Array, Array]:
+def share_interval(value: Array, samples: Sequence[Units], confidence: float) -> tuple[Array, Array]:
     """The interval of a share in [0, 1], or of any smooth function of sums with values there.
 
     `value` may have any shape; the influences have one more axis. Samples are independent of each other, such as the
@@ -53,7 +53,7 @@ def share_interval(value: Array, samples: Sequence[Units], confidence: float | A
 
     tail = (1 + confidence) / 2
     error, freedom, n = _spread(samples)
-    z, t = ndtri(tail), stdtrit(np.maximum(freedom, 1.0), tail)
+    z, t = float(ndtri(tail)), stdtrit(np.maximum(freedom, 1.0), tail)
     with np.errstate(invalid="ignore", divide="ignore"):
         varies = (error > _NOTHING**2) & (value > 0) & (value < 1)
         size = np.where(varies, value * (1 - value) / np.where(varies, error, 1.0), n)
@@ -112,25 +112,6 @@ def difference_interval(
     return np.round(difference - below, _PLACES), np.round(difference + above, _PLACES)
 
 
-def above(value: Array, ends: Callable[[Array], tuple[Array, Array]], edge: float, smallest: float = 1e-6) -> Array:
-    """One-sided p-values of "it is at most the edge", from intervals: the level at which one end is at the edge.
-
-    `ends` gives both ends of the intervals of all values at these confidences. A p-value is never below `smallest`.
-
-    >>> normal = lambda confidence: (1 - 0.5 * confidence, 1 + 0.5 * confidence)
-    >>> above(np.array([1.0, 1.0]), normal, 0.75).round(3).tolist()
-    [0.25, 0.25]
-    """
-    beyond = value > edge
-    low, high = np.full(len(value), smallest), np.full(len(value), 0.5)
-    for _ in range(40):
-        middle = (low + high) / 2
-        lower, upper = ends(1 - 2 * middle)
-        clear = np.where(beyond, lower > edge, upper < edge)
-        low, high = np.where(clear, low, middle), np.where(clear, middle, high)
-    return np.where(beyond, high, 1 - high)
-
-
 def correlation(one: Array, other: Array, counts: Array) -> Array:
     """How two values vary together over the units that they share: 0 where one does not vary."""
     product = (counts * one * other).sum(axis=-1)
@@ -165,7 +146,7 @@ def has_closed_form(metric: Metric) -> bool:
     return metric.sides is not None or (metric.smooth and low >= 0 and high <= 1)
 
 
-def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confidence: float | Array) -> Estimate:
+def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confidence: float) -> Estimate:
     """The value of a metric with its interval, from rows of statistics and how often each occurs, sample by sample."""
     sums = np.sum([totals(*one) for one in samples], axis=0)
     if metric.sides is None:
@@ -209,7 +190,7 @@ def _estimate(
     combine: Callable[[Array], Array],
     sums: Array,
     samples: Sequence[tuple[Array, Array]],
-    confidence: float | Array,
+    confidence: float,
 ) -> Estimate:
     value = np.asarray(combine(sums), dtype=np.float64)
     plain = metric.combine is ratio and metric.sides is None
@@ -232,7 +213,7 @@ def _ratio_slopes(sums: Array, value: Array) -> Array:
 # From the replicates of a bootstrap
 
 
-def percentile(values: Array, confidence: float | Array) -> tuple[Array, Array]:
+def percentile(values: Array, confidence: float) -> tuple[Array, Array]:
     """Cut off the tails, part by part; replicates in which the metric is undefined do not count.
 
     `values` has a row per replicate; where no replicate is defined, so is no end of the interval (NaN).
@@ -246,7 +227,7 @@ def undefined(values: Array) -> Array:
     return np.asarray(np.isnan(values).mean(axis=0))
 
 
-def bca(sample: Sample, values: Array, confidence: float | Array) -> tuple[Array, Array]:
+def bca(sample: Sample, values: Array, confidence: float) -> tuple[Array, Array]:
     """Correct the percentiles for bias (replicates off the value) and acceleration (a spread that changes with it).
 
     Acceleration comes from leaving out one unit at a time. Where it is undefined, because all replicates lie on one
