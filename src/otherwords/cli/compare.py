@@ -75,7 +75,7 @@ def compare(
     from ..errors import BadInput
     from ..scoring.compare import compare as compare_models
     from ..scoring.compare import compare_groups, count_tests
-    from .tables import count_table, difference_table
+    from .tables import count_table, difference_table, margin_table
 
     settings: dict[str, Any] = {
         "task": task, "confidence": confidence, "margin": margin, "out": out or None,
@@ -104,4 +104,6 @@ def compare(
         print_json(differences)
     elif not quiet and out != "-":
         print_table(difference_table(differences, confidence))
+        if margin is not None:
+            print_table(margin_table(differences))
         print_one_answer([answers, other], settings, [] if between else [differences[0].model, differences[0].other])

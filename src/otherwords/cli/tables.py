@@ -83,20 +83,20 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
     several = any((one.model, one.other) != (first, second) for one in differences)
     grouped, (short, foot) = any(one.group for one in differences), short_groups([one.group for one in differences])
     over_models = any(one.p_t is not None for one in differences)
-    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "family", "metric"]
+    related = len({one.metric for one in differences}) > len({one.family for one in differences})
+    names = [*(["compared"] if several else []), *(["group"] if grouped else [])]
+    names += ["family", "metric"] if related else ["metric"]
     values = ("first", "second") if several else (first, second)
-    margin = any(one.margin is not None for one in differences)
-    tests = ["p", "p (maxT)", "p (Holm)", *(["p (t)"] if over_models else [])]
-    tests += ["p (not lower)", "p (not higher)", "p (equivalent)"] if margin else []
-    numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, *EVIDENCE[:3])
+    tests = ["p", "p\n(maxT)", "p\n(Holm)", *(["p (t)"] if over_models else [])]
+    numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, "{}\n({})".format(*EVIDENCE))
 
     def row(one: Difference) -> tuple[Lead, list[str | Text]]:
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
-        lead.append(one.family)
+        lead += [one.family] if related else []
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
         p = [one.p_swap, one.p_maxt, one.p_holm, *([one.p_t] if over_models else [])]
-        p += [one.p_not_lower, one.p_not_higher, one.p_equivalent] if margin else []
-        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *map(p_value, p), *evidence_text(one)[:3]]
+        evidence = "{} ({})".format(*evidence_text(one)) if one.n_effective else ""
+        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *map(p_value, p), evidence]
 
     caption = "\n".join(filter(None, (_caption(differences), missing_text(differences), foot)))
     return _add_sections(_table(names, numbers, caption=caption), map(row, differences))
@@ -107,19 +107,31 @@ def _caption(differences: Sequence[Difference]) -> str:
     if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
         units += f"; {', '.join(dict.fromkeys(others))} as they are"
     tests = sum(one.p_swap is not None for one in differences)
-    caption = f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
-    if margin := next((one.margin for one in differences if one.margin is not None), None):
-        caption += (
-            f"\nmargin {margin:g}: p (not lower) is of non-inferiority where higher is better, else p (not higher)"
-        )
-    return caption
+    return f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
+
+
+def margin_table(differences: Sequence[Difference]) -> Table:
+    """Whether the first is not lower, not higher, neither, by the margin: a row per metric."""
+    tested = [one for one in differences if one.margin is not None]
+    grouped, (short, foot) = any(one.group for one in tested), short_groups([one.group for one in tested])
+    title = f"{tested[0].model} − {tested[0].other}, margin {tested[0].margin:g}"
+    several = len({(one.model, one.other) for one in tested}) > 1
+    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
+    caption = "non-inferiority: p (not lower) where higher is better, p (not higher) where lower is better"
+    numbers = ("difference", "p (not lower)", "p (not higher)", "p (equivalent)")
+    table = _table(names, numbers, "" if several else title, "\n".join(filter(None, (caption, foot))))
+    for one in tested:
+        lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
+        p = map(p_value, (one.p_not_lower, one.p_not_higher, one.p_equivalent))
+        table.add_row(*map(Text, (*lead, one.metric)), _or_dash(one.difference, one, "+"), *p)
+    return table
 
 
 def count_table(tests: Sequence[CountTest]) -> Table:
     """Tests that assume independent rows, a row each."""
     grouped, (short, foot) = any(one.group for one in tests), short_groups([one.group for one in tests])
     names = [*(["group"] if grouped else []), "test", "models", "rows"]
-    numbers = ("n", "first only right", "second only right", "statistic", "p", "odds ratio", "exact interval")
+    numbers = ("n", "right in\nfirst only", "right in\nsecond only", "statistic", "p", "odds\nratio", "exact\ninterval")
     caption = "assumes independent rows: wordings of one problem are not, and p is then too small"
     if any(one.test == "mcnemar" for one in tests):
         caption += "; mcnemar: mid-p"
