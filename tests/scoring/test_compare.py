@@ -539,6 +539,19 @@ def test_equal_answers_are_equivalent_only_where_there_are_enough() -> None:
     assert compare(many, many, ["accuracy_variants"], margin=0.05, **FEW)[0].p_equivalent < 0.01  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(("buckets", "margin"), [(50, 0.1), (100, 0.05), (200, 0.1)])
+def test_a_margin_test_holds_its_level_at_the_edge(buckets: int, margin: float) -> None:
+    """One model loses whole problems and wins none: what is rejected, of all tables that there are at the margin."""
+    perfect = rarely_wrong("perfect", set(), buckets)
+    level = 0.0
+    for lost in range(buckets):
+        [one] = compare(rarely_wrong("lossy", set(range(lost)), buckets), perfect, ["pa"], margin=margin, replicates=20)
+        if one.p_not_lower > 0.05:  # type: ignore[operator]
+            break
+        level += stats.binom.pmf(lost, buckets, margin)
+    assert 0.01 < level <= 0.06
+
+
 @pytest.mark.parametrize("margin", [0, -0.1, float("nan"), float("inf")])
 def test_a_margin_is_above_zero(margin: float, two: list[pl.DataFrame]) -> None:
     with refuses(BadInput, field="margin"):

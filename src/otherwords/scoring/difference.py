@@ -16,7 +16,7 @@ from ..metrics.metric import Metric
 from ..progress import current
 from ..registry import Bound
 from ..significance.bootstrap import Sample, bootstrap
-from ..significance.intervals import bca, closed_form, correlated, difference_interval, percentile, undefined
+from ..significance.intervals import bca, closed_form, correlated, difference_interval, percentile, undefined, weights
 from ..significance.multiple import adjust
 from ..significance.permutation import (
     MetricDifference,
@@ -132,21 +132,24 @@ class _Pair:
         assert drawn is not None
         return bca(self.sample, drawn, confidence) if kind == "bca" else percentile(drawn, confidence)
 
-    def influences(self, settings: IntervalSettings) -> tuple[Array, Array] | None:
-        """The influence of each cluster on the difference, and how many there are, part by part; of closed forms."""
+    def shares(self, settings: IntervalSettings) -> tuple[Array, Array, Array] | None:
+        """Of closed forms: the influence of each cluster on the difference, its share in it, and how many there are.
+
+        The shares sum up to the difference, the influences to 0; a row per part.
+        """
         if self.kind(settings) != "mover":
             return None
-        one, other = (closed_form(self.metric, side, settings.confidence).units for side in self.sides())
+        sides = []
+        for rows in self.sides():
+            found = closed_form(self.metric, rows, settings.confidence)
+            weight = np.concatenate([weights(self.metric, one, len(self.titles)) for one, _ in rows]).T
+            influence, counts = (np.concatenate(each, axis=1) for each in zip(*found.units, strict=True))
+            total = np.maximum((counts * weight).sum(axis=1), 1)
+            sides.append((influence, influence + (found.value / total)[:, None] * weight, counts))
         if not self.paired:
-            return (
-                np.concatenate([one[0].influence, -other[0].influence], axis=1),
-                np.concatenate([one[0].counts, other[0].counts], axis=1),
-            )
-        both = list(zip(one, other, strict=True))
-        return (
-            np.concatenate([a.influence - b.influence for a, b in both], axis=1),
-            np.concatenate([np.maximum(a.counts, b.counts) for a, b in both], axis=1),
-        )
+            return tuple(np.concatenate([one, each], axis=1) for one, each in zip(sides[0], sides[1], strict=True))  # type: ignore[return-value]
+        (one, one_share, counts), (other, other_share, other_counts) = sides
+        return one - other, one_share - other_share, np.maximum(counts, other_counts)
 
     def notes(self, drawn: Array | None, settings: IntervalSettings) -> list[str]:
         """Why a part has no interval; empty where it has one."""
@@ -241,13 +244,11 @@ def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: Inte
     from scipy.special import stdtr  # late: most comparisons have no margin
 
     value, clusters = one.sample.value(), np.maximum(one.counts[0], 1)
-    influence, counts = one.influences(settings) or (None, None)
-    if influence is not None and counts is not None:
-        squares, sizes = ((counts * np.abs(influence) ** power).sum(axis=1) for power in (2, 1))
-        error, lump = (
-            squares * clusters / np.maximum(clusters - 1, 1),
-            (squares + clusters**-2.0) / (sizes + 1 / clusters),
-        )
+    if shares := one.shares(settings):
+        influence, share, counts = shares
+        error = (counts * influence**2).sum(axis=1) * clusters / np.maximum(clusters - 1, 1)
+        squares, sizes = ((counts * np.abs(share) ** power).sum(axis=1) for power in (2, 1))
+        lump = (squares + clusters**-2.0) / (sizes + 1 / clusters)
     else:
         error, lump = np.nanvar(drawn, axis=0) if drawn is not None else np.full(len(value), np.nan), 1 / clusters
     found = []
