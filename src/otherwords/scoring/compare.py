@@ -160,6 +160,7 @@ def compare_groups(
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     blocks: list[list[Difference]] = []
+    warned: list[str] = []
     current().start("compare")
     for model in load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task)):
         roles = _grouped_by(column, model.by_role(of_task))
@@ -170,7 +171,10 @@ def compare_groups(
             for first, second, pair in pairs:
                 names = [first, second]
                 _warn_sizes_differ(pair, names, role)
-                pairing = Pairing((pair[0].cluster, pair[0].cluster)) if matched else _within_clusters(pair, names)
+                pairing, message = _within_clusters(pair, names, matched)
+                if message not in ("", *warned):
+                    warnings.warn(message, stacklevel=caller_level())
+                warned.append(message)
                 try:
                     found = differences(by_role[role], pair, names, model.name, settings, lenient, pairing, margin)
                     blocks.append(found)
@@ -179,7 +183,7 @@ def compare_groups(
                         raise
                     warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    bare = {"p_maxt": None, "interval": "", "note": "", "margin": None}
+    bare = {"p_maxt": None, "interval": "", "note": "", "margin": None, "n_clusters": 0}
     bare |= dict.fromkeys(("n_effective", "confidence", "p_not_lower", "p_not_higher", "p_equivalent"))
     rows = [replace(row, **bare) for block in blocks for row in block]  # type: ignore[arg-type]
     return adjusted(blocks, settings, out, _over_models(rows, matched))
@@ -210,21 +214,22 @@ def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role
         warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=caller_level())
 
 
-def _within_clusters(pair: Sequence[Answers], names: Sequence[str]) -> Pairing:
-    """Pair two groups by the clusters that they share, with a warning how many; without any they are kept apart."""
+def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> tuple[Pairing, str]:
+    """Pair two groups by the clusters that they share, and say how many; without any they are kept apart."""
+    if matched:
+        return Pairing((pair[0].cluster, pair[0].cluster)), ""
     named = [_cluster_names(one) for one in pair]
     numbers = codes(pl.concat(named), WHOLE_TABLE)[0]
     clusters = numbers[: len(named[0])], numbers[len(named[0]) :]
     shared = len(np.intersect1d(*clusters))
     if not shared:
-        return Pairing((pair[0].cluster, pair[1].cluster), paired=False)
+        return Pairing((pair[0].cluster, pair[1].cluster), paired=False), ""
     buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
     message = f"{names[0]} and {names[1]} share {shared} clusters, and are compared within them"
     if problems := len(buckets[0] & buckets[1]):
         message = f"{problems} problems with variants in {names[0]} and {names[1]} are compared within themselves"
         message += "; use --matched (matched=True) to leave out all others"
-    warnings.warn(message, stacklevel=caller_level())
-    return Pairing(clusters)
+    return Pairing(clusters), message
 
 
 def _cluster_names(one: Answers) -> pl.Series:
