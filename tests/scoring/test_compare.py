@@ -395,7 +395,10 @@ def test_test_sets_are_cut_to_what_both_answered(two: list[pl.DataFrame], tmp_pa
     spec = f"accuracy_testset(testset={tmp_path / 'test.csv'})"
     with pytest.warns(UserWarning, match="compared on the 17 test items that both answered; 6 answers left out"):
         [one] = compare(*two, [spec], task="nli", **FEW)
-    assert (one.n_units, one.n_answers) == (17, 17)
+    assert (one.n_units, one.n_answers, one.n_clusters) == (17, 17, 17)
+    with pytest.warns(UserWarning, match="compared on the 17 test items"):
+        both = compare(*two, [spec, "flip_rate"], task="nli", **FEW)
+    assert [row.p_swap for row in both if row.metric == "accuracy_testset"] == [one.p_swap]
     wrong = pl.DataFrame(rows).with_columns(
         gold=pl.when((pl.col("model") == "two") & (pl.col("id") == 5)).then(pl.lit("entailment")).otherwise("gold")
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import BadInput, caller_level
-from ..metrics.metric import Metric, Outside
+from ..metrics.metric import Metric, Outside, divide, ratio
 from ..storage.files import seed_for
 from .bootstrap import Array, Sample, by_cluster, chunks, collapse, fixed_point, totals
 from .intervals import slopes
@@ -84,6 +84,17 @@ class MetricDifference:
         one, other = self.both(totals)
         return np.asarray(one - other)
 
+    def slopes(self, sums: Array) -> Array:
+        """How each part changes with each sum; of a plain ratio, written down."""
+        if self.metric.combine is not ratio or self.metric.parts:
+            return slopes(self, sums)
+        found = np.zeros((*sums.shape, 1))
+        for start, sign in ((0, 1.0), (sums.shape[-1] // 2, -1.0)):
+            share, whole = divide(sums[..., start], sums[..., start + 1]), sums[..., start + 1]
+            found[..., start, 0] = divide(np.full_like(share, sign), whole)
+            found[..., start + 1, 0] = divide(-sign * share, whole)
+        return np.nan_to_num(found)
+
 
 def pair_sample(
     metric: Metric, rows: Sequence[Array], pairing: Pairing, outside: Sequence[Outside] | None = None
@@ -103,7 +114,8 @@ def pair_sample(
 def joint_sample(rows: Sequence[Sequence[Array]], pairing: Pairing) -> Sample:
     """The rows of several metrics, first and second side of each, as one sample: a cluster is one unit in all."""
     sides = [np.concatenate(side, axis=1) for side in zip(*rows, strict=True)]
-    samples = [collapse(units[units.any(axis=1)]) for units in pairing.units(sides)]
+    filled = [(units, units.any(axis=1)) for units in pairing.units(sides)]
+    samples = [collapse(units[some] if some.any() else units[:1]) for units, some in filled]
     return Sample(*samples[0], totals_of, outside=samples[1] if len(samples) > 1 else None)
 
 
@@ -386,7 +398,8 @@ def _statistic(pair: Sample, drawn: Sequence[Array], sizes: Sequence[int]) -> Ar
         return difference
     unpaired = len(sizes) > len(drawn)
     error = np.zeros_like(difference)
-    for place, slope in enumerate(np.moveaxis(slopes(pair.combine, sums), -1, 0)):
+    assert isinstance(pair.combine, MetricDifference)
+    for place, slope in enumerate(np.moveaxis(pair.combine.slopes(sums), -1, 0)):
         for both, n in zip(drawn, sizes, strict=False):
             error[:, place] += _variance(slope, both[:, :width], both[:, width:], sizes if unpaired else [n], unpaired)
     return _over(difference, np.sqrt(np.maximum(error, 0)))
