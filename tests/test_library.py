@@ -567,7 +567,8 @@ def test_differences_are_results_too() -> None:
     differences = ow.compare(answers(), other, "accuracy_variants", replicates=50)
     assert differences["accuracy_variants"].other == "gold"
     assert repr(differences).splitlines()[0].split() == [
-        "metric", "same", "gold", "difference", "interval", "p", "p", "(Holm)", "buckets",
+        "metric", "same", "gold", "difference", "interval", "p", "p", "(maxT)", "p", "(Holm)",
+        "clusters", "eff.", "n", "buckets",
     ]  # fmt: skip
     assert "difference" in differences._repr_html_()
     assert differences.to_polars()["other"].to_list() == ["gold"]

@@ -9,8 +9,10 @@ import pytest
 
 KEYS = [
     *("metric", "signature", "model", "other", "group", "value", "other_value", "difference", "low", "high"),
-    *("p_swap", "p_bootstrap", "n_units", "n_answers", "unit", "p_bonferroni", "p_holm", "p_bh", "p_t", "family"),
-    "p_crossed",
+    *("p_swap", "n_units", "n_answers", "unit", "p_bonferroni", "p_holm", "p_bh", "p_t", "family"),
+    *("p", "p_interval", "p_crossed", "p_maxt"),
+    *("interval", "confidence", "n_clusters", "n_effective", "note"),
+    *("margin", "p_not_lower", "p_not_higher", "p_equivalent"),
 ]
 
 
@@ -53,7 +55,17 @@ def test_two_files_and_one_file_say_the_same(cli, files):
 
 def test_a_table_for_people(cli, files):
     shown = cli("compare", "both.jsonl", "--metric", "flip_rate").stdout
-    for text in ("shaky", "steady", "difference", "95% interval", "p (Holm)", "+33.3", "flip_rate"):
+    for text in (
+        "shaky",
+        "steady",
+        "difference",
+        "95% interval",
+        "(maxT)",
+        "(Holm)",
+        "+33.3",
+        "clusters",
+        "eff. n",
+    ):
         assert text in shown
 
 
@@ -117,7 +129,7 @@ def test_groups(cli, files):
     assert found[1]["difference"] == pytest.approx(-9 / 12)
     result = cli("compare", "both.jsonl", "--between", "how", "--metric", "flip_rate")
     assert "p (t)" in result.stdout
-    assert "12 problems with variants in how=a and how=b" in result.stderr.replace("\n", " ")
+    assert "12 problems with variants in how=a and how=b are compared within" in result.stderr.replace("\n", " ")
 
 
 def test_by_and_out(cli, files, place):
@@ -152,8 +164,15 @@ def test_a_run_folder_of_two_models(cli, problems, place):
         (("both.jsonl", "--between", "gold"), "gold has only 1 group with variants"),
         (("both.jsonl", "--metric", "jsd_pairs"), "no probabilities"),
         (("both.jsonl", "--metric", "flip_rat"), "no metrics named 'flip_rat'; did you mean flip_rate? There are: "),
-        (("both.jsonl", "--interval", "exact"), "use percentile or bca"),
+        (("both.jsonl", "--interval", "exact"), "use auto or wilson or percentile or bca"),
         (("both.jsonl", "-o", "out.xlsx"), ".jsonl"),
+        (("both.jsonl", "--margin", "0"), "such as 0.02 for two points"),
+        (("both.jsonl", "--test", "sign"), "no test named 'sign'; there are: mcnemar, cochran, tost, ie"),
+        (("both.jsonl", "--test", "tost"), "tost needs a margin; add --margin"),
+        (("both.jsonl", "--test", "ie"), "has 2 variants, not one"),
+        (("both.jsonl", "--test", "mcnemar", "--metric", "pa"), "leave out --metric and --between"),
+        (("steady.jsonl", "--test", "mcnemar"), "needs answers of two models"),
+        (("both.jsonl", "--test", "mcnemar", "-m", "gone"), "no model named 'gone'; there are: steady, shaky"),
     ],
 )
 def test_wrong_usage(cli, files, leftovers, arguments, message):
@@ -165,3 +184,54 @@ def test_the_footnote_stays_in_one_line(cli, files):
     assert shown.splitlines()[-1] == (
         "shares in per cent, their differences in points; p: clusters swapped between the two, adjusted for 1 test"
     )
+
+
+def test_equivalence_and_non_inferiority_with_a_margin(cli, files):
+    [found] = json.loads(cli("compare", "both.jsonl", "--metric", "flip_rate", "--margin", "0.2", "--json").stdout)
+    assert found["margin"] == 0.2
+    assert found["p_not_lower"] < 0.01 < found["p_not_higher"] == found["p_equivalent"]  # shaky flips far more
+    shown = cli("compare", "both.jsonl", "--metric", "flip_rate", "--margin", "0.2").stdout
+    for text in (
+        "p (not lower)",
+        "p (not higher)",
+        "p (equivalent)",
+        "shaky − steady, margin 0.2",
+        "non-inferiority: ",
+    ):
+        assert text in shown
+
+
+def test_textbook_tests_are_marked_as_assuming_independent_rows(cli, files, place):
+    arguments = ("--test", "mcnemar", "--test", "cochran", "--test", "tost", "--margin", "0.1")
+    shown = cli("compare", "both.jsonl", *arguments).stdout
+    for text in (
+        "assumes independent rows",
+        "mcnemar",
+        "cochran",
+        "tost",
+        "originals",
+        "variants",
+        "odds",
+        "mid-p",
+    ):
+        assert text in shown
+    found = json.loads(cli("compare", "steady.jsonl", "shaky.jsonl", *arguments, "--json").stdout)
+    assert {one["assumes"] for one in found} == {"independent rows"}
+    [variants] = [one for one in found if (one["test"], one["rows"]) == ("mcnemar", "variants")]
+    assert (variants["n"], variants["n10"], variants["n01"], variants["odds_ratio"]) == (24, 8, 0, None)
+    assert variants["p_exact"] == pytest.approx(2 / 2**8)
+    assert variants["p"] == pytest.approx(1 / 2**8)
+    cli("compare", "both.jsonl", "--test", "mcnemar", "-o", "tests.csv", "-q")
+    assert pl.read_csv(place / "tests.csv")["assumes"].to_list() == ["independent rows"] * 2
+    assert "independent rows" in cli("compare", "--help").stdout.replace("\n", " ")
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_ie_test_of_each_way_of_rewording(cli, files):
+    result = cli("compare", "both.jsonl", "--test", "ie", "--by", "how", "--json")
+    found = json.loads(result.stdout)
+    assert [(one["group"], one["models"]) for one in found] == [
+        (group, model) for group in ("how=a", "how=b") for model in ("steady", "shaky")
+    ]
+    assert (found[3]["n10"], found[3]["n01"], found[3]["rows"]) == (9, 0, "originals and their variants")
+    assert "all variants: not tested" in result.stderr.replace("\n", " ")

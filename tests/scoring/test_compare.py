@@ -18,7 +18,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
 from otherwords.registry import metrics
-from otherwords.scoring.compare import compare, compare_groups
+from otherwords.scoring.compare import compare, compare_groups, count_tests
 from otherwords.scoring.select import FAMILIES
 from otherwords.significance import adjust, crossed_test
 
@@ -73,7 +73,7 @@ def test_values_and_difference_are_those_of_the_scores(two: list[pl.DataFrame]) 
 
 
 def test_the_interval_is_that_of_a_naive_paired_bootstrap(two: list[pl.DataFrame]) -> None:
-    [one] = compare(*two, ["flip_rate"], replicates=10_000)
+    [one] = compare(*two, ["flip_rate"], replicates=10_000, interval="percentile")
     sides = [flips(table) for table in two]
     clusters, random, drawn = sorted(sides[0]), np.random.default_rng(5), []
     for _ in range(4_000):
@@ -116,19 +116,54 @@ def test_two_tables_or_one_and_shuffled_renamed_rows_give_the_same_bytes(two: li
     assert results(compare(renamed, using=names, models=["one", "two"], **FEW)) == separate
 
 
-def test_the_other_way_round_changes_the_sign_and_nothing_else(two: list[pl.DataFrame]) -> None:
-    names = ["flip_rate", "p_c", "accuracy_original"]
-    there, back = compare(*two, names, **FEW), compare(*reversed(two), names, **FEW)
+def mirrored(one: ow.Difference) -> dict[str, Any]:
+    """What comparing the other way round must give, to the bit."""
+    turned = {"model": one.other, "other": one.model, "value": one.other_value, "other_value": one.value}
+    turned |= {"p_not_lower": one.p_not_higher, "p_not_higher": one.p_not_lower}
+    for name, number in (("difference", one.difference), ("low", one.high), ("high", one.low)):
+        turned[name] = None if number is None else -number + 0.0
+    return asdict(one) | turned
+
+
+def with_probabilities(table: pl.DataFrame, seed: int) -> pl.DataFrame:
+    p = np.random.default_rng(seed).dirichlet(np.ones(3), table.height)
+    best = p.argmax(axis=1)
+    for row, label in enumerate(table["pred"].to_list()):  # the answer is the most probable label
+        place = LABELS.index(label)
+        p[row, [place, best[row]]] = p[row, [best[row], place]]
+    return table.with_columns(pl.Series(f"p:{name}", p[:, place]) for place, name in enumerate(LABELS))
+
+
+@pytest.mark.filterwarnings("ignore:not compared")
+def test_the_other_way_round_every_metric_is_mirrored_to_the_bit(two: list[pl.DataFrame]) -> None:
+    pair = [with_probabilities(table, seed) for seed, table in enumerate(two)]
+    there = compare(*pair, ["all"], replicates=999, margin=0.05)
+    back = compare(*reversed(pair), ["all"], replicates=999, margin=0.05)
+    assert len(there) > 50
     for one, other in zip(there, back, strict=True):
-        assert one.difference == pytest.approx(-other.difference, abs=1e-12)  # type: ignore[operator]
-        assert one.p_swap == pytest.approx(other.p_swap, abs=0.08)
+        assert mirrored(one) == asdict(other), one.metric
 
 
-def test_a_model_and_itself_do_not_differ(two: list[pl.DataFrame]) -> None:
-    for one in compare(two[0], two[0], ["flip_rate", "p_c", "pa"], **FEW):
-        assert (one.model, one.other) == ("one (1)", "one (2)")
-        assert (one.difference, one.low, one.high) == (0.0, 0.0, 0.0)
-        assert one.p_swap == one.p_bootstrap == one.p_holm == 1.0
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*are compared within", "ignore:not compared")
+@pytest.mark.parametrize("apart", [True, False])
+def test_groups_the_other_way_round_are_mirrored_too(two: list[pl.DataFrame], apart: bool) -> None:
+    table = two[1].with_columns(side=(pl.col("bucket").str.slice(1).cast(pl.Int64) // 3 % 2).cast(pl.String))
+    if not apart:
+        table = table.with_columns(cluster=pl.col("cluster").str.slice(1).cast(pl.Int64) // 2)
+    turned = table.with_columns(side=pl.col("side").replace({"0": "1", "1": "0"}))
+    there, back = (compare_groups(one, "side", replicates=500) for one in (table, turned))
+    for one, other in zip(there, back, strict=True):
+        assert ("test=exchange" if apart else "test=swap") in one.signature
+        assert mirrored(one) == asdict(other) | {"model": "side=1", "other": "side=0"}, one.metric
+
+
+def test_a_model_and_itself_do_not_differ_and_have_no_interval(two: list[pl.DataFrame]) -> None:
+    for kind in ("auto", "percentile", "bca"):
+        for one in compare(two[0], two[0], ["flip_rate", "p_c", "pa"], interval=kind, **FEW):
+            assert (one.model, one.other) == ("one (1)", "one (2)")
+            assert (one.difference, one.low, one.high) == (0.0, None, None)
+            assert (one.note, one.interval) == ("the answers are the same", "")
+            assert one.p_swap == one.p_maxt == one.p_holm == 1.0
 
 
 def test_models_are_compared_on_what_both_answered(two: list[pl.DataFrame]) -> None:
@@ -191,7 +226,7 @@ def test_adjusted_p_values_cover_all_differences(two: list[pl.DataFrame]) -> Non
 
 def test_bca_intervals_are_another_kind(two: list[pl.DataFrame]) -> None:
     plain, corrected = (compare(*two, ["p_c"], interval=kind, **FEW)[0] for kind in ("percentile", "bca"))
-    assert "difference=bca(" in corrected.signature
+    assert "difference=bca.v2(" in corrected.signature
     assert (plain.low, plain.high) != (corrected.low, corrected.high)
     assert plain.p_swap == corrected.p_swap
 
@@ -211,7 +246,10 @@ BAD: dict[str, tuple[Any, dict[str, str]]] = {
     "itself": (lambda one, two: compare(three(one, two), models=["one", "one"]), {"fix": "choose two of one, two, x"}),
     "nothing shared": (lambda one, two: compare(one, two.with_columns(bucket=pl.lit("x") + pl.col("bucket"))), {}),
     "other gold": (lambda one, two: compare(one, two.with_columns(gold=pl.lit("neutral"))), {"field": "gold"}),
-    "no such interval": (lambda one, two: compare(one, two, interval="exact"), {"fix": "use percentile or bca"}),
+    "no such interval": (
+        lambda one, two: compare(one, two, interval="exact"),
+        {"fix": "use auto or wilson or percentile or bca"},
+    ),
     "no probabilities": (lambda one, two: compare(one, two, ["jsd_pairs"]), {}),
     "across": (lambda one, two: compare(one, two, ["never_right"]), {"where": "never_right"}),
     "one cluster": (
@@ -234,7 +272,7 @@ def test_what_cannot_be_compared_is_refused_with_what_would_work(case: str, two:
         act(*two)
 
 
-@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*treated as different problems")
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*are compared within")
 def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -> None:
     [loose] = compare_groups(two[0], "how", ["flip_rate"], **FEW)
     assert (loose.model, loose.other, loose.group) == ("how=a", "how=b", "one")
@@ -242,7 +280,7 @@ def test_groups_of_different_problems_and_of_the_same(two: list[pl.DataFrame]) -
     assert (loose.value, loose.other_value) == pytest.approx((by_group["how=a"], by_group["how=b"]))
     [tight] = compare_groups(two[0], "how", ["flip_rate"], matched=True, **FEW)
     ways = two[0].filter(pl.col("how").is_not_null()).group_by("bucket").agg(pl.col("how").n_unique())
-    assert tight.n_units == ways.filter(pl.col("how") == 2).height < loose.n_units
+    assert tight.n_units == ways.filter(pl.col("how") == 2).height <= loose.n_units
 
 
 def test_groups_of_unequal_size_and_shared_problems_are_reported() -> None:
@@ -253,7 +291,7 @@ def test_groups_of_unequal_size_and_shared_problems_are_reported() -> None:
     assert re.search(r"\d+ problems with variants in how=a and how=b are .* --matched", messages)
 
 
-@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*treated as different problems")
+@pytest.mark.filterwarnings("ignore:problems have", "ignore:.*are compared within")
 def test_several_models_get_a_t_test_over_their_scores() -> None:
     table = suite()
     models = pl.concat([answered(table, name, 0.6 + i / 10, i) for i, name in enumerate("xyz")])
@@ -409,7 +447,10 @@ def test_test_sets_are_cut_to_what_both_answered(two: list[pl.DataFrame], tmp_pa
     spec = f"accuracy_testset(testset={tmp_path / 'test.csv'})"
     with pytest.warns(UserWarning, match="compared on the 17 test items that both answered; 6 answers left out"):
         [one] = compare(*two, [spec], task="nli", **FEW)
-    assert (one.n_units, one.n_answers) == (17, 17)
+    assert (one.n_units, one.n_answers, one.n_clusters) == (17, 17, 17)
+    with pytest.warns(UserWarning, match="compared on the 17 test items"):
+        both = compare(*two, [spec, "flip_rate"], task="nli", **FEW)
+    assert [row.p_swap for row in both if row.metric == "accuracy_testset"] == [one.p_swap]
     wrong = pl.DataFrame(rows).with_columns(
         gold=pl.when((pl.col("model") == "two") & (pl.col("id") == 5)).then(pl.lit("entailment")).otherwise("gold")
     )
@@ -429,7 +470,7 @@ def test_a_part_that_rests_on_one_cluster_has_no_interval(two: list[pl.DataFrame
     ]
     found = {one.metric: one for one in compare(*(t.with_columns(sure) for t in two), ["flips_by_margin"], **FEW)}
     one = found["flips_by_margin:[0.0,0.2)"]
-    assert (one.low, one.high, one.p_swap, one.p_bootstrap, one.n_units) == (None, None, None, None, 1)
+    assert (one.low, one.high, one.p_swap, one.p_maxt, one.n_units) == (None, None, None, None, 1)
     assert found["flips_by_margin:[0.8,1.0]"].n_units == 39
 
 
@@ -444,11 +485,195 @@ def test_a_metric_named_twice_is_reported_once(two: list[pl.DataFrame]) -> None:
     assert [one.metric for one in ow.score(two[0], ["pa", "pa(at=0.9)"], replicates=5)] == ["pa"]
 
 
-@pytest.mark.filterwarnings("ignore:.*no answer can be right")
-@pytest.mark.filterwarnings("ignore:.*can never be right")
-def test_a_p_value_of_the_bootstrap_is_never_zero():
-    """One model is always right, the other always wrong: all replicates lie on one side."""
-    rows = {"bucket": [n // 2 for n in range(60)], "variant": ["", "a"] * 30, "gold": ["yes"] * 60}
-    right, wrong = (pl.DataFrame({**rows, "model": [name] * 60, "pred": [name] * 60}) for name in ("yes", "no"))
-    [one] = compare(right, wrong, using=["accuracy_variants"], replicates=199)
-    assert one.p_bootstrap == pytest.approx(2 / 200)
+# Evidence, and intervals that are not there
+
+
+def test_a_difference_says_how_much_stands_behind_it(two: list[pl.DataFrame]) -> None:
+    for one in compare(*two, ["flip_rate", "accuracy_original", "p_c"], **FEW):
+        score, other = (ow.score(table, [one.metric])[0] for table in two)
+        assert (one.interval, one.confidence) == ("mover", 0.95)
+        assert one.n_clusters == min(score.n_clusters, other.n_clusters)
+        assert one.n_effective == min(score.n_effective, other.n_effective)
+
+
+@pytest.mark.filterwarnings("error:.*rest on")
+def test_few_clusters_are_reported(two: list[pl.DataFrame]) -> None:
+    with pytest.warns(UserWarning, match="one and two: intervals rest on 14 clusters; with fewer than 20 they are not"):
+        compare(*two, ["flip_rate"], **FEW)
+    with pytest.warns(UserWarning, match="3 of 3 groups have fewer than 20 clusters; their intervals"):
+        compare(*two, ["flip_rate"], by=["how"], **FEW)
+
+
+@pytest.mark.filterwarnings("ignore:problems have")
+def test_the_size_of_two_groups_is_that_of_the_smaller(two: list[pl.DataFrame]) -> None:
+    number = pl.col("bucket").str.slice(1).cast(pl.Int64)
+    table = two[0].with_columns(side=pl.when(number < 9).then(pl.lit("x")).otherwise(pl.lit("y")))
+    [one] = compare_groups(table, "side", ["flip_rate"], **FEW)
+    small = ow.score(table.filter(pl.col("side") == "x"), ["flip_rate"])[0]
+    assert (one.n_units, one.n_answers, one.n_clusters) == (9, small.n_answers, 3)
+
+
+def rarely_wrong(model: str, wrong: set[int], buckets: int = 40) -> pl.DataFrame:
+    """Two variants each; in the buckets named, the second is answered wrong."""
+    found = []
+    for bucket in range(buckets):
+        for variant in (None, "a", "b"):
+            pred = "no" if variant == "b" and bucket in wrong else "yes"
+            found.append((model, bucket, variant and f"{bucket}{variant}", "yes", pred))
+    return pl.DataFrame(found, schema=["model", "bucket", "variant", "gold", "pred"], orient="row")
+
+
+@pytest.mark.parametrize("kind", ["auto", "percentile", "bca"])
+def test_a_difference_that_many_replicates_lack_has_no_interval_and_says_why(kind: str) -> None:
+    """PVAP is undefined where no variant is wrong: with one wrong variant, in a third of all replicates."""
+    pair = rarely_wrong("one", {3}), rarely_wrong("two", set(range(20)))
+    [one] = compare(*pair, ["pvap"], interval=kind, **FEW)
+    assert one.difference is not None
+    assert (one.low, one.high, one.interval) == (None, None, "")
+    assert re.fullmatch(r"no value in \d\d% of the replicates", one.note)
+    assert one.note in repr(compare(*pair, ["pvap"], interval=kind, **FEW))
+
+
+def test_rates_that_never_vary_have_an_interval_with_width() -> None:
+    """One is always right, the other never wrong but once: the percentile interval had no width on one side."""
+    [one] = compare(rarely_wrong("one", set()), rarely_wrong("two", {3}), ["accuracy_variants"], **FEW)
+    assert one.low < 0 < one.high  # type: ignore[operator]
+    [far] = compare(rarely_wrong("one", set()), rarely_wrong("two", set(range(40))), ["pa"], **FEW)
+    assert (far.difference, far.high) == (1.0, 1.0)
+    assert 0.8 < far.low < 1.0  # type: ignore[operator]
+
+
+# Many metrics
+
+
+def test_p_of_a_metric_does_not_depend_on_what_else_is_asked(two: list[pl.DataFrame]) -> None:
+    [alone] = compare(*two, ["flip_rate"], **FEW)
+    beside = compare(*two, ["p_c", "flip_rate", "pa", "accuracy_original"], **FEW)["flip_rate"]
+    assert (alone.p_swap, alone.low, alone.high) == (beside.p_swap, beside.low, beside.high)
+    assert alone.p_maxt == alone.p_swap
+    assert beside.p_maxt >= beside.p_swap  # type: ignore[operator]
+
+
+def test_metrics_that_coincide_agree(two: list[pl.DataFrame]) -> None:
+    for kind in ("auto", "percentile"):
+        found = compare(*two, ["pa(at=1.0)", "pa_curve(step=1)"], interval=kind, **FEW)
+        first, second = ((one.low, one.high, one.p_swap, one.difference) for one in found)
+        assert first == pytest.approx(second, abs=1e-9)
+
+
+def test_maxt_is_multiplied_by_the_number_of_groups(two: list[pl.DataFrame]) -> None:
+    names = ["flip_rate", "p_c", "accuracy_variants"]
+    whole = {one.metric: one.p_maxt for one in compare(*two, names, replicates=999)}
+    grouped = compare(*two, names, by=["how"], replicates=999).where(group=None)
+    for one in grouped:
+        assert one.p_maxt == pytest.approx(min(1.0, 3 * whole[one.metric]))  # type: ignore[operator]
+
+
+def test_near_copies_are_adjusted_less_by_maxt_than_by_holm(two: list[pl.DataFrame]) -> None:
+    pair = [two[0], answered(two[0].drop("pred", "model"), "two", 0.75, 9)]
+    found = compare(*pair, ["p_c", "p_c_distinct", "vap", "label_agreement"], replicates=2_000)
+    assert max(one.p_maxt for one in found) < 0.75 * max(one.p_holm for one in found)  # type: ignore[type-var]
+
+
+# Margins
+
+
+def test_equivalence_within_a_margin() -> None:
+    one, same = (answered(suite(3, 400, 3).drop("cluster"), name, 0.9, seed) for name, seed in (("one", 1), ("two", 2)))
+    [close] = compare(one, same, ["accuracy_variants"], margin=0.08, **FEW)
+    assert close.p_equivalent == max(close.p_not_lower, close.p_not_higher) < 0.01  # type: ignore[type-var]
+    worse = answered(suite(3, 400, 3).drop("cluster"), "two", 0.7, 2)
+    [far] = compare(one, worse, ["accuracy_variants"], margin=0.08, **FEW)
+    assert far.p_not_lower < 0.001 < 0.5 < far.p_not_higher == far.p_equivalent  # type: ignore[operator]
+    assert (close.margin, compare(one, same, ["pa"], **FEW)[0].p_equivalent) == (0.08, None)
+
+
+def test_equal_answers_are_equivalent_only_where_there_are_enough() -> None:
+    few, many = (rarely_wrong("one", set(), n) for n in (20, 200))
+    assert compare(few, few, ["accuracy_variants"], margin=0.05, **FEW)[0].p_equivalent > 0.1  # type: ignore[operator]
+    assert compare(many, many, ["accuracy_variants"], margin=0.05, **FEW)[0].p_equivalent < 0.01  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("buckets", "margin"), [(50, 0.1), (100, 0.05), (200, 0.1)])
+def test_a_margin_test_holds_its_level_at_the_edge(buckets: int, margin: float) -> None:
+    """One model loses whole problems and wins none: what is rejected, of all tables that there are at the margin."""
+    perfect = rarely_wrong("perfect", set(), buckets)
+    level = 0.0
+    for lost in range(buckets):
+        [one] = compare(rarely_wrong("lossy", set(range(lost)), buckets), perfect, ["pa"], margin=margin, replicates=20)
+        if one.p_not_lower > 0.05:  # type: ignore[operator]
+            break
+        level += stats.binom.pmf(lost, buckets, margin)
+    assert 0.01 < level <= 0.06
+
+
+@pytest.mark.parametrize("margin", [0, -0.1, float("nan"), float("inf")])
+def test_a_margin_is_above_zero(margin: float, two: list[pl.DataFrame]) -> None:
+    with refuses(BadInput, field="margin"):
+        compare(*two, ["flip_rate"], margin=margin)
+
+
+@pytest.mark.filterwarnings("ignore:problems have")
+def test_clusters_that_groups_share_are_reported(two: list[pl.DataFrame]) -> None:
+    """No bucket has variants in both groups, but the clusters do."""
+    table = two[0].with_columns(side=(pl.col("bucket").str.slice(1).cast(pl.Int64) % 2).cast(pl.String))
+    with pytest.warns(UserWarning, match="side=0 and side=1 share 13 clusters, and are compared within them"):
+        [one] = compare_groups(table, "side", ["flip_rate"], **FEW)
+    assert "test=swap" in one.signature
+    [apart] = compare_groups(table.drop("cluster"), "side", ["flip_rate"], **FEW)
+    assert "test=exchange" in apart.signature
+    assert one.difference == pytest.approx(apart.difference)
+
+
+# Tests that assume independent rows
+
+
+def test_counts_of_right_answers(two: list[pl.DataFrame], tmp_path: Path) -> None:
+    found = count_tests(*two, ["mcnemar", "cochran", "tost"], margin=0.1, out=tmp_path / "tests.jsonl")
+    assert [(one.test, one.rows) for one in found] == [
+        (test, rows) for rows in ("originals", "variants") for test in ("mcnemar", "cochran", "tost")
+    ]
+    assert {one.assumes for one in found} == {"independent rows"}
+    joined = two[0].join(two[1], on=["bucket", "variant"], nulls_equal=True)
+    joined = joined.with_columns(a=pl.col("pred") == pl.col("gold"), b=pl.col("pred_right") == pl.col("gold"))
+    for rows, kept in (
+        ("originals", joined.filter(pl.col("variant").is_null())),
+        ("variants", joined.filter(pl.col("variant").is_not_null())),
+    ):
+        test, q, equal = (one for one in found if one.rows == rows)
+        n10, n01 = kept.filter(pl.col("a") & ~pl.col("b")).height, kept.filter(pl.col("b") & ~pl.col("a")).height
+        assert (test.n, test.n10, test.n01) == (kept.height, n10, n01)
+        assert test.p_exact == pytest.approx(mcnemar([[0, n10], [n01, 0]], exact=True).pvalue)
+        assert test.p < test.p_exact  # type: ignore[operator]
+        assert test.low < test.odds_ratio == n10 / n01 < test.high  # type: ignore[operator]
+        assert q.p == pytest.approx(mcnemar([[0, n10], [n01, 0]], exact=False, correction=False).pvalue)
+        assert equal.margin == 0.1
+    assert len((tmp_path / "tests.jsonl").read_text().splitlines()) == len(found)
+
+
+def test_cochran_takes_all_models_and_mcnemar_each_two(two: list[pl.DataFrame]) -> None:
+    found = count_tests(three(*two), tests=["cochran", "mcnemar"])
+    assert [one.models for one in found[:4]] == ["one, two, x", "one, two", "one, x", "two, x"]
+    assert found[2].p == 1.0
+    assert (found[2].odds_ratio, found[2].high) == (None, None)
+    assert [one.models for one in count_tests(three(*two), tests="mcnemar", models=["two", "x"])] == ["two, x"] * 2
+
+
+def test_the_ie_test_looks_at_originals_and_their_variants(two: list[pl.DataFrame]) -> None:
+    single = two[0].filter(pl.col("variant").is_null() | pl.col("variant").str.ends_with(".1"))
+    [found] = count_tests(single, tests="ie")
+    assert (found.models, found.rows, found.n) == ("one", "originals and their variants", 40)
+    with refuses(BadInput, field="variant"):
+        count_tests(two[0], tests="ie")
+
+
+@pytest.mark.parametrize(
+    ("tests", "kind"), [(["sign"], UnknownName), (["tost"], BadInput)], ids=["unknown", "no margin"]
+)
+def test_tests_that_cannot_be_made_are_refused(
+    tests: list[str], kind: type[Exception], two: list[pl.DataFrame]
+) -> None:
+    with refuses(kind):
+        count_tests(*two, tests)
+    with refuses(BadInput):
+        count_tests(two[0], tests=["mcnemar"])

@@ -17,7 +17,7 @@ from statsmodels.stats import contingency_tables
 from statsmodels.stats.proportion import proportion_confint
 
 from otherwords.errors import BadInput, UnknownName
-from otherwords.significance.proportions import cochran_q, mcnemar, tost, wald, wilson
+from otherwords.significance.proportions import clopper_pearson, cochran_q, mcnemar, odds_ratio, tost, wald, wilson
 
 SMALL = st.integers(0, 60)
 
@@ -44,10 +44,44 @@ def test_mcnemar_agrees_with_statsmodels(n10: int, n01: int) -> None:
 
 
 def test_mcnemar_without_a_difference_is_no_evidence() -> None:
-    for method in ("exact", "chi2", "corrected"):
+    for method in ("exact", "mid-p", "chi2", "corrected"):
         assert mcnemar(0, 0, method).p == 1.0
         assert mcnemar(4, 4, method).p == 1.0  # R's mcnemar.test does not correct here either
     assert mcnemar(4, 4, "corrected").statistic == 0.0
+
+
+@given(n10=SMALL, n01=SMALL)
+def test_mid_p_takes_half_of_what_was_seen_off_either_tail(n10: int, n01: int) -> None:
+    fewer, total = min(n10, n01), n10 + n01
+    expected = stats.binomtest(fewer, total).pvalue - stats.binom.pmf(fewer, total, 0.5) if total else 1.0
+    assert mcnemar(n10, n01, "mid-p").p == pytest.approx(1.0 if n10 == n01 else expected, rel=1e-9)
+
+
+def test_mid_p_of_a_published_example() -> None:
+    """Airway hyper-responsiveness before and after transplantation: Fagerland, Lydersen and Laake (2013), Table 1."""
+    assert round(mcnemar(1, 7).p, 3) == 0.070
+    assert round(mcnemar(1, 7, "mid-p").p, 3) == 0.039
+
+
+@given(n10=SMALL, n01=SMALL)
+def test_the_exact_interval_of_an_odds_ratio_is_scipys_of_the_share(n10: int, n01: int) -> None:
+    found = odds_ratio(n10, n01, 0.9)
+    if n10 + n01 == 0:
+        assert math.isnan(found.value)
+        assert (found.low, found.high) == (0.0, math.inf)
+        return
+    share = stats.binomtest(n10, n10 + n01).proportion_ci(0.9, method="exact")
+    assert clopper_pearson(n10, n10 + n01, 0.9) == pytest.approx((share.low, share.high), rel=1e-9, abs=1e-12)
+    assert found.value == (n10 / n01 if n01 else math.inf)
+    assert found.low == pytest.approx(share.low / (1 - share.low), rel=1e-8)
+    assert found.high == (math.inf if n01 == 0 else pytest.approx(share.high / (1 - share.high), rel=1e-8))
+
+
+def test_the_interval_of_an_odds_ratio_is_where_either_tail_is_used_up() -> None:
+    """Counts as extreme as these have half of what is left at either end, by scipy's binomial distribution."""
+    found = odds_ratio(10, 2)
+    assert stats.binom.sf(9, 12, found.low / (1 + found.low)) == pytest.approx(0.025)
+    assert stats.binom.cdf(10, 12, found.high / (1 + found.high)) == pytest.approx(0.025)
 
 
 def test_mcnemar_refuses() -> None:

@@ -39,6 +39,22 @@ def compare(
     replicates: opt.Replicates = 10_000,
     confidence: opt.Confidence = 0.95,
     interval: opt.Interval = "auto",
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            "--margin",
+            metavar="X",
+            help="Also test that the first is not lower, not higher, neither by so much: 0.02 for two points.",
+        ),
+    ] = None,
+    test: Annotated[
+        list[str],
+        typer.Option(
+            "--test",
+            metavar="NAME",
+            help="Instead of metrics: mcnemar, cochran, tost (with --margin) or ie. Assumes independent rows.",
+        ),
+    ] = [],  # noqa: B006
     out: Annotated[
         str,
         typer.Option("-o", "--out", metavar="FILE", help="Write the differences there too: .jsonl, .csv, ..., or -."),
@@ -52,18 +68,29 @@ def compare(
     """Compare two models, or groups: paired differences with intervals and p-values.
 
     Only what both models answered counts; what is left out is reported. p-values come from swapping whole clusters
-    between the two, and are adjusted for all differences in the table (Holm; also Bonferroni and Benjamini-Hochberg in
-    the JSON). Metrics of a family say nearly the same, and stand together. --metric all compares all metrics.
+    between the two, and are adjusted for all differences in the table (maxT and Holm; also Bonferroni and
+    Benjamini-Hochberg in the JSON). Metrics of a family say nearly the same, and stand together. --metric all compares
+    all metrics. --test counts right answers with textbook tests, which assume independent rows.
     """
     from ..errors import BadInput
     from ..scoring.compare import compare as compare_models
-    from ..scoring.compare import compare_groups
-    from .tables import difference_table
+    from ..scoring.compare import compare_groups, count_tests
+    from .tables import count_table, difference_table, margin_table
 
     settings: dict[str, Any] = {
-        "task": task, "seed": seed, "replicates": replicates, "confidence": confidence, "interval": interval,
-        "out": out or None, "columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label"),
+        "task": task, "confidence": confidence, "margin": margin, "out": out or None,
+        "columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label"),
     }  # fmt: skip
+    if test:
+        if between or metric:
+            raise BadInput("--test counts right answers of models", fix="leave out --metric and --between")
+        counted = count_tests(answers, other or None, test, models=model, by=by, **settings)
+        if json and out != "-":
+            print_json(counted)
+        elif not quiet and out != "-":
+            print_table(count_table(counted))
+        return
+    settings |= {"seed": seed, "replicates": replicates, "interval": interval}
     if between and (other or model or by):
         raise BadInput("--between compares groups of one table", fix="leave out the second table, --model and --by")
     if matched and not between:
@@ -77,4 +104,6 @@ def compare(
         print_json(differences)
     elif not quiet and out != "-":
         print_table(difference_table(differences, confidence))
+        if margin is not None:
+            print_table(margin_table(differences))
         print_one_answer(differences)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..papers.reproduction import Cell
     from ..problem import Score
     from ..profiling.profile import Part, Profile, Suggestions
-    from ..scoring.results import Difference
+    from ..scoring.results import CountTest, Difference
     from ..validity.funnel import Drops, Funnel
 
 #: Letters of the longest bar.
@@ -90,19 +90,22 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
     several = any((one.model, one.other) != (first, second) for one in differences)
     grouped, (short, foot) = any(one.group for one in differences), short_groups([one.group for one in differences])
     over_models = any(one.p_t is not None for one in differences)
-    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "family", "metric"]
+    related = len({one.metric for one in differences}) > len({one.family for one in differences})
+    names = [*(["compared"] if several else []), *(["group"] if grouped else [])]
+    names += ["family", "metric"] if related else ["metric"]
     values = ("first", "second") if several else (first, second)
-    tests = ["p", "p (Holm)", *(["p (t)"] if over_models else [])]
-    numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, "buckets")
+    tests = ["p", "p\n(maxT)", "p\n(Holm)", *(["p (t)"] if over_models else [])]
+    numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, "{}\n({})".format(*EVIDENCE))
 
     def row(one: Difference) -> tuple[Lead, list[str | Text]]:
         lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
-        lead.append(one.family)
+        lead += [one.family] if related else []
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
-        p = [p_value(one.p), p_value(one.p_holm), *([p_value(one.p_t)] if over_models else [])]
-        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *p, f"{one.n_units:,}"]
+        p = [one.p, one.p_maxt, one.p_holm, *([one.p_t] if over_models else [])]
+        evidence = "{} ({})".format(*evidence_text(one)) if one.n_effective else ""
+        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *map(p_value, p), evidence]
 
-    caption = "\n".join(filter(None, (_caption(differences), foot)))
+    caption = "\n".join(filter(None, (_caption(differences), missing_text(differences), foot)))
     return _add_sections(_table(names, numbers, caption=caption), map(row, differences))
 
 
@@ -117,6 +120,51 @@ def _caption(differences: Sequence[Difference]) -> str:
     if any(one.p_t is not None for one in differences):
         caption += "; p (t): the papers' test over models, which does not hold its level: not to decide by"
     return caption
+
+
+def margin_table(differences: Sequence[Difference]) -> Table:
+    """Whether the first is not lower, not higher, neither, by the margin: a row per metric."""
+    tested = [one for one in differences if one.margin is not None]
+    grouped, (short, foot) = any(one.group for one in tested), short_groups([one.group for one in tested])
+    title = f"{tested[0].model} − {tested[0].other}, margin {tested[0].margin:g}"
+    several = len({(one.model, one.other) for one in tested}) > 1
+    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
+    caption = "non-inferiority: p (not lower) where higher is better, p (not higher) where lower is better"
+    numbers = ("difference", "p (not lower)", "p (not higher)", "p (equivalent)")
+    table = _table(names, numbers, "" if several else title, "\n".join(filter(None, (caption, foot))))
+    for one in tested:
+        lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
+        p = map(p_value, (one.p_not_lower, one.p_not_higher, one.p_equivalent))
+        table.add_row(*map(Text, (*lead, one.metric)), _or_dash(one.difference, one, "+"), *p)
+    return table
+
+
+def count_table(tests: Sequence[CountTest]) -> Table:
+    """Tests that assume independent rows, a row each."""
+    grouped, (short, foot) = any(one.group for one in tests), short_groups([one.group for one in tests])
+    names = [*(["group"] if grouped else []), "test", "models", "rows"]
+    numbers = ("n", "right in\nfirst only", "right in\nsecond only", "statistic", "p", "odds\nratio", "exact\ninterval")
+    caption = "assumes independent rows: wordings of one problem are not, and p is then too small"
+    if any(one.test == "mcnemar" for one in tests):
+        caption += "; mcnemar: mid-p"
+    table = _table(names, numbers, caption="\n".join(filter(None, (caption, foot))))
+    for one in tests:
+        lead = [*([short[one.group]] if grouped else []), one.test, one.models, one.rows]
+        counts = (one.n, one.n10, one.n01)
+        ends = "–" if one.low is None else f"{_ratio(one.low)} – {_ratio(one.high)}"
+        table.add_row(
+            *map(Text, lead),
+            *("–" if count is None else f"{count:,}" for count in counts),
+            "–" if one.statistic is None else f"{one.statistic:.3f}",
+            p_value(one.p),
+            "–" if one.n10 is None else _ratio(one.odds_ratio) if one.n10 + (one.n01 or 0) else "–",
+            ends,
+        )
+    return table
+
+
+def _ratio(number: float | None) -> str:
+    return "∞" if number is None else f"{number:.2f}"
 
 
 def frame_table(frame: Any) -> Table:

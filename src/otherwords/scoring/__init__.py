@@ -1,12 +1,13 @@
 """Scores from answers: choice of metrics, values with intervals, comparisons, and gates."""
 
-from .compare import compare, compare_groups
+from .compare import compare, compare_groups, count_tests
 from .gates import check, enforce
 from .measure import measure
-from .results import Difference, Results
+from .results import CountTest, Difference, Results
 from .select import IntervalSettings, choose
 
 __all__ = [
+    "CountTest",
     "Difference",
     "IntervalSettings",
     "Results",
@@ -14,6 +15,7 @@ __all__ = [
     "choose",
     "compare",
     "compare_groups",
+    "count_tests",
     "enforce",
     "measure",
 ]

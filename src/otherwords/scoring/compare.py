@@ -1,10 +1,13 @@
 """Do two models, or two groups of one model's variants, differ? A difference with interval and p-value per metric."""
 
+from __future__ import annotations
+
 import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,27 +16,26 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups, one_answer
-from ..answers.reading import clusters_of
+from ..answers.reading import cluster_names, read
 from ..answers.roles import ROLES, Role
-from ..answers.table import Answers, Array, is_original
-from ..errors import BadInput, Unmeasurable, caller_level
+from ..answers.table import WHOLE_TABLE, Answers, Array, codes, is_original
+from ..errors import BadInput, UnknownName, caller_level
 from ..frames import AnyTable, as_list, frame_or_name
-from ..metrics.metric import Metric, as_metric
+from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
-from ..registry import Bound
-from ..significance.across_models import crossed_test, difference_influences, side_by_side, t_test
-from ..significance.bootstrap import Sample, bootstrap
-from ..significance.intervals import bca, percentile
+from ..significance.across_models import crossed_test, side_by_side, t_test
+from ..significance.ie_test import Matched, ie_test, matched, matched_answers
 from ..significance.multiple import adjust
-from ..significance.permutation import MetricDifference, exchange_test, paired_sample, swap_test, unpaired_sample
+from ..significance.permutation import Pairing
+from ..significance.proportions import cochran_q, mcnemar, odds_ratio, tost
 from ..storage import tables
-from .measure import evidence_of
-from .results import Difference, Results
-from .select import IntervalSettings, by_family, choose, collect_measurable, family, metrics_by_role, number, title
+from .difference import ADJUSTED, ModelPart, adjusted, differences
+from .results import CountTest, Difference, Results
+from .select import IntervalSettings, choose, metrics_by_role, number
 
-#: Fields of a difference with p-values adjusted for all of one call, and how.
-ADJUSTED: dict[str, str] = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
+#: Tests that assume independent rows.
+TESTS = ("mcnemar", "cochran", "tost", "ie")
 
 
 def compare(
@@ -50,6 +52,7 @@ def compare(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "auto",
+    margin: float | None = None,
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare two models, from two answers tables or from one that holds both.
@@ -57,7 +60,8 @@ def compare(
     `using` names metrics; none means the usual ones, as in `score`, "all" every one that the tables allow. p-values are
     adjusted for the differences that are asked for, and for no others.
     `models` names the two where there are more. Only what both answered counts; a warning says what is left out.
-    `columns` and `labels` map foreign columns and labels, as in `score`.
+    `columns` and `labels` map foreign columns and labels, as in `score`. With a `margin`, such as 0.02, each metric is
+    also tested for equivalence: whether the first is not lower, not higher, neither, by so much.
 
     >>> rows = {"bucket": ["a", "a", "b", "b"], "variant": [None, "a1", None, "b1"], "gold": ["yes"] * 4}
     >>> one = pl.DataFrame({**rows, "pred": ["yes", "yes", "yes", "no"]})
@@ -67,7 +71,7 @@ def compare(
     (0.5, 1.0, -0.5, 2)
     """
     tables.refuse_unwritable(out, answers, other)
-    settings = IntervalSettings(seed, replicates, confidence, interval)
+    settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
     of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     settings.warn_few(chosen)
@@ -81,7 +85,7 @@ def compare(
     grouped = {role: list(_shared_groups(pair, as_list(by))) for role, pair in shared.items() if by_role[role]}
     jobs = [(role, *group) for role, groups in grouped.items() for group in groups]
     current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
-    rows: list[Difference] = []
+    blocks: list[list[Difference]] = []
     known: dict[Role, tuple[str, ...]] = dict.fromkeys(shared, of_task)
     if "controls" in shared and not of_task:  # which are compared one by one, and not as a whole
         known["controls"] = align([one.frame for one in shared["controls"]])[0].labels
@@ -89,13 +93,22 @@ def compare(
         try:
             pair = align(frames, known[role], about=group)
             known[role] = known[role] or pair[0].labels  # as in the whole: a group has no label set of its own
-            rows += differences(by_role[role], pair, names, group, settings, lenient, shared=True)
+            together = Pairing((pair[0].cluster, pair[0].cluster))
+            blocks.append(differences(by_role[role], pair, names, group, settings, lenient, together, margin))
         except BadInput as error:
             if group is None:
                 raise
             warnings.warn(f"{group}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _with_one_answer(_adjusted(rows, settings, out), both)
+    return _with_one_answer(adjusted(blocks, settings, out), both)
+
+
+def checked_margin(margin: float | None) -> float | None:
+    """The margin of equivalence, refused unless it is above 0."""
+    if margin is not None and not 0 < margin < math.inf:
+        fix = "give how large a difference does not matter, such as 0.02 for two points"
+        raise BadInput(f"found {margin}", field="margin", fix=fix)
+    return margin
 
 
 def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[ModelTable]]:
@@ -109,14 +122,15 @@ def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[Mod
     return shared
 
 
-def _shared_groups(both: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tuple[str | None, list[pl.DataFrame]]]:
-    columns = list(dict.fromkeys(name for one in both for name in columns_of(one.frame, by)))
-    grouped = [dict(groups(one.frame, columns)) for one in both]
-    for group in dict.fromkeys([*grouped[0], *grouped[1]]):
-        if all(group in one for one in grouped):
+def _shared_groups(models: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tuple[str | None, list[pl.DataFrame]]]:
+    columns = list(dict.fromkeys(name for one in models for name in columns_of(one.frame, by)))
+    grouped = [dict(groups(one.frame, columns)) for one in models]
+    for group in dict.fromkeys(name for one in grouped for name in one):
+        if (there := sum(group in one for one in grouped)) == len(models):
             yield group, [one[group] for one in grouped]
         else:
-            warnings.warn(f"only one of the models has answers in {group}", stacklevel=caller_level())
+            some = "one of the models has" if there == 1 else f"{there} of {len(models)} models have"
+            warnings.warn(f"only {some} answers in {group}", stacklevel=caller_level())
 
 
 def compare_groups(
@@ -132,24 +146,27 @@ def compare_groups(
     replicates: int = 10_000,
     confidence: float = 0.95,
     interval: str = "auto",
+    margin: float | None = None,
     out: str | Path | None = None,
 ) -> Results[Difference]:
     """Compare each two groups of a column, for each model of a table (MERGE, section 5.2).
 
-    `matched` looks only at buckets that have variants in both groups, and pairs them; else the groups are taken as
-    samples of different problems, as they mostly are. The model is the difference's `group`.
+    `matched` looks only at buckets that have variants in both groups, and pairs them. Else all buckets count: groups
+    with clusters (or buckets) in common are compared within these, others as samples of different problems. The model
+    is the difference's `group`.
     """
     tables.refuse_unwritable(out, answers)
-    settings = IntervalSettings(seed, replicates, confidence, interval)
+    settings, margin = IntervalSettings(seed, replicates, confidence, interval), checked_margin(margin)
     of_task = get_task(task).labels if task else ()
     chosen, lenient = choose(using)
     settings.warn_few(chosen)
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
-    rows: list[Difference] = []
+    blocks: list[list[Difference]] = []
+    warned: list[str] = []
     current().start("compare")
     models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
-    parts: list[_ModelPart] | None = [] if len(models) > 1 else None
+    parts: list[ModelPart] | None = [] if len(models) > 1 else None
     for model in models:
         roles = _grouped_by(column, model.by_role(of_task))
         by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
@@ -159,15 +176,22 @@ def compare_groups(
             for first, second, pair in pairs:
                 names = [first, second]
                 _warn_sizes_differ(pair, names, role)
-                _warn_shared_problems(pair, names, matched)
+                pairing, message = _within_clusters(pair, names, matched)
+                if message not in ("", *warned):
+                    warnings.warn(message, stacklevel=caller_level())
+                warned.append(message)
                 try:
-                    rows += differences(by_role[role], pair, names, model.name, settings, lenient, matched, parts)
+                    found = differences(
+                        by_role[role], pair, names, model.name, settings, lenient, pairing, margin, parts
+                    )
+                    blocks.append(found)
                 except BadInput as error:
                     if len(pairs) == 1:
                         raise
                     warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _with_one_answer(_adjusted(rows + _over_models(parts or [], matched, settings), settings, out), models)
+    over = _over_models(parts or [], matched, settings)
+    return _with_one_answer(adjusted(blocks, settings, out, over), models)
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
@@ -195,31 +219,38 @@ def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role
         warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=caller_level())
 
 
-def _warn_shared_problems(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> None:
+def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> tuple[Pairing, str]:
+    """Pair two groups by the clusters that they share, and say how many; without any they are kept apart."""
+    if matched:
+        return Pairing((pair[0].cluster, pair[0].cluster)), ""
+    named = [_cluster_names(one) for one in pair]
+    numbers = codes(pl.concat(named), WHOLE_TABLE)[0]
+    clusters = numbers[: len(named[0])], numbers[len(named[0]) :]
+    shared = len(np.intersect1d(*clusters))
+    if not shared:
+        return Pairing((pair[0].cluster, pair[1].cluster), paired=False), ""
     buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
-    if not matched and (shared := len(buckets[0] & buckets[1])):
-        message = f"{shared} problems with variants in {names[0]} and {names[1]} are treated as different problems"
-        warnings.warn(f"{message}; use --matched (matched=True) to pair them", stacklevel=caller_level())
+    message = f"{names[0]} and {names[1]} share {shared} clusters, and are compared within them"
+    if problems := len(buckets[0] & buckets[1]):
+        message = f"{problems} problems with variants in {names[0]} and {names[1]} are compared within themselves"
+        message += "; use --matched (matched=True) to leave out all others"
+    return Pairing(clusters), message
 
 
-@dataclass(frozen=True)
-class _ModelPart:
-    """One model's difference and how much each cluster moves it: what the test across models needs.
-
-    `influence` is empty for a metric that jumps, or that has rows from outside the clusters.
-    """
-
-    row: Difference
-    clusters: Array
-    influence: Array
+def _cluster_names(one: Answers) -> pl.Series:
+    """The name of each bucket's cluster: its own where the table has none."""
+    heads = one.originals if one.has_originals else np.unique(one.bucket, return_index=True)[1]
+    if "cluster" in one.frame.columns:
+        return cluster_names(one.frame.select("bucket", "cluster")[heads], "bucket").alias("cluster")
+    return one.frame["bucket"][heads].cast(pl.String).alias("cluster")
 
 
-def _over_models(parts: Sequence[_ModelPart], paired: bool, settings: IntervalSettings) -> list[Difference]:
+def _over_models(parts: Sequence[ModelPart], paired: bool, settings: IntervalSettings) -> list[Difference]:
     """The mean difference over models, for each two groups: the crossed test decides, MERGE's t test stands beside it.
 
     Both need two models. The t test is paired where the groups have the same problems, else not (MERGE, footnote 9).
     """
-    together: dict[tuple[str, str, str], list[_ModelPart]] = {}
+    together: dict[tuple[str, str, str], list[ModelPart]] = {}
     for part in parts:
         if part.row.difference is not None:
             together.setdefault((part.row.metric, part.row.model, part.row.other), []).append(part)
@@ -231,7 +262,7 @@ def _over_models(parts: Sequence[_ModelPart], paired: bool, settings: IntervalSe
     return means
 
 
-def _mean_difference(parts: Sequence[_ModelPart], paired: bool, settings: IntervalSettings) -> Difference:
+def _mean_difference(parts: Sequence[ModelPart], paired: bool, settings: IntervalSettings) -> Difference:
     like, how = parts[0].row, "paired" if paired else "unpaired"
     one, other = (
         np.array([getattr(part.row, side) for part in parts], dtype=np.float64) for side in ("value", "other_value")
@@ -250,170 +281,176 @@ def _mean_difference(parts: Sequence[_ModelPart], paired: bool, settings: Interv
         value=float(one.mean()),
         other_value=float(other.mean()),
         difference=float((one - other).mean()),
-        low=number(crossed.low) if crossed else None,
-        high=number(crossed.high) if crossed else None,
+        low=number(max(crossed.low, -1) if like.unit == "share" else crossed.low) if crossed else None,
+        high=number(min(crossed.high, 1) if like.unit == "share" else crossed.high) if crossed else None,
+        interval="crossed" if crossed else "",
+        confidence=settings.confidence if crossed else None,
+        n_clusters=moved.shape[1] if crossed else 0,
+        n_effective=None,
+        note="" if crossed else "no test across models for this metric",
+        p=number(crossed.p) if crossed else None,
         p_swap=None,
-        p_bootstrap=None,
+        p_interval=None,
+        p_maxt=None,
+        margin=None,
+        p_not_lower=None,
+        p_not_higher=None,
+        p_equivalent=None,
         p_crossed=number(crossed.p) if crossed else None,
         p_t=t_test(one, other, paired).p,
     )
 
 
-# The difference of one pair, metric by metric
+# Tests that assume independent rows
 
 
-def differences(
-    chosen: Sequence[Bound],
-    pair: Sequence[Answers],
-    names: Sequence[str],
-    group: str | None,
-    settings: IntervalSettings,
-    lenient: bool,
-    shared: bool,
-    parts: list[_ModelPart] | None = None,
-) -> list[Difference]:
-    """Compare one pair with each metric; `shared` where both were asked the same buckets, which are then paired.
+def count_tests(
+    answers: AnyTable | str | os.PathLike[str],
+    other: AnyTable | str | os.PathLike[str] | None = None,
+    tests: str | Sequence[str] = TESTS[0],
+    *,
+    models: Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    task: str | Task = "",
+    columns: Columns | None = None,
+    labels: Mapping[str, str] | None = None,
+    confidence: float = 0.95,
+    margin: float | None = None,
+    out: str | Path | None = None,
+) -> list[CountTest]:
+    """Compare how many answers are right, with tests that assume *independent rows*: wordings of one problem are not.
 
-    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which. Where `parts` is
-    given, what the test across models needs is added to it.
+    `tests` are "mcnemar" and "tost" (each two models; TOST needs a `margin`), "cochran" (all models together), each on
+    the originals and on the variants; and "ie", within each model: its originals against their one variant.
+
+    >>> rows = {"bucket": ["a", "b", "c"], "variant": [None] * 3, "gold": ["yes"] * 3}
+    >>> one, other = (pl.DataFrame({**rows, "pred": pred}) for pred in (["yes"] * 3, ["yes", "no", "no"]))
+    >>> [found] = count_tests(one, other, "mcnemar")
+    >>> found.rows, found.n, found.n10, found.n01, found.p, found.p_exact
+    ('originals', 3, 2, 0, 0.25, 0.5)
     """
+    tables.refuse_unwritable(out, answers, other)
+    of_task, wanted = get_task(task).labels if task else (), _known_tests(as_list(tests), margin)
+    sources = [frame_or_name(one, "the answers") for one in (answers, other) if one is not None]
+    loaded = _chosen_models(load(*sources, names=Names(columns or {}, labels or {}, of_task)), models)
+    shared = [one.by_role(of_task).get("rewordings") for one in loaded]
+    reworded = [replace(table, name=one.name) for table, one in zip(shared, loaded, strict=True) if table]
+    if len(reworded) < (1 if wanted == ["ie"] else 2):
+        raise BadInput(f"needs answers of two models; found {len(reworded)}", fix="give a second table")
+    found: list[CountTest] = []
+    for group, frames in _shared_groups(reworded, as_list(by)):
+        counted = _Counted([one.name for one in reworded], group, confidence, margin)
+        try:
+            found += counted.all(wanted, frames, of_task)
+        except BadInput as error:
+            if not by:
+                raise
+            warnings.warn(f"{group or 'all variants'}: not tested: {error}", stacklevel=caller_level())
+    if not found:
+        raise BadInput("no answers to test", fix="group them by another column")
+    if out:
+        tables.write([pl.DataFrame([asdict(one) for one in found], infer_schema_length=None)], out)
+    return found
 
-    def work(bound: Bound, metric: Metric) -> _Pair | None:
-        skipped = lenient and (metric.across or not metric.compared)
-        return None if skipped else _paired(bound, chosen, metric, pair, shared, clusters)
 
-    clusters = None if parts is None else [clusters_of(one) for one in pair]
-    pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
-    drawn = bootstrap([one.sample for one in pairs], settings.replicates, settings.seed)
-    rows = []
-    for one, values in zip(pairs, drawn, strict=True):
-        current().advance(1)
-        own = _rows(one, values, pair[0], names, group, settings, shared)
-        if parts is not None:
-            known, moved = one.influences
-            parts += [_ModelPart(row, known, moved[:, place]) for place, row in enumerate(own)]
-        rows += own
-    return rows
+def _known_tests(tests: Sequence[str], margin: float | None) -> list[str]:
+    if unknown := [name for name in tests if name not in TESTS]:
+        raise UnknownName(f"no test named {unknown[0]!r}; there are: {', '.join(TESTS)}")
+    if "tost" in tests and margin is None:
+        raise BadInput("tost needs a margin", where="--test", fix="add --margin 0.02 (margin=0.02)")
+    return list(dict.fromkeys(tests))
+
+
+def _chosen_models(loaded: Sequence[ModelTable], models: Sequence[str]) -> list[ModelTable]:
+    """The models that are named, or all; those called the same are numbered."""
+    names = [one.name for one in loaded]
+    twice = [f"{name} ({names[: place + 1].count(name)})" for place, name in enumerate(names)]
+    named = {new if names.count(one.name) > 1 else one.name: one for new, one in zip(twice, loaded, strict=True)}
+    if unknown := [name for name in models if name not in named]:
+        raise UnknownName(f"no model named {unknown[0]!r}; there are: {', '.join(named)}")
+    return [replace(one, name=name) for name, one in named.items() if not models or name in models]
+
+
+def _right(models: Sequence[Answers]) -> dict[str, Array]:
+    """Which answers to originals and to variants are right: a row each, a column per model."""
+    right = {"variants": np.stack([one.correct[one.is_variant] for one in models], axis=1)}
+    if all(one.has_originals for one in models):
+        right = {"originals": np.stack([one.correct[one.originals] for one in models], axis=1), **right}
+    return {rows: table for rows, table in right.items() if len(table)}
 
 
 @dataclass(frozen=True)
-class _Pair:
-    bound: Bound
-    metric: Metric
-    titles: list[str]
-    sample: Sample
-    values: tuple[Array, Array]
-    n_clusters: Array
-    n_units: Array
-    n_answers: Array
-    influences: tuple[Array, Array]
+class _Counted:
+    """Tests of some models' right answers, as rows of results."""
 
+    names: list[str]
+    group: str | None
+    confidence: float
+    margin: float | None
 
-def _paired(
-    bound: Bound,
-    chosen: Sequence[Bound],
-    metric: Metric,
-    pair: Sequence[Answers],
-    shared: bool,
-    clusters: Sequence[Array] | None,
-) -> _Pair:
-    if metric.across:
-        raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
-    rows = [metric.rows(one) for one in pair]
-    outside = [metric.outside(one) for one in pair] if metric.outside else None
-    if shared:
-        sample = paired_sample(metric, rows, pair[0].cluster, bound.plugin.full_name, outside)
-    elif outside is None:
-        sample = unpaired_sample(metric, rows, [one.cluster for one in pair], bound.plugin.full_name)
-    else:
-        raise Unmeasurable("it uses data outside the shared buckets", where=bound.plugin.name)
-    beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
-    if (max if shared else min)(sample.n, beyond) < 2:
-        raise Unmeasurable("needs at least two clusters with a value", where=bound.plugin.name)
-    values = MetricDifference(metric).both(sample.totals())
-    titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
-    counts = [evidence_of(metric, row, one.cluster, one, len(titles)) for row, one in zip(rows, pair, strict=True)]
-    if outside is not None and not counts[0].any():
-        items = len(np.intersect1d(outside[0].names, outside[1].names))
-        counts = [np.full((3, len(titles)), items)] * 2
-    units, answers = (np.minimum(*counts) if shared else np.add(*counts))[1:]
-    moved = np.empty(0), np.empty((0, len(titles)))
-    if clusters is not None and metric.smooth and outside is None:
-        moved = difference_influences(metric, rows, [one.cluster for one in pair], clusters)
-    return _Pair(bound, metric, titles, sample, values, np.minimum(*counts)[0], units, answers, moved)
+    def all(self, tests: Sequence[str], frames: Sequence[pl.DataFrame], labels: Sequence[str]) -> list[CountTest]:
+        """The tests of one group: those between models on what all answered, the IE test of each model alone."""
+        between, found = [name for name in tests if name != "ie"], []
+        for rows, right in (_right(align(frames, labels, about=self.group)) if between else {}).items():
+            found += [row for name in between for row in self.between(name, rows, right)]
+        if "ie" in tests:
+            found += [self.within(place, read(frame, labels)) for place, frame in enumerate(frames)]
+        return found
 
+    def between(self, test: str, rows: str, right: Array) -> Iterator[CountTest]:
+        """One of the tests between models, of all together or of each two."""
+        if test == "cochran":
+            q = cochran_q(right)
+            made = f"cochran_q.v1() otherwords={__version__}"
+            names = ", ".join(self.names)
+            yield CountTest(test, made, names, self.group, rows, len(right), None, None, None, q.statistic, q.p)
+            return
+        for one, other in combinations(range(len(self.names)), 2):
+            sample = matched(right[:, one], right[:, other])
+            row = self._row(test, f"{self.names[one]}, {self.names[other]}", rows, sample)
+            if test == "tost":
+                assert self.margin is not None
+                p = tost(sample.n, sample.n10, sample.n01, self.margin).p
+                made = f"tost.v1(margin={self.margin}) otherwords={__version__}"
+                yield replace(row, signature=made, margin=self.margin, p=p)
+            else:
+                result, exact = mcnemar(sample.n10, sample.n01, "mid-p"), mcnemar(sample.n10, sample.n01)
+                made = f"mcnemar.v1(method=mid-p) otherwords={__version__}"
+                yield replace(row, signature=made, statistic=result.statistic, p=result.p, p_exact=exact.p)
 
-def _rows(
-    one: _Pair,
-    drawn: Array,
-    data: Answers,
-    names: Sequence[str],
-    group: str | None,
-    settings: IntervalSettings,
-    shared: bool,
-) -> list[Difference]:
-    test = swap_test if shared else exchange_test
-    swapped = test(one.sample, settings.replicates, settings.seed, one.metric.smooth)
-    corrected = settings.kind(one.metric) == "bca"
-    low, high = bca(one.sample, drawn, settings.confidence) if corrected else percentile(drawn, settings.confidence)
-    how = "swap" if shared else "exchange"
-    signature = f"{one.bound.signature} test={how} {settings.signature(one.metric, data, 'difference')}"
-    beyond = _beyond_zero(drawn)
-    values = one.sample.value()
-    alone = one.n_clusters < 2  # of the model that has fewer: how it would vary is unknown
-    low, high, swapped, beyond = (np.where(alone, np.nan, each) for each in (low, high, swapped, beyond))
-    rows = []
-    for i, name in enumerate(one.titles):
-        rows.append(
-            Difference(
-                metric=name,
-                signature=signature,
-                model=names[0],
-                other=names[1],
-                group=group,
-                value=number(one.values[0][i]),
-                other_value=number(one.values[1][i]),
-                difference=number(values[i]),
-                low=number(low[i]),
-                high=number(high[i]),
-                p_swap=number(swapped[i]),
-                p_bootstrap=number(beyond[i]),
-                n_units=int(one.n_units[i]),
-                n_answers=int(one.n_answers[i]),
-                unit="share" if one.metric.share else "number",
-                family=family(one.bound),
-            )
+    def within(self, place: int, data: Answers) -> CountTest:
+        """The IE test of one model, with its null summed up exactly."""
+        found = ie_test(matched_answers(data), null="exact", tails="inclusive")
+        row = self._row("ie", self.names[place], "originals and their variants", found.sample)
+        return replace(row, signature=found.signature, statistic=_finite(found.t), p=found.p)
+
+    def _row(self, test: str, models: str, rows: str, sample: Matched) -> CountTest:
+        ratio = odds_ratio(sample.n10, sample.n01, self.confidence)
+        return CountTest(
+            test=test,
+            signature="",
+            models=models,
+            group=self.group,
+            rows=rows,
+            n=sample.n,
+            n10=sample.n10,
+            n01=sample.n01,
+            difference=(sample.n10 - sample.n01) / sample.n,
+            statistic=None,
+            p=1.0,
+            odds_ratio=_finite(ratio.value),
+            low=_finite(ratio.low),
+            high=_finite(ratio.high),
+            confidence=self.confidence,
         )
-    return rows
-
-
-def _beyond_zero(drawn: Array) -> Array:
-    """Twice the smaller share of bootstrap differences on one side of zero, zero itself on both, and never 0."""
-    defined = (~np.isnan(drawn)).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        side = np.minimum((drawn <= 1e-12).sum(axis=0), (drawn >= -1e-12).sum(axis=0))  # zero but for rounding is zero
-    return np.where(defined > 0, np.minimum(1.0, 2 * (1 + side) / (defined + 1)), np.nan)
-
-
-def _adjusted(rows: list[Difference], settings: IntervalSettings, out: str | Path | None) -> Results[Difference]:
-    """Adjust the p-values for all differences together, and write them."""
-    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
-    if not tested:
-        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
-    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
-        enough = math.ceil(len(tested) / (1 - settings.confidence))
-        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
-        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
-    p = [rows[place].p_swap for place in tested]
-    adjusted = {name: adjust(p, way).tolist() for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
-    for i, place in enumerate(tested):
-        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
-    if out:
-        tables.write([Results(rows).to_polars()], out)
-    return Results(rows)
 
 
 def _with_one_answer(results: Results[Difference], models: Sequence[ModelTable]) -> Results[Difference]:
     """Note which of the models say the same to everything."""
     results.one_answer = {one.name: found for one in models for found in one_answer(one.frame).values()}
     return results
+
+
+def _finite(number: float) -> float | None:
+    """A number that JSON can hold: None where it is infinite or undefined."""
+    return number if math.isfinite(number) else None

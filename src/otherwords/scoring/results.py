@@ -27,10 +27,13 @@ EVIDENCE = ("clusters", "eff. n", "buckets", "answers")
 class Difference:
     """One metric of two models (or groups): both values, the first minus the second, its interval and p-values.
 
-    `p_swap` comes from swapping whole clusters between the two, `p_bootstrap` from the share of bootstrap differences
-    beyond zero; `p_bonferroni`, `p_holm` and `p_bh` are `p_swap` adjusted for all differences of one call. `n_units`
-    and `n_answers` are those of the model that has fewer, or of both groups together.
-    `family` names the metrics that say nearly the same: read them as one finding.
+    `p` is the p-value to decide by: the larger of `p_swap`, from swapping whole clusters between the two, and
+    `p_interval`, the level at which the interval leaves out 0. `p_maxt` is adjusted for all metrics by swaps that they
+    share, `p_bonferroni`, `p_holm` and `p_bh` are `p` adjusted for all differences of one call. With a `margin`, a
+    small `p_not_lower` says that the first is not below the second by so much, `p_not_higher` that it is not above,
+    `p_equivalent` both. `interval` names the kind of interval, and `note` says why there is none. `n_units`,
+    `n_answers`, `n_clusters` and `n_effective` are those of the side that has fewer. `family` names the metrics that
+    say nearly the same: read them as one finding.
 
     Where groups are compared for several models, a row of the group "(models)" has the mean difference. `p_crossed` and
     the interval are of the test in which models and problems are crossed: decide by it; the adjusted p-values are those
@@ -49,7 +52,6 @@ class Difference:
     low: float | None
     high: float | None
     p_swap: float | None
-    p_bootstrap: float | None
     n_units: int
     n_answers: int
     unit: str = "share"
@@ -58,12 +60,48 @@ class Difference:
     p_bh: float | None = None
     p_t: float | None = None
     family: str = ""
+    p: float | None = None
+    p_interval: float | None = None
     p_crossed: float | None = None
+    p_maxt: float | None = None
+    interval: str = ""
+    confidence: float | None = None
+    n_clusters: int = 0
+    n_effective: float | None = None
+    note: str = ""
+    margin: float | None = None
+    p_not_lower: float | None = None
+    p_not_higher: float | None = None
+    p_equivalent: float | None = None
 
-    @property
-    def p(self) -> float | None:
-        """The p-value to decide by: over models that of the crossed test, else that of swapped clusters."""
-        return self.p_swap if self.p_crossed is None else self.p_crossed
+
+@dataclass(frozen=True)
+class CountTest:
+    """A test of how many answers are right, which assumes that rows are independent of each other.
+
+    `rows` says which answers are counted. Of two columns (models, or originals and variants), n10 rows are right in the
+    first alone and n01 in the second alone; `difference` is of their shares right, `odds_ratio` is n10 / n01 with its
+    exact interval, None where it is infinite. `p` of McNemar's test is the mid-p, `p_exact` the exact one.
+    """
+
+    test: str
+    signature: str
+    models: str
+    group: str | None
+    rows: str
+    n: int
+    n10: int | None
+    n01: int | None
+    difference: float | None
+    statistic: float | None
+    p: float
+    p_exact: float | None = None
+    odds_ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+    margin: float | None = None
+    assumes: str = "independent rows"
 
 
 Row = TypeVar("Row", bound=Score | Difference)
@@ -284,11 +322,12 @@ def _difference_layout(differences: Sequence[Difference]) -> Layout:
     rows = [
         [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else []), one.metric,
          *(number_text(number, one) for number in (one.value, one.other_value)), number_text(one.difference, one, "+"),
-         ends_text(one, "+"), p_value(one.p), p_value(one.p_holm), f"{one.n_units:,}"]
+         ends_text(one, "+"), *map(p_value, (one.p, one.p_maxt, one.p_holm)), *evidence_text(one)[:3]]
         for one in differences
     ]  # fmt: skip
-    header = [*names, *pair, "difference", "interval", "p", "p (Holm)", "buckets"]
-    caption = "\n".join(filter(None, ("shares in per cent, their differences in points", foot)))
+    header = [*names, *pair, "difference", "interval", "p", "p (maxT)", "p (Holm)", *EVIDENCE[:3]]
+    units = "shares in per cent, their differences in points"
+    caption = "\n".join(filter(None, (units, missing_text(differences), foot)))
     return Layout(header, len(names), rows, caption)
 
 
@@ -405,13 +444,13 @@ def shrunk_text(score: Score) -> str:
     return f"{shown(score.shrunk, score)} % [{ends}]"
 
 
-def evidence_text(score: Score) -> list[str]:
+def evidence_text(score: Score | Difference) -> list[str]:
     """How much evidence there is, in the order of EVIDENCE."""
     effective = _EMPTY if score.n_effective is None else f"{score.n_effective:,.0f}"
     return [f"{score.n_clusters:,}", effective, f"{score.n_units:,}", f"{score.n_answers:,}"]
 
 
-def missing_text(scores: Sequence[Score]) -> str:
+def missing_text(scores: Sequence[Score | Difference]) -> str:
     """Which scores have a value but no interval, and why, and which an anytime one; empty where all have the usual one.
 
     >>> missing_text([Score("pvap", "pvap.v1()", "m", None, 0.7, None, None, 10, 20, note="one cluster")])

@@ -107,7 +107,7 @@ class IntervalSettings:
 
     def signature(self, metric: Metric, data: Answers, what: str) -> str:
         """How the interval of `what` was made, as signatures print it, and with which version."""
-        kind = self.kind(metric)
+        kind = self.kind(metric).replace("wilson", "mover" if what == "difference" else "wilson")
         drawn = kind in ("percentile", "bca")
         options = f"confidence={self.confidence}{f', replicates={self.replicates}' if drawn else ''}"
         made = f"{what}={kind or 'none'}.v2({options}, cluster={resampled(data)})"

@@ -7,7 +7,20 @@ from .ie_test import Decision, IETest, Matched, UnsoundDrop, decide, ie_test, ma
 from .intervals import Units, bca, difference_interval, percentile, share_interval
 from .multiple import adjust, reject
 from .permutation import exchange_test, swap_test
-from .proportions import Equivalence, Result, cochran_q, effective_size, mcnemar, shrink, tost, wald, wilson
+from .proportions import (
+    Equivalence,
+    OddsRatio,
+    Result,
+    clopper_pearson,
+    cochran_q,
+    effective_size,
+    mcnemar,
+    odds_ratio,
+    shrink,
+    tost,
+    wald,
+    wilson,
+)
 
 __all__ = [
     "Crossed",
@@ -15,6 +28,7 @@ __all__ = [
     "Equivalence",
     "IETest",
     "Matched",
+    "OddsRatio",
     "Result",
     "Sample",
     "T",
@@ -24,6 +38,7 @@ __all__ = [
     "anytime_ends",
     "bca",
     "bootstrap",
+    "clopper_pearson",
     "cochran_q",
     "crossed_test",
     "decide",
@@ -34,6 +49,7 @@ __all__ = [
     "matched",
     "matched_answers",
     "mcnemar",
+    "odds_ratio",
     "percentile",
     "reject",
     "share_interval",

@@ -53,11 +53,15 @@ def share_interval(value: Array, samples: Sequence[Units], confidence: float) ->
     >>> print(f"{low:.4f} {high:.4f}")
     0.0446 0.0869
     """
+    return _share_ends(value, _spread(samples), confidence)
+
+
+def _share_ends(value: Array, spread: tuple[Array, Array, Array], confidence: Array | float) -> tuple[Array, Array]:
     from scipy.special import ndtri, stdtrit  # late: `otherwords --help` needs no scipy
 
     tail = (1 + confidence) / 2
-    error, freedom, n = _spread(samples)
-    z, t = float(ndtri(tail)), stdtrit(np.maximum(freedom, 1.0), tail)
+    error, freedom, n = spread
+    z, t = ndtri(tail), stdtrit(np.maximum(freedom, 1.0), tail)
     with np.errstate(invalid="ignore", divide="ignore"):
         varies = (error > _NOTHING**2) & (value > 0) & (value < 1)
         size = np.where(varies, value * (1 - value) / np.where(varies, error, 1.0), n)
@@ -136,12 +140,16 @@ def slopes(combine: Callable[[Array], Array], sums: Array) -> Array:
 
 
 class Estimate(NamedTuple):
-    """The value of a metric, part by part, its interval, and the influence of every unit of every sample on it."""
+    """The value of a metric, part by part, its interval, and the influence of every unit of every sample on it.
+
+    `at` gives the interval at another confidence, which may differ from part to part.
+    """
 
     value: Array
     low: Array
     high: Array
     units: list[Units]
+    at: Callable[[Any], tuple[Array, Array]]
 
 
 def has_closed_form(metric: Metric) -> bool:
@@ -165,12 +173,18 @@ def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confiden
         Units(first - np.where(alone[..., None], 0, second), counts)
         for (first, counts), (second, _) in zip(one.units, other.units, strict=True)
     ]
-    low, high = difference_ends(one, other, confidence)
-    low, high = np.where(alone, one.low, low), np.where(alone, one.high, high)
-    return Estimate(metric.by_part(sums), low, high, units)
+
+    def at(confidence: Any) -> tuple[Array, Array]:
+        low, high = difference_ends(one, other, confidence)
+        share = one.at(confidence)
+        return np.where(alone, share[0], low), np.where(alone, share[1], high)
+
+    return Estimate(metric.by_part(sums), *at(confidence), units, at)
 
 
-def difference_ends(one: Estimate, other: Estimate, confidence: float, paired: bool = True) -> tuple[Array, Array]:
+def difference_ends(
+    one: Estimate, other: Estimate, confidence: Array | float, paired: bool = True
+) -> tuple[Array, Array]:
     """The interval of the difference of two estimates, of the same units or (not `paired`) of different ones.
 
     MOVER, and never narrower than a t interval of the difference itself: Wilson's ends lie nearer the middle than the
@@ -180,7 +194,8 @@ def difference_ends(one: Estimate, other: Estimate, confidence: float, paired: b
     from scipy.special import stdtrit
 
     together = correlated(one, other) if paired else np.zeros_like(one.value)
-    low, high = difference_interval((one.value, other.value), (one[1:3], other[1:3]), together)
+    ends = one.at(confidence), other.at(confidence)
+    low, high = difference_interval((one.value, other.value), ends, together)
     opposite = [Units(-influence, counts) for influence, counts in other.units]
     units = _differences(one.units, opposite) if paired else [*one.units, *opposite]
     error, freedom, _ = _spread(units)
@@ -188,6 +203,21 @@ def difference_ends(one: Estimate, other: Estimate, confidence: float, paired: b
     middle = one.value - other.value
     low, high = np.minimum(low, middle - reach), np.maximum(high, middle + reach)
     return np.round(np.maximum(low, -1), _PLACES), np.round(np.minimum(high, 1), _PLACES)
+
+
+def difference_p(one: Estimate, other: Estimate, paired: bool = True) -> Array:
+    """The least level at which the interval of the difference leaves out 0, part by part; 1 where there is none.
+
+    Permuted answers tell too often of a difference where only the spread differs, as between a model that errs on whole
+    problems and one that errs here and there; this does not.
+    """
+    fails, holds = np.full(np.shape(one.value), -12.0), np.zeros(np.shape(one.value))  # powers of ten of the level
+    for _ in range(40):
+        middle = (fails + holds) / 2
+        low, high = difference_ends(one, other, 1 - 10**middle, paired)
+        out = (low > 0) | (high < 0)
+        fails, holds = np.where(out, fails, middle), np.where(out, middle, holds)
+    return np.where(np.isnan(one.value + other.value), np.nan, np.round(10**holds, _PLACES))
 
 
 def _differences(one: Sequence[Units], opposite: Sequence[Units]) -> list[Units]:
@@ -258,7 +288,12 @@ def _estimate(
         rounding = np.abs(influence) <= _ROUNDING * (np.abs(rows) @ np.abs(slope))  # of what does not vary
         influence = np.where(there & ~rounding, influence, 0.0)
         units.append(Units(np.moveaxis(influence, -1, -2), np.moveaxis(each, -1, -2)))
-    return Estimate(value, *share_interval(value, units, confidence), units)
+    spread = _spread(units)
+
+    def at(confidence: Any) -> tuple[Array, Array]:
+        return _share_ends(value, spread, confidence)
+
+    return Estimate(value, *at(confidence), units, at)
 
 
 def _ratio_slopes(sums: Array, value: Array) -> Array:

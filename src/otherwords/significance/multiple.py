@@ -1,4 +1,4 @@
-"""Many tests at once: p-values adjusted for their number, after Bonferroni, Holm, and Benjamini and Hochberg."""
+"""Many tests at once: p-values adjusted for their number, after Bonferroni, Holm, and Benjamini and Hochberg; maxT."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +9,8 @@ import numpy.typing as npt
 from ..errors import BadInput, UnknownName
 
 Array = npt.NDArray[Any]
+#: Statistics closer than this, as a share, are ties: their standard errors are no better known than that.
+TIE = 1e-6
 
 
 def adjust(p_values: npt.ArrayLike, method: str = "holm") -> Array:
@@ -41,6 +43,25 @@ def reject(p_values: npt.ArrayLike, alpha: float = 0.05, method: str = "holm") -
     [True, True, True]
     """
     return np.asarray(adjust(p_values, method) <= level(alpha))
+
+
+def step_down(observed: Array, drawn: Array) -> Array:
+    """Adjusted p-values from statistics and their replicates, a row each (maxT); NaN where there is no statistic.
+
+    The largest statistic is held against the largest of all in each replicate, the next against the largest of the
+    others, and so on (Westfall and Young 1993, algorithm 4.1).
+
+    >>> step_down(np.array([3.0, 1.0]), np.array([[0.5, 2.0], [3.5, 0.1], [0.0, 0.5]])).tolist()
+    [0.5, 0.5]
+    """
+    known = np.flatnonzero(~np.isnan(observed))
+    order = known[np.argsort(-np.abs(observed[known]), kind="stable")]
+    sizes = np.nan_to_num(np.abs(drawn[:, order[::-1]]), nan=np.inf)  # an undefined one counts as large
+    largest = np.maximum.accumulate(sizes, axis=1)[:, ::-1]  # of this metric and of all that differ less
+    reached = (largest >= np.abs(observed[order]) * (1 - TIE)).sum(axis=0)
+    p = np.full(len(observed), np.nan)
+    p[order] = np.maximum.accumulate((1 + reached) / (len(drawn) + 1))
+    return p
 
 
 def level(alpha: float) -> float:

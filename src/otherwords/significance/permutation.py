@@ -2,26 +2,70 @@
 
 What is compared is the difference over its standard error in each replicate (Janssen 1997; Chung and Romano 2013). The
 bare difference would only test that the two are interchangeable in every respect: where a rate has another denominator
-for each model, such as flips of wrong answers, it rejects far too often though the rates are equal.
+for each model, such as flips of wrong answers, it rejects far too often though the rates are equal. Several metrics are
+tested together by the largest of them (maxT, Westfall and Young 1993). Random numbers hang on the data and the seed.
 """
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import BadInput, caller_level
-from ..metrics.metric import Metric, Outside
+from ..metrics.metric import Metric, Outside, divide, ratio
 from ..storage.files import seed_for
 from .bootstrap import Array, Sample, by_cluster, chunks, collapse, fixed_point, totals
 from .intervals import slopes
+from .multiple import TIE, step_down
 
-#: Statistics closer than this, as a share, are ties: slopes are differences of two values, and no better than that.
-_TIE = 1e-6
 #: Variances below this share of what they are the remainder of are rounding.
 _NOISE = 1e-12
 #: Units times replicates that are held at a time.
 _AT_ONCE = 4_000_000
+#: Units times replicates in all, for many metrics at once; beyond, there are fewer replicates, but not below _FEWEST.
+_MOST_SHARED, _FEWEST = 2_000_000_000, 999
+#: Numbers that the sums and products of several metrics may take up at a time: 512 MB.
+_MOST_NUMBERS = 64_000_000
+
+
+# Two sides as one sample
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """The cluster of each bucket of both sides, and whether clusters of the same number are one, seen by both."""
+
+    clusters: tuple[Array, Array]
+    paired: bool = True
+
+    def units(self, rows: Sequence[Array]) -> list[Array]:
+        """Sums by cluster, the first side's next to the second's; apart, a table of each, with zeros for the other.
+
+        Each side is summed by itself, so that which of them comes first changes no bit.
+        """
+        if self.paired:
+            count = 1 + max(int(cluster.max()) for cluster in self.clusters)
+            sums = [_placed(side, cluster, count) for side, cluster in zip(rows, self.clusters, strict=True)]
+            return [np.concatenate(sums, axis=1)]
+        one, other = (by_cluster(side, cluster) for side, cluster in zip(rows, self.clusters, strict=True))
+        return [
+            np.concatenate([one, np.zeros_like(one)], axis=1),
+            np.concatenate([np.zeros_like(other), other], axis=1),
+        ]
+
+
+def _placed(rows: Array, cluster: Array, count: int) -> Array:
+    """The sums of each of so many clusters, in their order; zeros where a cluster has no row."""
+    own, place = np.unique(cluster, return_inverse=True)
+    sums = rows[np.argsort(cluster)] if len(own) == len(rows) else by_cluster(rows, place)
+    if len(own) == count:
+        return sums
+    placed = np.zeros((count, rows.shape[1]), dtype=sums.dtype)
+    placed[own] = sums
+    return placed
 
 
 class MetricDifference:
@@ -40,30 +84,77 @@ class MetricDifference:
         one, other = self.both(totals)
         return np.asarray(one - other)
 
+    def slopes(self, sums: Array) -> Array:
+        """How each part changes with each sum; of a plain ratio, written down."""
+        if self.metric.combine is not ratio or self.metric.parts:
+            return slopes(self, sums)
+        found = np.zeros((*sums.shape, 1))
+        for start, sign in ((0, 1.0), (sums.shape[-1] // 2, -1.0)):
+            share, whole = divide(sums[..., start], sums[..., start + 1]), sums[..., start + 1]
+            found[..., start, 0] = divide(np.full_like(share, sign), whole)
+            found[..., start + 1, 0] = divide(-sign * share, whole)
+        return np.nan_to_num(found)
 
-def paired_sample(
-    metric: Metric, rows: Sequence[Array], cluster: Array, name: str, outside: Sequence[Outside] | None = None
+
+def pair_sample(
+    metric: Metric, rows: Sequence[Array], pairing: Pairing, outside: Sequence[Outside] | None = None
 ) -> Sample:
-    """Pair two models: each row holds a cluster's sums for both, which are drawn and swapped together.
+    """Both sides as one sample: each row holds a cluster's sums for both, which are drawn and swapped together.
 
-    Items from outside the buckets are paired by name, so that both models are seen on the same.
+    Items from outside the buckets are paired by name, so that both models are seen on the same. Two groups without a
+    cluster in common are two samples: the first inside, the second outside, with zeros in each other's columns.
     """
     width = rows[0].shape[1]
-    units = by_cluster(np.concatenate(rows, axis=1), cluster)
-    collapsed = collapse(units[(units[:, width - 1] > 0) | (units[:, -1] > 0)])
-    items = None if outside is None else collapse(_same_items(outside))
-    return Sample(*collapsed, MetricDifference(metric), name, items)
+    samples = [collapse(units[(units[:, width - 1] > 0) | (units[:, -1] > 0)]) for units in pairing.units(rows)]
+    if outside is not None:
+        samples.append(collapse(_same_items(outside)))
+    return Sample(*samples[0], MetricDifference(metric), outside=samples[1] if len(samples) > 1 else None)
 
 
-def unpaired_sample(metric: Metric, rows: Sequence[Array], clusters: Sequence[Array], name: str) -> Sample:
-    """Two groups of different units: the first inside, the second outside, with zeros in each other's columns."""
-    samples = []
-    for place, (group, cluster) in enumerate(zip(rows, clusters, strict=True)):
-        units = by_cluster(group, cluster)
-        units = units[units[:, -1] > 0]
-        blank = np.zeros_like(units)
-        samples.append(collapse(np.concatenate([blank, units] if place else [units, blank], axis=1)))
-    return Sample(*samples[0], MetricDifference(metric), name, samples[1])
+def joint_sample(rows: Sequence[Sequence[Array]], pairing: Pairing) -> Sample:
+    """The rows of several metrics, first and second side of each, as one sample: a cluster is one unit in all."""
+    sides = [np.concatenate(side, axis=1) for side in zip(*rows, strict=True)]
+    filled = [(units, units.any(axis=1)) for units in pairing.units(sides)]
+    samples = [collapse(units[some] if some.any() else units[:1]) for units, some in filled]
+    return Sample(*samples[0], totals_of, outside=samples[1] if len(samples) > 1 else None)
+
+
+def totals_of(sums: Array) -> Array:
+    """The sums themselves: several metrics have no value in common."""
+    return sums
+
+
+def in_order(pair: Sample, paired: bool) -> tuple[Sample, bool]:
+    """The sample in the order of the two that the data alone decide, and whether that is the other way round.
+
+    So comparing B with A is comparing A with B, with the sign changed and nothing else.
+    """
+    half = pair.distinct.shape[1] // 2
+    samples = [(pair.distinct, pair.counts), *([pair.outside] if pair.outside else [])]
+    turned = [(np.roll(rows, half, axis=1), counts) for rows, counts in samples]
+    here = [_sorted(*one) for one in samples]
+    there = [_sorted(*one) for one in (turned if paired else turned[::-1])]
+    signs = [_precedes(one, other) for one, other in zip(there, here, strict=True)]
+    other_way = next((sign > 0 for sign in signs if sign), False)
+    chosen = there if other_way else here
+    outside = chosen[1] if len(chosen) > 1 else None
+    return replace(pair, distinct=chosen[0][0], counts=chosen[0][1], outside=outside), other_way
+
+
+def _sorted(rows: Array, counts: Array) -> tuple[Array, Array]:
+    order = np.lexsort(rows.T[::-1])
+    return rows[order], counts[order]
+
+
+def _precedes(one: tuple[Array, Array], other: tuple[Array, Array]) -> int:
+    """1 where the first of two sorted tables is the smaller one, -1 where the second is, 0 where they are the same."""
+    if len(one[0]) != len(other[0]):
+        return 1 if len(one[0]) < len(other[0]) else -1
+    for first, second in zip(one, other, strict=True):
+        differ = np.flatnonzero(first.ravel() != second.ravel())
+        if differ.size:
+            return 1 if first.ravel()[differ[0]] < second.ravel()[differ[0]] else -1
+    return 0
 
 
 def _same_items(outside: Sequence[Outside]) -> Array:
@@ -85,6 +176,9 @@ def _refuse_other_gold(outside: Sequence[Outside], places: Sequence[Array], shar
         raise BadInput("the two models' test sets have different right answers", where=where, field="gold")
 
 
+# Tests
+
+
 def swap_test(pair: Sample, replicates: int, seed: int, smooth: bool = True) -> Array:
     """The chance of a difference at least as large if it did not matter which model gave which answers.
 
@@ -93,16 +187,8 @@ def swap_test(pair: Sample, replicates: int, seed: int, smooth: bool = True) -> 
     draw. p = (1 + #) / (replicates + 1), two-sided, so never 0 (Phipson and Smyth 2010). Without a smooth metric there
     is no standard error, and the bare difference is compared.
     """
-    random = np.random.default_rng(seed_for(seed, "swap", pair.name))
-    half = pair.distinct.shape[1] // 2
-    samples = [one for one in ((pair.distinct, pair.counts), pair.outside) if one and len(one[1])]
-    moments = [Moments(rows, counts, np.roll(rows, half, axis=1), smooth) for rows, counts in samples]
-    observed = _statistic(pair, [one.sums(np.zeros((1, one.width))) for one in moments])[0]
-    larger = np.zeros(len(observed))
-    for size in chunks(replicates, max(one.width for one in moments), _AT_ONCE):
-        drawn = _statistic(pair, [one.sums(_binomial(random, one.counts, size)) for one in moments])
-        larger += _as_large(drawn, observed)
-    return np.where(np.isnan(observed), np.nan, (1 + larger) / (replicates + 1))
+    random = np.random.default_rng(seed_for(seed, "swap"))
+    return _test(pair, [_swaps(*one) for one in _samples(pair)], replicates, random, smooth)
 
 
 def exchange_test(pair: Sample, replicates: int, seed: int, smooth: bool = True) -> Array:
@@ -110,34 +196,188 @@ def exchange_test(pair: Sample, replicates: int, seed: int, smooth: bool = True)
 
     The units of the one group are inside, those of the other outside, each with zeros in the other's columns.
     """
+    return _test(pair, [_exchanges(pair)], replicates, np.random.default_rng(seed_for(seed, "exchange")), smooth)
+
+
+def _test(
+    pair: Sample, relabelled: Sequence[_Relabelling], replicates: int, random: np.random.Generator, smooth: bool
+) -> Array:
+    moments = [one.moments(smooth) for one in relabelled]
+    sizes = _sizes(pair)
+    observed = _statistic(pair, [one.sums(each.start) for one, each in zip(moments, relabelled, strict=True)], sizes)[0]
+    larger = np.zeros(len(observed))
+    for size in chunks(replicates, max(len(one.counts) for one in relabelled), _AT_ONCE):
+        sums = [one.sums(each.draw(random, size)) for one, each in zip(moments, relabelled, strict=True)]
+        larger += _as_large(_statistic(pair, sums, sizes), observed)
+    return np.where(np.isnan(observed), np.nan, (1 + larger) / (replicates + 1))
+
+
+def max_t(
+    pairs: Sequence[Sample],
+    joint: Sample,
+    paired: bool,
+    replicates: int,
+    seed: int,
+    smooth: Sequence[bool],
+    clusters: Sequence[Array],
+) -> list[Array]:
+    """The p-values of several metrics adjusted for all of them: the chance that *any* differs as much as this one does.
+
+    `joint` has the rows of all `pairs` side by side; each swap (or exchange) of its units is one for all metrics, so
+    that near-copies cost nothing. Step-down: the metric that differs most is held against the largest statistic of all,
+    the next against the largest of the others, and so on (Westfall and Young 1993, algorithm 4.1). Statistics are
+    differences over their standard errors; of metrics that jump, over their spread in the replicates. `clusters` is
+    how many each part rests on; below two it is not tested. Items outside the buckets are swapped metric by metric.
+    """
+    units = sum(int(counts.sum()) for _, counts in _samples(joint))
+    replicates = min(replicates, max(_FEWEST, _MOST_SHARED // max(units, 1)))
+    shared = _swaps(joint.distinct, joint.counts) if paired else _exchanges(joint)
+    stream = seed_for(seed, "swap" if paired else "exchange")
+    columns, observed, drawn = _columns(pairs, joint), [], []
+    for block in _blocks([_numbers(one, even) * len(shared.counts) for one, even in zip(pairs, smooth, strict=True)]):
+        tests = [_Shared(pairs[i], shared, columns[i], paired, smooth[i], seed) for i in block]
+        observed += [one.observed() for one in tests]
+        random, values = np.random.default_rng(stream), []
+        for size in chunks(replicates, len(shared.counts), _AT_ONCE):
+            changed = shared.draw(random, size)
+            values.append([one.replicates(changed) for one in tests])
+        drawn += [np.concatenate(one) for one in zip(*values, strict=True)]
+    many = np.concatenate(clusters)
+    scale = np.concatenate(
+        [np.ones(one.shape[1]) if even else _spread(one) for one, even in zip(drawn, smooth, strict=True)]
+    )
+    bounded = [_bounded(np.concatenate(one, axis=-1) / scale, many) for one in (observed, drawn)]
+    return np.split(step_down(*bounded), np.cumsum([len(one) for one in observed])[:-1])
+
+
+def _bounded(statistic: Array, units: Array) -> Array:
+    """t / sqrt(1 + t^2 / n), which is at most sqrt(n); without a value below two units.
+
+    In a part of a few units t is infinite wherever they agree, which would drown all other metrics.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bounded = np.sign(statistic) / np.sqrt(1 / statistic**2 + 1 / np.maximum(units, 1))
+    return np.where(units < 2, np.nan, np.where(statistic == 0, 0.0, bounded))
+
+
+def _spread(drawn: Array) -> Array:
+    """The deviation of each column from zero; 1 where it has none."""
+    root = np.sqrt(np.nanmean(np.append(drawn, np.zeros((1, drawn.shape[1])), axis=0) ** 2, axis=0))
+    return np.where(root > 0, root, 1.0)
+
+
+def _columns(pairs: Sequence[Sample], joint: Sample) -> list[Array]:
+    """Which columns of the joint rows are those of each metric, first and second side."""
+    half, start, columns = joint.distinct.shape[1] // 2, 0, []
+    for width in (one.distinct.shape[1] // 2 for one in pairs):
+        one = np.arange(start, start + width)
+        columns.append(np.concatenate([one, half + one]))
+        start += width
+    return columns
+
+
+def _numbers(pair: Sample, smooth: bool) -> int:
+    width = int(pair.distinct.shape[1])
+    return width * (width + 3) // 2 if smooth else width
+
+
+def _blocks(numbers: Sequence[int]) -> Iterator[list[int]]:
+    """Cut metrics into runs that fit in memory together."""
+    block: list[int] = []
+    for place in range(len(numbers)):
+        if block and sum(numbers[i] for i in block) + numbers[place] > _MOST_NUMBERS:
+            yield block
+            block = []
+        block.append(place)
+    yield block
+
+
+def _samples(pair: Sample) -> list[tuple[Array, Array]]:
+    return [one for one in ((pair.distinct, pair.counts), pair.outside) if one and len(one[1])]
+
+
+def _sizes(pair: Sample) -> list[int]:
+    return [int(counts.sum()) for _, counts in _samples(pair)]
+
+
+@dataclass(frozen=True)
+class _Relabelling:
+    """Rows of which some are changed to others at random; `start` is how many of each are changed in the data."""
+
+    rows: Array
+    changed: Array
+    counts: Array
+    start: Array
+    draw: Callable[[np.random.Generator, int], Array]
+
+    def moments(self, smooth: bool, columns: Array | slice = slice(None)) -> Moments:
+        return Moments(self.rows[:, columns], self.counts, self.changed[:, columns], smooth)
+
+
+def _swaps(rows: Array, counts: Array) -> _Relabelling:
+    """Units that change sides, each with probability 1/2: one bit each where few are alike."""
+    if counts.max() > 1 and counts.sum() < 10 * len(counts):
+        rows, counts = np.repeat(rows, counts, axis=0), np.ones(int(counts.sum()), dtype=np.int64)
+
+    def draw(random: np.random.Generator, size: int) -> Array:
+        if counts.max() > 1:
+            return random.binomial(counts, 0.5, (size, len(counts))).astype(np.float64)
+        drawn = np.frombuffer(random.bytes(size * (len(counts) // 8 + 1)), dtype=np.uint8).reshape(size, -1)
+        return np.unpackbits(drawn, axis=1)[:, : len(counts)].astype(np.float64)
+
+    changed = np.roll(rows, rows.shape[1] // 2, axis=1)
+    return _Relabelling(rows, changed, counts, np.zeros((1, len(counts))), draw)
+
+
+def _exchanges(pair: Sample) -> _Relabelling:
+    """Units of two groups, of which as many as there are in the first become the first."""
     assert pair.outside is not None
     half = pair.distinct.shape[1] // 2
     rows = np.concatenate([pair.distinct[:, :half], pair.outside[0][:, half:]])
     counts = np.concatenate([pair.counts, pair.outside[1]])
-    first = np.concatenate([pair.counts, np.zeros_like(pair.outside[1])])
-    random = np.random.default_rng(seed_for(seed, "exchange", pair.name))
+    first = np.concatenate([pair.counts, np.zeros_like(pair.outside[1])])[None]
     blank = np.zeros_like(rows)
-    one = Moments(np.concatenate([blank, rows], axis=1), counts, np.concatenate([rows, blank], axis=1), smooth)
-    sizes = pair.n, int(pair.outside[1].sum())
-    observed = _statistic(pair, [one.sums(first[None])], sizes)[0]
-    larger = np.zeros(len(observed))
-    for size in chunks(replicates, len(rows), _AT_ONCE):
-        larger += _as_large(_statistic(pair, [one.sums(_chosen(random, counts, pair.n, size))], sizes), observed)
-    return np.where(np.isnan(observed), np.nan, (1 + larger) / (replicates + 1))
+    sides = np.concatenate([blank, rows], axis=1), np.concatenate([rows, blank], axis=1)
+    return _Relabelling(*sides, counts, first, lambda random, size: _chosen(random, counts, pair.n, size))
+
+
+class _Shared:
+    """One metric under relabellings that it shares with others; its items outside the buckets are its own."""
+
+    def __init__(self, pair: Sample, shared: _Relabelling, columns: Array, paired: bool, smooth: bool, seed: int):
+        self.pair, self.random = pair, np.random.default_rng(seed_for(seed, "swap outside"))
+        own = [_swaps(*pair.outside)] if paired and pair.outside and len(pair.outside[1]) else []
+        self.relabelled = [shared, *own]
+        self.moments = [shared.moments(smooth, columns), *(one.moments(smooth) for one in own)]
+        self.sizes = [
+            pair.n,
+            *([] if pair.outside is None or not len(pair.outside[1]) else [int(pair.outside[1].sum())]),
+        ]
+
+    def observed(self) -> Array:
+        """Its statistic in the data, per part."""
+        return np.asarray(self._statistics([one.start for one in self.relabelled])[0])
+
+    def replicates(self, changed: Array) -> Array:
+        """Its statistics where so many of each shared row are changed, a row per replicate."""
+        return self._statistics([changed, *(one.draw(self.random, len(changed)) for one in self.relabelled[1:])])
+
+    def _statistics(self, changed: Sequence[Array]) -> Array:
+        sums = [one.sums(each) for one, each in zip(self.moments, changed, strict=True)]
+        return _statistic(self.pair, sums, self.sizes)
 
 
 class Moments:
     """Sums and sums of products of rows, some of which are changed to others: all that a standard error needs."""
 
     def __init__(self, rows: Array, counts: Array, changed: Array, smooth: bool):
-        self.counts, self.width, self.n = counts, len(counts), int(counts.sum())
         tables = [_with_products(one, smooth) for one in (rows.astype(np.float64), changed.astype(np.float64))]
         self.start = totals(tables[0], counts)
-        self.change, self.scale = fixed_point(tables[1] - tables[0], self.n)
+        self.change, self.scale = fixed_point(tables[1] - tables[0], int(counts.sum()))
 
-    def sums(self, changed: Array) -> tuple[Array, int]:
-        """The sums of every replicate, where so many of each distinct row are changed, and how many units they are."""
-        return self.start + changed @ self.change / self.scale, self.n
+    def sums(self, changed: Array) -> Array:
+        """The sums of every replicate, where so many of each distinct row are changed."""
+        return np.asarray(self.start + changed @ self.change / self.scale)
 
 
 def _with_products(rows: Array, smooth: bool) -> Array:
@@ -145,21 +385,27 @@ def _with_products(rows: Array, smooth: bool) -> Array:
     return np.concatenate([rows, rows[:, one] * rows[:, other]], axis=1) if smooth else rows
 
 
-def _statistic(pair: Sample, drawn: Sequence[tuple[Array, int]], sizes: tuple[int, int] | None = None) -> Array:
-    """The difference, over its standard error where products are known; `sizes` of two unpaired groups."""
+def _statistic(pair: Sample, drawn: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """The difference, over its standard error where products are known.
+
+    `drawn` has the sums of each sample of paired units, or of the units of two groups together, and `sizes` how many
+    units there are: in each sample, or in each group.
+    """
     width = pair.distinct.shape[1]
-    sums = np.sum([both[:, :width] for both, _ in drawn], axis=0)
+    sums = np.sum([both[:, :width] for both in drawn], axis=0)
     difference = pair.combine(sums)
-    if drawn[0][0].shape[1] == width:
+    if drawn[0].shape[1] == width:
         return difference
+    unpaired = len(sizes) > len(drawn)
     error = np.zeros_like(difference)
-    for place, slope in enumerate(np.moveaxis(slopes(pair.combine, sums), -1, 0)):
-        for both, n in drawn:
-            error[:, place] += _variance(slope, both[:, :width], both[:, width:], sizes or (n, n), bool(sizes))
+    assert isinstance(pair.combine, MetricDifference)
+    for place, slope in enumerate(np.moveaxis(pair.combine.slopes(sums), -1, 0)):
+        for both, n in zip(drawn, sizes, strict=False):
+            error[:, place] += _variance(slope, both[:, :width], both[:, width:], sizes if unpaired else [n], unpaired)
     return _over(difference, np.sqrt(np.maximum(error, 0)))
 
 
-def _variance(slope: Array, sums: Array, products: Array, sizes: tuple[int, int], unpaired: bool) -> Array:
+def _variance(slope: Array, sums: Array, products: Array, sizes: Sequence[int], unpaired: bool) -> Array:
     """Variance of the value, linearised: that of each unit's influence, slope times row, summed over units."""
     width = slope.shape[1]
     one, other = np.triu_indices(width)
@@ -167,7 +413,7 @@ def _variance(slope: Array, sums: Array, products: Array, sizes: tuple[int, int]
     terms = slope[:, one] * slope[:, other] * twice * products
     moved = slope * sums
     halves = moved[:, : width // 2].sum(axis=1), moved[:, width // 2 :].sum(axis=1)
-    means = (halves[0] + halves[1]) ** 2 / sizes[0]
+    means = (halves[0] + halves[1]) ** 2 / max(sizes[0], 1)
     if unpaired:
         means = halves[0] ** 2 / sizes[0] + halves[1] ** 2 / sizes[1]
     left = terms.sum(axis=1) - means
@@ -184,16 +430,8 @@ def _over(difference: Array, error: Array) -> Array:
 def _as_large(drawn: Array, observed: Array) -> Array:
     """How often a difference is as large; an undefined one counts, so that p is never too small."""
     with np.errstate(invalid="ignore"):
-        smaller = np.abs(drawn) < np.abs(observed) * (1 - _TIE)
+        smaller = np.abs(drawn) < np.abs(observed) * (1 - TIE)
     return np.asarray((~smaller).sum(axis=0))
-
-
-def _binomial(random: np.random.Generator, counts: Array, size: int) -> Array:
-    """How many of each distinct row change sides; one bit each where all rows differ."""
-    if counts.max() > 1:
-        return random.binomial(counts, 0.5, (size, len(counts))).astype(np.float64)
-    drawn = np.frombuffer(random.bytes(size * (len(counts) // 8 + 1)), dtype=np.uint8).reshape(size, -1)
-    return np.unpackbits(drawn, axis=1)[:, : len(counts)].astype(np.float64)
 
 
 def _chosen(random: np.random.Generator, counts: Array, n: int, size: int) -> Array:

@@ -1,0 +1,350 @@
+"""The difference of one pair of models or groups, metric by metric: its interval, its tests, its evidence."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..answers.reading import clusters_of
+from ..answers.table import Answers, Array
+from ..errors import BadInput, Unmeasurable, caller_level
+from ..metrics.metric import Metric
+from ..progress import current
+from ..registry import Bound
+from ..significance.across_models import difference_influences
+from ..significance.bootstrap import Sample, bootstrap
+from ..significance.intervals import bca, closed_form, difference_ends, difference_p, percentile, undefined, weights
+from ..significance.multiple import adjust
+from ..significance.permutation import (
+    MetricDifference,
+    Pairing,
+    exchange_test,
+    in_order,
+    joint_sample,
+    max_t,
+    pair_sample,
+    swap_test,
+)
+from ..storage import tables
+from .measure import FEW_CLUSTERS, MOST_UNDEFINED, effective_sizes, evidence_of
+from .results import Difference, Results
+from .select import IntervalSettings, by_family, collect_measurable, family, is_rate, number, title
+
+#: How p-values are adjusted for all differences of a call.
+ADJUSTED = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
+#: Why there is no interval where both give the same answers.
+SAME = "the answers are the same"
+
+
+@dataclass(frozen=True)
+class ModelPart:
+    """One model's difference and how much each cluster moves it: what the test across models needs.
+
+    `influence` is empty for a metric that jumps, or that has rows from outside the clusters.
+    """
+
+    row: Difference
+    clusters: Array
+    influence: Array
+
+
+def differences(
+    chosen: Sequence[Bound],
+    pair: Sequence[Answers],
+    names: Sequence[str],
+    group: str | None,
+    settings: IntervalSettings,
+    lenient: bool,
+    pairing: Pairing,
+    margin: float | None = None,
+    parts: list[ModelPart] | None = None,
+) -> list[Difference]:
+    """Compare one pair with each metric; `pairing` says which clusters of the two are one.
+
+    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which. Where `parts` is
+    given, what the test across models needs is added to it.
+    """
+
+    def work(bound: Bound, metric: Metric) -> _Pair | None:
+        skipped = lenient and (metric.across or not metric.compared)
+        return None if skipped else _paired(bound, chosen, metric, pair, pairing)
+
+    pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
+    drawing = [one for one in pairs if one.draws(settings)]
+    values = bootstrap([one.sample for one in drawing], settings.replicates, settings.seed)
+    drawn = {id(one): each for one, each in zip(drawing, values, strict=True)}
+    test = swap_test if pairing.paired else exchange_test
+    swapped = [test(one.sample, settings.replicates, settings.seed, one.metric.smooth) for one in pairs]
+    rows: list[Difference] = []
+    for one, p, most in zip(pairs, swapped, _max_t(pairs, swapped, pairing, settings), strict=True):
+        current().advance(1)
+        signature = f"{one.bound.signature} test={'swap' if pairing.paired else 'exchange'}"
+        signature += f" {settings.signature(one.metric, pair[0], 'difference')}"
+        like = Difference(
+            metric="", signature=signature, model=names[0], other=names[1], group=group, value=None, other_value=None,
+            difference=None, low=None, high=None, p_swap=None, n_units=0, n_answers=0, family=family(one.bound),
+            margin=margin,
+        )  # fmt: skip
+        own = _rows(one, drawn.get(id(one)), p, most, like, settings)
+        if parts is not None:
+            parts += _model_parts(one, own, pair)
+        rows += own
+    return rows
+
+
+def _model_parts(one: _Pair, rows: Sequence[Difference], pair: Sequence[Answers]) -> list[ModelPart]:
+    """What the test across models needs of one model: nothing but its values where a metric jumps."""
+    known, moved = np.empty(0), np.empty((0, len(rows)))
+    if one.metric.smooth and one.metric.outside is None:
+        clusters = [clusters_of(each) for each in pair]
+        known, moved = difference_influences(one.metric, one.rows, [each.cluster for each in pair], clusters)
+    return [ModelPart(row, known, moved[:, place]) for place, row in enumerate(rows)]
+
+
+def _max_t(
+    pairs: Sequence[_Pair], swapped: Sequence[Array], pairing: Pairing, settings: IntervalSettings
+) -> list[Array]:
+    """p-values adjusted for all metrics of this pair; one alone needs none."""
+    if sum(map(len, swapped)) < 2:
+        return list(swapped)
+    joint, _ = in_order(joint_sample([one.rows for one in pairs], pairing), pairing.paired)
+    adjusted = max_t(
+        [one.sample for one in pairs], joint, pairing.paired, settings.replicates, settings.seed,
+        [one.metric.smooth for one in pairs], [one.counts[0] for one in pairs],
+    )  # fmt: skip
+    return [np.maximum(one, each) for one, each in zip(adjusted, swapped, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One metric on two sides, in the order that the data decide; `turned` where it is the other way round.
+
+    `counts` are clusters, units and answers of the side that has fewer: a row of each, a column per part.
+    """
+
+    bound: Bound
+    metric: Metric
+    titles: list[str]
+    rows: list[Array]
+    sample: Sample
+    paired: bool
+    turned: bool
+    counts: Array
+
+    def sides(self) -> list[list[tuple[Array, Array]]]:
+        """The rows and counts of each side, sample by sample."""
+        half = self.sample.distinct.shape[1] // 2
+        samples = [one for one in ((self.sample.distinct, self.sample.counts), self.sample.outside) if one]
+        sides = [[(rows[:, cut], counts) for rows, counts in samples] for cut in (slice(half), slice(half, None))]
+        return sides if self.paired else [sides[0][:1], sides[1][1:]]
+
+    def kind(self, settings: IntervalSettings) -> str:
+        """The kind of interval of its difference; empty where it has none."""
+        return settings.kind(self.metric).replace("wilson", "mover") if self.metric.interval else ""
+
+    def draws(self, settings: IntervalSettings) -> bool:
+        """Whether replicates are needed: for the interval, or to see whether a value may be undefined."""
+        certain = is_rate(self.metric) or self.metric.sides is not None
+        return self.kind(settings) in ("percentile", "bca") or (self.kind(settings) == "mover" and not certain)
+
+    def ends(self, drawn: Array | None, confidence: float, settings: IntervalSettings) -> tuple[Array, Array]:
+        """Both ends of the interval of each part."""
+        kind = self.kind(settings)
+        if kind == "mover":
+            one, other = (closed_form(self.metric, side, confidence) for side in self.sides())
+            return difference_ends(one, other, confidence, self.paired)
+        assert drawn is not None
+        return bca(self.sample, drawn, confidence) if kind == "bca" else percentile(drawn, confidence)
+
+    def beyond(self, settings: IntervalSettings) -> Array:
+        """Of closed forms: the level at which the interval leaves out 0."""
+        if self.kind(settings) != "mover":
+            return np.full(len(self.titles), np.nan)
+        one, other = (closed_form(self.metric, side, settings.confidence) for side in self.sides())
+        return difference_p(one, other, self.paired)
+
+    def shares(self, settings: IntervalSettings) -> tuple[Array, Array, Array] | None:
+        """Of closed forms: the influence of each cluster on the difference, its share in it, and how many there are.
+
+        The shares sum up to the difference, the influences to 0; a row per part.
+        """
+        if self.kind(settings) != "mover":
+            return None
+        sides = []
+        for rows in self.sides():
+            found = closed_form(self.metric, rows, settings.confidence)
+            weight = np.concatenate([weights(self.metric, one, len(self.titles)) for one, _ in rows]).T
+            influence, counts = (np.concatenate(each, axis=1) for each in zip(*found.units, strict=True))
+            total = np.maximum((counts * weight).sum(axis=1), 1)
+            sides.append((influence, influence + (found.value / total)[:, None] * weight, counts))
+        if not self.paired:
+            return tuple(np.concatenate([one, each], axis=1) for one, each in zip(sides[0], sides[1], strict=True))  # type: ignore[return-value]
+        (one, one_share, counts), (other, other_share, other_counts) = sides
+        return one - other, one_share - other_share, np.maximum(counts, other_counts)
+
+    def notes(self, drawn: Array | None, settings: IntervalSettings) -> list[str]:
+        """Why a part has no interval; empty where it has one."""
+        if not self.kind(settings):
+            return ["not a share" if self.metric.interval else "this metric has none"] * len(self.titles)
+        left, right = self.sides()
+        if self.paired and all(np.array_equal(one[0], other[0]) for one, other in zip(left, right, strict=True)):
+            return [SAME] * len(self.titles)
+        missing = np.zeros(len(self.titles)) if drawn is None else undefined(drawn)
+        return [
+            "one cluster" if clusters < 2
+            else f"no value in {share:.0%} of the replicates" if share > MOST_UNDEFINED
+            else ""
+            for clusters, share in zip(self.counts[0], missing, strict=True)
+        ]  # fmt: skip
+
+
+def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], pairing: Pairing) -> _Pair:
+    if metric.across:
+        raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
+    rows = [metric.rows(one) for one in pair]
+    outside = [metric.outside(one) for one in pair] if metric.outside else None
+    same = pairing.clusters[0] is pairing.clusters[1]
+    if outside is not None and not same:
+        raise Unmeasurable("it uses data outside the shared buckets", where=bound.plugin.name)
+    sample, turned = in_order(pair_sample(metric, rows, pairing, outside), pairing.paired)
+    beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
+    if (max if pairing.paired else min)(sample.n, beyond) < 2:
+        raise Unmeasurable("needs at least two clusters with a value", where=bound.plugin.name)
+    titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
+    counts = [
+        evidence_of(metric, row, cluster, one, len(titles))
+        for row, cluster, one in zip(rows, pairing.clusters, pair, strict=True)
+    ]
+    if outside is not None and not counts[0].any():
+        items = len(np.intersect1d(outside[0].names, outside[1].names))
+        counts = [np.array([[beyond] * len(titles), *[[items] * len(titles)] * 2])] * 2
+    return _Pair(bound, metric, titles, rows, sample, pairing.paired, turned, np.minimum(*counts))
+
+
+def _rows(
+    one: _Pair, drawn: Array | None, swapped: Array, most: Array, like: Difference, settings: IntervalSettings
+) -> list[Difference]:
+    """A row for each part, turned to the order of the user's names."""
+    values, difference = MetricDifference(one.metric).both(one.sample.totals()), one.sample.value()
+    notes = one.notes(drawn, settings)
+    effective = np.minimum(*(effective_sizes(one.metric, side, len(one.titles)) for side in one.sides()))
+    low, high = np.full((2, len(notes)), np.nan)
+    beyond = np.full(len(notes), np.nan)
+    if not all(notes):
+        low, high = one.ends(drawn, settings.confidence, settings)
+        beyond = one.beyond(settings)
+    one_sided = np.full((2, len(notes)), np.nan)
+    if like.margin is not None and (not all(notes) or notes[0] == SAME):
+        one_sided = np.stack(_margin_tests(one, drawn, like.margin, settings))
+    if one.turned:
+        values, difference, (low, high), one_sided = values[::-1], -difference, (-high, -low), one_sided[::-1]
+    tested = one.counts[0] > 1  # of the side that has fewer: how it would vary is unknown
+    rows = []
+    for i, (name, note) in enumerate(zip(one.titles, notes, strict=True)):
+        note = note or ("" if low[i] < high[i] or math.isnan(difference[i]) else "all clusters are alike")
+        known = not note and not math.isnan(low[i])
+        row = replace(
+            like,
+            metric=name,
+            value=number(values[0][i]),
+            other_value=number(values[1][i]),
+            difference=number(difference[i] + 0.0),  # no minus zero
+            low=number(low[i] + 0.0) if known else None,
+            high=number(high[i] + 0.0) if known else None,
+            p_swap=number(swapped[i]) if tested[i] else None,
+            p_interval=number(beyond[i]) if tested[i] and known else None,
+            p_maxt=number(most[i]) if tested[i] else None,
+            n_units=int(one.counts[1, i]),
+            n_answers=int(one.counts[2, i]),
+            unit="share" if one.metric.share else "number",
+            n_clusters=int(one.counts[0, i]),
+            n_effective=round(float(effective[i]), 6),
+            note="" if math.isnan(difference[i]) else note,
+            p_not_lower=number(one_sided[0][i]),
+            p_not_higher=number(one_sided[1][i]),
+            p_equivalent=number(np.maximum(*one_sided)[i]),
+        )
+        both = [p for p in (row.p_swap, row.p_interval) if p is not None]
+        row = replace(row, p=max(both, default=None))
+        rows.append(replace(row, interval=one.kind(settings), confidence=settings.confidence) if known else row)
+    return rows
+
+
+def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: IntervalSettings) -> tuple[Array, Array]:
+    """One-sided p-values of "the difference is at most -margin" and of "it is at least the margin".
+
+    These are score tests: the standard error is that at the margin. What is missing to it would be lost or won in
+    lumps, as the differences of the clusters are: their mean square over their mean size, one whole cluster added. So
+    few changes, or none, do not make the two equivalent (of n clusters all alike: t = sqrt(n margin / (1 - margin))).
+    """
+    from scipy.special import stdtr  # late: most comparisons have no margin
+
+    value, clusters = one.sample.value(), np.maximum(one.counts[0], 1)
+    if shares := one.shares(settings):
+        influence, share, counts = shares
+        error = (counts * influence**2).sum(axis=1) * clusters / np.maximum(clusters - 1, 1)
+        squares, sizes = ((counts * np.abs(share) ** power).sum(axis=1) for power in (2, 1))
+        lump = (squares + clusters**-2.0) / (sizes + 1 / clusters)
+    else:
+        error, lump = np.nanvar(drawn, axis=0) if drawn is not None else np.full(len(value), np.nan), 1 / clusters
+    found = []
+    for missing in (value + margin, margin - value):
+        left = np.clip(missing, 0, 1) if one.metric.share else np.zeros(len(value))
+        spread = np.sqrt(error + left * (1 - left) * lump)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = np.where(spread > 0, -missing / spread, np.nan)
+        found.append(np.where(clusters > 1, stdtr(np.maximum(clusters - 1, 1), t), np.nan))
+    return found[0], found[1]
+
+
+def _warn_thin(rows: Sequence[Difference]) -> None:
+    """Warn where intervals rest on few clusters: of the side that has fewer."""
+    clusters: dict[tuple[str, str, str | None], int] = {}
+    for row in rows:
+        if row.low is not None:
+            place = row.model, row.other, row.group
+            clusters[place] = max(clusters.get(place, 0), row.n_clusters)
+    few = [n for n in clusters.values() if n < FEW_CLUSTERS]
+    if few and len(clusters) == 1:
+        message = f"intervals rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
+        warnings.warn(f"{rows[0].model} and {rows[0].other}: {message}", stacklevel=caller_level())
+    elif few:
+        message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
+        warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
+
+
+def adjusted(
+    blocks: Sequence[list[Difference]],
+    settings: IntervalSettings,
+    out: str | Path | None,
+    more: Sequence[Difference] = (),
+) -> Results[Difference]:
+    """Adjust the p-values for all differences together, and write them.
+
+    maxT holds within a block, whose metrics share their swaps; over several blocks (groups), p is multiplied by their
+    number.
+    """
+    rows = [row for block in blocks for row in block]
+    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
+    if not tested:
+        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
+    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
+        enough = math.ceil(len(tested) / (1 - settings.confidence))
+        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
+        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
+    p = [rows[place].p for place in tested]
+    adjusted = {name: adjust(p, way).tolist() for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
+    times = sum(any(row.p_maxt is not None for row in block) for block in blocks)
+    adjusted["p_maxt"] = [min(1.0, times * max(rows[place].p_maxt, rows[place].p)) for place in tested]  # type: ignore[operator, type-var]
+    for i, place in enumerate(tested):
+        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
+    _warn_thin(rows)
+    rows += more
+    if out:
+        tables.write([Results(rows).to_polars()], out)
+    return Results(rows)
