@@ -1,4 +1,4 @@
-"""How often intervals hold the truth, and how often tests reject what is true: by simulation, with fixed seeds.
+"""How often intervals hold the truth, by simulation with fixed seeds; `levels` is about tests.
 
 A cell is a data set drawn again and again: so many buckets of 1 to 8 variants, each with its own chance of a right
 answer, theta ~ Beta(m, 1 - m), shared by the buckets of a cluster where there are clusters. All data sets of a cell are
@@ -22,9 +22,7 @@ import polars as pl
 from otherwords.answers.table import Answers
 from otherwords.metrics.metric import Metric, as_metric
 from otherwords.registry import metrics
-from otherwords.significance.bootstrap import collapse
 from otherwords.significance.intervals import closed_form, difference_ends
-from otherwords.significance.permutation import MetricDifference, Sample, exchange_test, swap_test
 
 Array = np.ndarray[Any, Any]
 LOG = Path(__file__).parent / "results" / "coverage.jsonl"
@@ -40,8 +38,6 @@ PAIRS = tuple(product([(0.5, 0.5), (0.9, 0.8), (0.98, 0.95), (0.995, 0.98)], [0.
 _AT_ONCE = 400_000
 #: Simulations of a cell.
 SIMULATIONS = 10_000
-#: Replicates of a test: enough for its level to be exact.
-REPLICATES = 199
 
 
 # Data
@@ -207,44 +203,6 @@ def ends_of_difference(metric: Metric, rows: list[Array], confidence: float) -> 
     return np.where(same, np.nan, low[:, 0]), np.where(same, np.nan, high[:, 0])
 
 
-def test_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
-    """How often a true null hypothesis is rejected: models that differ in nothing, or in their spread alone."""
-    mean, buckets, kind, test = cell["mean"], cell["buckets"], cell["clusters"], cell["test"]
-    random = np.random.default_rng([round(1000 * mean), buckets, CLUSTERS.index(kind), len(test)])
-    rejected = {name: np.zeros(2) for name in METRICS}
-    for portion in portions(sims, 2 * buckets):
-        cluster = clusters(random, kind, portion, buckets)
-        sizes = random.integers(1, 9, cluster.shape)
-        both = [
-            answers_of(theta, sizes, random) for theta in thetas(random, (mean, mean), cell["correlation"], cluster)
-        ]
-        for name in METRICS:
-            rows = [rows_of(metric_named(name), data, cluster) for data in both]
-            for sim in range(portion):
-                p = _p_value(metric_named(name), [one[sim] for one in rows], test, sim)
-                rejected[name] += [not np.isnan(p), p <= 0.05]
-    return [
-        {**cell, "metric": name, "simulations": int(known), "rejected": round(hits / known, 4) if known else None}
-        for name, (known, hits) in rejected.items()
-    ]
-
-
-def _p_value(metric: Metric, rows: list[Array], test: str, seed: int) -> float:
-    width = rows[0].shape[1]
-    if test == "swap":
-        units = np.concatenate(rows, axis=1)
-        sample = Sample(*collapse(units[(units[:, width - 1] > 0) | (units[:, -1] > 0)]), MetricDifference(metric))
-        return float(swap_test(sample, REPLICATES, seed, metric.smooth)[0])
-    halves = []
-    for place, units in enumerate(rows):
-        units = units[units[:, -1] > 0]
-        blank = np.zeros_like(units)
-        halves.append(collapse(np.concatenate([blank, units] if place else [units, blank], axis=1)))
-    if min(len(each[1]) for each in halves) == 0:
-        return float("nan")
-    return float(exchange_test(Sample(*halves[0], MetricDifference(metric), "", halves[1]), REPLICATES, seed)[0])
-
-
 def flips_in_order() -> list[float]:
     """The upper ends for 0, 1, 2, 3 flips, and 5: of 200 problems with 10 variants."""
     highs = []
@@ -267,40 +225,31 @@ def cells() -> list[tuple[str, dict[str, Any]]]:
         ("difference", {"means": list(means), "correlation": r, "buckets": size, "clusters": kind})
         for (means, r), size, kind in product(PAIRS, SIZES[:3], CLUSTERS[:2])
     ]
-    tests = [
-        ("test", {"mean": mean, "buckets": size, "clusters": kind, "test": test, "correlation": r})
-        for mean, size, kind, (test, r) in product(
-            (0.5, 0.9), SIZES[:3], CLUSTERS[:2], (("swap", 0.7), ("swap", -0.7), ("exchange", 0.0))
-        )
-    ]
-    return shares + differences + tests
+    return shares + differences
 
 
 def measure(job: tuple[str, dict[str, Any]], sims: int) -> list[dict[str, Any]]:
     kind, cell = job
-    work = {"share": share_cell, "difference": difference_cell, "test": test_cell}[kind]
+    work = {"share": share_cell, "difference": difference_cell}[kind]
     return [{"kind": kind, **row} for row in work(cell, sims)]
 
 
 def run(tiny: bool = False) -> list[dict[str, Any]]:
-    """Measure all cells on all cores; a cell that is in the log already, at this size, is not measured again."""
-    listed = cells()[::29] if tiny else cells()
-    sims = 60 if tiny else SIMULATIONS
+    """Measure all cells of intervals and of decisions on all cores, and write each to the log."""
+    from . import levels  # which takes its data from here
+
+    step, sims = (29, 60) if tiny else (1, SIMULATIONS)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        found = [row for rows in pool.map(partial(measure, sims=sims), listed) for row in rows]
+        found = [row for rows in pool.map(partial(measure, sims=sims), cells()[::step]) for row in rows]
+        tests = [row for rows in pool.map(partial(levels.measure, sims=sims), levels.cells()[::step]) for row in rows]
     if not tiny:
-        LOG.write_text("".join(json.dumps(row) + "\n" for row in found))
-    return summary(found)
+        LOG.write_text("".join(json.dumps(row) + "\n" for row in found + tests))
+    return summary(found) + levels.summary(tests)
 
 
 def summary(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The promises, each with the worst cell."""
-    return [
-        *_promises(found, "share", "share"),
-        *_promises(found, "difference", "difference"),
-        *_levels(found),
-        _order(),
-    ]
+    """The promises of intervals, each with the worst cell."""
+    return [*_promises(found, "share", "share"), *_promises(found, "difference", "difference"), _order()]
 
 
 def _promises(found: list[dict[str, Any]], kind: str, what: str) -> list[dict[str, Any]]:
@@ -312,7 +261,7 @@ def _promises(found: list[dict[str, Any]], kind: str, what: str) -> list[dict[st
     return [
         {
             "claim": f"95 % interval of a {what}: truths missed in the worst of {len(rows)} cells",
-            "measured": 100 * (1 - least["covered"]), "unit": "%", "at_most": 7, "detail": _named(least),
+            "measured": 100 * (1 - least["covered"]), "unit": "%", "at_most": 7, "detail": named(least),
         },
         {
             "claim": "the same: cells in which it covers less than 94 %",
@@ -320,18 +269,9 @@ def _promises(found: list[dict[str, Any]], kind: str, what: str) -> list[dict[st
         },
         {
             "claim": f"the same: most that it covers in {len(rich)} cells with 5 clusters with the event and 5 without",
-            "measured": 100 * most["covered"], "unit": "%", "at_most": 99.5, "detail": _named(most),
+            "measured": 100 * most["covered"], "unit": "%", "at_most": 99.5, "detail": named(most),
         },
     ]  # fmt: skip
-
-
-def _levels(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    rows = [row for row in found if row["kind"] == "test" and row["rejected"] is not None]
-    if not rows:
-        return []
-    most = max(rows, key=lambda row: row["rejected"])
-    claim = f"permutation tests at 5 %: true nulls rejected in the worst of {len(rows)} cells"
-    return [{"claim": claim, "measured": 100 * most["rejected"], "unit": "%", "at_most": 6, "detail": _named(most)}]
 
 
 def _order() -> dict[str, Any]:
@@ -342,5 +282,5 @@ def _order() -> dict[str, Any]:
     return {"claim": claim, "measured": narrower, "unit": "times", "at_most": 0, "detail": detail}
 
 
-def _named(row: dict[str, Any]) -> str:
+def named(row: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in row.items() if name not in ("kind", "truth"))
