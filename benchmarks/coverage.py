@@ -284,3 +284,24 @@ def _order() -> dict[str, Any]:
 
 def named(row: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in row.items() if name not in ("kind", "truth"))
+
+
+def page(log: Path = LOG) -> str:
+    """The tables of docs/metrics.md, from the log: worst and best of all metrics and rates."""
+    from . import levels
+
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    lines = ["| problems | clusters | a share | a difference |", "|---|---|---|---|"]
+    for size, kind in product(SIZES, CLUSTERS):
+        cells = [_covered(rows, what, size, kind) for what in ("share", "difference")]
+        lines.append(f"| {size:,} | {_KINDS[kind]} | {cells[0]} | {cells[1]} |")
+    return "\n".join(lines) + "\n\n" + levels.page(rows)
+
+
+_KINDS = {"none": "each its own", "mean 3": "of 3 on average", "unequal": "very unequal"}
+
+
+def _covered(rows: list[dict[str, Any]], what: str, size: int, kind: str) -> str:
+    found = [row["covered"] for row in rows if (row["kind"], row.get("buckets"), row["clusters"]) == (what, size, kind)]
+    known = [one for one in found if one is not None]
+    return f"{100 * min(known):.1f} – {100 * max(known):.1f} %" if known else "–"

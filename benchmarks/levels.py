@@ -197,3 +197,26 @@ def summary(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
             summed.append({"claim": f"{claim}, in the worst of {len(rows)} cells", "measured": 100 * most["rejected"],
                            "unit": "%", "at_most": 6, "detail": named(most)})  # fmt: skip
     return summed
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """The table of docs/metrics.md: the worst of all metrics and rates."""
+    lines = ["| problems | clusters | decision by `p` | permutation alone | McNemar | any of six, maxT | margin |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for size, kind in product((20, 50, 200), CLUSTERS[:2]):
+        here = [row for row in rows if (row.get("buckets"), row["clusters"]) == (size, kind)]
+        decided = [row for row in here if row["kind"] == "decision"]
+        worst = [
+            _worst(decided, "rejected"),
+            _worst(decided, "permutation alone"),
+            _worst(decided, "McNemar, independent rows"),
+            _worst([row for row in here if row["kind"] == "family"], "rejected"),
+            _worst([row for row in here if row["kind"] == "margin"], "rejected"),
+        ]
+        clustered = "each its own" if kind == "none" else "of 3 on average"
+        lines.append(f"| {size} | {clustered} | {' | '.join(worst)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _worst(rows: list[dict[str, Any]], name: str) -> str:
+    return f"{100 * max(row[name] for row in rows if name in row):.1f} %"
