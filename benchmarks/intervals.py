@@ -12,6 +12,7 @@ from . import isolated
 
 BUCKETS, REPLICATES = 100_000, 10_000
 TINY_BUCKETS, TINY_REPLICATES = 3_000, 20
+GROUPS, TINY_GROUPS = 5_000, 20
 
 _OURS = """
 import time, numpy as np, polars as pl
@@ -19,7 +20,8 @@ from otherwords.answers import reading
 from otherwords.metrics.metric import as_metric
 from otherwords.registry import metrics
 from otherwords.scoring.measure import sample_of
-from otherwords.significance.bootstrap import bootstrap, few, percentile
+from otherwords.significance.bootstrap import bootstrap, few
+from otherwords.significance.intervals import percentile
 
 buckets, replicates = map(int, sys.argv[1:])
 random = np.random.default_rng(0)
@@ -74,10 +76,25 @@ stats.bootstrap((flips, count), lambda a, b, axis: a.sum(axis) / b.sum(axis), pa
 report(seconds=(time.perf_counter() - start) * 50)
 """
 
+_GROUPS = """
+import time, warnings, numpy as np, polars as pl
+import otherwords as ow
+groups, random = int(sys.argv[1]), np.random.default_rng(0)
+bucket = np.repeat(np.arange(10 * groups), 6)
+pred = np.where(random.random(len(bucket)) < 0.8, "yes", "no")
+table = pl.DataFrame({"bucket": bucket.astype(str), "variant": np.tile(["", *"12345"], 10 * groups), "gold": "yes",
+                      "pred": pred, "group": (bucket % groups).astype(str)})
+warnings.simplefilter("ignore")
+start = time.perf_counter()
+scores = ow.score(table, by="group")
+report(seconds=time.perf_counter() - start, scores=len(scores))
+"""
+
 
 def run(tiny: bool = False) -> list[dict[str, Any]]:
     buckets, replicates = (TINY_BUCKETS, TINY_REPLICATES) if tiny else (BUCKETS, REPLICATES)
     ours, peer = isolated.run(_OURS, str(buckets), str(replicates)), isolated.run(_PEER, str(buckets))
+    many = isolated.run(_GROUPS, str(TINY_GROUPS if tiny else GROUPS))
     slowest = max(ours["collapsed"], key=ours["collapsed"].get)
     worst, rate = ours["collapsed"][slowest], ours["collapsed"]["flip_rate"]
     return [
@@ -101,5 +118,12 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
             "unit": "x",
             "at_most": 0.05,
             "detail": f"scipy {peer['seconds']:.0f} s (200 replicates, times 50)",
+        },
+        {
+            "claim": f"the usual metrics of {TINY_GROUPS if tiny else GROUPS:,} groups by --by, with intervals",
+            "measured": many["seconds"],
+            "unit": "s",
+            "at_most": 10,
+            "detail": f"{many['scores']:,} scores, 10 problems with 5 variants in each group",
         },
     ]
