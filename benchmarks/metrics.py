@@ -59,6 +59,7 @@ from otherwords.scoring.measure import sample_of
 from otherwords.scoring.select import USUAL, role_of
 from otherwords.significance.bootstrap import bootstrap
 from otherwords.significance.intervals import closed_form, percentile
+import scipy.special  # loaded once in a process
 names = ("accuracy_original.v1", "accuracy_variants.v1", "p_c.v1", "flip_rate.v1")
 chosen = [as_metric(metrics.make(name).function) for name in names]
 frame = pl.read_parquet(sys.argv[1])
