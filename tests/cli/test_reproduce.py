@@ -52,6 +52,13 @@ def test_people_see_both_intervals_within_120_columns(cli):
 
 
 @needs_data
+def test_a_cell_of_few_clusters_is_warned_of_once(cli):
+    """PaRTE's 28 rows of task PP have 18 premises; five models answer them."""
+    errors = cli("reproduce", "parte", "--data", str(DATA), "--table", "Figure 5").stderr
+    assert " ".join(errors.split()).count("Figure 5, PP: intervals rest on 18 clusters") == 1
+
+
+@needs_data
 def test_a_table_of_counts_has_no_columns_of_intervals(cli):
     shown = cli("reproduce", "parte", "--data", str(DATA), "--table", "Figure 1").stdout
     assert "obtained" in shown

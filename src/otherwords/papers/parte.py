@@ -87,17 +87,17 @@ def _figures(name: str, answers: pl.DataFrame) -> Obtained:
     yield ("Figure 4", name, "original correct"), _changed(answers.filter(right))
     yield ("Figure 4", name, "original incorrect"), _changed(answers.filter(~right))
     for task in answers["task"].unique().sort():
-        yield ("Figure 5", name, task), _changed(answers.filter(pl.col("task") == task))
+        yield ("Figure 5", name, task), _changed(answers.filter(pl.col("task") == task), f"Figure 5, {task}")
 
 
-def _changed(answers: pl.DataFrame) -> WithIntervals:
+def _changed(answers: pl.DataFrame, where: str = "PaRTE") -> WithIntervals:
     value = 100 * float(np.mean(answers["after"].to_numpy() != answers["before"].to_numpy()))
-    return _with_intervals(value, "flip_rate", answers)
+    return _with_intervals(value, "flip_rate", answers, where)
 
 
-def _with_intervals(value: float, metric: str, answers: pl.DataFrame) -> WithIntervals:
-    """A value, with both intervals of the metric that it is."""
-    common = ("bucket", "cluster", "gold")
+def _with_intervals(value: float, metric: str, answers: pl.DataFrame, where: str = "PaRTE") -> WithIntervals:
+    """A value, with both intervals of the metric that it is; a warning of few clusters says `where`."""
+    common = ("bucket", "cluster", "gold", pl.lit(where).alias("model"))
     originals = answers.unique("bucket", maintain_order=True).select(*common, variant=pl.lit(None), pred="before")
     variants = answers.select(*common, "variant", pred="after")
     both = read(pl.concat([originals, variants], how="vertical_relaxed"))

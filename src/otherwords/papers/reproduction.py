@@ -99,9 +99,9 @@ def _cell(
 def percent_intervals(chosen: Mapping[str, Bound], answers: Answers) -> dict[str, tuple[Ends | None, Ends | None]]:
     """Both intervals of metrics with one number each, in per cent: the default, and the percentile bootstrap.
 
-    They come from the answers alone, with seed 1 and 10,000 replicates. What has no closed form has the same twice.
+    They are made with seed 1 and 10,000 replicates; what has no closed form has the same twice. Warns of few clusters.
     """
-    drawn = dict(zip(chosen, measure_answers(list(chosen.values()), answers, "", FORMER), strict=True))
+    drawn = dict(zip(chosen, measure_answers(list(chosen.values()), answers, None, FORMER), strict=True))
     closed = {name: one for name, one in chosen.items() if PRESENT.kind(as_metric(one.function)) != "percentile"}
     present = drawn | dict(zip(closed, measure_answers(list(closed.values()), answers, "", PRESENT), strict=True))
     return {name: (percent_ends(present[name]), percent_ends(drawn[name])) for name in chosen}
