@@ -52,6 +52,7 @@ def test_people_see_both_intervals_within_120_columns(cli):
 
 
 @needs_data
+@pytest.mark.filterwarnings("default:.*with fewer than 20 they are not reliable")
 def test_a_cell_of_few_clusters_is_warned_of_once(cli):
     """PaRTE's 28 rows of task PP have 18 premises; five models answer them."""
     errors = cli("reproduce", "parte", "--data", str(DATA), "--table", "Figure 5").stderr

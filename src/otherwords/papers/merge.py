@@ -21,7 +21,7 @@ from ..registry import papers
 from ..storage.run_folder import RunFolder
 from ..storage.specs import short_names
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap, seed_counts, unique_variants, with_columns
-from .reproduction import Cell, Ends, Key, Reproduce, WithIntervals, against_published, percent_ends
+from .reproduction import Both, Cell, Key, Reproduce, WithIntervals, against_published, in_percent
 
 Obtained = Iterator[tuple[Key, float | WithIntervals]]
 #: Metrics of Table 3, as the paper's columns: SA on the seeds, SA and PA (at 90 %) on their variants.
@@ -97,7 +97,7 @@ def _table_3(answers: pl.DataFrame) -> Obtained:
     """Means over the draws; a run without `subsamples` is one draw, whose cells have intervals."""
     if not answers["variant"].count():
         return
-    intervals: dict[str, list[tuple[Ends | None, Ends | None]]] = {}
+    intervals: dict[str, list[Both]] = {}
     if "subsamples" not in answers.columns:
         intervals = _intervals(answers)
         answers = answers.with_columns(subsamples=pl.when(pl.col("variant").is_not_null()).then(pl.lit("1")))
@@ -114,12 +114,12 @@ def _table_3(answers: pl.DataFrame) -> Obtained:
             yield ("3", model, column), WithIntervals(value, *ends)
 
 
-def _intervals(answers: pl.DataFrame) -> dict[str, list[tuple[Ends | None, Ends | None]]]:
+def _intervals(answers: pl.DataFrame) -> dict[str, list[Both]]:
     """Both intervals of the three metrics, by model."""
     present, former = score(answers, WHOLE), score(answers, WHOLE, interval="percentile")
-    found: dict[str, list[tuple[Ends | None, Ends | None]]] = {}
+    found: dict[str, list[Both]] = {}
     for one, drawn in zip(present, former, strict=True):
-        found.setdefault(one.model, []).append((percent_ends(one), percent_ends(drawn)))
+        found.setdefault(one.model, []).append(in_percent(one, drawn))
     return found
 
 

@@ -29,7 +29,7 @@ from ..metrics.corrected import confidence_in, corrected_mean, covered_share
 from ..metrics.metric import as_metric
 from ..registry import Bound, metrics, papers
 from ..words.distance import lexical_distance
-from .reproduction import Cell, Ends, Key, Reproduce, WithIntervals, against_published, find, percent_intervals
+from .reproduction import Both, Cell, Key, Reproduce, WithIntervals, against_published, find, percent_intervals
 
 Obtained = Iterator[tuple[Key, float | WithIntervals]]
 SPLITS = ("a-NLI", "d-SNLI", "d-ATOMIC", "d-SOCIAL")
@@ -137,7 +137,7 @@ class SplitAnswers:
         return self.test.confidence(self.answers.model)
 
     @cached_property
-    def intervals(self) -> dict[str, tuple[Ends | None, Ends | None]]:
+    def intervals(self) -> dict[str, Both]:
         """Both intervals of all metrics, which share their draws."""
         return percent_intervals({name: one for name, one in self.test.metrics.items() if name != "A_T"}, self.answers)
 

@@ -21,6 +21,8 @@ Key = tuple[str, str, str]
 TRUNCATED = "printed truncated"
 #: Both ends of a 95 % interval, in the printed unit.
 Ends = tuple[float, float]
+#: The default interval and the former one, each None where there is none.
+Both = tuple[Ends | None, Ends | None]
 #: The intervals that `score` gives by default, and those that it gave before.
 PRESENT, FORMER = IntervalSettings(), IntervalSettings(interval="percentile")
 
@@ -96,7 +98,7 @@ def _cell(
     return Cell(*key, published, value, digits, reason, *intervals)
 
 
-def percent_intervals(chosen: Mapping[str, Bound], answers: Answers) -> dict[str, tuple[Ends | None, Ends | None]]:
+def percent_intervals(chosen: Mapping[str, Bound], answers: Answers) -> dict[str, Both]:
     """Both intervals of metrics with one number each, in per cent: the default, and the percentile bootstrap.
 
     They are made with seed 1 and 10,000 replicates; what has no closed form has the same twice. Warns of few clusters.
@@ -104,12 +106,18 @@ def percent_intervals(chosen: Mapping[str, Bound], answers: Answers) -> dict[str
     drawn = dict(zip(chosen, measure_answers(list(chosen.values()), answers, None, FORMER), strict=True))
     closed = {name: one for name, one in chosen.items() if PRESENT.kind(as_metric(one.function)) != "percentile"}
     present = drawn | dict(zip(closed, measure_answers(list(closed.values()), answers, "", PRESENT), strict=True))
-    return {name: (percent_ends(present[name]), percent_ends(drawn[name])) for name in chosen}
+    return {name: in_percent(present[name], drawn[name]) for name in chosen}
 
 
-def percent_ends(score: Score) -> Ends | None:
-    """Both ends of a score's interval in per cent, where it has one."""
-    return None if score.low is None or score.high is None else (100 * score.low, 100 * score.high)
+def in_percent(present: Score, former: Score) -> Both:
+    """The intervals of two scores in per cent.
+
+    Where all replicates are alike, the former has no width: this is shown as it was, but not as the default interval.
+    """
+    interval, percentile = (
+        None if one.low is None or one.high is None else (100 * one.low, 100 * one.high) for one in (present, former)
+    )
+    return None if present.low == present.high else interval, percentile
 
 
 def _digits(printed: str) -> int:
