@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from otherwords.papers.reproduction import Cell, against_published
+from otherwords.papers.reproduction import Cell, WithIntervals, against_published
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,14 @@ def test_what_a_paper_does_not_print_comes_last() -> None:
     assert [cell.published for cell in cells if cell.table == "own"] == [None]
     assert cells[-1].table == "own"
     assert next(cell for cell in cells if cell.obtained == 53.996).agrees
+
+
+def test_a_cell_has_the_intervals_that_come_with_its_value() -> None:
+    measured = WithIntervals(53.996, (50.2, 57.7), (50.3, 57.7))
+    cells = against_published("parte", {("2", "BoW", "RTE"): measured, ("2", "BoW", "PaRTE"): 55.595})
+    found = {(cell.row, cell.column): cell for cell in cells}
+    cell = found["BoW", "RTE"]
+    assert (cell.obtained, cell.interval, cell.percentile) == measured
+    assert cell.published == 53.99
+    for other in (found["BoW", "PaRTE"], found["BERT", "RTE"]):
+        assert (other.interval, other.percentile) == (None, None)

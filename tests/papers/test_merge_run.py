@@ -24,7 +24,11 @@ WORDS = [["cat", 0.4], ["cow", 0.3], ["dog", 0.2], ["##s", 0.1]]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("run")
+    return finished(tmp_path_factory.mktemp("run"))
+
+
+def finished(place, more=""):
+    """A run of three problems, with more options of masked-lm."""
     script = {
         "A [MASK] ran.": WORDS,
         "The [MASK] slept.": WORDS,
@@ -37,7 +41,7 @@ def folder(tmp_path_factory):
     rows = [{"id": f"p{i}", "premise": p, "hypothesis": h, "label": "neutral"} for i, (p, h) in enumerate(texts)]
     (place / "three.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     models = json.dumps([f"{name}=scripted:{place}/{name}.json" for name in "ab"])
-    study = {"data": [str(place / "three.jsonl")], "vary": [f"masked-lm(models={models}, least=1, top=4)"]}
+    study = {"data": [str(place / "three.jsonl")], "vary": [f"masked-lm(models={models}, least=1, top=4{more})"]}
     ow.run({**study, "models": ["scripted"], "canary": False, "cache": None}, out=place / "run", shard=1)
     return place / "run"
 
@@ -109,6 +113,27 @@ def test_the_papers_tables_come_from_the_run(folder):
     assert found["6", "b, noun", "no likelier than the word itself, premise"] == 50
     assert (found["Figure 9", "a", "a"], found["Figure 9", "a", "b"]) == (1.0, 1.0)
     assert all(one.obtained is not None for one in cells.values())
+
+
+def test_table_3_has_both_intervals_of_a_run_without_draws(folder):
+    """Of the two seeds: the third problem has no variants."""
+    cells = {one.column: one for one in ow.reproduce("merge", folder) if one.table == "3"}
+    answers = RunFolder(folder).read("answers")
+    metrics = ["accuracy_seeds", "accuracy_variants", "pa_drop"]
+    present, former = (ow.score(answers, metrics, interval=kind) for kind in ("auto", "percentile"))
+    columns = ["accuracy, seeds", "accuracy, variants", "PA at 90 % - accuracy, seeds"]
+    for column, one, drawn in zip(columns, present, former, strict=True):
+        assert cells[column].obtained == pytest.approx(100 * one.value, abs=1e-12)
+        assert cells[column].interval == (None if one.low == one.high else (100 * one.low, 100 * one.high))
+        assert cells[column].percentile == (None if drawn.low is None else (100 * drawn.low, 100 * drawn.high))
+    assert cells["accuracy, seeds"].interval is not None
+    assert all(one.interval is None for one in ow.reproduce("merge", folder) if one.table != "3")
+
+
+def test_means_over_draws_have_no_interval(tmp_path):
+    cells = ow.reproduce("merge", finished(tmp_path, ", n=1, subsamples=3"))
+    assert sum(one.table == "3" for one in cells) == 3
+    assert all(one.interval is None and one.percentile is None for one in cells)
 
 
 def test_a_run_without_masked_lm_has_no_such_tables(folder, tmp_path):

@@ -31,6 +31,19 @@ def test_the_papers_on_the_page_exist() -> None:
         assert printed == sum(parts)
 
 
+@pytest.mark.parametrize(
+    ("paper", "key"), [("paranlu", ("4", "RoBERTa", "d-SNLI P_C")), ("parte", ("Figure 5", "BERT", "PP"))]
+)
+def test_the_examples_of_both_intervals_are_those_of_the_cells(paper: str, key: tuple[str, str, str], reproduced):
+    if not (DATA / paper).is_dir():
+        pytest.skip(f"needs ../shared/data/{paper}")
+    [cell] = [one for one in reproduced(paper, DATA) if (one.table, one.row, one.column) == key]
+    page = (ROOT / "docs" / "reproductions.md").read_text(encoding="utf-8")
+    for low, high in (cell.interval, cell.percentile):
+        assert f"[{low:.1f}, {high:.1f}]" in page
+    assert f"{cell.obtained:.1f}" in page
+
+
 @pytest.mark.parametrize("paper", ["paranlu", pytest.param("ie-test", marks=pytest.mark.slow), "parte"])
 def test_the_table_has_the_counts_of_the_closing_line(paper: str, reproduced) -> None:
     if not (DATA / paper.replace("-", "_")).is_dir():

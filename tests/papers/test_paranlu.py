@@ -117,27 +117,78 @@ def test_every_deviation_has_a_reason(cells) -> None:
             assert cell.reason, cell
 
 
-def test_registered_metrics_give_the_same_digits_with_intervals(tmp_path: Path, cells) -> None:
-    """The way a user would take: answers and test set as files; the numbers must be those of the cells."""
+#: The cells of RoBERTa on d-SNLI: table, column, and the metric that a user would name; {} is the test set.
+METRICS = {
+    ("4", "A_T"): "accuracy_testset({})",
+    ("4", "A_O"): "accuracy_original",
+    ("4", "A_par"): "accuracy_variants",
+    ("4", "P_C"): "p_c",
+    ("4", "A~"): "accuracy_corrected({})",
+    ("4", "P~_C"): "p_c_corrected({})",
+    ("4 (distinct pairs)", "P_C"): "p_c_distinct",
+    ("4 (renormalised)", "A~"): "accuracy_corrected({}, renormalise=true)",
+    ("4 (renormalised)", "P~_C"): "p_c_corrected({}, renormalise=true)",
+    ("4 (coverage)", "coverage"): "coverage({})",
+    ("4 (PVAP)", "PVAP"): "pvap",
+    ("4 (PVAP)", "PVAP distinct pairs"): "pvap_distinct",
+}
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory) -> tuple[pl.DataFrame, list[str]]:
+    """Answers and metrics as a user would have them: problems about the same premise and hypothesis share a cluster."""
     originals, variants, test = (
         pl.read_parquet(DATA / "paranlu" / f"pred_{name}.parquet").filter(
             pl.col("model") == "roberta-large", pl.col("split") == "d-SNLI"
         )
         for name in ("originals", "paraphrases", "testset")
     )
+    problems = pl.read_parquet(DATA / "paranlu" / "problems.parquet").filter(pl.col("split") == "d-SNLI")
     names = {"bucket_id": "bucket", "pos": "variant", "p0": "p:0", "p1": "p:1"}
-    answers = pl.concat([originals, variants.drop("paraphrase_id")], how="diagonal_relaxed").rename(names)
-    test.rename({"example_id": "id", "p0": "p:0", "p1": "p:1"}).write_parquet(tmp_path / "test.parquet")
-    specs = [f"{name}(testset={tmp_path / 'test.parquet'})" for name in ("accuracy_corrected", "p_c_corrected")]
-    specs += [f"accuracy_testset(testset={tmp_path / 'test.parquet'})", "p_c", "p_c_distinct"]
-    tables = ["4", "4", "4", "4", "4 (distinct pairs)"]
-    for one, table, column in zip(
-        score(answers, specs, replicates=300), tables, ["A~", "P~_C", "A_T", "P_C", "P_C"], strict=True
-    ):
+    answers = pl.concat([originals, variants.drop("paraphrase_id")], how="diagonal_relaxed")
+    answers = answers.join(problems.select("bucket_id", cluster="premise_hypothesis_id"), on="bucket_id").rename(names)
+    path = tmp_path_factory.mktemp("testset") / "test.parquet"
+    test.rename({"example_id": "id", "p0": "p:0", "p1": "p:1"}).write_parquet(path)
+    return answers, [spec.format(f"testset={path}") for spec in METRICS.values()]
+
+
+def test_registered_metrics_give_the_same_digits_and_both_intervals(cells, roberta) -> None:
+    """The way a user would take: answers and test set as files; all numbers must be those of the cells."""
+    answers, specs = roberta
+    present, former = score(answers, specs), score(answers, specs, interval="percentile")
+    for (table, column), one, drawn in zip(METRICS, present, former, strict=True):
         cell = cells[table, "RoBERTa", f"d-SNLI {column}"]
-        assert 100 * one.value == pytest.approx(cell.obtained, abs=1e-9)
-        assert one.low < one.value < one.high
-        assert one.n_units == {"accuracy_testset": 1837, "p_c_distinct": 249}.get(one.metric, 250)
+        assert cell.obtained == pytest.approx(100 * one.value, abs=1e-12), column
+        if column == "coverage":  # all deciles hold a bucket, in every replicate
+            assert cell.interval is None
+        else:
+            assert cell.interval == pytest.approx((100 * one.low, 100 * one.high), abs=1e-12), column
+        assert cell.percentile == pytest.approx((100 * drawn.low, 100 * drawn.high), abs=1e-12), column
+        assert one.n_units == {"accuracy_testset": 1837, "p_c_distinct": 249, "pvap_distinct": 249}.get(one.metric, 250)
+
+
+def test_p_c_has_the_default_interval_and_the_former_one(cells, roberta) -> None:
+    """74.8 of 127 clusters: the default interval is not that of the percentiles, and both hold the value."""
+    [former] = score(roberta[0], ["p_c"], interval="percentile")
+    cell = cells["4", "RoBERTa", "d-SNLI P_C"]
+    assert former.n_clusters == 127
+    assert cell.percentile == (100 * former.low, 100 * former.high)
+    assert cell.interval != cell.percentile
+    for low, high in (cell.interval, cell.percentile):
+        assert low < cell.obtained < high
+
+
+def test_every_metric_has_both_intervals_and_nothing_else_has_one(cells) -> None:
+    """Counts, lexical distances and what the split makes 100 or 0 have none, nor have drawn ones without a width."""
+    for (table, _, column), cell in cells.items():
+        measured = cell.obtained is not None and table not in ("2", "6") and column != "partial A_O"
+        assert (cell.percentile is not None) == measured, cell
+        if cell.interval is None:
+            assert not measured or cell.percentile[0] == cell.percentile[1] in (0, pytest.approx(100)), cell
+        else:
+            low, high = cell.interval
+            assert low < high
+            assert low - 1e-9 <= cell.obtained <= high + 1e-9
 
 
 def test_models_of_the_table_are_those_of_the_files(cells) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from math import floor
 from pathlib import Path
 
+import polars as pl
 import pytest
 from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.papers.parte import MODELS, reproduce
 from otherwords.papers.reproduction import Cell
+from otherwords.pipeline import score
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -92,6 +94,49 @@ def test_every_deviation_has_a_reason(cells) -> None:
         if cell.published is not None and not cell.agrees:
             assert cell.reason, cell
     assert {cell.column for cell in cells.values() if cell.obtained is None} == {"MNLI"}
+
+
+#: What the cells of a model are, as a user would name it: metric and group.
+METRICS = {
+    ("2", "RTE"): ("accuracy_original_weighted", None),
+    ("2", "PaRTE"): ("accuracy_variants", None),
+    ("2", "% changed"): ("flip_rate", None),
+    ("Figure 2", "one paraphrased"): ("flip_rate", "both=False"),
+    ("Figure 2", "both paraphrased"): ("flip_rate", "both=True"),
+    ("Figure 3", "entailed"): ("flip_rate", "gold=1"),
+    ("Figure 3", "not entailed"): ("flip_rate", "gold=0"),
+    ("Figure 4", "original correct"): ("flip_when_right", None),
+    ("Figure 4", "original incorrect"): ("flip_when_wrong", None),
+    ("Figure 5", "MT"): ("flip_rate", "task=MT"),
+}
+
+
+def test_registered_metrics_give_the_same_digits_and_both_intervals(cells) -> None:
+    """The way a user would take: each original once, its paraphrases with it, clusters of one premise."""
+    rows = pl.read_parquet(DATA / "parte" / "parte.parquet").with_columns(
+        gold=(pl.col("gold_label") == "entailed").cast(pl.Int8), both=pl.col("paraphrased") == "ph"
+    )
+    common = {"bucket": "original_pair_id", "cluster": "premise", "task": "task", "gold": "gold"}
+    variants = rows.select(**common, variant="id", both="both", pred="roberta_par")
+    originals = rows.select(**common, pred="roberta_orig").unique("bucket")
+    answers = pl.concat([originals, variants], how="diagonal")
+    names, found = list(dict.fromkeys(name for name, _ in METRICS.values())), {}
+    for group in ("both", "gold", "task"):
+        present, former = (score(answers, names, by=group, interval=kind) for kind in ("auto", "percentile"))
+        found |= {(one.metric, one.group): (one, drawn) for one, drawn in zip(present, former, strict=True)}
+    for (table, column), key in METRICS.items():
+        cell, (one, drawn) = cells[table, "RoBERTa", column], found[key]
+        assert cell.obtained == pytest.approx(100 * one.value, abs=1e-12), column
+        assert cell.interval == pytest.approx((100 * one.low, 100 * one.high), abs=1e-12), column
+        assert cell.percentile == pytest.approx((100 * drawn.low, 100 * drawn.high), abs=1e-12), column
+
+
+def test_counts_and_differences_have_no_interval(cells) -> None:
+    without = {(table, column) for (table, _, column), cell in cells.items() if cell.interval is None}
+    assert {column for table, column in without if table == "2"} == {"MNLI"}
+    assert {column for table, column in without if table == "Figure 2"} == {"increase"}
+    assert {table for table, _ in without} == {"2", "Section 3", "Figure 1", "Figure 2"}
+    assert all((cell.interval is None) == (cell.percentile is None) for cell in cells.values())
 
 
 def test_missing_data_are_named(tmp_path: Path) -> None:

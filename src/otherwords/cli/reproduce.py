@@ -26,14 +26,15 @@ def reproduce(
 ) -> None:
     """Recompute a paper's tables from its authors' predictions.
 
-    Shows what is printed, what their data give today, the difference, and the reason where it is known.
+    Shows what is printed, what their data give today, the difference, and the reason where it is known. What is a
+    metric of answers has two intervals: the one that score gives, and the percentile bootstrap that it gave before.
     """
     from ..papers.reproduction import of_tables, reproduce, summary
     from .tables import cell_table
 
     cells = of_tables(reproduce(paper, data), table)
     if json:
-        keys = ("table", "row", "column", "published", "obtained")
+        keys = ("table", "row", "column", "published", "obtained", "interval", "percentile")
         rows = [{key: getattr(cell, key) for key in keys} for cell in cells]
         print_json(rows)
     elif not quiet:

@@ -179,9 +179,12 @@ def frame_table(frame: Any) -> Table:
 
 
 def cell_table(name: str, cells: Sequence[Cell]) -> Table:
-    """What a paper prints in a table, what was obtained, the difference and its reason."""
+    """What a paper prints in a table, what was obtained, the difference and its reason; intervals where any has one."""
     title = f"Table {name}" if name[:1].isdigit() else name
     table = _table(("row", "column"), ("published", "obtained", "difference"), title)
+    measured = any(cell.interval or cell.percentile for cell in cells)
+    for heading in ("95 % interval", "percentile") if measured else ():
+        table.add_column(heading, justify="right", overflow="fold")
     table.add_column("reason", overflow="fold")
     last = ""
     for cell in cells:
@@ -190,11 +193,16 @@ def cell_table(name: str, cells: Sequence[Cell]) -> Table:
         published = "" if cell.published is None else f"{cell.published:.{cell.digits}f}"
         places = ".4g" if cell.published is None else f".{cell.digits + 1}f"
         obtained = "" if cell.obtained is None else f"{cell.obtained:{places}}"
+        intervals = [_cell_ends(cell.interval), _cell_ends(cell.percentile)] if measured else []
         style = "" if cell.agrees is not False else "yellow"
-        row = cell.row if cell.row != last else ""
-        table.add_row(Text(row), Text(cell.column), published, obtained, difference, Text(cell.reason), style=style)
+        lead = (Text(cell.row if cell.row != last else ""), Text(cell.column))
+        table.add_row(*lead, published, obtained, difference, *intervals, Text(cell.reason), style=style)
         last = cell.row
     return table
+
+
+def _cell_ends(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else " – ".join(f"{round(end, 1) + 0.0:.1f}" for end in ends)
 
 
 def funnel_table(funnel: Funnel) -> Table:

@@ -5,8 +5,11 @@ values are shown for the same rows: word classes, and models that the run names 
 hold for the paper's data and models, not for the run's. Table 6 counts every filter on all suggestions (`counts=all`).
 The paper does not describe how Table 2 gets the average of all classes together, which is smaller than that of any
 class; here it is over all variants of a seed.
+
+A cell of Table 3 has intervals where the run draws no `subsamples`: it is a metric then, else a mean over draws.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,11 +21,13 @@ from ..registry import papers
 from ..storage.run_folder import RunFolder
 from ..storage.specs import short_names
 from ..variants.masked_lm.counts import FILTERS, KEPT, filter_rates, overlap, seed_counts, unique_variants, with_columns
-from .reproduction import Cell, Key, Reproduce, against_published
+from .reproduction import Both, Cell, Key, Reproduce, WithIntervals, against_published, in_percent
 
-Obtained = Iterator[tuple[Key, float]]
+Obtained = Iterator[tuple[Key, float | WithIntervals]]
 #: Metrics of Table 3, as the paper's columns: SA on the seeds, SA and PA (at 90 %) on their variants.
 METRICS = ("accuracy_original", "accuracy_variants", "pa")
+#: What the three cells of a model are, of all variants: the draws hold originals with variants only.
+WHOLE = ("accuracy_seeds", "accuracy_variants", "pa_drop")
 
 
 @papers("merge.v1")
@@ -40,7 +45,7 @@ def reproduce(data: Path) -> list[Cell]:
     notes, variants, answers = (folder.read(stage) for stage in ("notes", "variants", "answers"))
     if not (generators := sorted(notes.filter(pl.col("what").is_in(FILTERS))["generator"].unique())):
         raise BadInput("the run has no variants of masked-lm", where=str(data), fix="run it --with masked-lm")
-    cells: dict[Key, float] = {}
+    cells: dict[Key, float | WithIntervals] = {}
     names = short_names(generators)
     for name in generators:
         suffix = "" if len(generators) == 1 else f" {names[name]}"
@@ -66,7 +71,9 @@ def over_draws(answers: pl.DataFrame, using: Sequence[str] = ("accuracy_variants
     for draw in sorted({number for numbers in variants["subsamples"] for number in numbers.split(" ")}, key=int):
         drawn = variants.filter(pl.col("subsamples").str.split(" ").list.contains(draw))
         seeds = answers.filter(pl.col("variant").is_null(), pl.col("bucket").is_in(drawn["bucket"].implode()))
-        scores = score(pl.concat([seeds, drawn]), using, replicates=1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*: intervals rest on")  # values are all that is used
+            scores = score(pl.concat([seeds, drawn]), using, interval="wilson")  # which draws no replicates
         rows += [{"model": one.model, "metric": one.metric, "value": one.value} for one in scores]
     value = pl.col("value")
     table = pl.DataFrame(rows).group_by("model", "metric", maintain_order=True)
@@ -87,17 +94,33 @@ def _table_2(variants: pl.DataFrame, notes: pl.DataFrame) -> Obtained:
 
 
 def _table_3(answers: pl.DataFrame) -> Obtained:
-    """Means over the draws; a run without `subsamples` is one draw."""
+    """Means over the draws; a run without `subsamples` is one draw, whose cells have intervals."""
     if not answers["variant"].count():
         return
+    intervals: dict[str, list[Both]] = {}
     if "subsamples" not in answers.columns:
+        intervals = _intervals(answers)
         answers = answers.with_columns(subsamples=pl.when(pl.col("variant").is_not_null()).then(pl.lit("1")))
     means = {(model, metric): 100 * value for model, metric, value, *_ in over_draws(answers, METRICS).rows()}
     for model in dict.fromkeys(model for model, _ in means):
         seeds, variants, pattern = (means[model, metric] for metric in METRICS)
-        yield ("3", model, "accuracy, seeds"), seeds
-        yield ("3", model, "accuracy, variants"), variants
-        yield ("3", model, "PA at 90 % - accuracy, seeds"), pattern - seeds
+        columns = {
+            "accuracy, seeds": seeds,
+            "accuracy, variants": variants,
+            "PA at 90 % - accuracy, seeds": pattern - seeds,
+        }
+        both = intervals.get(model, [(None, None)] * len(columns))
+        for (column, value), ends in zip(columns.items(), both, strict=True):
+            yield ("3", model, column), WithIntervals(value, *ends)
+
+
+def _intervals(answers: pl.DataFrame) -> dict[str, list[Both]]:
+    """Both intervals of the three metrics, by model."""
+    present, former = score(answers, WHOLE), score(answers, WHOLE, interval="percentile")
+    found: dict[str, list[Both]] = {}
+    for one, drawn in zip(present, former, strict=True):
+        found.setdefault(one.model, []).append(in_percent(one, drawn))
+    return found
 
 
 def _suggestions(notes: pl.DataFrame) -> Obtained:

@@ -5,13 +5,18 @@ partial input by which Table 7 splits the buckets. The release has a bag of word
 of the full-input model's. Its corrected values therefore use another model's weights, and have a table of their own,
 "7 (bag of words)". Figures 3 and 8 plot the last two columns of Table 4. The models of Figure 6 are RoBERTa-large in
 the text and RoBERTa-base in the files.
+
+Intervals are over clusters: buckets about the same premise and hypothesis, or the same two observations. The release
+does not say which items of the test sets belong together, so these are taken as independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
@@ -22,11 +27,11 @@ from ..metrics import accuracy
 from ..metrics.consistency import agreement
 from ..metrics.corrected import confidence_in, corrected_mean, covered_share
 from ..metrics.metric import as_metric
-from ..registry import metrics, papers
+from ..registry import Bound, metrics, papers
 from ..words.distance import lexical_distance
-from .reproduction import Cell, Key, Reproduce, against_published, find
+from .reproduction import Both, Cell, Key, Reproduce, WithIntervals, against_published, find, percent_intervals
 
-Obtained = Iterator[tuple[Key, float]]
+Obtained = Iterator[tuple[Key, float | WithIntervals]]
 SPLITS = ("a-NLI", "d-SNLI", "d-ATOMIC", "d-SOCIAL")
 TABLE_4 = {
     "Lexical (BoW)": "bow",
@@ -41,6 +46,16 @@ FIGURE_5 = {"1M": "roberta-med-small-1M"} | {size: f"roberta-base-{size}" for si
 FIGURE_6 = {f"{share} %": f"roberta-base-ft{share / 100:g}" for share in (1, 5, 10, 50)}
 FIGURE_5["30B"] = FIGURE_6["100 %"] = "roberta-base"
 LABELS = ("0", "1")
+#: The metrics behind the cells: of the answers to the buckets, and those that use the test set as well.
+MEASURED = ("accuracy_original", "accuracy_variants", "p_c", "p_c_distinct", "pvap", "pvap_distinct")
+WITH_TESTSET = {
+    "A_T": "accuracy_testset",
+    "A~": "accuracy_corrected",
+    "P~_C": "p_c_corrected",
+    "A~ renormalised": "accuracy_corrected(renormalise=true)",
+    "P~_C renormalised": "p_c_corrected(renormalise=true)",
+    "coverage": "coverage",
+}
 
 
 @papers("paranlu.v1")
@@ -56,9 +71,10 @@ def reproduce(data: Path) -> list[Cell]:
         pl.read_parquet(path) for path in find(data, "paranlu", *(f"{name}.parquet" for name in names))
     )
     main = paraphrases.filter(pl.col("collection") == "main")
-    runs = _runs(originals, variants, testset)
+    tests = _tests(testset)
+    runs = _runs(originals.join(_clusters(problems), on=["split", "bucket_id"], how="left"), variants, tests)
     obtained = dict(_table_2(main))
-    obtained |= dict(_table_4(runs, testset))
+    obtained |= dict(_table_4(runs, tests))
     obtained |= dict(_table_6(problems, main))
     obtained |= dict(_table_7(runs))
     obtained |= dict(_figure("Figure 5", FIGURE_5, runs)) | dict(_figure("Figure 6", FIGURE_6, runs))
@@ -66,22 +82,48 @@ def reproduce(data: Path) -> list[Cell]:
 
 
 @dataclass(frozen=True)
+class TestSet:
+    """One split's test set: each model's answers, and the metrics behind the cells, which know it."""
+
+    answers: Mapping[str, Answers]
+    metrics: Mapping[str, Bound]
+
+    def confidence(self, model: str) -> Array:
+        """A model's probability of the right label on each item."""
+        of = self.answers[model]
+        return confidence_in(of.gold, of.labels, of.frame, model)
+
+    def accuracy(self, model: str) -> WithIntervals:
+        """A_T."""
+        of = self.answers[model]
+        [intervals] = percent_intervals({"A_T": self.metrics["A_T"]}, of).values()
+        return WithIntervals(100 * accuracy(of.gold, of.pred), *intervals)
+
+
+@dataclass(frozen=True)
 class SplitAnswers:
-    """One model on one split: its answers to the buckets, and its confidence on the test set."""
+    """One model on one split: its answers to the buckets, and the test set."""
 
     answers: Answers
-    test_confidence: Array
+    test: TestSet
 
-    def percent(self, metric: str) -> float:
+    def percent(self, metric: str) -> WithIntervals:
         """The value of a registered metric."""
-        measure = as_metric(metrics.make(metric).function)
-        return 100 * float(measure.combine(measure.statistics(self.answers).sum(axis=0)))
+        measure = as_metric(self.test.metrics[metric].function)
+        value = 100 * float(measure.combine(measure.statistics(self.answers).sum(axis=0)))
+        return WithIntervals(value, *self.intervals[metric])
 
-    def corrected(self, what: str, renormalise: bool = False) -> float:
+    def corrected(self, what: str, renormalise: bool = False) -> WithIntervals:
         """A~ or P~_C."""
         k, n = self.answers.variants
         values = k / n if what == "A~" else agreement(k, n)
-        return 100 * corrected_mean(values, self.confidence, self.test_confidence, renormalise)
+        value = 100 * corrected_mean(values, self.confidence, self.test_confidence, renormalise)
+        return WithIntervals(value, *self.intervals[f"{what} renormalised" if renormalise else what])
+
+    @property
+    def coverage(self) -> WithIntervals:
+        """How much of the test set the corrected values cover."""
+        return WithIntervals(100 * covered_share(self.confidence, self.test_confidence), *self.intervals["coverage"])
 
     @property
     def confidence(self) -> Array:
@@ -89,42 +131,70 @@ class SplitAnswers:
         of = self.answers
         return confidence_in(of.gold, of.labels, of.frame, of.model)[of.originals]
 
+    @property
+    def test_confidence(self) -> Array:
+        """In the right label, on each item of the test set."""
+        return self.test.confidence(self.answers.model)
+
+    @cached_property
+    def intervals(self) -> dict[str, Both]:
+        """Both intervals of all metrics, which share their draws."""
+        return percent_intervals({name: one for name, one in self.test.metrics.items() if name != "A_T"}, self.answers)
+
     def among(self, buckets: Collection[str]) -> SplitAnswers:
         """The same model on some of the buckets; the test set stays whole, as in the paper."""
         frame = self.answers.frame.filter(pl.col("bucket").is_in(list(buckets)))
-        return SplitAnswers(reading.read(frame, LABELS), self.test_confidence)
+        return SplitAnswers(reading.read(frame, LABELS), self.test)
+
+
+def _tests(testset: pl.DataFrame) -> dict[str, TestSet]:
+    """The test set of each split; the metrics that use one read it from a file."""
+    tests = {}
+    for (split,), items in testset.rename({"p0": "p:0", "p1": "p:1"}).partition_by("split", as_dict=True).items():
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "testset.parquet"
+            items.rename({"example_id": "id"}).write_parquet(path)
+            specs = {name: metrics.respell(spec, testset=path) for name, spec in WITH_TESTSET.items()}
+            chosen = {name: metrics.make(spec) for name, spec in {**{one: one for one in MEASURED}, **specs}.items()}
+        by_model = items.rename({"example_id": "bucket"}).with_columns(variant=None).partition_by("model", as_dict=True)
+        answers = {str(model): reading.read(frame, LABELS) for (model,), frame in by_model.items()}
+        tests[str(split)] = TestSet(answers, chosen)
+    return tests
+
+
+def _clusters(problems: pl.DataFrame) -> pl.DataFrame:
+    """Which buckets are about the same: a premise and hypothesis, by the released number, or two observations."""
+    observations = pl.concat_str("context1", "context2", separator="\n", ignore_nulls=True)
+    cluster = pl.coalesce("premise_hypothesis_id", observations)
+    return problems.select("split", "bucket_id", cluster=cluster)
 
 
 def _runs(
-    originals: pl.DataFrame, variants: pl.DataFrame, testset: pl.DataFrame
+    originals: pl.DataFrame, variants: pl.DataFrame, tests: Mapping[str, TestSet]
 ) -> dict[tuple[str, str], SplitAnswers]:
     names = {"bucket_id": "bucket", "pos": "variant", "p0": "p:0", "p1": "p:1"}
     both = pl.concat([originals, variants.drop("paraphrase_id")], how="diagonal_relaxed")
     both = both.filter(pl.col("collection") == "main").rename(names)
-    tests = testset.rename({"p0": "p:0", "p1": "p:1"}).partition_by("split", "model", as_dict=True)
-    runs = {}
-    for (split, model), frame in both.partition_by("split", "model", as_dict=True).items():
-        test = tests[split, model]
-        confidence = confidence_in(test["gold"].to_numpy(), LABELS, test, model)
-        runs[str(split), str(model)] = SplitAnswers(reading.read(frame, LABELS), confidence)
-    return runs
+    return {
+        (str(split), str(model)): SplitAnswers(reading.read(frame, LABELS), tests[str(split)])
+        for (split, model), frame in both.partition_by("split", "model", as_dict=True).items()
+    }
 
 
 def _table_2(main: pl.DataFrame) -> Obtained:
     for split in SPLITS:
-        sizes = main.filter(pl.col("split") == split).group_by("bucket_id").len()["len"].to_numpy()
+        sizes = main.filter(pl.col("split") == split).group_by("bucket_id", maintain_order=True).len()["len"].to_numpy()
         yield ("2", split, "# original"), float(len(sizes))
         yield ("2", split, "# paraphrases"), float(sizes.sum())
         yield ("2", split, "mean # paraphrases/ex"), float(sizes.mean())
         yield ("2", split, "std"), float(sizes.std())
 
 
-def _table_4(runs: dict[tuple[str, str], SplitAnswers], testset: pl.DataFrame) -> Obtained:
+def _table_4(runs: dict[tuple[str, str], SplitAnswers], tests: Mapping[str, TestSet]) -> Obtained:
     for row, model in TABLE_4.items():
         for split in SPLITS:
-            test = testset.filter(pl.col("split") == split, pl.col("model") == model)
-            if test.height:
-                yield ("4", row, f"{split} A_T"), 100 * accuracy(test["gold"], test["pred"])
+            if model in tests[split].answers:
+                yield ("4", row, f"{split} A_T"), tests[split].accuracy(model)
             if run := runs.get((split, model)):
                 yield ("4", row, f"{split} A_O"), run.percent("accuracy_original")
                 yield ("4", row, f"{split} A_par"), run.percent("accuracy_variants")
@@ -142,7 +212,7 @@ def _beyond(row: str, split: str, run: SplitAnswers) -> Obtained:
     """What the paper does not print, for the rows of Table 4."""
     yield ("4 (distinct pairs)", row, f"{split} P_C"), run.percent("p_c_distinct")
     yield from _corrected("4 (renormalised)", row, split, run, renormalise=True)
-    yield ("4 (coverage)", row, f"{split} coverage"), 100 * covered_share(run.confidence, run.test_confidence)
+    yield ("4 (coverage)", row, f"{split} coverage"), run.coverage
     yield ("4 (PVAP)", row, f"{split} PVAP"), run.percent("pvap")
     yield ("4 (PVAP)", row, f"{split} PVAP distinct pairs"), run.percent("pvap_distinct")
 
@@ -170,12 +240,13 @@ def _table_7(runs: dict[tuple[str, str], SplitAnswers]) -> Obtained:
 
 def _split_by_artifact(row: str, partial: SplitAnswers, full: SplitAnswers) -> Obtained:
     for name, run in (("partial", partial), ("full", full)):
-        yield ("7 (bag of words)", row, f"{name} A_O"), run.percent("accuracy_original")
+        right = run.percent("accuracy_original")
+        # The split makes the partial-input model's a constant, which has no interval.
+        yield ("7 (bag of words)", row, f"{name} A_O"), right.value if run is partial else right
         yield ("7 (bag of words)", row, f"{name} A_par"), run.percent("accuracy_variants")
         yield ("7 (bag of words)", row, f"{name} A~"), run.corrected("A~")
         yield ("7 (bag of words)", row, f"{name} A~ renormalised"), run.corrected("A~", renormalise=True)
-        covered = covered_share(run.confidence, run.test_confidence)
-        yield ("7 (bag of words)", row, f"{name} coverage"), 100 * covered
+        yield ("7 (bag of words)", row, f"{name} coverage"), run.coverage
     yield ("7 (bag of words)", row, "P_C"), full.percent("p_c")
     yield ("7 (bag of words)", row, "P~_C"), full.corrected("P~_C")
 

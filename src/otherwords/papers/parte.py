@@ -4,6 +4,8 @@ The file has predictions of two classes, so flips between neutral and contradict
 occurs once per paraphrased version and is counted as often, as in the paper (its footnote 6). Table 2 is printed
 truncated, the percentages of the text are rounded. The answers to originals are those of the paper; some answers to
 paraphrases seem not to be: there are 2 to 6 changes per model more or fewer than printed.
+
+For intervals, an original and its paraphrases are a bucket, and buckets with the same premise a cluster.
 """
 
 from collections.abc import Iterator
@@ -12,12 +14,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from ..answers.reading import read
 from ..metrics import accuracy
-from ..registry import papers
+from ..registry import metrics, papers
 from ..words.distance import jaccard
-from .reproduction import Cell, Key, Reproduce, against_published, find
+from .reproduction import Cell, Key, Reproduce, WithIntervals, against_published, find, percent_intervals
 
-Obtained = Iterator[tuple[Key, float]]
+Obtained = Iterator[tuple[Key, float | WithIntervals]]
 MODELS = {"BoW": "cbow", "BiLSTM": "bilstm", "BERT": "bert", "RoBERTa": "roberta", "GPT-3": "gpt"}
 
 
@@ -32,11 +35,14 @@ def reproduce(data: Path) -> list[Cell]:
     rows, candidates = (
         pl.read_parquet(path) for path in find(data, "parte", "parte.parquet", "rte_test_candidates_j075.parquet")
     )
-    obtained: dict[Key, float] = dict(_section_3(rows, candidates))
+    obtained: dict[Key, float | WithIntervals] = dict(_section_3(rows, candidates))
     for name, model in MODELS.items():
         answers = rows.select(
             "paraphrased",
             "task",
+            variant="id",
+            bucket="original_pair_id",
+            cluster="premise",
             gold=(pl.col("gold_label") == "entailed").cast(pl.Int64),
             before=pl.col(f"{model}_orig").cast(pl.Int64),
             after=pl.col(f"{model}_par").cast(pl.Int64),
@@ -61,8 +67,9 @@ def _section_3(rows: pl.DataFrame, candidates: pl.DataFrame) -> Obtained:
 
 
 def _table_2(name: str, answers: pl.DataFrame) -> Obtained:
-    yield ("2", name, "RTE"), 100 * accuracy(answers["gold"], answers["before"])
-    yield ("2", name, "PaRTE"), 100 * accuracy(answers["gold"], answers["after"])
+    before, after = (100 * accuracy(answers["gold"], answers[when]) for when in ("before", "after"))
+    yield ("2", name, "RTE"), _with_intervals(before, "accuracy_original_weighted", answers)
+    yield ("2", name, "PaRTE"), _with_intervals(after, "accuracy_variants", answers)
     yield ("2", name, "% changed"), _changed(answers)
 
 
@@ -74,14 +81,25 @@ def _figures(name: str, answers: pl.DataFrame) -> Obtained:
     one, two = _changed(answers.filter(~both)), _changed(answers.filter(both))
     yield ("Figure 2", name, "one paraphrased"), one
     yield ("Figure 2", name, "both paraphrased"), two
-    yield ("Figure 2", name, "increase"), two - one
+    yield ("Figure 2", name, "increase"), two.value - one.value
     yield ("Figure 3", name, "entailed"), _changed(answers.filter(pl.col("gold") == 1))
     yield ("Figure 3", name, "not entailed"), _changed(answers.filter(pl.col("gold") == 0))
     yield ("Figure 4", name, "original correct"), _changed(answers.filter(right))
     yield ("Figure 4", name, "original incorrect"), _changed(answers.filter(~right))
     for task in answers["task"].unique().sort():
-        yield ("Figure 5", name, task), _changed(answers.filter(pl.col("task") == task))
+        yield ("Figure 5", name, task), _changed(answers.filter(pl.col("task") == task), f"Figure 5, {task}")
 
 
-def _changed(answers: pl.DataFrame) -> float:
-    return 100 * float(np.mean(answers["after"].to_numpy() != answers["before"].to_numpy()))
+def _changed(answers: pl.DataFrame, where: str = "PaRTE") -> WithIntervals:
+    value = 100 * float(np.mean(answers["after"].to_numpy() != answers["before"].to_numpy()))
+    return _with_intervals(value, "flip_rate", answers, where)
+
+
+def _with_intervals(value: float, metric: str, answers: pl.DataFrame, where: str = "PaRTE") -> WithIntervals:
+    """A value, with both intervals of the metric that it is; a warning of few clusters says `where`."""
+    common = ("bucket", "cluster", "gold", pl.lit(where).alias("model"))
+    originals = answers.unique("bucket", maintain_order=True).select(*common, variant=pl.lit(None), pred="before")
+    variants = answers.select(*common, "variant", pred="after")
+    both = read(pl.concat([originals, variants], how="vertical_relaxed"))
+    [intervals] = percent_intervals({metric: metrics.make(metric)}, both).values()
+    return WithIntervals(value, *intervals)

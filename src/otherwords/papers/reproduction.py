@@ -5,14 +5,37 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
+from ..answers.table import Answers
 from ..errors import BadInput, UnknownName
-from ..registry import papers
+from ..metrics.metric import as_metric
+from ..problem import Score
+from ..registry import Bound, papers
+from ..scoring.measure import measure_answers
+from ..scoring.select import IntervalSettings
 
 #: A table, a row and a column of a paper.
 Key = tuple[str, str, str]
 #: How the reason of a cell starts whose printed value is truncated to its digits, not rounded.
 TRUNCATED = "printed truncated"
+#: Both ends of a 95 % interval, in the printed unit.
+Ends = tuple[float, float]
+#: The default interval and the former one, each None where there is none.
+Both = tuple[Ends | None, Ends | None]
+#: The intervals that `score` gives by default, and those that it gave before.
+PRESENT, FORMER = IntervalSettings(), IntervalSettings(interval="percentile")
+
+
+class WithIntervals(NamedTuple):
+    """What was obtained for a cell that is a metric, with its interval and the former one, a percentile bootstrap.
+
+    They are in the printed unit, and None where there is none.
+    """
+
+    value: float
+    interval: Ends | None = None
+    percentile: Ends | None = None
 
 
 @dataclass(frozen=True)
@@ -20,7 +43,8 @@ class Cell:
     """What a paper prints in a table's row and column, and what was obtained, unrounded and in the printed unit.
 
     `published` is None for what the paper shows only as a figure, or not at all; `obtained` where the data lack it.
-    `digits` counts the printed decimals; `reason` says why the two differ, where that is known.
+    `digits` counts the printed decimals; `reason` says why the two differ, where that is known. `interval` and
+    `percentile` are as in `WithIntervals`.
     """
 
     table: str
@@ -30,6 +54,8 @@ class Cell:
     obtained: float | None
     digits: int = 1
     reason: str = ""
+    interval: Ends | None = None
+    percentile: Ends | None = None
 
     @property
     def agrees(self) -> bool | None:
@@ -54,15 +80,44 @@ def reproduce(paper: str, data: str | Path) -> list[Cell]:
     return list(papers.make(paper).function(Path(data)))
 
 
-def against_published(paper: str, obtained: Mapping[Key, float | None]) -> list[Cell]:
+def against_published(paper: str, obtained: Mapping[Key, float | WithIntervals | None]) -> list[Cell]:
     """Pair what was obtained with the values in `<paper>.csv`, in their order, then what the paper does not print."""
     text = (files(__package__) / f"{paper}.csv").read_text(encoding="utf-8")
     printed = {(row["table"], row["row"], row["column"]): row for row in csv.DictReader(text.splitlines())}
     cells = [
-        Cell(*key, float(row["published"]), obtained.get(key), _digits(row["published"]), row["reason"])
+        _cell(key, obtained.get(key), float(row["published"]), _digits(row["published"]), row["reason"])
         for key, row in printed.items()
     ]
-    return cells + [Cell(*key, None, value) for key, value in obtained.items() if key not in printed]
+    return cells + [_cell(key, found) for key, found in obtained.items() if key not in printed]
+
+
+def _cell(
+    key: Key, found: float | WithIntervals | None, published: float | None = None, digits: int = 1, reason: str = ""
+) -> Cell:
+    value, *intervals = found if isinstance(found, WithIntervals) else (found,)
+    return Cell(*key, published, value, digits, reason, *intervals)
+
+
+def percent_intervals(chosen: Mapping[str, Bound], answers: Answers) -> dict[str, Both]:
+    """Both intervals of metrics with one number each, in per cent: the default, and the percentile bootstrap.
+
+    They are made with seed 1 and 10,000 replicates; what has no closed form has the same twice. Warns of few clusters.
+    """
+    drawn = dict(zip(chosen, measure_answers(list(chosen.values()), answers, None, FORMER), strict=True))
+    closed = {name: one for name, one in chosen.items() if PRESENT.kind(as_metric(one.function)) != "percentile"}
+    present = drawn | dict(zip(closed, measure_answers(list(closed.values()), answers, "", PRESENT), strict=True))
+    return {name: in_percent(present[name], drawn[name]) for name in chosen}
+
+
+def in_percent(present: Score, former: Score) -> Both:
+    """The intervals of two scores in per cent.
+
+    Where all replicates are alike, the former has no width: this is shown as it was, but not as the default interval.
+    """
+    interval, percentile = (
+        None if one.low is None or one.high is None else (100 * one.low, 100 * one.high) for one in (present, former)
+    )
+    return None if present.low == present.high else interval, percentile
 
 
 def _digits(printed: str) -> int:
