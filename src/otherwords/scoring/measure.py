@@ -359,6 +359,8 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
             notes[i] = "one cluster"
         elif missing[i] > MOST_UNDEFINED:
             notes[i] = f"no value in {missing[i]:.0%} of the replicates"
+        elif low[i] == high[i] and not is_rate(one.metric):
+            notes[i] = "all replicates are alike"
     without = [bool(note) for note in notes]
     return np.where(without, np.nan, low), np.where(without, np.nan, high), notes
 

@@ -283,10 +283,11 @@ def _estimate(
     slope = _ratio_slopes(sums, value) if plain else slopes(combine, sums.astype(np.float64))
     units = []
     for rows, counts in samples:
-        there = weights(metric, rows, value.shape[-1]) > 0
-        influence, each = rows @ slope, np.where(there, counts[..., None], 0.0)
+        influence = rows @ slope
         rounding = np.abs(influence) <= _ROUNDING * (np.abs(rows) @ np.abs(slope))  # of what does not vary
-        influence = np.where(there & ~rounding, influence, 0.0)
+        influence = np.where(rounding, 0.0, influence)
+        weighted = weights(metric, rows, value.shape[-1]) > 0
+        each = np.where(weighted | ~rounding, counts[..., None], 0.0)  # a side of a difference has weights of its own
         units.append(Units(np.moveaxis(influence, -1, -2), np.moveaxis(each, -1, -2)))
     spread = _spread(units)
 
