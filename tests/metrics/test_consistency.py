@@ -178,7 +178,7 @@ TABLE = pl.DataFrame(
 
 
 def test_metric_leaves_out_the_original_and_buckets_without_variants() -> None:
-    [one] = score(TABLE.head(8), ["p_c"])
+    [one] = score(TABLE.head(8), ["p_c"], interval="percentile")
     assert (one.value, one.n_units, one.n_answers) == (0.75, 2, 5)
     assert (one.low, one.high) == (0.5, 1.0)
 
