@@ -1036,8 +1036,8 @@ def none_of(k: int, sums: Sequence[Any]) -> Any:
 
     Sums over problems: of f/n, of f(f - 1)/(n(n - 1)), the number of problems with such pairs, the number of all. m is
     the mean of the first, c (at most 1) the correlation of two variants of a problem: the mean of the second is
-    m^2 + c m(1 - m). The chance is the product over i < k of ((1 - m)(1 - c) + ic) / ((1 - c) + ic); where c is
-    negative, the logarithms of the factors from i = 2 on go on in a straight line with c.
+    m^2 + c m(1 - m). The chance is the product over i < k of ((1 - m)(1 - c) + ic) / ((1 - c) + ic), none below 0;
+    where c is negative, the logarithms of the factors from i = 2 on go on in a straight line with c.
     """
     mean, both = sums[0] / sums[3], sums[1] / sums[2]
     if mean in (0, 1):
@@ -1049,7 +1049,7 @@ def none_of(k: int, sums: Sequence[Any]) -> Any:
         if c < 0 and i >= 2:
             product *= (1 - m) * math.exp(c * i * m / (1 - m))
         elif i:  # the first factor is 1 - m whatever c is
-            product *= ((1 - m) * (1 - c) + i * c) / ((1 - c) + i * c)
+            product *= max((1 - m) * (1 - c) + i * c, 0.0) / ((1 - c) + i * c)
         else:
             product *= 1 - m
     return product

@@ -438,9 +438,10 @@ def problems_with(score: ow.Score, number: Number, metric: str, constant: bool) 
 
 def problems_with_interval(score: ow.Score, number: Number, metric: str) -> list[str]:
     """Shares must have the interval of METHODS 7.1, differences that of 7.2; others, where they have one, the same."""
-    kind = "mover" if number.sides else "wilson"
     closed = is_share(number) or number.sides or metric in LINEARISED
-    if not closed and score.interval != kind:
+    if not closed and score.interval != "wilson":
+        return []
+    if undrawn(score) or lopsided(number):
         return []
     ends = loops.interval(number)
     if (score.interval in ("wilson", "mover")) != (ends is not None):
@@ -449,6 +450,16 @@ def problems_with_interval(score: ow.Score, number: Number, metric: str) -> list
     if not ends_agree(score, ends, 1e-9 if exact else 1e-6):
         return [f"ends {score.low}, {score.high} ({score.interval}), loop {ends}"]
     return []
+
+
+def lopsided(number: Number) -> bool:
+    """A difference whose sides are about different clusters: the package counts those of either for both."""
+    return bool(number.sides) and set(number.sides[0].totals) != set(number.sides[1].totals)
+
+
+def undrawn(found: Any) -> bool:
+    """No interval, because replicates, of which there are only a few here, had no value too often."""
+    return bool(found.metric.startswith("sigma") and found.note.startswith("no value in"))
 
 
 #: Functions of several sums that must have the linearised interval.
@@ -495,7 +506,8 @@ def test_arrays_are_measured_like_tables(seed: int) -> None:
     table.rows = [
         row for row in table.rows if row["model"] == "m0" and not row.get("contrast") and not row.get("control")
     ]
-    names = [name for name in table.specs if name not in (*ACROSS, *TEXTS, *CONTRASTS, "control_flips")]
+    other = (*ACROSS, *TEXTS, *CONTRASTS, "control_flips")
+    names = [name for name, options in table.specs.items() if name not in other and _labels_are_there(table, options)]
     columns: dict[str, Any] = {name: [row.get(name) for row in table.rows] for name in ("bucket", "variant", "pred")}
     if table.gold:
         columns["gold"] = [row["gold"] for row in table.rows]
@@ -515,6 +527,12 @@ def test_arrays_are_measured_like_tables(seed: int) -> None:
             continue
         score = ow.measure(spell(name, table.specs[name]), **columns, part=part, replicates=2)
         assert not problems_with(score, number, name, is_constant(table, name)), (name, part)
+
+
+def _labels_are_there(table: Table, options: Mapping[str, Any]) -> bool:
+    """The labels that options name still occur without contrasts and controls."""
+    named = [*options.get("merge", "").split("+"), *options.get("opposite", "").split("<->")]
+    return set(filter(None, named)) <= set(table.seen())
 
 
 # Two models
@@ -570,7 +588,10 @@ def test_differences_and_their_intervals_are_those_of_the_loops(seed: int) -> No
         first, second = numbers[name, "m0", one.group], numbers[name, "m1", one.group]
         if is_constant(table, name.partition(":")[0]):
             continue
-        wrong += [f"{name} {one.group}: {problem}" for problem in problems_with_difference(one, first, second, i % 5 == seed % 5)]
+        wrong += [
+            f"{name} {one.group}: {problem}"
+            for problem in problems_with_difference(one, first, second, i % 5 == seed % 5)
+        ]
     assert results
     assert not wrong, "\n".join(wrong[:20])
 
@@ -597,13 +618,15 @@ def problems_with_difference(one: Any, first: Number, second: Number, level: boo
     counts = (min(first.units, second.units), min(first.answers, second.answers))
     if (one.n_units, one.n_answers) != counts:
         wrong.append(f"counts {one.n_units}, {one.n_answers}, loop {counts}")
-    if is_share(first) or first.sides:
+    linearised = one.metric in LINEARISED
+    closed = is_share(first) or first.sides or linearised
+    if closed and not undrawn(one) and not lopsided(first) and not lopsided(second):
         ends = None if same(first, second) else loops.difference_interval(first, second)
-        if not ends_agree(one, ends):
+        if not ends_agree(one, ends, 1e-5 if linearised else 1e-9):
             wrong.append(f"ends {one.low}, {one.high} ({one.note}), loop {ends}")
         elif ends is None:
             wrong += [f"p_interval {one.p_interval} without an interval"] if one.p_interval is not None else []
-        elif level and not near(one.p_interval, loops.difference_level(first, second), 1e-6):
+        elif level and not near(one.p_interval, loops.difference_level(first, second), 1e-5 if linearised else 1e-6):
             wrong.append(f"p_interval {one.p_interval}, loop {loops.difference_level(first, second)}")
     if one.p != max(p for p in (one.p_swap, one.p_interval) if p is not None):
         wrong.append(f"p {one.p}, of {one.p_swap} and {one.p_interval}")
@@ -615,6 +638,41 @@ def same(first: Number, second: Number) -> bool:
     if first.sides and second.sides:
         return all(same(one, other) for one, other in zip(first.sides, second.sides, strict=True))
     return first.totals == second.totals
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_of_other_problems_are_compared_as_in_the_loops(seed: int) -> None:
+    """Variants, and with them their problems, drawn into two groups that share no cluster: two samples."""
+    draw = random.Random(f"groups {seed}")
+    names = ("accuracy_original", "accuracy_variants", "accuracy_drop", "flip_rate", "p_c", "pa", "r_r")
+    while True:
+        table = make_table(draw.randrange(10**6))
+        kept = [
+            row for row in table.rows if row["model"] == "m0" and not row.get("contrast") and not row.get("control")
+        ]
+        full = {row["bucket"] for row in kept if row["variant"] is not None}
+        kept = [row for row in kept if row["bucket"] in full]
+        table = replace(table, rows=kept, models=["m0"], known=table.seen())
+        if not table.gold or not table.originals:
+            continue
+        side = {bucket.cluster: draw.choice("ab") for bucket in table.answers("m0").buckets}
+        group_of = {bucket.name: side[bucket.cluster] for bucket in table.answers("m0").buckets}
+        parts = [replace(table, rows=[row for row in kept if group_of[row["bucket"]] == one]) for one in "ab"]
+        if min(len({row["bucket"] for row in one.rows if _is_rewording(row)}) for one in parts) < 4:
+            continue
+        first, second = ({name: LOOPS[name](one.answers("m0"))[""] for name in names} for one in parts)
+        if all(number.value is not None for number in (*first.values(), *second.values())):
+            break
+    frame = table.frame().with_columns(pl.col("bucket").replace_strict(group_of).alias("side"))
+    results = ow.compare_groups(frame, "side", list(names), replicates=20)
+    assert len(results) == len(names)
+    for one in results:
+        pair = first[one.metric], second[one.metric]
+        assert near(one.difference, pair[0].value - pair[1].value), one.metric
+        ends = loops.difference_interval(*pair, paired=False)
+        assert ends_agree(one, ends), (one.metric, one.low, one.high, one.note, ends)
+        if ends is not None:
+            assert near(one.p_interval, loops.difference_level(*pair, paired=False), 1e-6), one.metric
 
 
 # A test set
@@ -668,6 +726,11 @@ def test_baselines_of_rates_are_those_of_the_loops(seed: int) -> None:
         above = None if plain is None or base is None else plain - base
         for part, value in (("value", plain), ("baseline", base), ("above", above)):
             assert near(scores[f"{name}:{part}"].value, value), (name, part)
+        if above is not None:
+            first, second = LOOPS[name](data)[""], loops.baseline(data, LOOPS[name])
+            numbers = {"value": first, "baseline": second, "above": loops.difference(first, second, 0, 0)}
+            for part, number in numbers.items():
+                assert not problems_with_interval(scores[f"{name}:{part}"], number, name), (name, part)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -749,3 +812,4 @@ def test_models_and_problems_are_crossed_as_in_the_loops(seed: int) -> None:
     [one] = [one for one in results if one.group == "(models)"]
     assert near(one.difference, loops.crossed(values).mean)
     assert near(one.p_crossed, loops.cochran_cox_p(loops.crossed(values)))
+    assert ends_agree(one, loops.crossed_interval(loops.crossed(values)))
