@@ -45,7 +45,7 @@ class Number:
     """A value with its counts; `totals` has the sums of each cluster that counts, `combine` makes a value of sums.
 
     `weights` has each cluster's denominator, where the metric has one; `rows` what each bucket adds to a ratio;
-    `sides` the two shares of a difference.
+    `sides` the two shares of a difference; `bare` says that it has no interval by definition.
     """
 
     value: Fraction | float | None
@@ -56,6 +56,7 @@ class Number:
     weights: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, Any] = field(default_factory=dict)
     sides: tuple[Number, Number] | None = None
+    bare: bool = False
 
 
 Numbers = dict[str, Number]
@@ -163,7 +164,10 @@ def function(
 def difference(first: Number, second: Number, units: int, answers: int) -> Number:
     """One share less another."""
     value = None if first.value is None or second.value is None else first.value - second.value
-    return Number(value, units, answers, sides=(first, second))
+    weights = dict(first.weights)
+    for cluster, weight in second.weights.items():
+        weights.setdefault(cluster, weight)
+    return Number(value, units, answers, weights=weights, sides=(first, second))
 
 
 def _one(number: Number) -> Numbers:
@@ -793,6 +797,7 @@ def jsd_pairs(data: Answers, base: str = "2", only_right: bool = False) -> Numbe
         found[part] = ratio(pieces)
     whole = found["all"]
     found["difference"] = difference(found["flipped"], found["kept"], whole.units, whole.answers)
+    found["difference"].weights = whole.weights
     return found
 
 
@@ -1026,18 +1031,15 @@ def mean_over_turns(data: Answers, metric: Callable[[Answers], Numbers], part: s
 # Worst of k, beyond the variants at hand
 
 
-def none_of(k: int, counts: Sequence[tuple[int, int]]) -> Any:
-    """Chance that none of k wordings of a problem fails, where rates follow a beta distribution; counts are (f, n).
+def none_of(k: int, sums: Sequence[Any]) -> Any:
+    """Chance that none of k wordings of a problem fails, where the problems' rates follow a beta distribution.
 
-    m is the mean of f/n, c (at most 1) the correlation of two variants of a problem: the mean of f(f - 1)/(n(n - 1)) is
-    m^2 + c m(1 - m). The chance is the product over i < k of ((1 - m)(1 - c) + ic) / ((1 - c) + ic); where c is
-    negative, the logarithms of the factors from i = 2 on go on in a straight line with c.
+    Sums over problems: of f/n, of f(f - 1)/(n(n - 1)), the number of problems with such pairs, the number of all. m is
+    the mean of the first, c (at most 1) the correlation of two variants of a problem: the mean of the second is
+    m^2 + c m(1 - m). The chance is the product over i < k of ((1 - m)(1 - c) + ic) / ((1 - c) + ic), none below 0;
+    where c is negative, the logarithms of the factors from i = 2 on go on in a straight line with c.
     """
-    pairs = [(f, n) for f, n in counts if n >= 2]
-    if not pairs:
-        return None
-    mean = sum(Fraction(f, n) for f, n in counts) / len(counts)
-    both = sum(Fraction(f * (f - 1), n * (n - 1)) for f, n in pairs) / len(pairs)
+    mean, both = sums[0] / sums[3], sums[1] / sums[2]
     if mean in (0, 1):
         return 1 - mean
     c = min(float((both - mean**2) / (mean * (1 - mean))), 1.0)
@@ -1047,38 +1049,44 @@ def none_of(k: int, counts: Sequence[tuple[int, int]]) -> Any:
         if c < 0 and i >= 2:
             product *= (1 - m) * math.exp(c * i * m / (1 - m))
         elif i:  # the first factor is 1 - m whatever c is
-            product *= ((1 - m) * (1 - c) + i * c) / ((1 - c) + i * c)
+            product *= max((1 - m) * (1 - c) + i * c, 0.0) / ((1 - c) + i * c)
         else:
             product *= 1 - m
     return product
 
 
-def _none(data: Sequence[Bucket], fails: Callable[[Bucket], int], k: int, original: int) -> tuple[Any, int, int]:
-    full = [b for b in data if b.variants]
-    chance = none_of(k, [(fails(b), len(b.variants)) for b in full])
-    if chance is None:
-        return None, 0, 0
-    return chance, len(full), sum(len(b.variants) + original for b in full)
+def _worst(
+    data: Answers, counted: Sequence[Bucket], fails: Callable[[Bucket], int], k: int, original: int, some: bool
+) -> Numbers:
+    """The chance of none or of some in k; no interval where k is more than twice the mean number of variants."""
+    pieces = []
+    for b in counted:
+        n, f = len(b.variants), fails(b)
+        if n == 1:
+            pieces.append((b, [Fraction(f), Fraction(0), 0, 1], 1, n + original))
+        elif n:
+            pieces.append((b, [Fraction(f, n), Fraction(f * (f - 1), n * (n - 1)), 1, 1], 1, n + original))
+    if not any(adds[2] for _, adds, _, _ in pieces):
+        return _one(Number(None, 0, 0))
+    number = function(pieces, lambda sums: 1 - none_of(k, sums) if some else none_of(k, sums))
+    sizes = [len(b.variants) for b in data.buckets if b.variants]
+    number.bare = k * len(sizes) > 2 * sum(sizes)
+    return _one(number)
 
 
 def accuracy_worst(data: Answers, k: int = 20) -> Numbers:
     """Share of problems all of whose k wordings would be answered right."""
-    return _one(Number(*_none(data.buckets, lambda b: len(b.variants) - number_right(b), k, 0)))
-
-
-def _some(buckets: Sequence[Bucket], k: int) -> Numbers:
-    chance, units, answers = _none(buckets, differ, k, 1)
-    return _one(Number(None if chance is None else 1 - chance, units, answers))
+    return _worst(data, data.buckets, lambda b: len(b.variants) - number_right(b), k, 0, False)
 
 
 def flip_worst(data: Answers, k: int = 20) -> Numbers:
     """Share of problems of whose k wordings one or more would flip."""
-    return _some(data.buckets, k)
+    return _worst(data, data.buckets, differ, k, 1, True)
 
 
 def r_r_worst(data: Answers, k: int = 20) -> Numbers:
     """The same for the problems answered correctly."""
-    return _some(_correct(data), k)
+    return _worst(data, _correct(data), differ, k, 1, True)
 
 
 # Counts, intervals and tests (METHODS 7)
@@ -1116,27 +1124,63 @@ def influences(number: Number) -> dict[str, float]:
     return {g: size * sum(slope * x for slope, x in zip(slopes, one, strict=True)) for g, one in groups.items()}
 
 
+def student(tail: float, df: float) -> float:
+    """Student's quantile."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, tail))
+
+
+def error_and_df(moves: Sequence[float]) -> tuple[float, float]:
+    """METHODS 7.1: the squared standard error of influences, and the degrees of freedom by their kurtosis."""
+    size = len(moves)
+    second = sum(one**2 for one in moves) / size
+    if size < 2 or second == 0:
+        return 0.0, max(size - 1.0, 1.0)
+    kurtosis = sum(one**4 for one in moves) / size / second**2
+    df = size - 1.0
+    if kurtosis > 1:
+        df = max(1.0, min(df, 2 * size / (kurtosis - 1)))
+    return second / (size - 1), df
+
+
 def share_interval(number: Number, confidence: float = 0.95) -> tuple[float, float] | None:
     """METHODS 7.1: Wilson on the effective sample size, with its t quantile and its floor; None for one cluster."""
-    from scipy.stats import norm, t
+    from scipy.special import ndtri
 
     size = len(number.totals)
-    if number.value is None or size < 2:
+    if number.value is None or size < 2 or number.bare:
         return None
     value, tail = float(number.value), (1 + confidence) / 2
-    z = float(norm.ppf(tail))
-    moves = list(influences(number).values())
-    second = sum(one**2 for one in moves) / size
-    error = second / (size - 1)
-    if number.value in (0, 1) or error < (1e-24 if number.combine is divide else 1e-16):
+    z = float(ndtri(tail))
+    error, df = error_and_df(list(influences(number).values()))
+    if value in (0, 1) or error < (1e-24 if number.combine is divide else 1e-16):
         low, high = wilson(value, size, z)
     else:
-        kurtosis = sum(one**4 for one in moves) / size / second**2
-        df = size - 1.0
-        if kurtosis > 1:
-            df = max(1.0, min(df, 2 * size / (kurtosis - 1)))
-        low, high = wilson(value, value * (1 - value) / error, float(t.ppf(tail, df)))
+        low, high = wilson(value, value * (1 - value) / error, student(tail, df))
     return min(low, wilson(1.0, size, z)[0]), max(high, wilson(0.0, size, z)[1])
+
+
+def interval(number: Number, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Of a share, or of a difference by its two sides."""
+    if number.sides:
+        return difference_interval(*number.sides, confidence)
+    return share_interval(number, confidence)
+
+
+def moves_of(number: Number) -> dict[str, float]:
+    """What each cluster moves the value by."""
+    if number.sides:
+        return apart(moves_of(number.sides[0]), moves_of(number.sides[1]))
+    return {g: one / len(number.totals) for g, one in influences(number).items()}
+
+
+def apart(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    """What each cluster moves a difference by: one that has weight in one side only moves that one."""
+    found = dict(first)
+    for g, one in second.items():
+        found[g] = found.get(g, 0.0) - one
+    return found
 
 
 def correlation(first: Mapping[str, float], second: Mapping[str, float]) -> float:
@@ -1146,21 +1190,55 @@ def correlation(first: Mapping[str, float], second: Mapping[str, float]) -> floa
     """
     across = sum(one * second[g] for g, one in first.items() if g in second)
     spread = math.sqrt(sum(one**2 for one in first.values()) * sum(one**2 for one in second.values()))
-    return across / spread if spread > 1e-12 else 0.0
+    return across / spread if spread > 1e-14 else 0.0
 
 
-def difference_interval(first: Number, second: Number, confidence: float = 0.95) -> tuple[float, float] | None:
-    """METHODS 7.2: MOVER on the ends of the two shares, with the signed correlation of their influences."""
-    one, other = share_interval(first, confidence), share_interval(second, confidence)
+def difference_interval(
+    first: Number, second: Number, confidence: float = 0.95, paired: bool = True
+) -> tuple[float, float] | None:
+    """METHODS 7.2: MOVER on the ends of the two shares, with the signed correlation of their influences.
+
+    Never narrower than the t interval of the difference itself, whose influences are those of the first less those of
+    the second; of two samples that share nothing, the squared errors add, with Satterthwaite's degrees of freedom.
+    """
+    one, other = interval(first, confidence), interval(second, confidence)
     if one is None or other is None:
         return None
     a, b = float(first.value), float(second.value)
-    r = correlation(influences(first), influences(second))
+    moves = moves_of(first), moves_of(second)
+    r = correlation(*moves) if paired else 0.0
 
     def reach(x: float, y: float) -> float:
         return math.sqrt(max(x * x + y * y - 2 * r * x * y, 0.0))
 
-    return a - b - reach(a - one[0], other[1] - b), a - b + reach(one[1] - a, b - other[0])
+    half = t_half(*moves, confidence, paired)
+    low = min(a - b - reach(a - one[0], other[1] - b), a - b - half)
+    high = max(a - b + reach(one[1] - a, b - other[0]), a - b + half)
+    most = 2.0 if first.sides else 1.0
+    return max(low, -most), min(high, most)
+
+
+def t_half(first: Mapping[str, float], second: Mapping[str, float], confidence: float, paired: bool) -> float:
+    """Half the width of the t interval of a difference, from what each cluster moves its two sides by."""
+    if paired:
+        both = apart(first, second)
+        error, df = error_and_df([one * len(both) for one in both.values()])
+    else:
+        (one, m), (other, n) = (error_and_df([x * len(each) for x in each.values()]) for each in (first, second))
+        error, df = one + other, m
+        if error:
+            df = error**2 / (one**2 / m + other**2 / n)
+    return student((1 + confidence) / 2, df) * math.sqrt(error)
+
+
+def difference_level(first: Number, second: Number, paired: bool = True) -> float:
+    """The least level at which the interval of the difference leaves out 0, found by halving."""
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        level = (low + high) / 2
+        ends = difference_interval(first, second, 1 - level, paired)
+        low, high = (low, level) if ends[0] > 0 or ends[1] < 0 else (level, high)
+    return (low + high) / 2
 
 
 @dataclass
@@ -1214,18 +1292,25 @@ def satterthwaite_p(one: Crossed) -> float:
     return 2 * float(t.sf(abs(one.t), df))
 
 
-def cochran_cox_p(one: Crossed) -> float:
-    """The level at which |t| is the mean of Student's two quantiles, weighted by the variances over each."""
-    from scipy.stats import t
+def cochran_cox(one: Crossed, level: float) -> float:
+    """The mean of Student's two quantiles, weighted by the variances over models and over problems."""
+    first, second = (student(1 - level / 2, df) for df in (one.models - 1, one.problems - 1))
+    return (one.over_models * first + one.over_problems * second) / (one.over_models + one.over_problems)
 
-    whole = one.over_models + one.over_problems
+
+def cochran_cox_p(one: Crossed) -> float:
+    """The level at which |t| is the weighted quantile."""
     low, high = 0.0, 1.0
     for _ in range(60):
         level = (low + high) / 2
-        first, second = (float(t.isf(level / 2, df)) for df in (one.models - 1, one.problems - 1))
-        critical = (one.over_models * first + one.over_problems * second) / whole
-        low, high = (low, level) if critical < abs(one.t) else (level, high)
+        low, high = (low, level) if cochran_cox(one, level) < abs(one.t) else (level, high)
     return (low + high) / 2
+
+
+def crossed_interval(one: Crossed, level: float = 0.05) -> tuple[float, float]:
+    """The mean and as many standard errors as the weighted quantile says, cut to what a difference of shares can be."""
+    half = cochran_cox(one, level) * math.sqrt(one.variance)
+    return max(one.mean - half, -1.0), min(one.mean + half, 1.0)
 
 
 def weighted_average(values: Iterable[tuple[Any, int]]) -> Any:

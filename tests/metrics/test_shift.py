@@ -170,3 +170,61 @@ def test_what_cannot_be_measured_is_refused() -> None:
     originals = frame.filter(pl.col("variant").is_null())
     with pytest.warns(UserWarning, match="nothing to measure"), refuses(BadInput):
         ow.score(originals, ["jsd_pairs"], task="nli")
+
+
+# Intervals of jsd_pairs, by hand
+
+
+def hard(*problems: str) -> pl.DataFrame:
+    """A problem for each word: a letter f is a variant whose probabilities turn round, k one whose do not move."""
+    rows: list[tuple[str, str | None, str, float, float]] = []
+    for number, letters in enumerate(problems):
+        rows.append((f"b{number}", None, "no", 1.0, 0.0))
+        for place, letter in enumerate(letters):
+            turned = letter == "f"
+            rows.append((f"b{number}", f"v{place}", "yes" if turned else "no", float(not turned), float(turned)))
+    return pl.DataFrame(rows, schema=["bucket", "variant", "pred", "p:no", "p:yes"], orient="row")
+
+
+def wilson(share: float, n: float, q: float) -> tuple[float, float]:
+    middle, half = share + q * q / (2 * n), q * math.sqrt(share * (1 - share) / n + q * q / (4 * n * n))
+    return (middle - half) / (1 + q * q / n), (middle + half) / (1 + q * q / n)
+
+
+@pytest.mark.filterwarnings("ignore:.*clusters")
+@pytest.mark.parametrize(("base", "most"), [("2", 1.0), ("e", math.log(2))])
+def test_means_of_divergence_have_the_interval_of_a_share(base: str, most: float) -> None:
+    """Of four problems two move as far as can be, two not at all: influences of half of that, 3 degrees of freedom."""
+    all_, flipped, kept, difference = ow.score(hard("f", "f", "k", "k"), [f"jsd_pairs(base={base})"])
+    value, error = most / 2, 4 * (most / 2) ** 2 / (4 * 3)
+    low, high = wilson(value, value * (1 - value) / error, 3.182446305284263)
+    least, greatest = wilson(1, 4, 1.959963984540054)[0], wilson(0, 4, 1.959963984540054)[1]
+    assert [all_.value, all_.low, all_.high] == pytest.approx([value, min(low, least), max(high, greatest)], abs=1e-8)
+    ends = wilson(most, 2, 1.959963984540054) if base == "e" else wilson(1, 2, 1.959963984540054)
+    assert flipped.low == pytest.approx(min(ends[0], wilson(1, 2, 1.959963984540054)[0]), abs=1e-8)
+    assert [kept.value, kept.low] == [0, 0]
+    assert kept.high == pytest.approx(wilson(0, 2, 1.959963984540054)[1], abs=1e-8)
+    assert [one.interval for one in (all_, flipped, kept, difference)] == ["mover"] * 4
+
+
+@pytest.mark.filterwarnings("ignore:.*clusters")
+def test_the_difference_of_divergences_has_that_of_its_two_sides() -> None:
+    """Flipped and kept variants in every problem: 1 [0.51, 1] less 0 [0, 0.49], which do not vary together."""
+    *_, difference = ow.score(hard("fk", "fk", "fkk", "kf"), ["jsd_pairs"])
+    away = 1.959963984540054**2 / (4 + 1.959963984540054**2)
+    assert [difference.value, difference.low, difference.high] == pytest.approx(
+        [1, 1 - away * math.sqrt(2), 1], abs=1e-8
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*clusters")
+def test_hard_answers_diverge_as_often_as_they_flip() -> None:
+    flips, all_, *_ = ow.score(hard("fk", "kkk", "f", "k", "kkf"), ["flip_rate", "jsd_pairs"])
+    assert [all_.value, all_.low, all_.high] == pytest.approx([flips.value, flips.low, flips.high], abs=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:.*clusters")
+def test_what_flips_in_one_problem_alone_has_no_interval() -> None:
+    scores = ow.score(hard("ff", "k", "kk", "k"), ["jsd_pairs"])
+    assert [one.note for one in scores] == ["", "one cluster", "", "flipped variants in one cluster"]
+    assert scores[-1].low is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +54,17 @@ def test_by_hand() -> None:
     assert value("r_r_worst(k=9)", even) == pytest.approx(9 / 10)
 
 
+@pytest.mark.parametrize("k", [1, 2, 20])
+def test_one_variant_of_what_is_answered_right_says_nothing_about_the_worst(k: int) -> None:
+    """The problem with two variants is answered wrong: of those that can be fooled, none has two."""
+    rows = answers([(0, 1), (0, 1), (0, 2)])
+    rows["pred"][4] = "no"
+    rows["variant"] = [str(one) for one in rows["variant"]]
+    with pytest.warns(UserWarning, match="r_r_worst of model: nothing to measure"):
+        _, one = ow.score(pl.DataFrame(rows), ["flip_worst", f"r_r_worst(k={k})"])
+    assert (one.value, one.low, one.n_units, one.n_answers) == (None, None, 0, 0)
+
+
 def test_only_problems_answered_right_can_be_fooled() -> None:
     rows = answers([(2, 2), (0, 2)])
     rows["pred"][3] = "no"  # the original of the second
@@ -81,15 +93,18 @@ def test_right_and_wrong_add_up(flips: list[tuple[int, int]]) -> None:
 
 
 def test_beyond_the_variants_at_hand_it_is_near_what_more_variants_show() -> None:
-    """Three thousand problems of four variants, and what twenty would have shown."""
+    """Three thousand problems of four variants, and what eight and twenty would have shown."""
     random = np.random.default_rng(1)
     rate = random.beta(0.4, 4, 3000)
     seen = random.binomial(4, rate)
-    score = ow.measure("flip_worst(k=20)", **answers([(int(f), 4) for f in seen]))  # type: ignore[arg-type]
-    truth = np.mean(1 - (1 - rate) ** 20)
-    assert score.low < truth < score.high  # type: ignore[operator]
-    assert score.high - score.low < 0.1  # type: ignore[operator]
-    assert abs(score.value - truth) < abs(np.mean(seen > 0) - truth) / 4  # type: ignore[operator]
+    for k in (8, 20):
+        score = ow.measure(f"flip_worst(k={k})", **answers([(int(f), 4) for f in seen]))  # type: ignore[arg-type]
+        truth = np.mean(1 - (1 - rate) ** k)
+        assert abs(score.value - truth) < abs(np.mean(seen > 0) - truth) / 4  # type: ignore[operator]
+        if k > 8:  # more than twice the variants at hand: the shape of the distribution decides
+            assert (score.low, score.note) == (None, "20 wordings are more than 2 times the variants at hand")
+        else:
+            assert score.low < truth < score.high < score.low + 0.1  # type: ignore[operator]
 
 
 def test_one_variant_each_says_nothing_of_the_worst() -> None:

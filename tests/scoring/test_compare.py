@@ -166,6 +166,58 @@ def test_a_model_and_itself_do_not_differ_and_have_no_interval(two: list[pl.Data
             assert one.p_swap == one.p_maxt == one.p_holm == 1.0
 
 
+def rows_of(model: str, preds: list[str], clusters: str = "") -> pl.DataFrame:
+    """A problem for each word: the letters are the answers to the original and its variants, y is right."""
+    rows = []
+    for bucket, letters in enumerate(preds):
+        cluster = clusters[bucket] if clusters else str(bucket)
+        rows += [(f"b{bucket}", str(i) if i else None, "y", cluster, one) for i, one in enumerate(letters)]
+    names = ["bucket", "variant", "gold", "cluster", "pred"]
+    return pl.DataFrame(rows, schema=names, orient="row").with_columns(model=pl.lit(model))
+
+
+@pytest.mark.parametrize("kind", ["auto", "percentile", "bca"])
+def test_what_is_the_same_part_by_part_has_no_interval(kind: str) -> None:
+    """One of two variants is right in every problem of both, so PA at 0.1 is; both are in some problems of one."""
+    one, two = rows_of("one", ["yyn"] * 4 + ["yyy"] * 4), rows_of("two", ["yyn"] * 8)
+    curve = compare(one, two, ["pa_curve(step=0.1)"], interval=kind, **FEW)
+    for at in (0.1, 0.9):
+        [alone] = compare(one, two, [f"pa(at={at})"], interval=kind, **FEW)
+        [part] = [found for found in curve if found.metric == f"pa_curve:{at:.2f}"]
+        assert [part.low, part.high, part.p] == pytest.approx([alone.low, alone.high, alone.p], abs=1e-9)
+        assert part.note == alone.note
+        assert part.note == ("the same for both in every cluster" if at == 0.1 else "")
+        assert (part.low is None) == (at == 0.1)
+
+
+def test_the_answers_are_called_the_same_only_where_they_are() -> None:
+    """In the first cluster the two err in different problems, so that the accuracies agree and the flips do not."""
+    one = rows_of("one", ["yn", "yy", "yy", "yn"], clusters="aabc")
+    two = rows_of("two", ["yy", "yn", "yy", "yn"], clusters="aabc")
+    notes = {found.metric: found.note for found in compare(one, two, ["flip_rate", "r_r", "p_c_bound"], **FEW)}
+    assert set(notes.values()) == {"the same for both in every cluster"}
+    [found] = compare(one, one, ["flip_rate"], **FEW)
+    assert found.note == "the answers are the same"
+
+
+def test_equal_rates_of_different_problems_have_an_interval() -> None:
+    """No variant of a right original flips in either, but they are not the same originals."""
+    one, two = rows_of("one", ["yy"] * 6 + ["nn"] * 2), rows_of("two", ["yy"] * 8)
+    [found] = compare(one, two, ["flip_when_right"], **FEW)
+    assert (found.difference, found.note) == (0.0, "")
+    assert found.low is not None and found.high is not None and found.low < 0 < found.high
+
+
+@pytest.mark.parametrize("kind", ["auto", "percentile"])
+def test_the_difference_of_two_drops_may_be_more_than_one(kind: str) -> None:
+    """One model loses all that it has, the other wins all: -1 and 1, which are two apart."""
+    one, two = rows_of("one", ["yn"] * 11 + ["yy"]), rows_of("two", ["ny"] * 11 + ["nn"])
+    for found in compare(one, two, ["accuracy_drop", "pa_drop", "vote_gain(original=false)"], interval=kind, **FEW):
+        assert found.difference == pytest.approx(-22 / 12)
+        assert found.low is not None and found.high is not None
+        assert -2 <= found.low <= found.difference <= found.high < 0
+
+
 def test_models_are_compared_on_what_both_answered(two: list[pl.DataFrame]) -> None:
     """A suite that a model filtered itself: the variants it dropped must not count for the other either."""
     kept = two[0].filter(pl.col("variant").is_null() | (pl.col("how") == "a"))

@@ -65,6 +65,8 @@ def jsd_pairs(base: str = "2", only_right: bool = False) -> Any:
         counted=counted,
         gold=only_right,
         bounds=(-1, 1),
+        sides=_pair_sides,
+        no_interval=lambda answers: _in_one_cluster(answers, only_right),
     )
 
 
@@ -365,9 +367,23 @@ def _jsd_when(answers: Answers, only_right: bool, unit: float) -> Callable[[Arra
 
 def _mean_pairs(totals: Array) -> Array:
     """From the sums over flipped and kept pairs and their numbers: the mean of all, of either, and the difference."""
+    first, second = _pair_sides(totals)
+    return np.asarray(np.where(np.array(PAIRS) == "difference", first - second, first))
+
+
+def _pair_sides(totals: Array) -> tuple[Array, Array]:
+    """The means of all, of flipped and of kept pairs, which lie in [0, 1], and the two sides of their difference."""
     whole = divide(totals[..., 0] + totals[..., 1], totals[..., 4])
     flipped, kept = divide(totals[..., 0], totals[..., 2]), divide(totals[..., 1], totals[..., 3])
-    return np.stack([whole, flipped, kept, flipped - kept], axis=-1)
+    nothing = np.full_like(whole, np.nan)
+    return np.stack([whole, flipped, kept, flipped], axis=-1), np.stack([nothing, nothing, nothing, kept], axis=-1)
+
+
+def _in_one_cluster(answers: Answers, only_right: bool) -> dict[str, str]:
+    """The difference has no interval where one of its sides has none: nobody knows how that varies."""
+    sides = dict(zip(("flipped", "kept"), flipped_and_kept(answers, only_right), strict=True))
+    few = [name for name, side in sides.items() if len(np.unique(answers.cluster[answers.bucket[side]])) == 1]
+    return {"difference": f"{' and '.join(few)} variants in one cluster"} if few else {}
 
 
 def _diverged_means(totals: Array) -> Array:

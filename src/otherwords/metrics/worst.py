@@ -105,7 +105,7 @@ def some_of(k: int, mean: Array, pairs: Array) -> Array:
         own = c if i == 1 else within  # of two, the chance is that of the pairs
         none = none * np.maximum((1 - mean) * (1 - own) + i * own, 0) / ((1 - own) + i * own)
     chance = 1 - none * np.exp(beyond * odds * max(k * (k - 1) / 2 - 1, 0))
-    return np.asarray(np.where(np.isnan(pairs) & (k > 1), np.nan, chance))
+    return np.asarray(np.where(np.isnan(pairs), np.nan, chance))
 
 
 def _some(k: int) -> Callable[[Array], Array]:
@@ -121,7 +121,10 @@ def _some(k: int) -> Callable[[Array], Array]:
 def _metric(
     k: int, events: Callable[[Answers], tuple[Array, Array]], combine: Callable[[Array], Array], **more: Any
 ) -> Metric:
-    """A metric of the variants with an event and the problems that count; those without variants do not."""
+    """A metric of the variants with an event and the problems that count; those without variants do not.
+
+    Where none of those that count has two variants, nothing is known of the spread of rates, and none counts.
+    """
 
     def statistics(answers: Answers) -> Array:
         happened, counted = events(answers)
@@ -130,7 +133,8 @@ def _metric(
         counted = counted & (n > 0)
         paired = counted & (n > 1)
         share, both = f / np.maximum(n, 1), f * (f - 1) / np.maximum(n * (n - 1), 1)
-        return np.column_stack([share * counted, both * paired, paired, counted]).astype(np.float64)
+        rows = np.column_stack([share * counted, both * paired, paired, counted]).astype(np.float64)
+        return rows if paired.any() else np.zeros_like(rows)
 
     def too_far(answers: Answers) -> dict[str, str]:
         at_hand = answers.n_variants[answers.n_variants > 0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from ..answers.reading import clusters_of
 from ..answers.table import Answers, Array
@@ -18,7 +19,18 @@ from ..progress import current
 from ..registry import Bound
 from ..significance.across_models import difference_influences
 from ..significance.bootstrap import Sample, bootstrap
-from ..significance.intervals import bca, closed_form, difference_ends, difference_p, percentile, undefined, weights
+from ..significance.intervals import (
+    Estimate,
+    Units,
+    bca,
+    closed_form,
+    difference_ends,
+    difference_p,
+    has_closed_form,
+    percentile,
+    undefined,
+    weights,
+)
 from ..significance.multiple import adjust
 from ..significance.permutation import (
     MetricDifference,
@@ -37,8 +49,11 @@ from .select import IntervalSettings, by_family, collect_measurable, family, is_
 
 #: How p-values are adjusted for all differences of a call.
 ADJUSTED = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
-#: Why there is no interval where both give the same answers.
+#: Why there is no interval where both give the same answers, or others that make no difference to the metric.
 SAME = "the answers are the same"
+ALIKE = "the same for both in every cluster"
+#: Influences that differ by less than this share of the largest are equal: slopes are rounded.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -72,8 +87,9 @@ def differences(
 
     def work(bound: Bound, metric: Metric) -> _Pair | None:
         skipped = lenient and (metric.across or not metric.compared)
-        return None if skipped else _paired(bound, chosen, metric, pair, pairing)
+        return None if skipped else _paired(bound, chosen, metric, pair, pairing, same_answers)
 
+    same_answers = _same_answers(pair)
     pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
     drawing = [one for one in pairs if one.draws(settings)]
     values = bootstrap([one.sample for one in drawing], settings.replicates, settings.seed)
@@ -124,7 +140,8 @@ def _max_t(
 class _Pair:
     """One metric on two sides, in the order that the data decide; `turned` where it is the other way round.
 
-    `counts` are clusters, units and answers of the side that has fewer: a row of each, a column per part.
+    `counts` are clusters, units and answers of the side that has fewer: a row of each, a column per part. `reasons`
+    say, part by part, why one of the two has no interval itself; `same`, that the answers of the two are.
     """
 
     bound: Bound
@@ -135,6 +152,8 @@ class _Pair:
     paired: bool
     turned: bool
     counts: Array
+    reasons: list[str]
+    same: bool
 
     def sides(self) -> list[list[tuple[Array, Array]]]:
         """The rows and counts of each side, sample by sample."""
@@ -156,10 +175,36 @@ class _Pair:
         """Both ends of the interval of each part."""
         kind = self.kind(settings)
         if kind == "mover":
-            one, other = (closed_form(self.metric, side, confidence) for side in self.sides())
-            return difference_ends(one, other, confidence, self.paired)
+            most = self.most()
+            one, other = (_in_units(closed_form(self.metric, side, confidence), most) for side in self.sides())
+            low, high = difference_ends(one, other, confidence, self.paired)
+            return low * most, high * most
         assert drawn is not None
         return bca(self.sample, drawn, confidence) if kind == "bca" else percentile(drawn, confidence)
+
+    def most(self) -> Array:
+        """The greatest difference there may be, part by part: 1 of shares, 2 of what is a difference itself."""
+        if self.metric.sides is None:
+            return np.ones(len(self.titles))
+        second = self.metric.sides(np.concatenate([rows for rows, _ in self.sides()[0]]).sum(axis=0))[1]
+        return np.where(np.isnan(np.atleast_1d(second)), 1.0, 2.0)
+
+    def alike(self) -> Array:
+        """Which parts are the same for both in every cluster: the value, what it weighs, and how it moves the value."""
+        left, right = self.sides()
+        if not self.paired or all(np.array_equal(one[0], other[0]) for one, other in zip(left, right, strict=True)):
+            return np.full(len(self.titles), self.paired)
+        one, other = MetricDifference(self.metric).both(self.sample.totals())
+        found = np.abs(one - other) <= _ROUNDING
+        if not found.any() or not has_closed_form(self.metric):
+            return np.zeros(len(found), dtype=bool)
+        estimates = [closed_form(self.metric, side, 0.95).units for side in (left, right)]  # at whatever confidence
+        for (rows, _), (others, _), (moved, _), (by, _) in zip(left, right, *estimates, strict=True):
+            weighed = [weights(self.metric, each, len(found)) for each in (rows, others)]
+            largest = np.maximum(np.abs(moved), np.abs(by)).max(axis=1, initial=0)
+            found &= (weighed[0] == weighed[1]).all(axis=0)
+            found &= (np.abs(moved - by) <= _ROUNDING * largest[:, None]).all(axis=1)
+        return np.asarray(found)
 
     def beyond(self, settings: IntervalSettings) -> Array:
         """Of closed forms: the level at which the interval leaves out 0."""
@@ -191,19 +236,38 @@ class _Pair:
         """Why a part has no interval; empty where it has one."""
         if not self.kind(settings):
             return ["not a share" if self.metric.interval else "this metric has none"] * len(self.titles)
-        left, right = self.sides()
-        if self.paired and all(np.array_equal(one[0], other[0]) for one, other in zip(left, right, strict=True)):
-            return [SAME] * len(self.titles)
         missing = np.zeros(len(self.titles)) if drawn is None else undefined(drawn)
         return [
-            "one cluster" if clusters < 2
+            (SAME if self.same else ALIKE) if alike
+            else reason if reason
+            else "one cluster" if clusters < 2
             else f"no value in {share:.0%} of the replicates" if share > MOST_UNDEFINED
             else ""
-            for clusters, share in zip(self.counts[0], missing, strict=True)
+            for alike, reason, clusters, share in zip(self.alike(), self.reasons, self.counts[0], missing, strict=True)
         ]  # fmt: skip
 
 
-def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], pairing: Pairing) -> _Pair:
+def _in_units(one: Estimate, unit: Array) -> Estimate:
+    """An estimate in units of its own, part by part."""
+
+    def at(confidence: float) -> tuple[Array, Array]:
+        low, high = one.at(confidence)
+        return low / unit, high / unit
+
+    units = [Units(influence / unit[:, None], counts) for influence, counts in one.units]
+    return Estimate(one.value / unit, one.low / unit, one.high / unit, units, at)
+
+
+def _same_answers(pair: Sequence[Answers]) -> bool:
+    """Whether the two gave the same answers to the same wordings."""
+    one, other = pair
+    names = [each.frame.select(pl.col("bucket", "variant").cast(pl.String)) for each in pair]
+    return np.array_equal(one.pred, other.pred) and names[0].equals(names[1])
+
+
+def _paired(
+    bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], pairing: Pairing, same_answers: bool
+) -> _Pair:
     if metric.across:
         raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
     rows = [metric.rows(one) for one in pair]
@@ -215,7 +279,9 @@ def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
     beyond = sample.n if sample.outside is None else int(sample.outside[1].sum())
     if (max if pairing.paired else min)(sample.n, beyond) < 2:
         raise Unmeasurable("needs at least two clusters with a value", where=bound.plugin.name)
-    titles = [title(bound, chosen, part) for part in metric.part_names(pair[0])]
+    parts = metric.part_names(pair[0])
+    titles = [title(bound, chosen, part) for part in parts]
+    reasons = metric.reasons(pair[1]) | metric.reasons(pair[0])
     counts = [
         evidence_of(metric, row, cluster, one, len(titles))
         for row, cluster, one in zip(rows, pairing.clusters, pair, strict=True)
@@ -223,7 +289,10 @@ def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
     if outside is not None and not counts[0].any():
         items = len(np.intersect1d(outside[0].names, outside[1].names))
         counts = [np.array([[beyond] * len(titles), *[[items] * len(titles)] * 2])] * 2
-    return _Pair(bound, metric, titles, rows, sample, pairing.paired, turned, np.minimum(*counts))
+    return _Pair(
+        bound, metric, titles, rows, sample, pairing.paired, turned, np.minimum(*counts),
+        [reasons.get(part, "") for part in parts], same_answers,
+    )  # fmt: skip
 
 
 def _rows(
@@ -239,7 +308,7 @@ def _rows(
         low, high = one.ends(drawn, settings.confidence, settings)
         beyond = one.beyond(settings)
     one_sided = np.full((2, len(notes)), np.nan)
-    if like.margin is not None and (not all(notes) or notes[0] == SAME):
+    if like.margin is not None and (not all(notes) or {SAME, ALIKE} & set(notes)):
         one_sided = np.stack(_margin_tests(one, drawn, like.margin, settings))
     if one.turned:
         values, difference, (low, high), one_sided = values[::-1], -difference, (-high, -low), one_sided[::-1]
