@@ -44,8 +44,8 @@ class Answers:
 class Number:
     """A value with its counts; `totals` has the sums of each cluster that counts, `combine` makes a value of sums.
 
-    `weights` has each cluster's denominator, where the metric has one; `rows` what each bucket adds to a ratio;
-    `sides` the two shares of a difference; `bare` says that it has no interval by definition.
+    `weights` has each cluster's denominator, where the metric has one; `sides` the two shares of a difference;
+    `bare` says that it has no interval by definition; `moves` keeps its influences, once they are known.
     """
 
     value: Fraction | float | None
@@ -54,9 +54,9 @@ class Number:
     totals: Totals = field(default_factory=dict)
     combine: Callable[[Sequence[Any]], Any] | None = None
     weights: dict[str, Any] = field(default_factory=dict)
-    rows: dict[str, Any] = field(default_factory=dict)
     sides: tuple[Number, Number] | None = None
     bare: bool = False
+    moves: dict[str, float] = field(default_factory=dict)
 
 
 Numbers = dict[str, Number]
@@ -128,18 +128,16 @@ def ratio(pieces: Iterable[Piece]) -> Number:
     below: Any = Fraction(0)
     units = answers = 0
     totals: Totals = {}
-    rows: dict[str, Any] = {}
     for bucket, one, weight, count in pieces:
         if weight == 0:
             continue
-        rows[bucket.name] = (one, weight)
         above, below = above + one, below + weight
         units, answers = units + 1, answers + count
         sums = totals.setdefault(bucket.cluster, [Fraction(0), Fraction(0)])
         sums[0], sums[1] = sums[0] + one, sums[1] + weight
     value = above / below if below else None
     weights = {cluster: sums[1] for cluster, sums in totals.items()}
-    return Number(value, units, answers, totals, divide, weights, rows)
+    return Number(value, units, answers, totals, divide, weights)
 
 
 def function(
@@ -1110,6 +1108,12 @@ def wilson(share: float, n: float, q: float) -> tuple[float, float]:
 
 def influences(number: Number) -> dict[str, float]:
     """What each cluster moves the value by, times the number of clusters (linearised; exact for a ratio)."""
+    if not number.moves:
+        number.moves = _influences(number)
+    return number.moves
+
+
+def _influences(number: Number) -> dict[str, float]:
     groups = {cluster: [float(one) for one in sums] for cluster, sums in number.totals.items()}
     sums = [sum(column) for column in zip(*groups.values(), strict=True)]
     size = len(groups)
@@ -1234,7 +1238,7 @@ def t_half(first: Mapping[str, float], second: Mapping[str, float], confidence: 
 def difference_level(first: Number, second: Number, paired: bool = True) -> float:
     """The least level at which the interval of the difference leaves out 0, found by halving."""
     low, high = 0.0, 1.0
-    for _ in range(30):
+    for _ in range(24):
         level = (low + high) / 2
         ends = difference_interval(first, second, 1 - level, paired)
         low, high = (low, level) if ends[0] > 0 or ends[1] < 0 else (level, high)

@@ -590,7 +590,7 @@ def test_differences_and_their_intervals_are_those_of_the_loops(seed: int) -> No
             continue
         wrong += [
             f"{name} {one.group}: {problem}"
-            for problem in problems_with_difference(one, first, second, i % 5 == seed % 5)
+            for problem in problems_with_difference(one, first, second, i % 8 == seed % 8)
         ]
     assert results
     assert not wrong, "\n".join(wrong[:20])
@@ -640,7 +640,7 @@ def same(first: Number, second: Number) -> bool:
     return first.totals == second.totals
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_groups_of_other_problems_are_compared_as_in_the_loops(seed: int) -> None:
     """Variants, and with them their problems, drawn into two groups that share no cluster: two samples."""
     draw = random.Random(f"groups {seed}")
