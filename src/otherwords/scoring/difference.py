@@ -20,8 +20,6 @@ from ..registry import Bound
 from ..significance.across_models import difference_influences
 from ..significance.bootstrap import Sample, bootstrap
 from ..significance.intervals import (
-    Estimate,
-    Units,
     bca,
     closed_form,
     difference_ends,
@@ -175,17 +173,16 @@ class _Pair:
         """Both ends of the interval of each part."""
         kind = self.kind(settings)
         if kind == "mover":
-            most = self.most()
-            one, other = (_in_units(closed_form(self.metric, side, confidence), most) for side in self.sides())
-            low, high = difference_ends(one, other, confidence, self.paired)
-            return low * most, high * most
+            one, other = (closed_form(self.metric, side, confidence) for side in self.sides())
+            return difference_ends(one, other, confidence, self.paired, self.most())
         assert drawn is not None
         return bca(self.sample, drawn, confidence) if kind == "bca" else percentile(drawn, confidence)
 
     def most(self) -> Array:
         """The greatest difference there may be, part by part: 1 of shares, 2 of what is a difference itself."""
         if self.metric.sides is None:
-            return np.ones(len(self.titles))
+            low, high = self.metric.bounds
+            return np.full(len(self.titles), max(high - low, 1.0))
         second = self.metric.sides(np.concatenate([rows for rows, _ in self.sides()[0]]).sum(axis=0))[1]
         return np.where(np.isnan(np.atleast_1d(second)), 1.0, 2.0)
 
@@ -245,17 +242,6 @@ class _Pair:
             else ""
             for alike, reason, clusters, share in zip(self.alike(), self.reasons, self.counts[0], missing, strict=True)
         ]  # fmt: skip
-
-
-def _in_units(one: Estimate, unit: Array) -> Estimate:
-    """An estimate in units of its own, part by part."""
-
-    def at(confidence: float) -> tuple[Array, Array]:
-        low, high = one.at(confidence)
-        return low / unit, high / unit
-
-    units = [Units(influence / unit[:, None], counts) for influence, counts in one.units]
-    return Estimate(one.value / unit, one.low / unit, one.high / unit, units, at)
 
 
 def _same_answers(pair: Sequence[Answers]) -> bool:

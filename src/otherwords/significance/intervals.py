@@ -5,6 +5,7 @@ freedom as the clusters' influences allow; a difference of two shares gets MOVER
 `python -m benchmarks coverage` shows what they cover. Other values get percentiles, or BCa (Efron 1987).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,8 +20,8 @@ Array = npt.NDArray[Any]
 KINDS = ("auto", "wilson", "percentile", "bca")
 #: Standard errors below this are rounding: a real one would need 10^17 clusters.
 _NOTHING = 1e-9
-#: Influences below this share of the terms that they are the difference of are rounding.
-_ROUNDING = 1e-9
+#: Influences below this are rounding: those of ten million clusters are larger.
+_ROUNDING = 1e-13
 #: The end of an interval that is not there.
 _NONE = np.array([np.nan])
 #: Places to which ends are rounded, so that no processor's last bits are in them.
@@ -30,7 +31,7 @@ _PLACES = 12
 class Units(NamedTuple):
     """Influences of independent units on a value, along the last axis, and how many units each stands for.
 
-    The influence is what a unit adds to the value, to first order; `counts` is 0 where a unit has no weight in it.
+    The influence is what the value would lose without the unit; `counts` is 0 where a unit has no weight in it.
     """
 
     influence: Array
@@ -142,7 +143,8 @@ def slopes(combine: Callable[[Array], Array], sums: Array) -> Array:
 class Estimate(NamedTuple):
     """The value of a metric, part by part, its interval, and the influence of every unit of every sample on it.
 
-    `at` gives the interval at another confidence, which may differ from part to part.
+    `at` gives the interval at another confidence, which may differ from part to part; `freedom` says how many clusters
+    decide the error, in degrees of freedom.
     """
 
     value: Array
@@ -150,12 +152,12 @@ class Estimate(NamedTuple):
     high: Array
     units: list[Units]
     at: Callable[[Any], tuple[Array, Array]]
+    freedom: Array
 
 
 def has_closed_form(metric: Metric) -> bool:
-    """Whether a metric has an interval without replicates: smooth, with values in [0, 1], or a difference of such."""
-    low, high = metric.bounds
-    return metric.sides is not None or (metric.smooth and low >= 0 and high <= 1)
+    """Whether a metric has an interval without replicates: smooth, between two bounds, or a difference of such."""
+    return metric.sides is not None or (metric.smooth and all(map(math.isfinite, metric.bounds)))
 
 
 def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confidence: float) -> Estimate:
@@ -170,8 +172,8 @@ def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confiden
     one, other = both
     alone = np.isnan(other.value)  # a share by itself
     units = [
-        Units(first - np.where(alone[..., None], 0, second), counts)
-        for (first, counts), (second, _) in zip(one.units, other.units, strict=True)
+        Units(first - np.where(alone[..., None], 0, second), np.maximum(counts, others))
+        for (first, counts), (second, others) in zip(one.units, other.units, strict=True)
     ]
 
     def at(confidence: Any) -> tuple[Array, Array]:
@@ -179,13 +181,15 @@ def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confiden
         share = one.at(confidence)
         return np.where(alone, share[0], low), np.where(alone, share[1], high)
 
-    return Estimate(metric.by_part(sums), *at(confidence), units, at)
+    return Estimate(metric.by_part(sums), *at(confidence), units, at, np.minimum(one.freedom, other.freedom))
 
 
 def difference_ends(
-    one: Estimate, other: Estimate, confidence: Array | float, paired: bool = True
+    one: Estimate, other: Estimate, confidence: Array | float, paired: bool = True, most: Array | float = 1.0
 ) -> tuple[Array, Array]:
     """The interval of the difference of two estimates, of the same units or (not `paired`) of different ones.
+
+    `most` is the greatest difference that there may be: 2 of what are differences of shares themselves.
 
     MOVER, and never narrower than a t interval of the difference itself: Wilson's ends lie nearer the middle than the
     error of a rate, which with a handful of clusters and rates near 1/2 made intervals of differences too narrow
@@ -202,7 +206,7 @@ def difference_ends(
     reach = stdtrit(np.maximum(freedom, 1.0), (1 + confidence) / 2) * np.sqrt(error)
     middle = one.value - other.value
     low, high = np.minimum(low, middle - reach), np.maximum(high, middle + reach)
-    return np.round(np.maximum(low, -1), _PLACES), np.round(np.minimum(high, 1), _PLACES)
+    return np.round(np.maximum(low, -most), _PLACES), np.round(np.minimum(high, most), _PLACES)
 
 
 def difference_p(one: Estimate, other: Estimate, paired: bool = True) -> Array:
@@ -278,30 +282,34 @@ def _estimate(
     samples: Sequence[tuple[Array, Array]],
     confidence: float,
 ) -> Estimate:
-    value = np.asarray(combine(sums), dtype=np.float64)
-    plain = metric.combine is ratio and metric.sides is None
-    slope = _ratio_slopes(sums, value) if plain else slopes(combine, sums.astype(np.float64))
+    low, high = _range(metric)
+    value = (np.asarray(combine(sums), dtype=np.float64) - low) / (high - low)
     units = []
     for rows, counts in samples:
-        influence = rows @ slope
-        rounding = np.abs(influence) <= _ROUNDING * (np.abs(rows) @ np.abs(slope))  # of what does not vary
-        influence = np.where(rounding, 0.0, influence)
-        weighted = weights(metric, rows, value.shape[-1]) > 0
-        each = np.where(weighted | ~rounding, counts[..., None], 0.0)  # a side of a difference has weights of its own
+        without = (np.asarray(combine(sums[..., None, :] - rows), dtype=np.float64) - low) / (high - low)
+        influence = np.nan_to_num(value[..., None, :] - without)
+        influence = np.where(np.abs(influence) <= _ROUNDING, 0.0, influence)
+        # The two sides of a difference need not be about the same units.
+        there = weights(metric, rows, value.shape[-1]) > 0 if metric.sides is None else ~np.isnan(combine(rows))
+        each = np.where(there, counts[..., None], 0.0)
         units.append(Units(np.moveaxis(influence, -1, -2), np.moveaxis(each, -1, -2)))
     spread = _spread(units)
+    inside = (value >= -_ROUNDING) & (value <= 1 + _ROUNDING)
 
     def at(confidence: Any) -> tuple[Array, Array]:
-        return _share_ends(value, spread, confidence)
+        ends = _share_ends(value, spread, confidence)
+        lower, upper = (np.where(inside, low + (high - low) * end, np.nan) for end in ends)
+        return lower, upper
 
-    return Estimate(value, *at(confidence), units, at)
+    scaled = [Units((high - low) * influence, each) for influence, each in units]
+    return Estimate(low + (high - low) * value, *at(confidence), scaled, at, spread[1])
 
 
-def _ratio_slopes(sums: Array, value: Array) -> Array:
-    whole = np.where(sums[..., 1] == 0, np.inf, sums[..., 1])
-    slope = np.zeros((*sums.shape, 1))
-    slope[..., 0, 0], slope[..., 1, 0] = 1 / whole, -np.nan_to_num(value[..., 0]) / whole
-    return slope
+def _range(metric: Metric) -> tuple[float, float]:
+    """Where Wilson's interval has its ends: 0 and 1 for a share and its sides, else the metric's bounds."""
+    low, high = metric.bounds
+    within = metric.share and low >= 0 and high <= 1
+    return (0.0, 1.0) if within or metric.sides is not None else (low, high)
 
 
 # From the replicates of a bootstrap
