@@ -14,8 +14,7 @@ from ..errors import BadInput
 from ..inference.onnx_files import TOKENS, load_graph
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import PaddedRows, Tokens
-from ..models.model import Answerer, Floats, Model, Reply
-from ..models.sequence_pairs import pairs, probabilities
+from ..models.model import Answerer, Floats, Model, Reply, pairs, probabilities
 from ..problem import TASKS, Batch
 from ..progress import current
 from ..storage.files import seed_for

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import BadInput
 from ..inference.hf_folders import CLASSIFIER, MASKED_LM, Folder, find, load, load_fast_tokenizer
 from ..inference.limits import SHORTEST, positions
-from ..models.sequence_pairs import label_names
+from ..models.model import label_names
 from ..problem import label_key
 
 KINDS = {"ForSequenceClassification": CLASSIFIER, "ForMaskedLM": MASKED_LM}
