@@ -74,7 +74,8 @@ def compare(
     """
     from ..errors import BadInput
     from ..scoring.compare import compare as compare_models
-    from ..scoring.compare import compare_groups, count_tests
+    from ..scoring.compare import compare_groups
+    from ..scoring.count_tests import count_tests
     from .tables import count_table, difference_table, margin_table
 
     settings: dict[str, Any] = {

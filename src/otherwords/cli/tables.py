@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..papers.reproduction import Cell
     from ..problem import Score
     from ..profiling.profile import Part, Profile, Suggestions
-    from ..scoring.results import CountTest, Difference
+    from ..scoring.count_tests import CountTest
+    from ..scoring.results import Difference
     from ..validity.funnel import Drops, Funnel
 
 #: Letters of the longest bar.

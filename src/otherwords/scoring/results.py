@@ -75,35 +75,6 @@ class Difference:
     p_equivalent: float | None = None
 
 
-@dataclass(frozen=True)
-class CountTest:
-    """A test of how many answers are right, which assumes that rows are independent of each other.
-
-    `rows` says which answers are counted. Of two columns (models, or originals and variants), n10 rows are right in the
-    first alone and n01 in the second alone; `difference` is of their shares right, `odds_ratio` is n10 / n01 with its
-    exact interval, None where it is infinite. `p` of McNemar's test is the mid-p, `p_exact` the exact one.
-    """
-
-    test: str
-    signature: str
-    models: str
-    group: str | None
-    rows: str
-    n: int
-    n10: int | None
-    n01: int | None
-    difference: float | None
-    statistic: float | None
-    p: float
-    p_exact: float | None = None
-    odds_ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    confidence: float | None = None
-    margin: float | None = None
-    assumes: str = "independent rows"
-
-
 Row = TypeVar("Row", bound=Score | Difference)
 
 
