@@ -2,9 +2,10 @@
 
 from .compare import compare, compare_groups
 from .count_tests import CountTest, count_tests
+from .difference import Difference
 from .gates import check, enforce
 from .measure import measure
-from .results import Difference, Results
+from .results import Results
 from .select import IntervalSettings, choose
 
 __all__ = [

@@ -27,9 +27,13 @@ from ..significance.across_models import crossed_test, side_by_side, t_test
 from ..significance.multiple import adjust
 from ..significance.permutation import Pairing
 from ..storage import tables
-from .difference import ADJUSTED, ModelPart, adjusted, differences
-from .results import Difference, Results
+from .difference import Difference, ModelPart, differences
+from .measure import FEW_CLUSTERS
+from .results import Results
 from .select import IntervalSettings, choose, metrics_by_role, number
+
+#: How p-values are adjusted for all differences of a call.
+ADJUSTED = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
 
 
 def compare(
@@ -94,7 +98,7 @@ def compare(
                 raise
             warnings.warn(f"{group}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _with_one_answer(adjusted(blocks, settings, out), both)
+    return _with_one_answer(_adjusted(blocks, settings, out), both)
 
 
 def checked_margin(margin: float | None) -> float | None:
@@ -186,7 +190,7 @@ def compare_groups(
                     warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
     over = _over_models(parts or [], matched, settings)
-    return _with_one_answer(adjusted(blocks, settings, out, over), models)
+    return _with_one_answer(_adjusted(blocks, settings, out, over), models)
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
@@ -294,6 +298,54 @@ def _mean_difference(parts: Sequence[ModelPart], paired: bool, settings: Interva
         p_crossed=number(crossed.p) if crossed else None,
         p_t=t_test(one, other, paired).p,
     )
+
+
+def _adjusted(
+    blocks: Sequence[list[Difference]],
+    settings: IntervalSettings,
+    out: str | Path | None,
+    more: Sequence[Difference] = (),
+) -> Results[Difference]:
+    """Adjust the p-values for all differences together, and write them.
+
+    maxT holds within a block, whose metrics share their swaps; over several blocks (groups), p is multiplied by their
+    number.
+    """
+    rows = [row for block in blocks for row in block]
+    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
+    if not tested:
+        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
+    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
+        enough = math.ceil(len(tested) / (1 - settings.confidence))
+        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
+        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
+    p = [rows[place].p for place in tested]
+    adjusted = {name: adjust(p, way).tolist() for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
+    times = sum(any(row.p_maxt is not None for row in block) for block in blocks)
+    adjusted["p_maxt"] = [min(1.0, times * max(rows[place].p_maxt, rows[place].p)) for place in tested]  # type: ignore[operator, type-var]
+    for i, place in enumerate(tested):
+        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
+    _warn_thin(rows)
+    rows += more
+    if out:
+        tables.write([Results(rows).to_polars()], out)
+    return Results(rows)
+
+
+def _warn_thin(rows: Sequence[Difference]) -> None:
+    """Warn where intervals rest on few clusters: of the side that has fewer."""
+    clusters: dict[tuple[str, str, str | None], int] = {}
+    for row in rows:
+        if row.low is not None:
+            place = row.model, row.other, row.group
+            clusters[place] = max(clusters.get(place, 0), row.n_clusters)
+    few = [n for n in clusters.values() if n < FEW_CLUSTERS]
+    if few and len(clusters) == 1:
+        message = f"intervals rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
+        warnings.warn(f"{rows[0].model} and {rows[0].other}: {message}", stacklevel=caller_level())
+    elif few:
+        message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
+        warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
 
 
 def _with_one_answer(results: Results[Difference], models: Sequence[ModelTable]) -> Results[Difference]:

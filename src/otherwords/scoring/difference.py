@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from ..answers.reading import clusters_of
 from ..answers.table import Answers, Array
-from ..errors import BadInput, Unmeasurable, caller_level
+from ..errors import Unmeasurable
 from ..metrics.metric import Metric
 from ..progress import current
 from ..registry import Bound
 from ..significance.across_models import difference_influences
 from ..significance.bootstrap import Sample, bootstrap
 from ..significance.intervals import bca, closed_form, difference_ends, difference_p, percentile, undefined, weights
-from ..significance.multiple import adjust
 from ..significance.permutation import (
     MetricDifference,
     Pairing,
@@ -30,15 +27,63 @@ from ..significance.permutation import (
     pair_sample,
     swap_test,
 )
-from ..storage import tables
-from .measure import FEW_CLUSTERS, MOST_UNDEFINED, effective_sizes, evidence_of
-from .results import Difference, Results
+from .measure import MOST_UNDEFINED, effective_sizes, evidence_of
 from .select import IntervalSettings, by_family, collect_measurable, family, is_rate, number, title
 
-#: How p-values are adjusted for all differences of a call.
-ADJUSTED = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
 #: Why there is no interval where both give the same answers.
 SAME = "the answers are the same"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of two models (or groups): both values, the first minus the second, its interval and p-values.
+
+    `p` is the p-value to decide by: the larger of `p_swap`, from swapping whole clusters between the two, and
+    `p_interval`, the level at which the interval leaves out 0. `p_maxt` is adjusted for all metrics by swaps that they
+    share, `p_bonferroni`, `p_holm` and `p_bh` are `p` adjusted for all differences of one call. With a `margin`, a
+    small `p_not_lower` says that the first is not below the second by so much, `p_not_higher` that it is not above,
+    `p_equivalent` both. `interval` names the kind of interval, and `note` says why there is none. `n_units`,
+    `n_answers`, `n_clusters` and `n_effective` are those of the side that has fewer. `family` names the metrics that
+    say nearly the same: read them as one finding.
+
+    Where groups are compared for several models, a row of the group "(models)" has the mean difference. `p_crossed` and
+    the interval are of the test in which models and problems are crossed: decide by it; the adjusted p-values are those
+    of all such rows. `p_t` is the papers' t test over the models' scores, which does not hold its level where models
+    share problems (it rejects up to 46 % of true nulls): for reproduction only.
+    """
+
+    metric: str
+    signature: str
+    model: str
+    other: str
+    group: str | None
+    value: float | None
+    other_value: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_swap: float | None
+    n_units: int
+    n_answers: int
+    unit: str = "share"
+    p_bonferroni: float | None = None
+    p_holm: float | None = None
+    p_bh: float | None = None
+    p_t: float | None = None
+    family: str = ""
+    p: float | None = None
+    p_interval: float | None = None
+    p_crossed: float | None = None
+    p_maxt: float | None = None
+    interval: str = ""
+    confidence: float | None = None
+    n_clusters: int = 0
+    n_effective: float | None = None
+    note: str = ""
+    margin: float | None = None
+    p_not_lower: float | None = None
+    p_not_higher: float | None = None
+    p_equivalent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -300,51 +345,3 @@ def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: Inte
             t = np.where(spread > 0, -missing / spread, np.nan)
         found.append(np.where(clusters > 1, stdtr(np.maximum(clusters - 1, 1), t), np.nan))
     return found[0], found[1]
-
-
-def _warn_thin(rows: Sequence[Difference]) -> None:
-    """Warn where intervals rest on few clusters: of the side that has fewer."""
-    clusters: dict[tuple[str, str, str | None], int] = {}
-    for row in rows:
-        if row.low is not None:
-            place = row.model, row.other, row.group
-            clusters[place] = max(clusters.get(place, 0), row.n_clusters)
-    few = [n for n in clusters.values() if n < FEW_CLUSTERS]
-    if few and len(clusters) == 1:
-        message = f"intervals rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
-        warnings.warn(f"{rows[0].model} and {rows[0].other}: {message}", stacklevel=caller_level())
-    elif few:
-        message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
-        warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
-
-
-def adjusted(
-    blocks: Sequence[list[Difference]],
-    settings: IntervalSettings,
-    out: str | Path | None,
-    more: Sequence[Difference] = (),
-) -> Results[Difference]:
-    """Adjust the p-values for all differences together, and write them.
-
-    maxT holds within a block, whose metrics share their swaps; over several blocks (groups), p is multiplied by their
-    number.
-    """
-    rows = [row for block in blocks for row in block]
-    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
-    if not tested:
-        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
-    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
-        enough = math.ceil(len(tested) / (1 - settings.confidence))
-        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
-        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
-    p = [rows[place].p for place in tested]
-    adjusted = {name: adjust(p, way).tolist() for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
-    times = sum(any(row.p_maxt is not None for row in block) for block in blocks)
-    adjusted["p_maxt"] = [min(1.0, times * max(rows[place].p_maxt, rows[place].p)) for place in tested]  # type: ignore[operator, type-var]
-    for i, place in enumerate(tested):
-        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
-    _warn_thin(rows)
-    rows += more
-    if out:
-        tables.write([Results(rows).to_polars()], out)
-    return Results(rows)

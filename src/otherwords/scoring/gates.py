@@ -17,8 +17,8 @@ from ..metrics.contrast import SAME_TEXT
 from ..problem import ALL_MODELS, Score, rounded
 from ..registry import metrics
 from ..storage.specs import closing, head_of, parse_options
+from .layout import ends_text, value_text
 from .requirements import ENDS, METRIC_NAME, Condition, Gate, decimal_text, is_group, parse
-from .results import ends_text, value_text
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 _WORDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}

@@ -23,7 +23,7 @@ from ..metrics.contrast import SAME_TEXT
 from ..metrics.metric import FIXES, as_metric
 from ..registry import Bound, metrics
 from ..storage.specs import closing, nearest, split_outside
-from .results import short_groups
+from .layout import short_groups
 from .select import USUAL, choose, metrics_by_role, role_of, title
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,2})?"
