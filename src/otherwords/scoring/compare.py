@@ -28,7 +28,7 @@ from ..significance.multiple import adjust
 from ..significance.permutation import Pairing
 from ..storage import tables
 from .difference import Difference, ModelPart, differences
-from .measure import FEW_CLUSTERS
+from .measure import warn_few_clusters
 from .results import Results
 from .select import IntervalSettings, choose, metrics_by_role, number
 
@@ -162,7 +162,7 @@ def compare_groups(
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     blocks: list[list[Difference]] = []
-    warned: list[str] = []
+    warned: set[str] = set()
     current().start("compare")
     models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
     parts: list[ModelPart] | None = [] if len(models) > 1 else None
@@ -175,15 +175,11 @@ def compare_groups(
             for first, second, pair in pairs:
                 names = [first, second]
                 _warn_sizes_differ(pair, names, role)
-                pairing, message = _within_clusters(pair, names, matched)
-                if message not in ("", *warned):
-                    warnings.warn(message, stacklevel=caller_level())
-                warned.append(message)
+                pairing = _within_clusters(pair, names, matched, warned)
                 try:
-                    found = differences(
-                        by_role[role], pair, names, model.name, settings, lenient, pairing, margin, parts
+                    blocks.append(
+                        differences(by_role[role], pair, names, model.name, settings, lenient, pairing, margin, parts)
                     )
-                    blocks.append(found)
                 except BadInput as error:
                     if len(pairs) == 1:
                         raise
@@ -218,22 +214,25 @@ def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role
         warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=caller_level())
 
 
-def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> tuple[Pairing, str]:
-    """Pair two groups by the clusters that they share, and say how many; without any they are kept apart."""
+def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: bool, warned: set[str]) -> Pairing:
+    """Pair two groups by the clusters that they share, and warn once of how many; without any they are kept apart."""
     if matched:
-        return Pairing((pair[0].cluster, pair[0].cluster)), ""
+        return Pairing((pair[0].cluster, pair[0].cluster))
     named = [_cluster_names(one) for one in pair]
     numbers = codes(pl.concat(named), WHOLE_TABLE)[0]
     clusters = numbers[: len(named[0])], numbers[len(named[0]) :]
     shared = len(np.intersect1d(*clusters))
     if not shared:
-        return Pairing((pair[0].cluster, pair[1].cluster), paired=False), ""
+        return Pairing((pair[0].cluster, pair[1].cluster), paired=False)
     buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
     message = f"{names[0]} and {names[1]} share {shared} clusters, and are compared within them"
     if problems := len(buckets[0] & buckets[1]):
         message = f"{problems} problems with variants in {names[0]} and {names[1]} are compared within themselves"
         message += "; use --matched (matched=True) to leave out all others"
-    return Pairing(clusters), message
+    if message not in warned:
+        warnings.warn(message, stacklevel=caller_level())
+    warned.add(message)
+    return Pairing(clusters)
 
 
 def _cluster_names(one: Answers) -> pl.Series:
@@ -254,10 +253,7 @@ def _over_models(parts: Sequence[ModelPart], paired: bool, settings: IntervalSet
         if part.row.difference is not None:
             together.setdefault((part.row.metric, part.row.model, part.row.other), []).append(part)
     means = [_mean_difference(same, paired, settings) for same in together.values() if len(same) > 1]
-    p = {place: row.p_crossed for place, row in enumerate(means) if row.p_crossed is not None}
-    adjusted = {name: adjust(list(p.values()), way).tolist() if p else [] for name, way in ADJUSTED.items()}
-    for i, place in enumerate(p):
-        means[place] = replace(means[place], **{name: values[i] for name, values in adjusted.items()})
+    _adjust(means, [place for place, row in enumerate(means) if row.p_crossed is not None])
     return means
 
 
@@ -319,17 +315,24 @@ def _adjusted(
         enough = math.ceil(len(tested) / (1 - settings.confidence))
         message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
         warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
-    p = [rows[place].p for place in tested]
-    adjusted = {name: adjust(p, way).tolist() for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
     times = sum(any(row.p_maxt is not None for row in block) for block in blocks)
-    adjusted["p_maxt"] = [min(1.0, times * max(rows[place].p_maxt, rows[place].p)) for place in tested]  # type: ignore[operator, type-var]
-    for i, place in enumerate(tested):
-        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
+    for place in tested:
+        p_maxt = min(1.0, times * max(rows[place].p_maxt, rows[place].p))  # type: ignore[operator, type-var]
+        rows[place] = replace(rows[place], p_maxt=p_maxt)
+    _adjust(rows, tested)
     _warn_thin(rows)
     rows += more
     if out:
         tables.write([Results(rows).to_polars()], out)
     return Results(rows)
+
+
+def _adjust(rows: list[Difference], places: Sequence[int]) -> None:
+    """Adjust the p-values of the rows at some places for all of them."""
+    p = [rows[place].p for place in places]
+    columns = {name: adjust(p, way).tolist() if p else [] for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
+    for i, place in enumerate(places):
+        rows[place] = replace(rows[place], **{name: values[i] for name, values in columns.items()})
 
 
 def _warn_thin(rows: Sequence[Difference]) -> None:
@@ -339,13 +342,8 @@ def _warn_thin(rows: Sequence[Difference]) -> None:
         if row.low is not None:
             place = row.model, row.other, row.group
             clusters[place] = max(clusters.get(place, 0), row.n_clusters)
-    few = [n for n in clusters.values() if n < FEW_CLUSTERS]
-    if few and len(clusters) == 1:
-        message = f"intervals rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
-        warnings.warn(f"{rows[0].model} and {rows[0].other}: {message}", stacklevel=caller_level())
-    elif few:
-        message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
-        warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
+    who = f"{rows[0].model} and {rows[0].other}: " if len(clusters) == 1 else ""
+    warn_few_clusters(who, list(clusters.values()), groups=len(clusters) > 1)
 
 
 def _with_one_answer(results: Results[Difference], models: Sequence[ModelTable]) -> Results[Difference]:

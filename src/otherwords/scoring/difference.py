@@ -16,7 +16,7 @@ from ..progress import current
 from ..registry import Bound
 from ..significance.across_models import difference_influences
 from ..significance.bootstrap import Sample, bootstrap
-from ..significance.intervals import bca, closed_form, difference_ends, difference_p, percentile, undefined, weights
+from ..significance.intervals import closed_form, denominators, difference_ends, difference_p, replicate_ends, undefined
 from ..significance.permutation import (
     MetricDifference,
     Pairing,
@@ -28,7 +28,7 @@ from ..significance.permutation import (
     swap_test,
 )
 from .measure import MOST_UNDEFINED, effective_sizes, evidence_of
-from .select import IntervalSettings, by_family, collect_measurable, family, is_rate, number, title
+from .select import IntervalSettings, by_family, collect_measurable, family, number, title
 
 #: Why there is no interval where both give the same answers.
 SAME = "the answers are the same"
@@ -126,7 +126,7 @@ def differences(
     test = swap_test if pairing.paired else exchange_test
     swapped = [test(one.sample, settings.replicates, settings.seed, one.metric.smooth) for one in pairs]
     rows: list[Difference] = []
-    for one, p, most in zip(pairs, swapped, _max_t(pairs, swapped, pairing, settings), strict=True):
+    for one, p, maxt in zip(pairs, swapped, _max_t(pairs, swapped, pairing, settings), strict=True):
         current().advance(1)
         signature = f"{one.bound.signature} test={'swap' if pairing.paired else 'exchange'}"
         signature += f" {settings.signature(one.metric, pair[0], 'difference')}"
@@ -135,7 +135,7 @@ def differences(
             difference=None, low=None, high=None, p_swap=None, n_units=0, n_answers=0, family=family(one.bound),
             margin=margin,
         )  # fmt: skip
-        own = _rows(one, drawn.get(id(one)), p, most, like, settings)
+        own = _rows(one, drawn.get(id(one)), p, maxt, like, settings)
         if parts is not None:
             parts += _model_parts(one, own, pair)
         rows += own
@@ -184,8 +184,8 @@ class _Pair:
     def sides(self) -> list[list[tuple[Array, Array]]]:
         """The rows and counts of each side, sample by sample."""
         half = self.sample.distinct.shape[1] // 2
-        samples = [one for one in ((self.sample.distinct, self.sample.counts), self.sample.outside) if one]
-        sides = [[(rows[:, cut], counts) for rows, counts in samples] for cut in (slice(half), slice(half, None))]
+        cuts = slice(half), slice(half, None)
+        sides = [[(rows[:, cut], counts) for rows, counts in self.sample.strata] for cut in cuts]
         return sides if self.paired else [sides[0][:1], sides[1][1:]]
 
     def kind(self, settings: IntervalSettings) -> str:
@@ -194,8 +194,7 @@ class _Pair:
 
     def draws(self, settings: IntervalSettings) -> bool:
         """Whether replicates are needed: for the interval, or to see whether a value may be undefined."""
-        certain = is_rate(self.metric) or self.metric.sides is not None
-        return self.kind(settings) in ("percentile", "bca") or (self.kind(settings) == "mover" and not certain)
+        return self.metric.interval and settings.draws(self.metric)
 
     def ends(self, drawn: Array | None, confidence: float, settings: IntervalSettings) -> tuple[Array, Array]:
         """Both ends of the interval of each part."""
@@ -204,9 +203,9 @@ class _Pair:
             one, other = (closed_form(self.metric, side, confidence) for side in self.sides())
             return difference_ends(one, other, confidence, self.paired)
         assert drawn is not None
-        return bca(self.sample, drawn, confidence) if kind == "bca" else percentile(drawn, confidence)
+        return replicate_ends(kind, self.sample, drawn, confidence)
 
-    def beyond(self, settings: IntervalSettings) -> Array:
+    def interval_p(self, settings: IntervalSettings) -> Array:
         """Of closed forms: the level at which the interval leaves out 0."""
         if self.kind(settings) != "mover":
             return np.full(len(self.titles), np.nan)
@@ -223,7 +222,7 @@ class _Pair:
         sides = []
         for rows in self.sides():
             found = closed_form(self.metric, rows, settings.confidence)
-            weight = np.concatenate([weights(self.metric, one, len(self.titles)) for one, _ in rows]).T
+            weight = np.concatenate([denominators(self.metric, one, len(self.titles)) for one, _ in rows]).T
             influence, counts = (np.concatenate(each, axis=1) for each in zip(*found.units, strict=True))
             total = np.maximum((counts * weight).sum(axis=1), 1)
             sides.append((influence, influence + (found.value / total)[:, None] * weight, counts))
@@ -272,17 +271,17 @@ def _paired(bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequenc
 
 
 def _rows(
-    one: _Pair, drawn: Array | None, swapped: Array, most: Array, like: Difference, settings: IntervalSettings
+    one: _Pair, drawn: Array | None, swapped: Array, maxt: Array, like: Difference, settings: IntervalSettings
 ) -> list[Difference]:
     """A row for each part, turned to the order of the user's names."""
     values, difference = MetricDifference(one.metric).both(one.sample.totals()), one.sample.value()
     notes = one.notes(drawn, settings)
     effective = np.minimum(*(effective_sizes(one.metric, side, len(one.titles)) for side in one.sides()))
     low, high = np.full((2, len(notes)), np.nan)
-    beyond = np.full(len(notes), np.nan)
+    interval_p = np.full(len(notes), np.nan)
     if not all(notes):
         low, high = one.ends(drawn, settings.confidence, settings)
-        beyond = one.beyond(settings)
+        interval_p = one.interval_p(settings)
     one_sided = np.full((2, len(notes)), np.nan)
     if like.margin is not None and (not all(notes) or notes[0] == SAME):
         one_sided = np.stack(_margin_tests(one, drawn, like.margin, settings))
@@ -302,8 +301,8 @@ def _rows(
             low=number(low[i] + 0.0) if known else None,
             high=number(high[i] + 0.0) if known else None,
             p_swap=number(swapped[i]) if tested[i] else None,
-            p_interval=number(beyond[i]) if tested[i] and known else None,
-            p_maxt=number(most[i]) if tested[i] else None,
+            p_interval=number(interval_p[i]) if tested[i] and known else None,
+            p_maxt=number(maxt[i]) if tested[i] else None,
             n_units=int(one.counts[1, i]),
             n_answers=int(one.counts[2, i]),
             unit="share" if one.metric.share else "number",

@@ -97,6 +97,11 @@ class IntervalSettings:
             return ""
         return "bca" if self.interval == "bca" and metric.smooth else "percentile"
 
+    def draws(self, metric: Metric) -> bool:
+        """Whether a metric needs replicates: for its interval, or to see whether its value may be undefined."""
+        certain = is_rate(metric) or metric.sides is not None
+        return self.kind(metric) in ("percentile", "bca") or (bool(self.kind(metric)) and not certain)
+
     def warn_few(self, chosen: Sequence[Bound]) -> None:
         """Warn where a metric is resampled too seldom for its confidence: each tail needs a few replicates."""
         resampled = [one for one in (as_metric(bound.function) for bound in chosen) if one.interval]
@@ -285,6 +290,3 @@ def by_reason(names: Mapping[str, Sequence[str]]) -> str:
 def number(value: Any) -> float | None:
     """A value as scores hold it: None where it is undefined."""
     return None if math.isnan(value) else float(value)
-
-
-# Averages over data sets

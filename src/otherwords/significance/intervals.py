@@ -252,8 +252,8 @@ def correlated(one: Estimate, other: Estimate) -> Array:
     return correlation(influences[0], influences[1], np.maximum(*counts))
 
 
-def weights(metric: Metric, rows: Array, parts: int) -> Array:
-    """What each row weighs in each part: its denominator."""
+def denominators(metric: Metric, rows: Array, parts: int) -> Array:
+    """The denominator of each row in each part: what it weighs."""
     if metric.combine is ratio:
         return np.broadcast_to(rows[..., 1:2], (*rows.shape[:-1], parts))
     if metric.counted is None:
@@ -283,7 +283,7 @@ def _estimate(
     slope = _ratio_slopes(sums, value) if plain else slopes(combine, sums.astype(np.float64))
     units = []
     for rows, counts in samples:
-        there = weights(metric, rows, value.shape[-1]) > 0
+        there = denominators(metric, rows, value.shape[-1]) > 0
         influence, each = rows @ slope, np.where(there, counts[..., None], 0.0)
         rounding = np.abs(influence) <= _ROUNDING * (np.abs(rows) @ np.abs(slope))  # of what does not vary
         influence = np.where(there & ~rounding, influence, 0.0)
@@ -313,6 +313,11 @@ def percentile(values: Array, confidence: float) -> tuple[Array, Array]:
     """
     tail = (1 - confidence) / 2
     return _quantiles(values, np.full(values.shape[1], tail), np.full(values.shape[1], 1 - tail))
+
+
+def replicate_ends(kind: str, sample: Sample, values: Array, confidence: float) -> tuple[Array, Array]:
+    """Both ends of each part from its replicates: by "bca", or by "percentile"."""
+    return bca(sample, values, confidence) if kind == "bca" else percentile(values, confidence)
 
 
 def undefined(values: Array) -> Array:
@@ -345,7 +350,7 @@ def _acceleration(sample: Sample) -> Array:
     """Skewness of the influence of single units; each unit's share counts by the size of its own sample."""
     total = sample.totals()
     cubes, squares = np.zeros(len(sample.value())), np.zeros(len(sample.value()))
-    for distinct, counts in filter(None, [(sample.distinct, sample.counts), sample.outside]):
+    for distinct, counts in sample.strata:
         if not len(counts):
             continue  # the buckets do not count, as for the accuracy on a test set
         without = sample.combine(total - distinct)

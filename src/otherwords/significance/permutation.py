@@ -130,9 +130,8 @@ def in_order(pair: Sample, paired: bool) -> tuple[Sample, bool]:
     So comparing B with A is comparing A with B, with the sign changed and nothing else.
     """
     half = pair.distinct.shape[1] // 2
-    samples = [(pair.distinct, pair.counts), *([pair.outside] if pair.outside else [])]
-    turned = [(np.roll(rows, half, axis=1), counts) for rows, counts in samples]
-    here = [_sorted(*one) for one in samples]
+    turned = [(np.roll(rows, half, axis=1), counts) for rows, counts in pair.strata]
+    here = [_sorted(*one) for one in pair.strata]
     there = [_sorted(*one) for one in (turned if paired else turned[::-1])]
     signs = [_precedes(one, other) for one, other in zip(there, here, strict=True)]
     other_way = next((sign > 0 for sign in signs if sign), False)
@@ -293,7 +292,7 @@ def _blocks(numbers: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _samples(pair: Sample) -> list[tuple[Array, Array]]:
-    return [one for one in ((pair.distinct, pair.counts), pair.outside) if one and len(one[1])]
+    return [one for one in pair.strata if len(one[1])]
 
 
 def _sizes(pair: Sample) -> list[int]:
