@@ -20,11 +20,11 @@ from ..answers.table import Location
 from ..errors import BadInput, UnknownName, Unmeasurable
 from ..metrics.contrast import NAME as CONTROL_FLIPS
 from ..metrics.contrast import SAME_TEXT
-from ..metrics.metric import FIXES, as_metric
+from ..metrics.metric import FIXES, as_metric, role_of
 from ..registry import Bound, metrics
 from ..storage.specs import closing, nearest, split_outside
 from .layout import short_groups
-from .select import USUAL, choose, metrics_by_role, role_of, title
+from .select import USUAL, choose, metrics_by_role, title
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,2})?"
 #: The last sign before the number: parts have signs of their own (flip_directions:no>yes).

@@ -14,7 +14,7 @@ from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level
 from ..frames import as_list
-from ..metrics.metric import FIXES, Metric, as_metric, ratio
+from ..metrics.metric import FIXES, Metric, as_metric, ratio, role_of
 from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.intervals import KINDS, has_closed_form
@@ -226,11 +226,6 @@ def explain_no_pairs(scores: Sequence[Score]) -> str:
     if not fewest or min(fewest.values()) < 2:  # there is no variant at all
         return ""
     return f"no problem has two variants for {', '.join(fewest)} to compare"
-
-
-def role_of(metric: Metric) -> Role:
-    """The rows that a metric looks at."""
-    return metric.uses if metric.uses in ("contrasts", "controls") else "rewordings"
 
 
 def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:

@@ -9,12 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..metrics.metric import Metric, ratio
-from .bootstrap import Sample
+from .bootstrap import Array, Sample
 
-Array = npt.NDArray[Any]
 #: The kinds of interval that a user may ask for; "auto" is Wilson's or MOVER where it fits, else percentiles.
 KINDS = ("auto", "wilson", "percentile", "bca")
 #: Standard errors below this are rounding: a real one would need 10^17 clusters.
