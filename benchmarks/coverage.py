@@ -24,7 +24,8 @@ from otherwords.metrics.metric import Metric, as_metric
 from otherwords.registry import metrics
 from otherwords.significance.bootstrap import collapse
 from otherwords.significance.intervals import closed_form, difference_ends
-from otherwords.significance.permutation import MetricDifference, Sample, exchange_test, swap_test
+from otherwords.significance.pairs import MetricDifference
+from otherwords.significance.permutation import Sample, exchange_test, swap_test
 
 Array = np.ndarray[Any, Any]
 LOG = Path(__file__).parent / "results" / "coverage.jsonl"

@@ -24,9 +24,16 @@ from ..inference import families
 from ..problem import Batch, label_key
 from ..storage.files import disk_errors, refuse_overwriting, write_json
 from . import graphs
-from .comparing import Comparison, compare_labels, compare_words
+from .comparing import (
+    NAMELESS,
+    Comparison,
+    OriginalModel,
+    compare_labels,
+    compare_words,
+    open_original,
+    write_config,
+)
 from .graphs import Array, onnx
-from .original import NAMELESS, OriginalModel, open_original, write_config
 
 #: The file that marks a folder as an export.
 RECORD = "export.json"

@@ -86,13 +86,13 @@ class Metric:
     is not printed in per cent; `smooth` is false where small changes of the sums may move the value by a jump, so
     that only percentile intervals are meaningful. `compared` is false for what models are compared by only when it is
     named: the points of a curve, and what describes the suite rather than the model. `rate` is true for a share of
-    units whose `combine` is not plain division: wherever there are units it has a value, as plain ones do, so that no
-    replicates are drawn to see how often it has none. `counted` gives, from rows, how many answers each part is about,
-    where the parts differ in that. `interval` is false where resampling would mislead, as for the largest of several
-    shares. `sides` gives, of a difference of two shares, the two: its interval comes from theirs (the second is NaN in
-    a part that is a share itself). `no_interval` tells, from the answers, which parts have no interval, and why: what
-    is constant by definition, and what resampling can only make larger. `identity` joins the signature: what decides
-    the number besides the options, such as the model that it compares texts with.
+    units whose `combine` is not plain division: wherever there are units it has a value, and no replicate lacks it.
+    `counted` gives, from rows, how many answers each part is about, where the parts differ in that. `interval` is false
+    where resampling would mislead, as for the largest of several shares. `sides` gives, of a difference of two shares,
+    the two: its interval comes from theirs (the second is NaN in a part that is a share itself). `no_interval` tells,
+    from the answers, which parts have no interval, and why: what is constant by definition, and what resampling can
+    only make larger. `identity` joins the signature: what decides the number besides the options, such as the model
+    that it compares texts with.
 
     Three fields say what it needs, and are checked by the contract tests. `gold` is false where the right answers do
     not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:

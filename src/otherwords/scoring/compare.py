@@ -25,7 +25,7 @@ from ..problem import Task, get_task
 from ..progress import current
 from ..significance.across_models import crossed_test, side_by_side, t_test
 from ..significance.multiple import adjust
-from ..significance.permutation import Pairing
+from ..significance.pairs import Pairing
 from ..storage import tables
 from .difference import Difference, ModelPart, differences
 from .measure import warn_few_clusters

@@ -17,16 +17,8 @@ from ..registry import Bound
 from ..significance.across_models import difference_influences
 from ..significance.bootstrap import Sample, bootstrap
 from ..significance.intervals import closed_form, denominators, difference_ends, difference_p, replicate_ends, undefined
-from ..significance.permutation import (
-    MetricDifference,
-    Pairing,
-    exchange_test,
-    in_order,
-    joint_sample,
-    max_t,
-    pair_sample,
-    swap_test,
-)
+from ..significance.pairs import MetricDifference, Pairing, in_order, joint_sample, pair_sample
+from ..significance.permutation import exchange_test, max_t, swap_test
 from .measure import MOST_UNDEFINED, effective_sizes, evidence_of
 from .select import IntervalSettings, by_family, collect_measurable, family, number, title
 
