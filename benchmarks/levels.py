@@ -14,11 +14,13 @@ import numpy as np
 
 from otherwords.metrics.metric import Metric
 from otherwords.registry import metrics
-from otherwords.scoring.difference import adjusted, differences
+from otherwords.scoring.compare import adjusted
+from otherwords.scoring.difference import differences
 from otherwords.scoring.select import IntervalSettings
-from otherwords.significance.bootstrap import collapse
+from otherwords.significance.bootstrap import Sample, collapse
 from otherwords.significance.intervals import closed_form, difference_p
-from otherwords.significance.permutation import MetricDifference, Pairing, Sample, exchange_test, swap_test
+from otherwords.significance.pairs import MetricDifference, Pairing
+from otherwords.significance.permutation import exchange_test, swap_test
 
 from .coverage import CLUSTERS, METRICS, Array, answers_of, clusters, metric_named, named, portions, rows_of, thetas
 

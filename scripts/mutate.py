@@ -137,8 +137,8 @@ FAULTS = [
     Fault(
         "weighted-as-plain",
         "metrics",
-        "answers.correct[answers.originals] * n, n]",
-        "answers.correct[answers.originals], n]",
+        "np.stack([answers.correct[answers.originals] * n, n]",
+        "np.stack([answers.correct[answers.originals], n]",
     ),
     Fault("welch-freedom", "significance", "sample.size - 1.0", "sample.size"),
     Fault(
@@ -153,7 +153,7 @@ FAULTS = [
         "if not 0 < confidence < 1:",
         "if not 0 < confidence <= 1:",
     ),
-    Fault("group-p-value-zero", "scoring", "2 * (1 + side)", "2 * side"),
+    Fault("smaller-p-decides", "scoring", "p=max(both, default=None)", "p=min(both, default=None)"),
     Fault("gate-in-per-cent", "scoring", "(100 if match[4] else 1)", "1"),
     Fault(
         "gate-passes-without-score",

@@ -374,7 +374,8 @@ def test_every_call_of_the_walk_exists(name):
 def test_every_call_of_the_walk_is_made(tmp_path):
     """The walk is what a run does, not what somebody remembers of it."""
     line = '{"id": "a", "premise": "It isn\'t wet.", "hypothesis": "It is dry.", "label": "neutral"}\n'
-    (tmp_path / "a.jsonl").write_text(line + line.replace('"a"', '"b"'), encoding="utf-8")
+    other = line.replace('"a"', '"b"').replace("wet", "cold")  # an interval needs two clusters
+    (tmp_path / "a.jsonl").write_text(line + other, encoding="utf-8")
     called = set()
 
     def note(frame, event, _):

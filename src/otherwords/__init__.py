@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from .running.runner import Run, run
     from .running.study import Study
     from .scoring.compare import compare, compare_groups
+    from .scoring.difference import Difference
     from .scoring.measure import measure
-    from .scoring.results import Difference, Results
+    from .scoring.results import Results
     from .training.making import train
     from .validity.checking import Check
     from .variants.generating import Generator
@@ -53,7 +54,8 @@ _HOME = {
     **dict.fromkeys(("Run", "run"), "running.runner"),
     "Study": "running.study",
     **dict.fromkeys(("compare", "compare_groups"), "scoring.compare"),
-    **dict.fromkeys(("Difference", "Results"), "scoring.results"),
+    "Difference": "scoring.difference",
+    "Results": "scoring.results",
     "train": "training.making",
     "Check": "validity.checking",
     "Generator": "variants.generating",

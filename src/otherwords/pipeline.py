@@ -41,9 +41,8 @@ from .models.python_callable import AnyModel
 from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
-from .scoring.gates import missing_metrics, needs_anytime, refuse_unanswerable, refuse_unknown, with_required
-from .scoring.grouped import averages, measure_groups, weigh_groups
-from .scoring.measure import measure_together
+from .scoring.grouped import averages, measure_groups, measure_together, weigh_groups
+from .scoring.requirements import missing_metrics, needs_anytime, refuse_unanswerable, refuse_unknown, with_required
 from .scoring.results import Results
 from .scoring.select import (
     IntervalSettings,

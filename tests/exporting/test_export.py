@@ -15,7 +15,7 @@ from refusals import refuses
 
 from otherwords import exporting
 from otherwords.errors import BadInput, GateFailed, MissingExtra
-from otherwords.exporting import original
+from otherwords.exporting import comparing
 from otherwords.exporting.comparing import ask_all
 from otherwords.exporting.export import export, whole_folder
 from otherwords.inference.limits import SHORTEST
@@ -369,6 +369,6 @@ def test_the_shortest_length_that_a_pair_needs_is_enough():
             folder=SimpleNamespace(who="m"), is_masked_lm=False, labels=("a", "b"), max_length=length
         )
 
-    original._refuse_unusable(model(SHORTEST))
+    comparing._refuse_unusable(model(SHORTEST))
     with refuses(BadInput, where="m"):
-        original._refuse_unusable(model(SHORTEST - 1))
+        comparing._refuse_unusable(model(SHORTEST - 1))

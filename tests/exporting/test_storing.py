@@ -14,7 +14,7 @@ from refusals import refuses
 
 from otherwords.errors import BadInput
 from otherwords.exporting import graphs
-from otherwords.exporting.storing import rounded, store
+from otherwords.exporting.export import rounded, store
 from otherwords.inference import families
 
 from .conftest import tiny_model

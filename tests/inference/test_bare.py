@@ -18,7 +18,7 @@ BARE = [
         for module in pkgutil.iter_modules(otherwords.language_models.__path__)
     ),
     "otherwords.models.huggingface",
-    "otherwords.models.sequence_pairs",
+    "otherwords.models.model",
 ]
 
 

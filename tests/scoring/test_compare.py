@@ -18,7 +18,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 import otherwords as ow
 from otherwords.errors import BadInput, UnknownName
 from otherwords.registry import metrics
-from otherwords.scoring.compare import compare, compare_groups, count_tests
+from otherwords.scoring.compare import compare, compare_groups
+from otherwords.scoring.count_tests import count_tests
 from otherwords.scoring.select import FAMILIES
 from otherwords.significance import adjust, crossed_test
 

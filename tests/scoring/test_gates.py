@@ -15,7 +15,8 @@ from refusals import refuses
 import otherwords as ow
 from otherwords.errors import BadInput, GateFailed, UnknownName, Unmeasurable
 from otherwords.problem import Score
-from otherwords.scoring.gates import check, compare_exactly, enforce, needs_anytime, parse, refuse_unknown, ungrouped
+from otherwords.scoring.gates import check, compare_exactly, enforce
+from otherwords.scoring.requirements import needs_anytime, parse, refuse_unknown, ungrouped
 
 
 def _score(value: float | None, metric: str = "flip_rate", model: str = "m", group: str | None = None, **more: Any):

@@ -11,7 +11,8 @@ from scipy import stats
 
 from otherwords.metrics.metric import Metric
 from otherwords.significance.bootstrap import Sample
-from otherwords.significance.permutation import Pairing, exchange_test, joint_sample, max_t, pair_sample, swap_test
+from otherwords.significance.pairs import Pairing, joint_sample, pair_sample
+from otherwords.significance.permutation import exchange_test, max_t, swap_test
 
 Array = np.ndarray[Any, Any]
 RATE = Metric(lambda answers: answers)

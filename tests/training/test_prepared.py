@@ -16,10 +16,9 @@ from transformers.utils import logging
 from otherwords.errors import BadInput
 from otherwords.inference import hf_folders
 from otherwords.training import __main__ as bare
-from otherwords.training.objectives import read_examples, write_examples
+from otherwords.training.objectives import load_start_model, read_examples, write_examples
 from otherwords.training.prepared import prepare, train_prepared
 from otherwords.training.settings import TrainingSettings
-from otherwords.training.starting import load_start_model
 
 from .conftest import LABELS, toy_rows, toy_sentences
 

@@ -67,14 +67,16 @@ def compare(
 ) -> None:
     """Compare two models, or groups: paired differences with intervals and p-values.
 
-    Only what both models answered counts; what is left out is reported. p-values come from swapping whole clusters
-    between the two, and are adjusted for all differences in the table (maxT and Holm; also Bonferroni and
-    Benjamini-Hochberg in the JSON). Metrics of a family say nearly the same, and stand together. --metric all compares
-    all metrics. --test counts right answers with textbook tests, which assume independent rows.
+    Only what both models answered counts; what is left out is reported. p is the larger of two: from swapping whole
+    clusters between the models, and the level at which the interval leaves out 0. It is adjusted for all differences
+    in the table (maxT and Holm; also Bonferroni and Benjamini-Hochberg in the JSON). Metrics of a family say nearly the
+    same, and stand together. --metric all compares all metrics. --test counts right answers with textbook tests, which
+    assume independent rows.
     """
     from ..errors import BadInput
     from ..scoring.compare import compare as compare_models
-    from ..scoring.compare import compare_groups, count_tests
+    from ..scoring.compare import compare_groups
+    from ..scoring.count_tests import count_tests
     from .tables import count_table, difference_table, margin_table
 
     settings: dict[str, Any] = {

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from ..scoring.results import EVIDENCE, evidence_text, foot_of, missing_text, p_value, short_groups, shrunk_text
-from ..scoring.results import ends_text as _ends
-from ..scoring.results import number_text as _or_dash
-from ..scoring.results import value_text as _value
+from ..scoring.layout import EVIDENCE, evidence_text, foot_of, missing_text, p_value, short_groups, shrunk_text
+from ..scoring.layout import ends_text as _ends
+from ..scoring.layout import number_text as _or_dash
+from ..scoring.layout import value_text as _value
 from ..storage.specs import short_names
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..papers.reproduction import Cell
     from ..problem import Score
     from ..profiling.profile import Part, Profile, Suggestions
-    from ..scoring.results import CountTest, Difference
+    from ..scoring.count_tests import CountTest
+    from ..scoring.difference import Difference
     from ..validity.funnel import Drops, Funnel
 
 #: Letters of the longest bar.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..answers.roles import Role
 from ..answers.table import Answers, Array, probabilities
 from ..errors import BadInput, Unmeasurable
 from ..registry import Plugin, metrics
@@ -85,7 +86,7 @@ class Metric:
     is not printed in per cent; `smooth` is false where small changes of the sums may move the value by a jump, so
     that only percentile intervals are meaningful. `compared` is false for what models are compared by only when it is
     named: the points of a curve, and what describes the suite rather than the model. `rate` is true for a share of
-    units whose `combine` is not plain division: where all units agree, it gets Wilson's interval, as plain ones do.
+    units whose `combine` is not plain division: wherever there are units it has a value, and no replicate lacks it.
     `counted` gives, from rows, how many answers each part is about, where the parts differ in that. `interval` is false
     where resampling would mislead, as for the largest of several shares. `sides` gives, of a difference of two shares,
     the two: its interval comes from theirs (the second is NaN in a part that is a share itself). `no_interval` tells,
@@ -188,6 +189,11 @@ def needs_of(plugin: Plugin) -> str:
     if ... in plugin.options().values():
         return "(by option)"
     return as_metric(metrics.make(plugin.full_name).function).needs or "–"
+
+
+def role_of(metric: Metric) -> Role:
+    """The rows that a metric looks at: rewordings, contrasts or controls."""
+    return metric.uses if metric.uses in ("contrasts", "controls") else "rewordings"
 
 
 def as_metric(function: Any) -> Metric:

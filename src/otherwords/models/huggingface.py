@@ -10,8 +10,7 @@ from ..inference.lean import lean_classifier
 from ..inference.tokens import Beginning, Pairs, Tokens, clean_pair, is_lost, mark_lost, pair_encoder
 from ..inference.torch_device import compile_layers
 from ..registry import models
-from .model import Model
-from .sequence_pairs import label_names, reply
+from .model import Model, label_names, reply
 
 #: How many pairs are asked at a time: seconds of work, so that the device is seldom idle.
 PAIRS = {"cuda": 131_072, "cpu": 512}

@@ -13,8 +13,7 @@ from ..inference.limits import configured_positions, limit, refuse_sizes
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import pair_encoder
 from ..registry import models
-from .model import Model
-from .sequence_pairs import label_names, probabilities, reply
+from .model import Model, label_names, probabilities, reply
 
 #: Problems asked at a time: a few seconds of work, which is all that a killed run loses.
 PROBLEMS = 1024

@@ -23,7 +23,7 @@ from ..models.model import Answerer
 from ..problem import Task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
-from ..scoring.gates import conditions, refuse_absent_group, ungrouped
+from ..scoring.requirements import conditions, refuse_absent_group, ungrouped
 from ..storage import tables
 from ..storage.files import RUN_FILES, STAGES, fingerprint, refuse_overwriting
 from ..storage.run_folder import RunFolder

@@ -28,7 +28,8 @@ from ..problem import Score
 from ..progress import current
 from ..registry import metrics
 from ..report.page import write_report
-from ..scoring.gates import GateResult, check, missing_metrics, needs_anytime, refuse_unknown, refuse_unlabelled
+from ..scoring.gates import GateResult, check
+from ..scoring.requirements import missing_metrics, needs_anytime, refuse_unknown, refuse_unlabelled
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings, choose
 from ..significance.anytime import Plan

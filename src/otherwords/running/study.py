@@ -21,7 +21,7 @@ from ..metrics.metric import Metric
 from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES, get_task
 from ..registry import load_plugins
-from ..scoring.gates import group_columns
+from ..scoring.requirements import group_columns
 from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
 from ..storage.specs import nearest

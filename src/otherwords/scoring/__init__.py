@@ -1,9 +1,11 @@
 """Scores from answers: choice of metrics, values with intervals, comparisons, and gates."""
 
-from .compare import compare, compare_groups, count_tests
+from .compare import compare, compare_groups
+from .count_tests import CountTest, count_tests
+from .difference import Difference
 from .gates import check, enforce
 from .measure import measure
-from .results import CountTest, Difference, Results
+from .results import Results
 from .select import IntervalSettings, choose
 
 __all__ = [

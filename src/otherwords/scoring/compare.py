@@ -6,8 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,26 +15,25 @@ import polars as pl
 from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load, two_groups, two_models
 from ..answers.groups import columns_of, groups, one_answer
-from ..answers.reading import cluster_names, read
+from ..answers.reading import cluster_names
 from ..answers.roles import ROLES, Role
-from ..answers.table import WHOLE_TABLE, Answers, Array, codes, is_original
-from ..errors import BadInput, UnknownName, caller_level
+from ..answers.table import WHOLE_TABLE, Answers, codes, is_original
+from ..errors import BadInput, caller_level
 from ..frames import AnyTable, as_list, frame_or_name
 from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
 from ..significance.across_models import crossed_test, side_by_side, t_test
-from ..significance.ie_test import Matched, ie_test, matched, matched_answers
 from ..significance.multiple import adjust
-from ..significance.permutation import Pairing
-from ..significance.proportions import cochran_q, mcnemar, odds_ratio, tost
+from ..significance.pairs import Pairing
 from ..storage import tables
-from .difference import ADJUSTED, ModelPart, adjusted, differences
-from .results import CountTest, Difference, Results
+from .difference import Difference, ModelPart, differences
+from .measure import warn_few_clusters
+from .results import Results
 from .select import IntervalSettings, choose, metrics_by_role, number
 
-#: Tests that assume independent rows.
-TESTS = ("mcnemar", "cochran", "tost", "ie")
+#: How p-values are adjusted for all differences of a call.
+ADJUSTED = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
 
 
 def compare(
@@ -82,7 +80,7 @@ def compare(
     names = [one.name for one in both]
     shared = _shared_roles([one.by_role(of_task) for one in both])  # a wrong row is an error before any is left out
     by_role = metrics_by_role(chosen, shared, lenient, " and ".join(names))
-    grouped = {role: list(_shared_groups(pair, as_list(by))) for role, pair in shared.items() if by_role[role]}
+    grouped = {role: list(shared_groups(pair, as_list(by))) for role, pair in shared.items() if by_role[role]}
     jobs = [(role, *group) for role, groups in grouped.items() for group in groups]
     current().start("compare", sum(len(by_role[role]) for role, *_ in jobs))
     blocks: list[list[Difference]] = []
@@ -100,7 +98,7 @@ def compare(
                 raise
             warnings.warn(f"{group}: not compared: {error}", stacklevel=caller_level())
     current().done()
-    return _with_one_answer(adjusted(blocks, settings, out), both)
+    return _with_one_answer(_adjusted(blocks, settings, out), both)
 
 
 def checked_margin(margin: float | None) -> float | None:
@@ -122,7 +120,8 @@ def _shared_roles(both: Sequence[dict[Role, ModelTable]]) -> dict[Role, list[Mod
     return shared
 
 
-def _shared_groups(models: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tuple[str | None, list[pl.DataFrame]]]:
+def shared_groups(models: Sequence[ModelTable], by: Sequence[str]) -> Iterator[tuple[str | None, list[pl.DataFrame]]]:
+    """The groups in which all models have answers, each with a table per model; the others are named in a warning."""
     columns = list(dict.fromkeys(name for one in models for name in columns_of(one.frame, by)))
     grouped = [dict(groups(one.frame, columns)) for one in models]
     for group in dict.fromkeys(name for one in grouped for name in one):
@@ -163,7 +162,7 @@ def compare_groups(
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     blocks: list[list[Difference]] = []
-    warned: list[str] = []
+    warned: set[str] = set()
     current().start("compare")
     models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
     parts: list[ModelPart] | None = [] if len(models) > 1 else None
@@ -176,22 +175,18 @@ def compare_groups(
             for first, second, pair in pairs:
                 names = [first, second]
                 _warn_sizes_differ(pair, names, role)
-                pairing, message = _within_clusters(pair, names, matched)
-                if message not in ("", *warned):
-                    warnings.warn(message, stacklevel=caller_level())
-                warned.append(message)
+                pairing = _within_clusters(pair, names, matched, warned)
                 try:
-                    found = differences(
-                        by_role[role], pair, names, model.name, settings, lenient, pairing, margin, parts
+                    blocks.append(
+                        differences(by_role[role], pair, names, model.name, settings, lenient, pairing, margin, parts)
                     )
-                    blocks.append(found)
                 except BadInput as error:
                     if len(pairs) == 1:
                         raise
                     warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
     current().done()
     over = _over_models(parts or [], matched, settings)
-    return _with_one_answer(adjusted(blocks, settings, out, over), models)
+    return _with_one_answer(_adjusted(blocks, settings, out, over), models)
 
 
 def _grouped_by(column: str, roles: dict[Role, ModelTable]) -> dict[Role, ModelTable]:
@@ -219,22 +214,25 @@ def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role
         warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=caller_level())
 
 
-def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> tuple[Pairing, str]:
-    """Pair two groups by the clusters that they share, and say how many; without any they are kept apart."""
+def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: bool, warned: set[str]) -> Pairing:
+    """Pair two groups by the clusters that they share, and warn once of how many; without any they are kept apart."""
     if matched:
-        return Pairing((pair[0].cluster, pair[0].cluster)), ""
+        return Pairing((pair[0].cluster, pair[0].cluster))
     named = [_cluster_names(one) for one in pair]
     numbers = codes(pl.concat(named), WHOLE_TABLE)[0]
     clusters = numbers[: len(named[0])], numbers[len(named[0]) :]
     shared = len(np.intersect1d(*clusters))
     if not shared:
-        return Pairing((pair[0].cluster, pair[1].cluster), paired=False), ""
+        return Pairing((pair[0].cluster, pair[1].cluster), paired=False)
     buckets = [set(one.frame["bucket"].unique().to_list()) for one in pair]
     message = f"{names[0]} and {names[1]} share {shared} clusters, and are compared within them"
     if problems := len(buckets[0] & buckets[1]):
         message = f"{problems} problems with variants in {names[0]} and {names[1]} are compared within themselves"
         message += "; use --matched (matched=True) to leave out all others"
-    return Pairing(clusters), message
+    if message not in warned:
+        warnings.warn(message, stacklevel=caller_level())
+    warned.add(message)
+    return Pairing(clusters)
 
 
 def _cluster_names(one: Answers) -> pl.Series:
@@ -255,10 +253,7 @@ def _over_models(parts: Sequence[ModelPart], paired: bool, settings: IntervalSet
         if part.row.difference is not None:
             together.setdefault((part.row.metric, part.row.model, part.row.other), []).append(part)
     means = [_mean_difference(same, paired, settings) for same in together.values() if len(same) > 1]
-    p = {place: row.p_crossed for place, row in enumerate(means) if row.p_crossed is not None}
-    adjusted = {name: adjust(list(p.values()), way).tolist() if p else [] for name, way in ADJUSTED.items()}
-    for i, place in enumerate(p):
-        means[place] = replace(means[place], **{name: values[i] for name, values in adjusted.items()})
+    _adjust(means, [place for place, row in enumerate(means) if row.p_crossed is not None])
     return means
 
 
@@ -301,156 +296,57 @@ def _mean_difference(parts: Sequence[ModelPart], paired: bool, settings: Interva
     )
 
 
-# Tests that assume independent rows
+def _adjusted(
+    blocks: Sequence[list[Difference]],
+    settings: IntervalSettings,
+    out: str | Path | None,
+    more: Sequence[Difference] = (),
+) -> Results[Difference]:
+    """Adjust the p-values for all differences together, and write them.
 
-
-def count_tests(
-    answers: AnyTable | str | os.PathLike[str],
-    other: AnyTable | str | os.PathLike[str] | None = None,
-    tests: str | Sequence[str] = TESTS[0],
-    *,
-    models: Sequence[str] = (),
-    by: str | Sequence[str] = (),
-    task: str | Task = "",
-    columns: Columns | None = None,
-    labels: Mapping[str, str] | None = None,
-    confidence: float = 0.95,
-    margin: float | None = None,
-    out: str | Path | None = None,
-) -> list[CountTest]:
-    """Compare how many answers are right, with tests that assume *independent rows*: wordings of one problem are not.
-
-    `tests` are "mcnemar" and "tost" (each two models; TOST needs a `margin`), "cochran" (all models together), each on
-    the originals and on the variants; and "ie", within each model: its originals against their one variant.
-
-    >>> rows = {"bucket": ["a", "b", "c"], "variant": [None] * 3, "gold": ["yes"] * 3}
-    >>> one, other = (pl.DataFrame({**rows, "pred": pred}) for pred in (["yes"] * 3, ["yes", "no", "no"]))
-    >>> [found] = count_tests(one, other, "mcnemar")
-    >>> found.rows, found.n, found.n10, found.n01, found.p, found.p_exact
-    ('originals', 3, 2, 0, 0.25, 0.5)
+    maxT holds within a block, whose metrics share their swaps; over several blocks (groups), p is multiplied by their
+    number.
     """
-    tables.refuse_unwritable(out, answers, other)
-    of_task, wanted = get_task(task).labels if task else (), _known_tests(as_list(tests), margin)
-    sources = [frame_or_name(one, "the answers") for one in (answers, other) if one is not None]
-    loaded = _chosen_models(load(*sources, names=Names(columns or {}, labels or {}, of_task)), models)
-    shared = [one.by_role(of_task).get("rewordings") for one in loaded]
-    reworded = [replace(table, name=one.name) for table, one in zip(shared, loaded, strict=True) if table]
-    if len(reworded) < (1 if wanted == ["ie"] else 2):
-        raise BadInput(f"needs answers of two models; found {len(reworded)}", fix="give a second table")
-    found: list[CountTest] = []
-    for group, frames in _shared_groups(reworded, as_list(by)):
-        counted = _Counted([one.name for one in reworded], group, confidence, margin)
-        try:
-            found += counted.all(wanted, frames, of_task)
-        except BadInput as error:
-            if not by:
-                raise
-            warnings.warn(f"{group or 'all variants'}: not tested: {error}", stacklevel=caller_level())
-    if not found:
-        raise BadInput("no answers to test", fix="group them by another column")
+    rows = [row for block in blocks for row in block]
+    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
+    if not tested:
+        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
+    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
+        enough = math.ceil(len(tested) / (1 - settings.confidence))
+        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
+        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
+    times = sum(any(row.p_maxt is not None for row in block) for block in blocks)
+    for place in tested:
+        p_maxt = min(1.0, times * max(rows[place].p_maxt, rows[place].p))  # type: ignore[operator, type-var]
+        rows[place] = replace(rows[place], p_maxt=p_maxt)
+    _adjust(rows, tested)
+    _warn_thin(rows)
+    rows += more
     if out:
-        tables.write([pl.DataFrame([asdict(one) for one in found], infer_schema_length=None)], out)
-    return found
+        tables.write([Results(rows).to_polars()], out)
+    return Results(rows)
 
 
-def _known_tests(tests: Sequence[str], margin: float | None) -> list[str]:
-    if unknown := [name for name in tests if name not in TESTS]:
-        raise UnknownName(f"no test named {unknown[0]!r}; there are: {', '.join(TESTS)}")
-    if "tost" in tests and margin is None:
-        raise BadInput("tost needs a margin", where="--test", fix="add --margin 0.02 (margin=0.02)")
-    return list(dict.fromkeys(tests))
+def _adjust(rows: list[Difference], places: Sequence[int]) -> None:
+    """Adjust the p-values of the rows at some places for all of them."""
+    p = [rows[place].p for place in places]
+    columns = {name: adjust(p, way).tolist() if p else [] for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
+    for i, place in enumerate(places):
+        rows[place] = replace(rows[place], **{name: values[i] for name, values in columns.items()})
 
 
-def _chosen_models(loaded: Sequence[ModelTable], models: Sequence[str]) -> list[ModelTable]:
-    """The models that are named, or all; those called the same are numbered."""
-    names = [one.name for one in loaded]
-    twice = [f"{name} ({names[: place + 1].count(name)})" for place, name in enumerate(names)]
-    named = {new if names.count(one.name) > 1 else one.name: one for new, one in zip(twice, loaded, strict=True)}
-    if unknown := [name for name in models if name not in named]:
-        raise UnknownName(f"no model named {unknown[0]!r}; there are: {', '.join(named)}")
-    return [replace(one, name=name) for name, one in named.items() if not models or name in models]
-
-
-def _right(models: Sequence[Answers]) -> dict[str, Array]:
-    """Which answers to originals and to variants are right: a row each, a column per model."""
-    right = {"variants": np.stack([one.correct[one.is_variant] for one in models], axis=1)}
-    if all(one.has_originals for one in models):
-        right = {"originals": np.stack([one.correct[one.originals] for one in models], axis=1), **right}
-    return {rows: table for rows, table in right.items() if len(table)}
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Tests of some models' right answers, as rows of results."""
-
-    names: list[str]
-    group: str | None
-    confidence: float
-    margin: float | None
-
-    def all(self, tests: Sequence[str], frames: Sequence[pl.DataFrame], labels: Sequence[str]) -> list[CountTest]:
-        """The tests of one group: those between models on what all answered, the IE test of each model alone."""
-        between, found = [name for name in tests if name != "ie"], []
-        for rows, right in (_right(align(frames, labels, about=self.group)) if between else {}).items():
-            found += [row for name in between for row in self.between(name, rows, right)]
-        if "ie" in tests:
-            found += [self.within(place, read(frame, labels)) for place, frame in enumerate(frames)]
-        return found
-
-    def between(self, test: str, rows: str, right: Array) -> Iterator[CountTest]:
-        """One of the tests between models, of all together or of each two."""
-        if test == "cochran":
-            q = cochran_q(right)
-            made = f"cochran_q.v1() otherwords={__version__}"
-            names = ", ".join(self.names)
-            yield CountTest(test, made, names, self.group, rows, len(right), None, None, None, q.statistic, q.p)
-            return
-        for one, other in combinations(range(len(self.names)), 2):
-            sample = matched(right[:, one], right[:, other])
-            row = self._row(test, f"{self.names[one]}, {self.names[other]}", rows, sample)
-            if test == "tost":
-                assert self.margin is not None
-                p = tost(sample.n, sample.n10, sample.n01, self.margin).p
-                made = f"tost.v1(margin={self.margin}) otherwords={__version__}"
-                yield replace(row, signature=made, margin=self.margin, p=p)
-            else:
-                result, exact = mcnemar(sample.n10, sample.n01, "mid-p"), mcnemar(sample.n10, sample.n01)
-                made = f"mcnemar.v1(method=mid-p) otherwords={__version__}"
-                yield replace(row, signature=made, statistic=result.statistic, p=result.p, p_exact=exact.p)
-
-    def within(self, place: int, data: Answers) -> CountTest:
-        """The IE test of one model, with its null summed up exactly."""
-        found = ie_test(matched_answers(data), null="exact", tails="inclusive")
-        row = self._row("ie", self.names[place], "originals and their variants", found.sample)
-        return replace(row, signature=found.signature, statistic=_finite(found.t), p=found.p)
-
-    def _row(self, test: str, models: str, rows: str, sample: Matched) -> CountTest:
-        ratio = odds_ratio(sample.n10, sample.n01, self.confidence)
-        return CountTest(
-            test=test,
-            signature="",
-            models=models,
-            group=self.group,
-            rows=rows,
-            n=sample.n,
-            n10=sample.n10,
-            n01=sample.n01,
-            difference=(sample.n10 - sample.n01) / sample.n,
-            statistic=None,
-            p=1.0,
-            odds_ratio=_finite(ratio.value),
-            low=_finite(ratio.low),
-            high=_finite(ratio.high),
-            confidence=self.confidence,
-        )
+def _warn_thin(rows: Sequence[Difference]) -> None:
+    """Warn where intervals rest on few clusters: of the side that has fewer."""
+    clusters: dict[tuple[str, str, str | None], int] = {}
+    for row in rows:
+        if row.low is not None:
+            place = row.model, row.other, row.group
+            clusters[place] = max(clusters.get(place, 0), row.n_clusters)
+    who = f"{rows[0].model} and {rows[0].other}: " if len(clusters) == 1 else ""
+    warn_few_clusters(who, list(clusters.values()), groups=len(clusters) > 1)
 
 
 def _with_one_answer(results: Results[Difference], models: Sequence[ModelTable]) -> Results[Difference]:
     """Note which of the models say the same to everything."""
     results.one_answer = {one.name: found for one in models for found in one_answer(one.frame).values()}
     return results
-
-
-def _finite(number: float) -> float | None:
-    """A number that JSON can hold: None where it is infinite or undefined."""
-    return number if math.isfinite(number) else None

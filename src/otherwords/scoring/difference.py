@@ -3,55 +3,91 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from ..answers.reading import clusters_of
 from ..answers.table import Answers, Array
-from ..errors import BadInput, Unmeasurable, caller_level
+from ..errors import Unmeasurable
 from ..metrics.metric import Metric
 from ..progress import current
 from ..registry import Bound
 from ..significance.across_models import difference_influences
 from ..significance.bootstrap import Sample, bootstrap
 from ..significance.intervals import (
-    bca,
     closed_form,
+    denominators,
     difference_ends,
     difference_p,
     has_closed_form,
-    percentile,
+    replicate_ends,
     undefined,
-    weights,
 )
-from ..significance.multiple import adjust
-from ..significance.permutation import (
-    MetricDifference,
-    Pairing,
-    exchange_test,
-    in_order,
-    joint_sample,
-    max_t,
-    pair_sample,
-    swap_test,
-)
-from ..storage import tables
-from .measure import FEW_CLUSTERS, MOST_UNDEFINED, effective_sizes, evidence_of
-from .results import Difference, Results
-from .select import IntervalSettings, by_family, collect_measurable, family, is_rate, number, title
+from ..significance.pairs import MetricDifference, Pairing, in_order, joint_sample, pair_sample
+from ..significance.permutation import exchange_test, max_t, swap_test
+from .measure import MOST_UNDEFINED, effective_sizes, evidence_of
+from .select import IntervalSettings, by_family, collect_measurable, family, number, title
 
-#: How p-values are adjusted for all differences of a call.
-ADJUSTED = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
 #: Why there is no interval where both give the same answers, or others that make no difference to the metric.
 SAME = "the answers are the same"
 ALIKE = "the same for both in every cluster"
 #: Influences that differ by less than this share of the largest are equal: slopes are rounded.
 _ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric of two models (or groups): both values, the first minus the second, its interval and p-values.
+
+    `p` is the p-value to decide by: the larger of `p_swap`, from swapping whole clusters between the two, and
+    `p_interval`, the level at which the interval leaves out 0. `p_maxt` is adjusted for all metrics by swaps that they
+    share, `p_bonferroni`, `p_holm` and `p_bh` are `p` adjusted for all differences of one call. With a `margin`, a
+    small `p_not_lower` says that the first is not below the second by so much, `p_not_higher` that it is not above,
+    `p_equivalent` both. `interval` names the kind of interval, and `note` says why there is none. `n_units`,
+    `n_answers`, `n_clusters` and `n_effective` are those of the side that has fewer. `family` names the metrics that
+    say nearly the same: read them as one finding.
+
+    Where groups are compared for several models, a row of the group "(models)" has the mean difference. `p_crossed` and
+    the interval are of the test in which models and problems are crossed: decide by it; the adjusted p-values are those
+    of all such rows. `p_t` is the papers' t test over the models' scores, which does not hold its level where models
+    share problems (it rejects up to 46 % of true nulls): for reproduction only.
+    """
+
+    metric: str
+    signature: str
+    model: str
+    other: str
+    group: str | None
+    value: float | None
+    other_value: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_swap: float | None
+    n_units: int
+    n_answers: int
+    unit: str = "share"
+    p_bonferroni: float | None = None
+    p_holm: float | None = None
+    p_bh: float | None = None
+    p_t: float | None = None
+    family: str = ""
+    p: float | None = None
+    p_interval: float | None = None
+    p_crossed: float | None = None
+    p_maxt: float | None = None
+    interval: str = ""
+    confidence: float | None = None
+    n_clusters: int = 0
+    n_effective: float | None = None
+    note: str = ""
+    margin: float | None = None
+    p_not_lower: float | None = None
+    p_not_higher: float | None = None
+    p_equivalent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +131,7 @@ def differences(
     test = swap_test if pairing.paired else exchange_test
     swapped = [test(one.sample, settings.replicates, settings.seed, one.metric.smooth) for one in pairs]
     rows: list[Difference] = []
-    for one, p, most in zip(pairs, swapped, _max_t(pairs, swapped, pairing, settings), strict=True):
+    for one, p, maxt in zip(pairs, swapped, _max_t(pairs, swapped, pairing, settings), strict=True):
         current().advance(1)
         signature = f"{one.bound.signature} test={'swap' if pairing.paired else 'exchange'}"
         signature += f" {settings.signature(one.metric, pair[0], 'difference')}"
@@ -104,7 +140,7 @@ def differences(
             difference=None, low=None, high=None, p_swap=None, n_units=0, n_answers=0, family=family(one.bound),
             margin=margin,
         )  # fmt: skip
-        own = _rows(one, drawn.get(id(one)), p, most, like, settings)
+        own = _rows(one, drawn.get(id(one)), p, maxt, like, settings)
         if parts is not None:
             parts += _model_parts(one, own, pair)
         rows += own
@@ -156,8 +192,8 @@ class _Pair:
     def sides(self) -> list[list[tuple[Array, Array]]]:
         """The rows and counts of each side, sample by sample."""
         half = self.sample.distinct.shape[1] // 2
-        samples = [one for one in ((self.sample.distinct, self.sample.counts), self.sample.outside) if one]
-        sides = [[(rows[:, cut], counts) for rows, counts in samples] for cut in (slice(half), slice(half, None))]
+        cuts = slice(half), slice(half, None)
+        sides = [[(rows[:, cut], counts) for rows, counts in self.sample.strata] for cut in cuts]
         return sides if self.paired else [sides[0][:1], sides[1][1:]]
 
     def kind(self, settings: IntervalSettings) -> str:
@@ -166,8 +202,7 @@ class _Pair:
 
     def draws(self, settings: IntervalSettings) -> bool:
         """Whether replicates are needed: for the interval, or to see whether a value may be undefined."""
-        certain = is_rate(self.metric) or self.metric.sides is not None
-        return self.kind(settings) in ("percentile", "bca") or (self.kind(settings) == "mover" and not certain)
+        return self.metric.interval and settings.draws(self.metric)
 
     def ends(self, drawn: Array | None, confidence: float, settings: IntervalSettings) -> tuple[Array, Array]:
         """Both ends of the interval of each part."""
@@ -176,7 +211,7 @@ class _Pair:
             one, other = (closed_form(self.metric, side, confidence) for side in self.sides())
             return difference_ends(one, other, confidence, self.paired, self.most())
         assert drawn is not None
-        return bca(self.sample, drawn, confidence) if kind == "bca" else percentile(drawn, confidence)
+        return replicate_ends(kind, self.sample, drawn, confidence)
 
     def most(self) -> Array:
         """The greatest difference there may be, part by part: 1 of shares, 2 of what is a difference itself."""
@@ -197,13 +232,13 @@ class _Pair:
             return np.zeros(len(found), dtype=bool)
         estimates = [closed_form(self.metric, side, 0.95).units for side in (left, right)]  # at whatever confidence
         for (rows, _), (others, _), (moved, _), (by, _) in zip(left, right, *estimates, strict=True):
-            weighed = [weights(self.metric, each, len(found)) for each in (rows, others)]
+            weighed = [denominators(self.metric, each, len(found)) for each in (rows, others)]
             largest = np.maximum(np.abs(moved), np.abs(by)).max(axis=1, initial=0)
             found &= (weighed[0] == weighed[1]).all(axis=0)
             found &= (np.abs(moved - by) <= _ROUNDING * largest[:, None]).all(axis=1)
         return np.asarray(found)
 
-    def beyond(self, settings: IntervalSettings) -> Array:
+    def interval_p(self, settings: IntervalSettings) -> Array:
         """Of closed forms: the level at which the interval leaves out 0."""
         if self.kind(settings) != "mover":
             return np.full(len(self.titles), np.nan)
@@ -220,7 +255,7 @@ class _Pair:
         sides = []
         for rows in self.sides():
             found = closed_form(self.metric, rows, settings.confidence)
-            weight = np.concatenate([weights(self.metric, one, len(self.titles)) for one, _ in rows]).T
+            weight = np.concatenate([denominators(self.metric, one, len(self.titles)) for one, _ in rows]).T
             influence, counts = (np.concatenate(each, axis=1) for each in zip(*found.units, strict=True))
             total = np.maximum((counts * weight).sum(axis=1), 1)
             sides.append((influence, influence + (found.value / total)[:, None] * weight, counts))
@@ -282,17 +317,17 @@ def _paired(
 
 
 def _rows(
-    one: _Pair, drawn: Array | None, swapped: Array, most: Array, like: Difference, settings: IntervalSettings
+    one: _Pair, drawn: Array | None, swapped: Array, maxt: Array, like: Difference, settings: IntervalSettings
 ) -> list[Difference]:
     """A row for each part, turned to the order of the user's names."""
     values, difference = MetricDifference(one.metric).both(one.sample.totals()), one.sample.value()
     notes = one.notes(drawn, settings)
     effective = np.minimum(*(effective_sizes(one.metric, side, len(one.titles)) for side in one.sides()))
     low, high = np.full((2, len(notes)), np.nan)
-    beyond = np.full(len(notes), np.nan)
+    interval_p = np.full(len(notes), np.nan)
     if not all(notes):
         low, high = one.ends(drawn, settings.confidence, settings)
-        beyond = one.beyond(settings)
+        interval_p = one.interval_p(settings)
     one_sided = np.full((2, len(notes)), np.nan)
     if like.margin is not None and (not all(notes) or {SAME, ALIKE} & set(notes)):
         one_sided = np.stack(_margin_tests(one, drawn, like.margin, settings))
@@ -312,8 +347,8 @@ def _rows(
             low=number(low[i] + 0.0) if known else None,
             high=number(high[i] + 0.0) if known else None,
             p_swap=number(swapped[i]) if tested[i] else None,
-            p_interval=number(beyond[i]) if tested[i] and known else None,
-            p_maxt=number(most[i]) if tested[i] else None,
+            p_interval=number(interval_p[i]) if tested[i] and known else None,
+            p_maxt=number(maxt[i]) if tested[i] else None,
             n_units=int(one.counts[1, i]),
             n_answers=int(one.counts[2, i]),
             unit="share" if one.metric.share else "number",
@@ -355,51 +390,3 @@ def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: Inte
             t = np.where(spread > 0, -missing / spread, np.nan)
         found.append(np.where(clusters > 1, stdtr(np.maximum(clusters - 1, 1), t), np.nan))
     return found[0], found[1]
-
-
-def _warn_thin(rows: Sequence[Difference]) -> None:
-    """Warn where intervals rest on few clusters: of the side that has fewer."""
-    clusters: dict[tuple[str, str, str | None], int] = {}
-    for row in rows:
-        if row.low is not None:
-            place = row.model, row.other, row.group
-            clusters[place] = max(clusters.get(place, 0), row.n_clusters)
-    few = [n for n in clusters.values() if n < FEW_CLUSTERS]
-    if few and len(clusters) == 1:
-        message = f"intervals rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
-        warnings.warn(f"{rows[0].model} and {rows[0].other}: {message}", stacklevel=caller_level())
-    elif few:
-        message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
-        warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
-
-
-def adjusted(
-    blocks: Sequence[list[Difference]],
-    settings: IntervalSettings,
-    out: str | Path | None,
-    more: Sequence[Difference] = (),
-) -> Results[Difference]:
-    """Adjust the p-values for all differences together, and write them.
-
-    maxT holds within a block, whose metrics share their swaps; over several blocks (groups), p is multiplied by their
-    number.
-    """
-    rows = [row for block in blocks for row in block]
-    tested = [place for place, row in enumerate(rows) if row.p_swap is not None]
-    if not tested:
-        raise BadInput("no answers to compare", fix="give answers to the same variants, in two or more clusters")
-    if len(tested) / (settings.replicates + 1) > 1 - settings.confidence:
-        enough = math.ceil(len(tested) / (1 - settings.confidence))
-        message = f"{settings.replicates} replicates are too few for a small adjusted p of {len(tested)} differences"
-        warnings.warn(f"{message}; use {enough} replicates, or fewer metrics and groups", stacklevel=caller_level())
-    p = [rows[place].p for place in tested]
-    adjusted = {name: adjust(p, way).tolist() for name, way in ADJUSTED.items()}  # type: ignore[arg-type]
-    times = sum(any(row.p_maxt is not None for row in block) for block in blocks)
-    adjusted["p_maxt"] = [min(1.0, times * max(rows[place].p_maxt, rows[place].p)) for place in tested]  # type: ignore[operator, type-var]
-    for i, place in enumerate(tested):
-        rows[place] = replace(rows[place], **{name: values[i] for name, values in adjusted.items()})
-    _warn_thin(rows)
-    rows += more
-    if out:
-        tables.write([Results(rows).to_polars()], out)
-    return Results(rows)

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from ..answers.groups import coded, scored_as_a_whole, split
+from ..answers.alignment import align
+from ..answers.groups import coded, groups, scored_as_a_whole, split
 from ..answers.reading import read
 from ..answers.table import Answers, Array, Location
 from ..errors import BadInput, caller_level
@@ -21,9 +22,8 @@ from ..metrics.metric import Metric, as_metric
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound
 from ..significance.bootstrap import Sample, by_cluster, collapse_by
-from ..significance.intervals import closed_forms, weights
+from ..significance.intervals import closed_forms, denominators
 from .measure import (
-    FEW_CLUSTERS,
     Measured,
     answers_counted,
     ends_of,
@@ -32,9 +32,10 @@ from .measure import (
     reasons_of,
     scores_of,
     statistics_of,
+    warn_few_clusters,
     warn_nothing,
 )
-from .select import IntervalSettings, collect_measurable, is_rate, title
+from .select import IntervalSettings, collect_measurable, title
 
 #: What the mean over models stands for, in place of a model.
 MEAN_OF_MODELS = "(mean)"
@@ -66,6 +67,31 @@ def measure_groups(
     return scores
 
 
+def measure_together(
+    chosen: Sequence[Bound],
+    answers: pl.DataFrame,
+    by: Sequence[str],
+    labels: Sequence[str],
+    settings: IntervalSettings,
+    lenient: bool,
+) -> list[Score]:
+    """Score all models of a table together with each metric across models, overall and by groups of columns."""
+    every, scores = answers["model"].n_unique(), []
+    for group, part in groups(answers, by):
+        if (here := part["model"].n_unique()) < every:
+            warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=caller_level())
+        try:
+            models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
+        except BadInput as error:
+            if group is None:
+                raise
+            together = ", ".join(title(one, [one]) for one in chosen if as_metric(one.function).across)
+            warnings.warn(f"{group}: not measured together: {together} ({error.message})", stacklevel=caller_level())
+            continue
+        scores += measure_answers(chosen, models[0], group, settings, models=models, lenient=lenient)
+    return scores
+
+
 def _measure_column(
     chosen: Sequence[Bound], data: Answers, place: Location, column: str, settings: IntervalSettings, lenient: bool
 ) -> list[Score]:
@@ -76,9 +102,9 @@ def _measure_column(
     found: dict[str, list[Score]] = {f"{column}={name}": [] for name in names}
     if at_once and names:
         for portion in _portions(code):
-            groups = [f"{column}={name}" for name in names[portion.start : portion.stop]]
+            titles = [f"{column}={name}" for name in names[portion.start : portion.stop]]
             expanded, group = _expanded(data, np.where((code >= portion.start) & (code < portion.stop), code, -1))
-            _measure_portion(at_once, chosen, expanded, group - portion.start, groups, settings, lenient, found)
+            _measure_portion(at_once, chosen, expanded, group - portion.start, titles, settings, lenient, found)
     if one_by_one:
         for name, part in split(data.frame, column):
             own = read(part, data.labels, place)  # a group has no label set of its own
@@ -93,7 +119,7 @@ def _measure_column(
 
 def _in_one_go(metric: Metric, settings: IntervalSettings) -> bool:
     """Whether a metric needs nothing but its rows: no replicates, no other models, no test set."""
-    closed = settings.kind(metric) in ("wilson", "mover") and (is_rate(metric) or metric.sides is not None)
+    closed = bool(settings.kind(metric)) and not settings.draws(metric)
     return closed and metric.interval and not metric.across and metric.outside is None
 
 
@@ -145,7 +171,7 @@ def _measure_portion(
     measured = collect_measurable(chosen, lenient, f"{data.model}: not measured", work)
     by_group: list[list[Measured]] = [[] for _ in names]
     for metric in measured:
-        ends = closed_forms(metric[0].metric, [one.samples[0] for one in metric], settings.confidence)
+        ends = closed_forms(metric[0].metric, [one.sample.strata[0] for one in metric], settings.confidence)
         for place, (one, each) in enumerate(zip(metric, ends, strict=True)):
             by_group[place].append(one)
             ends_found = ends_of(one, None, settings, each)
@@ -155,12 +181,12 @@ def _measure_portion(
 
 
 def _measured_by_group(
-    bound: Bound, named: Sequence[Bound], metric: Metric, data: Answers, group: Array, groups: int
+    bound: Bound, named: Sequence[Bound], metric: Metric, data: Answers, group: Array, n_groups: int
 ) -> Iterator[Measured]:
     """A metric on each group of an expanded table."""
     rows, cluster = statistics_of(metric, data)
     if metric.fewest > 1:  # where no problem of a group has so many variants, the group has no value
-        most = np.zeros(groups, dtype=np.int64)
+        most = np.zeros(n_groups, dtype=np.int64)
         np.maximum.at(most, group, data.n_variants)
         rows = np.where((most >= metric.fewest)[group][:, None], rows, 0)
     titles = [title(bound, named, part) for part in metric.part_names(data)]
@@ -168,14 +194,14 @@ def _measured_by_group(
     counted = answers_counted(metric, rows, data, len(titles))
     units, of_unit = by_cluster(rows, cluster), np.zeros(int(cluster.max()) + 1, dtype=np.int64)
     of_unit[cluster] = group
-    clusters = _add(of_unit, by_cluster(counted, cluster) > 0, groups).astype(np.int64).tolist()
-    buckets, answers = (_add(group, each, groups).astype(np.int64).tolist() for each in (counted > 0, counted))
-    weight = weights(metric, units, len(titles)).astype(np.float64)
-    effective = kish(_add(of_unit, weight, groups), _add(of_unit, weight**2, groups))
+    clusters = _add(of_unit, by_cluster(counted, cluster) > 0, n_groups).astype(np.int64).tolist()
+    buckets, answers = (_add(group, each, n_groups).astype(np.int64).tolist() for each in (counted > 0, counted))
+    weight = denominators(metric, units, len(titles)).astype(np.float64)
+    effective = kish(_add(of_unit, weight, n_groups), _add(of_unit, weight**2, n_groups))
     there = units[:, -1] > 0
     samples = iter(collapse_by(of_unit[there], units[there]) if there.any() else [])
-    filled = np.isin(np.arange(groups), of_unit[there])
-    for place in range(groups):
+    filled = np.isin(np.arange(n_groups), of_unit[there])
+    for place in range(n_groups):
         distinct, counts = next(samples) if filled[place] else (units[:0], np.zeros(0, dtype=np.int64))
         sample = Sample(distinct, counts, metric.by_part)
         yield Measured(
@@ -183,9 +209,9 @@ def _measured_by_group(
         )
 
 
-def _add(group: Array, values: Array, groups: int) -> Array:
+def _add(group: Array, values: Array, n_groups: int) -> Array:
     """The sum of each column, group by group."""
-    columns = [np.bincount(group, column, groups) for column in np.moveaxis(values, -1, 0)]
+    columns = [np.bincount(group, column, n_groups) for column in np.moveaxis(values, -1, 0)]
     return np.stack(columns, axis=-1)
 
 
@@ -194,9 +220,7 @@ def _warn_thin_groups(scores: Sequence[Score], model: str) -> None:
     for score in scores:
         if score.group is not None and score.low is not None:
             clusters[score.group] = max(clusters.get(score.group, 0), score.n_clusters)
-    if few := [group for group, n in clusters.items() if n < FEW_CLUSTERS]:
-        message = f"{model}: {len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
-        warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
+    warn_few_clusters(f"{model}: ", list(clusters.values()), groups=True)
 
 
 # Averages over groups

@@ -13,21 +13,19 @@ import numpy.typing as npt
 import polars as pl
 
 from .._version import __version__
-from ..answers.alignment import align
-from ..answers.groups import groups
 from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, as_written, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level, shorten
 from ..frames import plain
-from ..metrics.metric import Metric, Outside, as_metric
+from ..metrics.metric import Metric, Outside, as_metric, role_of
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound, metrics
 from ..significance.anytime import anytime_ends, is_plain_share, rule_of, stopped_ends
 from ..significance.bootstrap import Sample, bootstrap, by_cluster, collapse
-from ..significance.intervals import bca, closed_form, percentile, undefined, weights
+from ..significance.intervals import closed_form, denominators, replicate_ends, undefined
 from ..significance.proportions import wilson
-from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, number, resampled, role_of, title
+from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, number, resampled, title
 
 #: From how many models an interval is made of what is measured on models.
 FEWEST_MODELS = 30
@@ -56,17 +54,11 @@ class Measured:
     reasons: list[str]
     heaviest: float = 0.0
 
-    @property
-    def samples(self) -> list[tuple[Array, Array]]:
-        """Rows and how often each occurs: of the clusters, and of what lies outside them."""
-        inside = (self.sample.distinct, self.sample.counts)
-        return [inside] if self.sample.outside is None else [inside, self.sample.outside]
-
 
 def effective_sizes(metric: Metric, samples: Sequence[tuple[Array, Array]], parts: int) -> Array:
     """How many clusters of equal weight would tell as much (Kish 1965), part by part."""
     for rows, counts in samples:
-        weight = weights(metric, rows, parts).astype(np.float64)
+        weight = denominators(metric, rows, parts).astype(np.float64)
         once, twice = (counts[:, None] * weight).sum(axis=0), (counts[:, None] * weight**2).sum(axis=0)
         if once.any():
             break
@@ -113,15 +105,8 @@ def measure(
     if kind.across:
         raise Unmeasurable("it compares several models", where=metric, fix="use otherwords.score on a table")
     given = {"gold": gold, "pred": pred, "bucket": bucket, "variant": variant, "cluster": cluster}
-    columns = {name: _listed(name, values) for name, values in given.items() if values is not None}
-    columns |= {f"p:{label}": _listed("p", values) for label, values in _by_label(p, labels).items()}
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise BadInput(f"columns of different lengths: {sizes}", where=metric, fix="give one entry per answer")
-    if not lengths["pred"]:
-        raise BadInput("no answers", where=metric, fix="give at least one")
-    frame = pl.DataFrame(columns, strict=False, infer_schema_length=None).with_columns(model=pl.lit(model))
+    probabilities = {f"p:{label}": values for label, values in _by_label(p, labels).items()}
+    frame = _table(given | probabilities, metric).with_columns(model=pl.lit(model))
     data = read(_in_role(frame, role_of(kind)), labels, Location(metric))
     warn_suspicious(data.frame, Location(metric), labels)
     parts = kind.part_names(data)
@@ -137,6 +122,18 @@ def measure(
         reason = f": {why}" if (why := explain_no_pairs([score])) else ""
         raise BadInput(f"nothing to measure{reason}", where=metric, fix=fix)
     return score
+
+
+def _table(given: Mapping[str, npt.ArrayLike | None], metric: str) -> pl.DataFrame:
+    """Arrays as the columns of a table, refused where they have different lengths, or none."""
+    columns = {name: _listed(name.partition(":")[0], values) for name, values in given.items() if values is not None}
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise BadInput(f"columns of different lengths: {sizes}", where=metric, fix="give one entry per answer")
+    if not lengths["pred"]:
+        raise BadInput("no answers", where=metric, fix="give at least one")
+    return pl.DataFrame(columns, strict=False, infer_schema_length=None)
 
 
 def _listed(name: str, values: npt.ArrayLike) -> list[Any]:
@@ -174,43 +171,26 @@ def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
     return frame
 
 
+def warn_few_clusters(who: str, clusters: Sequence[int], groups: bool) -> None:
+    """Warn where intervals rest on few clusters: that of the whole, or those of `groups`."""
+    few = [n for n in clusters if n < FEW_CLUSTERS]
+    if not few:
+        return
+    message = f"intervals rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
+    if groups:
+        message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
+        message = f"{message}; their intervals are not reliable"
+    warnings.warn(f"{who}{message}", stacklevel=caller_level())
+
+
 def _warn_thin(measured: Sequence[Measured], scores: Sequence[Score], model: str) -> None:
     """Warn where intervals rest on few clusters, or on one bucket above all."""
     known = [score.n_clusters for score in scores if score.low is not None]
-    if known and max(known) < FEW_CLUSTERS:
-        message = (
-            f"{model}: intervals rest on {max(known)} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
-        )
-        warnings.warn(message, stacklevel=caller_level())
+    warn_few_clusters(f"{model}: ", [max(known)] if known else [], groups=False)
     if known and (heavy := [one for one in measured if one.heaviest > 0.5 and max(one.n_units) > 1]):
         names = ", ".join(one.titles[0].partition(":")[0] for one in heavy)
         share = max(one.heaviest for one in heavy)
         warnings.warn(f"{model}: one bucket holds {share:.0%} of the weight in {names}", stacklevel=caller_level())
-
-
-def measure_together(
-    chosen: Sequence[Bound],
-    answers: pl.DataFrame,
-    by: Sequence[str],
-    labels: Sequence[str],
-    settings: IntervalSettings,
-    lenient: bool,
-) -> list[Score]:
-    """Score all models of a table together with each metric across models, overall and by groups of columns."""
-    every, scores = answers["model"].n_unique(), []
-    for group, part in groups(answers, by):
-        if (here := part["model"].n_unique()) < every:
-            warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=caller_level())
-        try:
-            models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
-        except BadInput as error:
-            if group is None:
-                raise
-            together = ", ".join(title(one, [one]) for one in chosen if as_metric(one.function).across)
-            warnings.warn(f"{group}: not measured together: {together} ({error.message})", stacklevel=caller_level())
-            continue
-        scores += measure_answers(chosen, models[0], group, settings, models=models, lenient=lenient)
-    return scores
 
 
 def measure_answers(
@@ -288,11 +268,10 @@ def _measured(
     if outside is not None and not counts.any():
         items = len(outside.rows)
         counts = np.array([[len(np.unique(outside.clusters))], [items], [items]])
-    weight = weights(metric, rows, len(titles)).max(axis=1)
+    weight = denominators(metric, rows, len(titles)).max(axis=1)
     heaviest = float(weight.max() / max(weight.sum(), 1))
     clusters, units, answers = counts.tolist()
-    samples = [(sample.distinct, sample.counts), *([sample.outside] if sample.outside else [])]
-    effective = effective_sizes(metric, samples, len(titles))
+    effective = effective_sizes(metric, sample.strata, len(titles))
     reasons = reasons_of(metric, data)
     return Measured(bound, titles, metric, sample, clusters, units, answers, effective, reasons, heaviest)
 
@@ -333,9 +312,8 @@ def _reason(one: Measured, settings: IntervalSettings) -> str:
 
 
 def draws(one: Measured, settings: IntervalSettings) -> bool:
-    """Whether replicates are needed: for the interval, or to see whether the value may be undefined."""
-    closed = settings.kind(one.metric) in ("wilson", "mover") and (is_rate(one.metric) or one.metric.sides is not None)
-    return not closed and not _reason(one, settings) and not np.isnan(one.sample.value()).all()
+    """Whether replicates are drawn: where the metric needs them, and there is a value that may have an interval."""
+    return settings.draws(one.metric) and not _reason(one, settings) and not np.isnan(one.sample.value()).all()
 
 
 def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, closed: Ends | None = None) -> AllEnds:
@@ -346,11 +324,9 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
         return low, high, notes
     kind = settings.kind(one.metric)
     if kind in ("wilson", "mover"):
-        low, high = closed or closed_form(one.metric, one.samples, settings.confidence)[1:3]
+        low, high = closed or closed_form(one.metric, one.sample.strata, settings.confidence)[1:3]
     elif drawn is not None:
-        low, high = (
-            bca(one.sample, drawn, settings.confidence) if kind == "bca" else percentile(drawn, settings.confidence)
-        )
+        low, high = replicate_ends(kind, one.sample, drawn, settings.confidence)
     missing = np.zeros(parts) if drawn is None else undefined(drawn)
     for i, clusters in enumerate(one.n_clusters):
         if one.reasons[i]:
@@ -414,7 +390,7 @@ def _anytime(one: Measured, data: Answers, group: str | None, settings: Interval
     rule, confidence = rule_of(data.frame), settings.confidence
     if not (settings.anytime or rule) or not is_plain_share(one.metric) or not one.n_clusters[0]:
         return {}
-    rows, counts = one.samples[0]
+    rows, counts = one.sample.distinct, one.sample.counts
     if (rows[:, 0] < 0).any() or (rows[:, 0] > rows[:, 1] + 1e-9).any():  # a metric of the user's that is no share
         return {}
     stopped = rule is not None and rule.signature == one.bound.signature

@@ -14,7 +14,7 @@ from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level
 from ..frames import as_list
-from ..metrics.metric import FIXES, Metric, as_metric, ratio
+from ..metrics.metric import FIXES, Metric, as_metric, ratio, role_of
 from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.intervals import KINDS, has_closed_form
@@ -96,6 +96,11 @@ class IntervalSettings:
         if self.interval == "wilson":
             return ""
         return "bca" if self.interval == "bca" and metric.smooth else "percentile"
+
+    def draws(self, metric: Metric) -> bool:
+        """Whether a metric needs replicates: for its interval, or to see whether its value may be undefined."""
+        certain = is_rate(metric) or metric.sides is not None
+        return self.kind(metric) in ("percentile", "bca") or (bool(self.kind(metric)) and not certain)
 
     def warn_few(self, chosen: Sequence[Bound]) -> None:
         """Warn where a metric is resampled too seldom for its confidence: each tail needs a few replicates."""
@@ -223,11 +228,6 @@ def explain_no_pairs(scores: Sequence[Score]) -> str:
     return f"no problem has two variants for {', '.join(fewest)} to compare"
 
 
-def role_of(metric: Metric) -> Role:
-    """The rows that a metric looks at."""
-    return metric.uses if metric.uses in ("contrasts", "controls") else "rewordings"
-
-
 def title(bound: Bound, chosen: Sequence[Bound], part: str = "") -> str:
     """What a metric is called in a table: its name, with the options that tell it from others so called, and the part.
 
@@ -285,6 +285,3 @@ def by_reason(names: Mapping[str, Sequence[str]]) -> str:
 def number(value: Any) -> float | None:
     """A value as scores hold it: None where it is undefined."""
     return None if math.isnan(value) else float(value)
-
-
-# Averages over data sets

@@ -1,4 +1,4 @@
-"""Significance: intervals from a bootstrap of clusters, permutation tests, tests of proportions, and the IE test."""
+"""Significance: intervals in closed form and from a bootstrap of clusters, permutation tests, tests of proportions."""
 
 from .across_models import Crossed, T, crossed_test, t_test
 from .anytime import anytime_ends

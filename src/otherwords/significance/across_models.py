@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..metrics.metric import Metric
 from .bootstrap import Array, by_cluster, collapse, totals
-from .intervals import slopes, weights
+from .intervals import denominators, slopes
 
 #: Deviations and differences below this share of the largest score are rounding, not variation.
 ROUNDING = 1e-12
@@ -97,7 +97,7 @@ def influences(metric: Metric, units: Array) -> Array:
     [-0.0765, -0.1148, 0.1914]
     """
     slope = slopes(metric.by_part, totals(*collapse(units)).astype(np.float64))
-    counts = weights(metric, units, slope.shape[1]) > 0
+    counts = denominators(metric, units, slope.shape[1]) > 0
     moved = np.where(counts, units @ slope, 0.0)
     n = np.maximum(counts.sum(axis=0), 1)
     moved = np.where(counts, moved - np.sort(moved, axis=0).sum(axis=0) / n, 0.0)

@@ -24,7 +24,7 @@ from ..answers.roles import split_roles
 from ..answers.table import Answers, Array
 from ..errors import BadInput, OtherwordsError
 from ..frames import kept
-from ..metrics.metric import Metric, as_metric, ratio
+from ..metrics.metric import Metric, as_metric, ratio, role_of
 from ..problem import Task
 from ..registry import metrics
 from ..storage.files import digest
@@ -364,9 +364,8 @@ def _sums(metric: Metric, answers: pl.DataFrame, labels: Sequence[str]) -> tuple
     """Both sums of the metric for each cluster, in the order of the column `asked`."""
     size = int(answers[ASKED].max() or 0)  # type: ignore[arg-type]
     answers, where = answered(answers)
-    role = metric.uses if metric.uses in ("contrasts", "controls") else "rewordings"
-    for name, part, place in split_roles(answers, where):
-        if name == role:
+    for role, part, place in split_roles(answers, where):
+        if role == role_of(metric):
             return ordered_sums(metric, read(part, labels, place), size)
     return np.zeros(size), np.zeros(size)
 

@@ -41,6 +41,12 @@ class Sample:
         """How many units there are."""
         return int(self.counts.sum())
 
+    @property
+    def strata(self) -> list[tuple[Array, Array]]:
+        """Distinct rows and counts of what is drawn separately: the units, and what lies outside."""
+        inside = (self.distinct, self.counts)
+        return [inside] if self.outside is None else [inside, self.outside]
+
     def totals(self) -> Array:
         """The sum over all units, within and outside the buckets."""
         inside = totals(self.distinct, self.counts)

@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..metrics.metric import Metric, ratio
-from .bootstrap import Sample
+from .bootstrap import Array, Sample
 
-Array = npt.NDArray[Any]
 #: The kinds of interval that a user may ask for; "auto" is Wilson's or MOVER where it fits, else percentiles.
 KINDS = ("auto", "wilson", "percentile", "bca")
 #: Standard errors below this are rounding: a real one would need 10^17 clusters.
@@ -256,8 +254,8 @@ def correlated(one: Estimate, other: Estimate) -> Array:
     return correlation(influences[0], influences[1], np.maximum(*counts))
 
 
-def weights(metric: Metric, rows: Array, parts: int) -> Array:
-    """What each row weighs in each part: its denominator."""
+def denominators(metric: Metric, rows: Array, parts: int) -> Array:
+    """The denominator of each row in each part: what it weighs."""
     if metric.combine is ratio:
         return np.broadcast_to(rows[..., 1:2], (*rows.shape[:-1], parts))
     if metric.counted is None:
@@ -290,7 +288,7 @@ def _estimate(
         influence = np.nan_to_num(value[..., None, :] - without)
         influence = np.where(np.abs(influence) <= _ROUNDING, 0.0, influence)
         # The two sides of a difference need not be about the same units.
-        there = weights(metric, rows, value.shape[-1]) > 0 if metric.sides is None else ~np.isnan(combine(rows))
+        there = denominators(metric, rows, value.shape[-1]) > 0 if metric.sides is None else ~np.isnan(combine(rows))
         each = np.where(there, counts[..., None], 0.0)
         units.append(Units(np.moveaxis(influence, -1, -2), np.moveaxis(each, -1, -2)))
     spread = _spread(units)
@@ -324,6 +322,11 @@ def percentile(values: Array, confidence: float) -> tuple[Array, Array]:
     return _quantiles(values, np.full(values.shape[1], tail), np.full(values.shape[1], 1 - tail))
 
 
+def replicate_ends(kind: str, sample: Sample, values: Array, confidence: float) -> tuple[Array, Array]:
+    """Both ends of each part from its replicates: by "bca", or by "percentile"."""
+    return bca(sample, values, confidence) if kind == "bca" else percentile(values, confidence)
+
+
 def undefined(values: Array) -> Array:
     """The share of replicates in which each part has no value."""
     return np.asarray(np.isnan(values).mean(axis=0))
@@ -354,7 +357,7 @@ def _acceleration(sample: Sample) -> Array:
     """Skewness of the influence of single units; each unit's share counts by the size of its own sample."""
     total = sample.totals()
     cubes, squares = np.zeros(len(sample.value())), np.zeros(len(sample.value()))
-    for distinct, counts in filter(None, [(sample.distinct, sample.counts), sample.outside]):
+    for distinct, counts in sample.strata:
         if not len(counts):
             continue  # the buckets do not count, as for the accuracy on a test set
         without = sample.combine(total - distinct)

@@ -22,9 +22,8 @@ from ..errors import BadInput
 from ..inference.tokens import Ints
 from ..progress import current
 from . import history
-from .objectives import Examples, MaskedWords, PairLabels
+from .objectives import Examples, MaskedWords, PairLabels, StartModel, load_start_model
 from .settings import TrainingSettings
-from .starting import StartModel, load_start_model
 
 #: A checkpoint is written at every validation, and in between after so many seconds.
 _CHECKPOINT_SECONDS = 600

@@ -12,10 +12,10 @@ from ..errors import BadInput, OtherwordsError
 from ..storage.files import refuse_overwriting, write_json, write_text
 from .data import TrainingData, TrainingRow, collect_rows, recombine
 from .history import has_checkpoint, is_trained
+from .objectives import require_torch
 from .prepared import DATA, change_settings, is_prepared, prepare, prepared_settings, train_prepared
 from .recipe import Recipe, read_recipe
 from .settings import TrainingSettings
-from .starting import require_torch
 
 #: Files next to the examples: the recipe they come from, their numbers, and the rows left out.
 ORIGIN, COUNTS, LEFT_OUT = "origin.json", "counts.json", "left-out.jsonl"
