@@ -19,7 +19,7 @@ from ..storage.files import write_text
 from ..storage.specs import short_names
 
 _EMPTY = "–"
-#: What a table shows of the evidence behind a score: clusters, and how many of equal weight would tell as much.
+#: What a table shows of the evidence behind a score; buckets only where they are not the clusters.
 EVIDENCE = ("clusters", "eff. n", "buckets", "answers")
 
 
@@ -303,13 +303,14 @@ def _score_layout(scores: Sequence[Score]) -> Layout:
     interval = f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in scores])
+    evidence = evidence_columns(scores)
     rows = [
         [*([one.model] if several else []), *([short[one.group]] if grouped else []), one.metric,
-         value_text(one), ends_text(one), *([shrunk_text(one)] if shrunk else []), *evidence_text(one)]
+         value_text(one), ends_text(one), *([shrunk_text(one)] if shrunk else []), *evidence_text(one, evidence)]
         for one in scores
     ]  # fmt: skip
-    caption = "\n".join(filter(None, (missing_text(scores), foot)))
-    header = [*names, "value", interval, *(["shrunk"] if shrunk else []), *EVIDENCE]
+    caption = "\n".join(filter(None, (evidence_note(scores), missing_text(scores), foot)))
+    header = [*names, "value", interval, *(["shrunk"] if shrunk else []), *evidence]
     return Layout(header, len(names), rows, caption)
 
 
@@ -319,15 +320,16 @@ def _difference_layout(differences: Sequence[Difference]) -> Layout:
     pair = ["first", "second"] if several else [first.model, first.other]
     names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in differences])
+    evidence = evidence_columns(differences)[:-1]
     rows = [
         [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else []), one.metric,
          *(number_text(number, one) for number in (one.value, one.other_value)), number_text(one.difference, one, "+"),
-         ends_text(one, "+"), *map(p_value, (one.p, one.p_maxt, one.p_holm)), *evidence_text(one)[:3]]
+         ends_text(one, "+"), *map(p_value, (one.p, one.p_maxt, one.p_holm)), *evidence_text(one, evidence)]
         for one in differences
     ]  # fmt: skip
-    header = [*names, *pair, "difference", "interval", "p", "p (maxT)", "p (Holm)", *EVIDENCE[:3]]
-    units = "shares in per cent, their differences in points"
-    caption = "\n".join(filter(None, (units, missing_text(differences), foot)))
+    header = [*names, *pair, "difference", "interval", "p", "p (maxT)", "p (Holm)", *evidence]
+    notes = (*difference_notes(differences), evidence_note(differences), missing_text(differences), foot)
+    caption = "\n".join(filter(None, notes))
     return Layout(header, len(names), rows, caption)
 
 
@@ -444,10 +446,56 @@ def shrunk_text(score: Score) -> str:
     return f"{shown(score.shrunk, score)} % [{ends}]"
 
 
-def evidence_text(score: Score | Difference) -> list[str]:
-    """How much evidence there is, in the order of EVIDENCE."""
-    effective = _EMPTY if score.n_effective is None else f"{score.n_effective:,.0f}"
-    return [f"{score.n_clusters:,}", effective, f"{score.n_units:,}", f"{score.n_answers:,}"]
+def evidence_columns(scores: Sequence[Score | Difference]) -> tuple[str, ...]:
+    """The columns of EVIDENCE that say something: without buckets where each of them is a cluster."""
+    alike = all(one.n_units == one.n_clusters for one in scores if one.n_clusters)
+    return tuple(name for name in EVIDENCE if name != "buckets" or not alike)
+
+
+def evidence_text(score: Score | Difference, columns: Sequence[str] = EVIDENCE) -> list[str]:
+    """How much evidence there is, column by column."""
+    texts = {
+        "clusters": f"{score.n_clusters:,}" if score.n_clusters or score.value is None else _EMPTY,
+        "eff. n": _EMPTY if score.n_effective is None else f"{score.n_effective:,.0f}",
+        "buckets": f"{score.n_units:,}",
+        "answers": f"{score.n_answers:,}",
+    }
+    return [texts[name] for name in columns]
+
+
+def evidence_note(scores: Sequence[Score | Difference]) -> str:
+    """What the columns of evidence mean, in few words; empty where nothing is known of clusters.
+
+    >>> evidence_note([Score("pa", "pa.v1()", "m", None, 0.7, 0.6, 0.8, 10, 20, n_clusters=10, n_effective=10.0)])
+    'clusters: here, each problem is one; eff. n: how many of equal weight would tell as much'
+    """
+    if not any(one.n_effective is not None for one in scores):
+        return ""
+    what = "problems with a text in common" if "buckets" in evidence_columns(scores) else "here, each problem is one"
+    return f"clusters: {what}; eff. n: how many of equal weight would tell as much"
+
+
+def difference_notes(differences: Sequence[Difference]) -> list[str]:
+    """What the columns of a table of differences mean, a line each."""
+    notes = ["shares in per cent, their differences in points"]
+    if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
+        notes[0] += f"; {', '.join(dict.fromkeys(others))} as they are"
+    tests = sum(one.p_swap is not None for one in differences)
+    notes.append("p: the larger of that of clusters swapped between the two and that of the interval")
+    if tests > 1:
+        how = "maxT by swaps that all metrics share, Holm whatever they share"
+        notes.append(f"p (maxT), p (Holm): p adjusted for {tests} tests, {how}")
+    if over_models := sum(one.p_crossed is not None for one in differences):
+        crossed = "p from models and problems crossed"
+        notes.append(f"(models): {crossed}, adjusted for {over_models} test{'s' * (over_models > 1)}")
+    if any(one.p_t is not None for one in differences):
+        notes.append("p (t): the papers' test over models, which does not hold its level: not to decide by")
+    families: dict[str, dict[str, None]] = {}
+    for one in differences:
+        families.setdefault(one.family, {})[one.metric] = None
+    if related := [f"{family} ({', '.join(names)})" for family, names in families.items() if len(names) > 1]:
+        notes.append(f"families, whose metrics mostly move together: {', '.join(related)}")
+    return notes
 
 
 def missing_text(scores: Sequence[Score | Difference]) -> str:
