@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -56,19 +56,13 @@ def _table(
     return table
 
 
-def _add_sections(table: Table, rows: Iterable[tuple[Lead, Sequence[str | Text]]], hidden: int = 0) -> Table:
-    """Add rows; the leading cells, but for so many `hidden` ones, are shown once, at the head of their section.
-
-    Where every row has leading cells of its own, no lines are drawn between them.
-    """
+def _add_sections(table: Table, rows: Iterable[tuple[Lead, Sequence[str | Text]]]) -> Table:
+    """Add rows; the leading cells are shown once, at the head of their section."""
     last: Lead | None = None
-    listed = list(rows)
-    sections = any(one[0] == other[0] for one, other in pairwise(listed))
-    for lead, cells in listed:
-        if lead != last and sections:
+    for lead, cells in rows:
+        if lead != last:
             table.add_section()
-        shown = len(lead) - hidden
-        table.add_row(*map(Text, lead[:shown] if lead != last else [""] * shown), *cells)
+        table.add_row(*map(Text, lead if lead != last else [""] * len(lead)), *cells)
         last = lead
     return table
 
@@ -127,81 +121,81 @@ def _stacked(name: str, width: int = 9) -> str:
 
 
 def _compared(differences: Sequence[Difference]) -> tuple[str, list[str], str]:
-    """How a table calls what is compared: a heading, a text for each row, and the foot; empty if all are of one pair.
+    """How a table calls what is compared: a heading, a text for each row, and the foot; empty if there is one pair.
 
     Groups are named by their values, under the name of their column, and by the model that gave the answers.
     """
     grouped, (short, foot) = any(one.group for one in differences), short_groups([one.group for one in differences])
     groups = [short[one.group] for one in differences] if grouped else []
     if len({(one.model, one.other) for one in differences}) == 1:
-        wide = len({one.metric for one in differences}) > 1
-        return ("group" if grouped else ""), ([*map(_stacked, groups)] if wide else groups), foot
+        return ("group" if grouped else ""), groups, foot
     named, foot = short_groups([name for one in differences for name in (one.model, one.other)])
-    columns = {name.partition("=")[0] if "=" in name else "" for name in named.values() if name != "all"}
+    columns = {name.partition("=")[0] if "=" in name else "" for known, name in named.items() if known}
     column = columns.pop() if len(columns) == 1 else ""
-    pairs = [
-        f"{named[one.model].removeprefix(f'{column}=')}\n− {named[one.other].removeprefix(f'{column}=')}"
-        for one in differences
-    ]
-    texts = [f"{pair}\n{group}" for pair, group in zip(pairs, groups, strict=True)] if groups else pairs
-    return column or "compared", texts, foot
+    first, second = (
+        [named[getattr(one, side)].removeprefix(f"{column}=") for one in differences] for side in ("model", "other")
+    )
+    texts = [" ".join(parts) for parts in zip(first, repeat("−"), second, strict=False)]
+    return column or "compared", list(map("{}, {}".format, texts, groups)) if groups else texts, foot
+
+
+def _difference_rows(
+    differences: Sequence[Difference], numbers: Sequence[str], cells: Callable[[Difference], list[str]], *texts: str
+) -> Table:
+    """A table of differences: a row each, below a row for each group that has several; title and notes in `texts`."""
+    heading, compared, foot = _compared(differences)
+    sections = compared or [one.family for one in differences]
+    headed = bool(heading) and len(set(compared)) < len(compared)
+    names = [heading] if heading and not headed else []
+    metric = f"{heading}\nmetric" if headed and heading != "group" else "metric"  # the values of a column
+    table = _table([*names, metric], numbers, texts[0], "\n".join(filter(None, (*texts[1:], foot))))
+    for one, section, last in zip(differences, sections, ["", *sections], strict=False):
+        if section != last and not names:
+            table.add_section()
+            if headed:
+                table.add_row(Text(section, style="italic"))
+        table.add_row(*([Text(section)] if names else []), Text(one.metric), *cells(one))
+    return table
 
 
 def difference_table(differences: Sequence[Difference], confidence: float) -> Table:
     """Both values, their difference with its interval, and p-values: a row per metric."""
-    heading, compared, foot = _compared(differences)
-    first, second = ({getattr(one, side) for one in differences} for side in ("model", "other"))
-    values = (_stacked(*first), _stacked(*second)) if len(first) == len(second) == 1 else ("first", "second")
+    pairs = {(one.model, one.other) for one in differences}
+    named, pair_foot = short_groups(next(iter(pairs))) if len(pairs) == 1 else ({}, "")
+    values = [_stacked(name) for known, name in named.items() if known] or ["first", "second"]
     over_models = any(one.p_t is not None for one in differences)
     tests = ["p", "p\n(maxT)", "p\n(Holm)", *(["p (t)"] if over_models else [])]
     evidence = [_CLUSTERS] if len({_clusters(one) for one in differences}) > 1 else []
-    numbers = (*values, "differ-\nence", f"{confidence:.0%} interval", *tests, *evidence)
 
-    def row(one: Difference, lead: str) -> tuple[Lead, list[str | Text]]:
+    def cells(one: Difference) -> list[str]:
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
         p = [one.p, one.p_maxt, one.p_holm, *([one.p_t] if over_models else [])]
-        cells = [Text(one.metric), *values, _ends(one, "+"), *map(p_value, p), *([_clusters(one)] if evidence else [])]
-        return (lead,), cells
+        return [*values, _ends(one, "+"), *map(p_value, p), *([_clusters(one)] if evidence else [])]
 
-    notes = [*difference_notes(differences), evidence_note(differences)]
+    notes = [*difference_notes(differences), evidence_note(differences), missing_text(differences), pair_foot]
     if not evidence:
-        notes.append("every row: {} clusters (eff. n {})".format(*evidence_text(differences[0])))
-    caption = "\n".join(filter(None, (*notes, missing_text(differences), foot)))
-    table = _table([*([heading] if heading else []), "metric"], numbers, caption=caption)
-    rows = map(row, differences, compared or [one.family for one in differences])
-    return _add_sections(table, rows, hidden=0 if heading else 1)
+        notes.insert(-2, "every row: {} clusters (eff. n {})".format(*evidence_text(differences[0])))
+    numbers = (*values, "differ-\nence", f"{confidence:.0%} interval", *tests, *evidence)
+    return _difference_rows(differences, numbers, cells, "", *notes)
 
 
 def margin_table(differences: Sequence[Difference]) -> Table:
     """Whether the first is not lower, not higher, neither, by the margin: a row per metric."""
     tested = [one for one in differences if one.margin is not None]
-    like, (heading, compared, foot) = tested[0], _compared(tested)
-    margin = f"{like.margin:g}" + (
-        f" ({rounded(like.margin or 0, 'share')} points of a share)" if like.unit == "share" else ""
-    )
-    title = f"margin {margin}" if "−" in "".join(compared) else f"{like.model} − {like.other}, margin {margin}"
-    notes = [
+    like, several = tested[0], len({(one.model, one.other) for one in tested}) > 1
+    margin = f"margin {like.margin:g} ({rounded(like.margin or 0, 'share')} points of a share)"
+    title = margin if several else f"{like.model} − {like.other}, {margin}"
+    notes = (
         "a small p says that the first is not below the second by the margin, not above it, or neither (equivalent)",
         "non-inferiority: p (not lower) where higher is better, p (not higher) where lower is better",
-    ]
-    numbers = ("differ-\nence", "p\n(not lower)", "p\n(not higher)", "p\n(equivalent)")
-    caption = "\n".join(filter(None, (*notes, foot)))
-    table = _table([*([heading] if heading else []), "metric"], numbers, title, caption)
-    return _add_sections(
-        table,
-        (
-            (
-                (lead,),
-                (
-                    Text(one.metric),
-                    _or_dash(one.difference, one, "+"),
-                    *map(p_value, (one.p_not_lower, one.p_not_higher, one.p_equivalent)),
-                ),
-            )
-            for one, lead in zip(tested, compared or [one.family for one in tested], strict=True)
-        ),
-        hidden=0 if heading else 1,
     )
+
+    def cells(one: Difference) -> list[str]:
+        p = (one.p_not_lower, one.p_not_higher, one.p_equivalent)
+        return [_or_dash(one.difference, one, "+"), *map(p_value, p)]
+
+    numbers = ("differ-\nence", "p\n(not lower)", "p\n(not higher)", "p\n(equivalent)")
+    return _difference_rows(tested, numbers, cells, title, *notes)
 
 
 def count_table(tests: Sequence[CountTest]) -> Table:

@@ -206,9 +206,7 @@ def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> Table:
     metrics = [metric for metric, _ in keys]
     empty = {(one.metric, one.signature) for one in scores if one.value is None}
     columns = tuple(
-        Column(
-            m, s, *meaning(m), metrics.count(m) > 1, lacking(m) if (m, s) in empty else "", _unknown(scores, (m, s))
-        )
+        Column(m, s, *meaning(m), metrics.count(m) > 1, lacking(m) if (m, s) in empty else "", _unknown(scores, (m, s)))
         for m, s in keys
     )
     most = MOST_ROWS if len(columns) <= MOST_COLUMNS else MOST_COLUMNS

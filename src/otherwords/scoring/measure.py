@@ -178,10 +178,10 @@ def _warn_thin(measured: Sequence[Measured], scores: Sequence[Score], model: str
     """Warn where intervals rest on few clusters, or on one bucket above all."""
     known = [score.n_clusters for score in scores if score.low is not None]
     if known and max(known) < FEW_CLUSTERS:
-        message = (
-            f"{model}: intervals rest on {max(known)} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
-        )
-        warnings.warn(message, stacklevel=caller_level())
+        role = role_of(measured[0].metric)
+        which = "intervals" if role == "rewordings" else f"intervals of {role}"
+        message = f"{which} rest on {max(known)} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
+        warnings.warn(f"{model}: {message}", stacklevel=caller_level())
     if known and (heavy := [one for one in measured if one.heaviest > 0.5 and max(one.n_units) > 1]):
         names = ", ".join(one.titles[0].partition(":")[0] for one in heavy)
         share = max(one.heaviest for one in heavy)

@@ -118,7 +118,7 @@ class Results(list[Row]):
     0.2
     >>> Results(rows)[:1]
     metric   value     interval  clusters  eff. n  buckets  answers
-    p_c     90.0 %  10.0 – 30.0         0       –       10       20
+    p_c     90.0 %  10.0 – 30.0         –       –       10       20
     """
 
     #: The models, among those whose answers were measured, that give one label to everything.
@@ -448,7 +448,7 @@ def shrunk_text(score: Score) -> str:
 
 def evidence_columns(scores: Sequence[Score | Difference]) -> tuple[str, ...]:
     """The columns of EVIDENCE that say something: without buckets where each of them is a cluster."""
-    alike = all(one.n_units == one.n_clusters for one in scores if one.n_clusters)
+    alike = all(one.n_units == one.n_clusters for one in scores)
     return tuple(name for name in EVIDENCE if name != "buckets" or not alike)
 
 
