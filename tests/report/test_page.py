@@ -188,7 +188,7 @@ def test_evidence_and_the_kind_of_interval_are_shown(study: Any, make_score: Cal
     )
     assert 'intervals are not reliable">14\u00a0problems</b>' in page
     drawn = plain(study.html(scores=[*scores, make_score("pvap", replicates=10_000)]))
-    assert "Percentile bootstrap (pvap), 90\u00a0%, 10,000 replicates: Whole clusters are drawn" in drawn
+    assert "Percentile bootstrap (pvap), 90 %, 10,000 replicates: Whole clusters are drawn" in drawn
 
 
 def test_one_bucket(study: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -57,10 +57,12 @@ def _table(
 
 
 def _add_sections(table: Table, rows: Iterable[tuple[Lead, Sequence[str | Text]]]) -> Table:
-    """Add rows; the leading cells are shown once, at the head of their section."""
+    """Add rows; the leading cells are shown once, at the head of their section. Sections of one row have no lines."""
     last: Lead | None = None
-    for lead, cells in rows:
-        if lead != last:
+    listed = list(rows)
+    lines = any(one[0] == other[0] for one, other in pairwise(listed))
+    for lead, cells in listed:
+        if lead != last and lines:
             table.add_section()
         table.add_row(*map(Text, lead if lead != last else [""] * len(lead)), *cells)
         last = lead
