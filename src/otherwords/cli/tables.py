@@ -147,12 +147,13 @@ def _difference_rows(
     """A table of differences: a row each, below a row for each group that has several; title and notes in `texts`."""
     heading, compared, foot = _compared(differences)
     sections = compared or [one.family for one in differences]
-    headed = bool(heading) and len(set(compared)) < len(compared)
+    lines = any(one == other for one, other in pairwise(sections))
+    headed = bool(heading) and lines
     names = [heading] if heading and not headed else []
     metric = f"{heading}\nmetric" if headed and heading != "group" else "metric"  # the values of a column
     table = _table([*names, metric], numbers, texts[0], "\n".join(filter(None, (*texts[1:], foot))))
     for one, section, last in zip(differences, sections, ["", *sections], strict=False):
-        if section != last and not names:
+        if section != last and lines:
             table.add_section()
             if headed:
                 table.add_row(Text(section, style="italic"))
