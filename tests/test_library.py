@@ -568,7 +568,7 @@ def test_differences_are_results_too() -> None:
     differences = ow.compare(answers(), other, "accuracy_variants", replicates=50)
     assert differences["accuracy_variants"].other == "gold"
     assert repr(differences).splitlines()[0].split() == [
-        "metric", "same", "gold", "difference", "interval", "p", "p", "(maxT)", "p", "(Holm)",
+        "metric", "same", "gold", "difference", "95%", "interval", "p", "p", "(maxT)", "p", "(Holm)",
         "clusters", "eff.", "n",
     ]  # fmt: skip
     assert "p: the larger of that of clusters swapped between the two and that of the interval" in repr(differences)

@@ -215,7 +215,7 @@ class Results(list[Row]):
             _html_row(cells, table.texts, row.signature) for cells, row in zip(table.rows, self, strict=True)
         )
         caption = escape(table.caption).replace("\n", "<br/>")
-        note = f"\n<caption style='caption-side: bottom'>{caption}</caption>" if table.caption else ""
+        note = f"\n<caption style='caption-side: bottom; text-align: left'>{caption}</caption>" if table.caption else ""
         return f"<table>{note}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
 
 
@@ -298,9 +298,7 @@ def foot_of(short: Mapping[str, str]) -> str:
 
 def _score_layout(scores: Sequence[Score]) -> Layout:
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
-    known = {one.confidence for one in scores} - {None}
     shrunk = any(one.shrunk is not None for one in scores)
-    interval = f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in scores])
     evidence = evidence_columns(scores)
@@ -310,7 +308,7 @@ def _score_layout(scores: Sequence[Score]) -> Layout:
         for one in scores
     ]  # fmt: skip
     caption = "\n".join(filter(None, (evidence_note(scores), missing_text(scores), foot)))
-    header = [*names, "value", interval, *(["shrunk"] if shrunk else []), *evidence]
+    header = [*names, "value", _interval_heading(scores), *(["shrunk"] if shrunk else []), *evidence]
     return Layout(header, len(names), rows, caption)
 
 
@@ -320,17 +318,24 @@ def _difference_layout(differences: Sequence[Difference]) -> Layout:
     pair = ["first", "second"] if several else [first.model, first.other]
     names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in differences])
-    evidence = evidence_columns(differences)[:-1]
+    evidence, tests = evidence_columns(differences)[:-1], 4 if any(one.p_t is not None for one in differences) else 3
     rows = [
         [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else []), one.metric,
          *(number_text(number, one) for number in (one.value, one.other_value)), number_text(one.difference, one, "+"),
-         ends_text(one, "+"), *map(p_value, (one.p, one.p_maxt, one.p_holm)), *evidence_text(one, evidence)]
+         ends_text(one, "+"), *map(p_value, (one.p, one.p_maxt, one.p_holm, one.p_t)[:tests]),
+         *evidence_text(one, evidence)]
         for one in differences
     ]  # fmt: skip
-    header = [*names, *pair, "difference", "interval", "p", "p (maxT)", "p (Holm)", *evidence]
+    header = [*names, *pair, "difference", _interval_heading(differences)]
+    header += [*("p", "p (maxT)", "p (Holm)", "p (t)")[:tests], *evidence]
     notes = (*difference_notes(differences), evidence_note(differences), missing_text(differences), foot)
     caption = "\n".join(filter(None, notes))
     return Layout(header, len(names), rows, caption)
+
+
+def _interval_heading(results: Sequence[Score | Difference]) -> str:
+    known = {one.confidence for one in results} - {None}
+    return f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
 
 
 def _html_row(cells: Sequence[str], texts: int, signature: str) -> str:
