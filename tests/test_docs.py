@@ -240,5 +240,7 @@ def test_the_readme_shows_what_the_demo_measures() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for one in json.loads((ROOT / "tests" / "golden" / "quickstart.json").read_text(encoding="utf-8")):
         value, low, high = (f"{100 * one[name]:.1f}" for name in ("value", "low", "high"))
-        line = rf"│ {one['metric']} +│ +{value} % │ +{low} – {high} │ +{one['n_units']} │ +{one['n_answers']} │"
+        clusters = rf"{one['n_clusters']} \({one['n_effective']:.0f}\)"
+        counts = rf"{clusters} │ +{one['n_units']} │ +{one['n_answers']} │"
+        line = rf"│ {one['metric']} +│ +{value} % │ +{low} – {high} │ +{counts}"
         assert re.search(line, readme), line

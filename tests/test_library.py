@@ -515,9 +515,10 @@ def test_a_metric_of_two_models_is_chosen_with_where() -> None:
 def test_results_print_as_a_table() -> None:
     scores = ow.score(answers(), ["flip_rate", "p_c"], replicates=50)
     assert repr(scores).splitlines() == [
-        "metric      value  95% interval  clusters  eff. n  buckets  answers",
-        "flip_rate  75.0 %   12.8 – 98.4         3       3        3        4",
-        "p_c        83.3 %   14.9 – 99.3         3       3        3        4",
+        "metric      value  95% interval  clusters  eff. n  answers",
+        "flip_rate  75.0 %   12.8 – 98.4         3       3        4",
+        "p_c        83.3 %   14.9 – 99.3         3       3        4",
+        "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much",
     ]
 
 
@@ -567,9 +568,10 @@ def test_differences_are_results_too() -> None:
     differences = ow.compare(answers(), other, "accuracy_variants", replicates=50)
     assert differences["accuracy_variants"].other == "gold"
     assert repr(differences).splitlines()[0].split() == [
-        "metric", "same", "gold", "difference", "interval", "p", "p", "(maxT)", "p", "(Holm)",
-        "clusters", "eff.", "n", "buckets",
+        "metric", "same", "gold", "difference", "95%", "interval", "p", "p", "(maxT)", "p", "(Holm)",
+        "clusters", "eff.", "n",
     ]  # fmt: skip
+    assert "p: the larger of that of clusters swapped between the two and that of the interval" in repr(differences)
     assert "difference" in differences._repr_html_()
     assert differences.to_polars()["other"].to_list() == ["gold"]
 

@@ -74,7 +74,7 @@ def test_the_usual_metrics_by_default(cli, files):
     assert "p_c_distinct" in result.stdout
     assert "majority_vote" not in result.stdout
     assert "adjusted for 7 tests" in result.stdout
-    assert "consistency" in result.stdout  # the family of p_c, p_c_distinct and label_agreement
+    assert "mostly move together: accuracy (accuracy_original, accuracy_drop), consistency (p_c, " in result.stdout
 
 
 def test_foreign_columns_and_labels(cli, files, write_jsonl, place):
@@ -179,11 +179,19 @@ def test_wrong_usage(cli, files, leftovers, arguments, message):
     assert message in cli("compare", *arguments, rc=2).stderr.replace("\n", " ")
 
 
-def test_the_footnote_stays_in_one_line(cli, files):
+def test_footnotes_explain_each_p_in_a_line(cli, files):
     shown = cli("compare", "both.jsonl", "--metric", "flip_rate").stdout
-    assert shown.splitlines()[-1] == (
-        "shares in per cent, their differences in points; p: clusters swapped between the two, adjusted for 1 test"
-    )
+    assert shown.splitlines()[-4:] == [
+        "shares in per cent, their differences in points",
+        "p: the larger of that of clusters swapped between the two and that of the interval",
+        "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much",
+        "every row: 12 clusters (eff. n 12)",
+    ]
+    more = cli("compare", "both.jsonl", "--metric", "flip_rate", "--metric", "pa", "--by", "how").stdout
+    assert "p (maxT), p (Holm): p adjusted for 6 tests, maxT by swaps that all metrics share, Holm" in more
+    groups = cli("compare", "both.jsonl", "--between", "how", "--matched", "--metric", "flip_rate").stdout
+    assert "(models): p from models and problems crossed, adjusted for 1 test\n" in groups
+    assert "p (t): the papers' test over models, which does not hold its level: not to decide by" in groups
 
 
 def test_equivalence_and_non_inferiority_with_a_margin(cli, files):
@@ -192,10 +200,11 @@ def test_equivalence_and_non_inferiority_with_a_margin(cli, files):
     assert found["p_not_lower"] < 0.01 < found["p_not_higher"] == found["p_equivalent"]  # shaky flips far more
     shown = cli("compare", "both.jsonl", "--metric", "flip_rate", "--margin", "0.2").stdout
     for text in (
-        "p (not lower)",
-        "p (not higher)",
-        "p (equivalent)",
-        "shaky − steady, margin 0.2",
+        "(not lower)",
+        "(not higher)",
+        "(equivalent)",
+        "shaky − steady, margin 0.2 (20.0 points of a share)",
+        "a small p says that the first is not below the second by the margin",
         "non-inferiority: ",
     ):
         assert text in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import polars as pl
 import pytest
@@ -56,7 +57,8 @@ def test_json_has_exactly_these_keys_and_unrounded_fractions(cli, answers):
         assert score["n_units"] == 2
         assert score["n_answers"] == {"accuracy_original": 2, "accuracy_drop": 7}.get(score["metric"], 5)
         assert score["signature"].startswith(f"{score['metric']}.v1(")
-        for part in ("interval=wilson.v2(confidence=0.95, cluster=bucket)", "otherwords="):
+        kind = "mover" if score["metric"] == "accuracy_drop" else "wilson"
+        for part in (f"interval={kind}.v2(confidence=0.95, cluster=bucket)", "otherwords="):
             assert part in score["signature"]
 
 
@@ -115,9 +117,47 @@ def test_groups(cli, write_jsonl, place):
 
 def test_the_table_for_people(cli, answers):
     shown = cli("score", answers).stdout
-    for text in (*METRICS, "95% interval", "40.0 %", "77.8 %", "buckets", "answers"):
+    for text in (*METRICS, "95% interval", "40.0 %", "77.8 %", "clusters", "(eff. n)", "2 (2)", "answers"):
         assert text in shown
+    assert "buckets" not in shown  # each is a cluster
+    assert "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much" in shown
     assert "\x1b" not in shown
+
+
+def wide(model: str = "m", topic: str = "kitchen") -> list[dict[str, Any]]:
+    """Twelve thousand answers in clusters of two problems: numbers of the usual width."""
+    return [
+        {"model": model, "bucket": f"{topic}{n}", "variant": v, "gold": "yes", "pred": ("yes", "no")[n % (v + 2) == 0],
+         "cluster": f"{topic}{n // 2}", "topic": topic}
+        for n in range(3_000)
+        for v in range(4)
+    ]  # fmt: skip
+
+
+def frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(rows).with_columns(
+        variant=pl.when(pl.col("variant") > 0).then(pl.col("bucket") + "." + pl.col("variant").cast(pl.String))
+    )
+
+
+def test_the_usual_metrics_fit_into_100_columns(cli, place):
+    frame(wide()).write_parquet(place / "wide.parquet")
+    shown = cli("score", "wide.parquet").stdout.splitlines()
+    assert max(map(len, shown)) <= 100
+    assert "clusters: problems with a text in common" in "".join(shown)
+    assert any("1,500 (1,500)" in line and "3,000" in line for line in shown)
+
+
+def test_two_models_and_groups_fit_into_120_columns(cli, place):
+    """No name of a metric is broken."""
+    rows = [row for model in ("roberta-large-mnli", "nli-small.v1") for t in ("kitchen", "transport")
+            for row in wide(model, t)]  # fmt: skip
+    frame(rows).write_parquet(place / "wide.parquet")
+    for command in ("score", "compare"):
+        shown = cli(command, "wide.parquet", "--by", "topic").stdout.splitlines()
+        table = [line for line in shown if line[:1] in "┏┃┡│├└"]
+        assert max(map(len, table)) <= 120
+        assert sum("accuracy_original" in line for line in table) == (6 if command == "score" else 3)
 
 
 def test_brackets_in_names_are_shown(cli, write_jsonl, place):
@@ -261,8 +301,8 @@ def test_a_broken_line_far_down_is_named(cli, place):
         (("absent.jsonl",), "absent.jsonl: no such file"),
         ((".",), ".: contains no Parquet files; give a file, or the folder of a finished run"),
         (
-            ("answers.jsonl", "--metric", "flips"),
-            "no metrics named 'flips'; did you mean flip_rate? There are: ",
+            ("answers.jsonl", "--metric", "fliprate"),
+            "no metrics named 'fliprate'; did you mean flip_rate? There are: ",
         ),
         (("answers.jsonl", "--by", "topic"), "no column 'topic' to group by; there are: bucket"),
         (("answers.jsonl", "--task", "nil"), "no task 'nil'; there are nli"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from otherwords.answers.groups import OneAnswer
 from otherwords.problem import Score
-from otherwords.report.numbers import MOST_ROWS, intervals, percent, tables
+from otherwords.report.numbers import KINDS, MOST_ROWS, confidence, intervals, percent, resampled, tables
 from otherwords.report.plot import Bar, ranked, sentence
 
 Make = Callable[..., Score]
@@ -90,12 +91,25 @@ def test_a_long_table_is_cut(make_score: Make) -> None:
     assert (len(table.rows), table.hidden) == (MOST_ROWS, 3)
 
 
-def test_intervals_that_differ_are_not_described(make_score: Make) -> None:
-    scores = [make_score(), make_score(interval="bca", confidence=0.95), make_score(interval="wilson")]
+def test_each_kind_of_interval_is_described(make_score: Make) -> None:
+    """Replicates are spoken of where some were drawn."""
+    wilson = {"interval": "wilson", "replicates": None}
+    scores = [make_score(**wilson), make_score("p_c", **wilson), make_score("pvap_distinct", confidence=0.95)]
     none = make_score(low=None, high=None, interval="", confidence=None, replicates=None, resampled=None)
-    assert intervals([*scores, none]) == {"interval": "", "confidence": "", "replicates": "500", "cluster": "cluster"}
-    assert intervals([scores[0], scores[2]])["interval"] == "percentile"  # Wilson's stands in for it
-    assert set(intervals([none]).values()) == {""}
+    found = intervals([*scores, none])
+    assert [(one.name, one.metrics, one.confidence, one.replicates) for one in found] == [
+        ("Wilson on clusters", ["Flip rate", "P_C"], "90", ""),
+        ("Percentile bootstrap", ["pvap_distinct"], "95", "500"),
+    ]
+    assert (confidence(scores), confidence(scores[:2]), resampled([*scores, none])) == ("", "90", "cluster")
+    assert (intervals([none]), confidence([none]), resampled([none])) == ([], "", "")
+
+
+def test_every_kind_of_interval_has_a_name() -> None:
+    """What `Score.interval` may be, by its own description."""
+    named = re.search(r"computed \(([^)]*)\)", " ".join((Score.__doc__ or "").split()))
+    assert named
+    assert set(re.findall(r'"(\w+)"', named[1])) == set(KINDS)
 
 
 # Models that give one answer to everything

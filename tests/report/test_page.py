@@ -158,12 +158,37 @@ def test_any_part_of_the_manifest_may_be_missing_or_odd(study: Any, manifest: di
 
 def test_none_is_a_dash_with_an_explanation(study: Any, make_score: Callable[..., Score]) -> None:
     none = make_score("p_c", value=None, low=None, high=None, n_units=0, n_answers=0)
-    page = study.html(scores=[none, make_score(low=None, high=None), make_score(model="strong")])
+    bare = make_score(low=None, high=None, interval="", note="one cluster")
+    page = study.html(scores=[none, bare, make_score(model="strong")])
     assert '<span class="none" title="nothing to measure">–</span>' in page
     assert "– is not zero: there was nothing to measure. P_C: no problem has two answered rewordings." in plain(page)
     assert '<span class="none" title="not scored">–</span>' in page
-    assert '<span class="interval" title="an interval needs at least two clusters">no interval</span>' in page
+    assert '<span class="interval" title="one cluster">no interval</span>' in page
+    assert "No interval: Flip rate (one cluster)." in plain(page)
     assert "None" not in page
+
+
+def test_evidence_and_the_kind_of_interval_are_shown(study: Any, make_score: Callable[..., Score]) -> None:
+    """Without a bootstrap, no replicates are spoken of; a loss has a minus."""
+    closed = {"replicates": None, "confidence": 0.95}
+    scores = [
+        make_score(interval="wilson", n_units=123, n_clusters=41, n_effective=38.6, **closed),
+        make_score("accuracy_drop", value=-0.013, low=-0.061, interval="mover", n_units=30, n_clusters=30, **closed),
+        make_score("pa", interval="wilson", n_units=14, n_clusters=14, n_effective=14.0, **closed),
+    ]
+    page = study.html(scores=scores)
+    text = plain(page).replace("\u00a0", " ")
+    assert "5 answers 123 problems 41 clusters eff. n 39" in text
+    assert "\u22121.3 % [\u22126.1, 72.1]" in text
+    assert "30 clusters" not in text  # each is a problem
+    assert "In brackets: 95 % intervals (Wilson on clusters, MOVER); eff. n: " in text
+    assert "MOVER (Accuracy, change): " in text
+    assert not re.findall(
+        "replicates|bootstrap|drawn with replacement", text.partition("What is needed to reproduce")[0]
+    )
+    assert 'intervals are not reliable">14\u00a0problems</b>' in page
+    drawn = plain(study.html(scores=[*scores, make_score("pvap", replicates=10_000)]))
+    assert "Percentile bootstrap (pvap), 90 %, 10,000 replicates: Whole clusters are drawn" in drawn
 
 
 def test_one_bucket(study: Any) -> None:

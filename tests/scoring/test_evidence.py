@@ -33,8 +33,16 @@ def test_clusters_and_their_effective_number() -> None:
     [two] = ow.score(table([1, 0, 0, 1], [1, 1, 2, 4], ["k", "k", "l", "l"]), "flip_rate")
     assert (two.n_clusters, two.n_units, two.resampled) == (2, 4, "cluster")
     assert two.n_effective == pytest.approx(8**2 / (2**2 + 6**2), abs=1e-6)
-    shown = repr(ow.score(table([1, 0, 0, 1], [1, 1, 2, 4]), "flip_rate"))
-    assert shown.split("\n")[0].split("  ")[-4:] == ["clusters", "eff. n", "buckets", "answers"]
+
+
+def test_tables_show_clusters_and_explain_the_effective_number() -> None:
+    """Buckets are shown where they are not the clusters."""
+    alone = repr(ow.score(table([1, 0, 0, 1], [1, 1, 2, 4]), "flip_rate")).split("\n")
+    assert alone[0].split("  ")[-3:] == ["clusters", "eff. n", "answers"]
+    assert alone[-1] == "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much"
+    shared = repr(ow.score(table([1, 0, 0, 1], [1, 1, 2, 4], ["k", "k", "l", "l"]), "flip_rate")).split("\n")
+    assert shared[0].split("  ")[-4:] == ["clusters", "eff. n", "buckets", "answers"]
+    assert shared[-1].startswith("clusters: problems with a text in common; eff. n: ")
 
 
 def messages(flips: list[int], variants: list[int], **more: Any) -> list[str]:
@@ -49,6 +57,21 @@ def test_few_clusters_are_warned_of() -> None:
     assert messages([1] + [0] * 18, [2] * 19) == [line]
     assert messages([1] + [0] * 19, [2] * 20) == []
     assert messages([1], [2]) == []  # one has no interval to rely on
+
+
+def test_few_contrasts_are_not_said_of_all_intervals() -> None:
+    few = table([1, 1, 0], [1, 1, 1]).with_columns(
+        gold=pl.when(pl.col("variant") == "").then(pl.lit("yes")).otherwise(pl.lit("no")),
+        contrast=pl.lit("mine"),
+        bucket="c" + pl.col("bucket"),
+    )
+    many = table([1] + [0] * 29, [2] * 30).with_columns(contrast=pl.lit(None, pl.String))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ow.score(pl.concat([many, few.select(many.columns)]), ["flip_rate", "sensitivity"])
+    assert [str(one.message) for one in caught] == [
+        "model: intervals of contrasts rest on 3 clusters; with fewer than 20 they are not reliable"
+    ]
 
 
 def test_a_bucket_that_outweighs_all_others_is_warned_of() -> None:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
-from ..scoring.layout import EVIDENCE, evidence_text, foot_of, missing_text, p_value, short_groups, shrunk_text
+from ..problem import rounded
+from ..scoring.layout import (
+    difference_notes,
+    evidence_columns,
+    evidence_note,
+    evidence_text,
+    foot_of,
+    missing_text,
+    p_value,
+    short_groups,
+    shrunk_text,
+)
 from ..scoring.layout import ends_text as _ends
 from ..scoring.layout import number_text as _or_dash
 from ..scoring.layout import value_text as _value
@@ -24,6 +37,8 @@ if TYPE_CHECKING:
     from ..scoring.difference import Difference
     from ..validity.funnel import Drops, Funnel
 
+#: Heading of the clusters and, in brackets, their effective number.
+_CLUSTERS = "clusters\n(eff. n)"
 #: Letters of the longest bar.
 _WIDTH = 30
 Lead = tuple[str, ...]
@@ -43,10 +58,12 @@ def _table(
 
 
 def _add_sections(table: Table, rows: Iterable[tuple[Lead, Sequence[str | Text]]]) -> Table:
-    """Add rows; the leading cells are shown once, at the head of their section."""
+    """Add rows; the leading cells are shown once, at the head of their section. Sections of one row have no lines."""
     last: Lead | None = None
-    for lead, cells in rows:
-        if lead != last:
+    listed = list(rows)
+    lines = any(one[0] == other[0] for one, other in pairwise(listed))
+    for lead, cells in listed:
+        if lead != last and lines:
             table.add_section()
         table.add_row(*map(Text, lead if lead != last else [""] * len(lead)), *cells)
         last = lead
@@ -64,9 +81,9 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in scores])
     no_pairs = f"– {reason}" if (reason := explain_no_pairs(scores)) else ""
-    caption = "\n".join(filter(None, (no_pairs, missing_text(scores), foot)))
-    more = ["shrunk"] if any(one.shrunk is not None for one in scores) else []
-    table = _table(names, ("value", f"{confidence:.0%} interval", *more, *EVIDENCE), caption=caption)
+    caption = "\n".join(filter(None, (no_pairs, evidence_note(scores), missing_text(scores), foot)))
+    more, counts = ["shrunk"] if any(one.shrunk is not None for one in scores) else [], evidence_columns(scores)[2:]
+    table = _table(names, ("value", f"{confidence:.0%} interval", *more, _CLUSTERS, *counts), caption=caption)
     return _add_sections(
         table,
         (
@@ -77,7 +94,8 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
                     _value(one, "  "),
                     _ends(one),
                     *([shrunk_text(one)] if more else []),
-                    *evidence_text(one),
+                    _clusters(one),
+                    *evidence_text(one, counts),
                 ),
             )
             for one in scores
@@ -85,72 +103,117 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     )
 
 
+def _clusters(one: Score | Difference) -> str:
+    """The number of clusters, and the effective one where it is known."""
+    clusters, effective = evidence_text(one)[:2]
+    return clusters if one.n_effective is None else f"{clusters} ({effective})"
+
+
+def _stacked(name: str, width: int = 9) -> str:
+    """A heading in lines of about this width, which end after a mark inside the name.
+
+    >>> _stacked("bag_of_words.v1"), _stacked("topic=transport"), _stacked("short")
+    ('bag_of_\\nwords.v1', 'topic=\\ntransport', 'short')
+    """
+    lines = [""]
+    for part in re.findall("[^/_.:=-]+[/_.:=-]*|[/_.:=-]+", name) if len(name) > width else [name]:
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def _compared(differences: Sequence[Difference]) -> tuple[str, list[str], str]:
+    """How a table calls what is compared: a heading, a text for each row, and the foot; empty if there is one pair.
+
+    Groups are named by their values, under the name of their column, and by the model that gave the answers.
+    """
+    grouped, (short, foot) = any(one.group for one in differences), short_groups([one.group for one in differences])
+    groups = [short[one.group] for one in differences] if grouped else []
+    if len({(one.model, one.other) for one in differences}) == 1:
+        return ("group" if grouped else ""), groups, foot
+    named, foot = short_groups([name for one in differences for name in (one.model, one.other)])
+    columns = {name.partition("=")[0] if "=" in name else "" for known, name in named.items() if known}
+    column = columns.pop() if len(columns) == 1 else ""
+    first, second = (
+        [named[getattr(one, side)].removeprefix(f"{column}=") for one in differences] for side in ("model", "other")
+    )
+    texts = [" ".join(parts) for parts in zip(first, repeat("−"), second, strict=False)]
+    return column or "compared", list(map("{}, {}".format, texts, groups)) if groups else texts, foot
+
+
+def _difference_rows(
+    differences: Sequence[Difference], numbers: Sequence[str], cells: Callable[[Difference], list[str]], *texts: str
+) -> Table:
+    """A table of differences: a row each, below a row for each group that has several; title and notes in `texts`."""
+    heading, compared, foot = _compared(differences)
+    sections = compared or [one.family for one in differences]
+    lines = any(one == other for one, other in pairwise(sections))
+    headed = bool(heading) and lines
+    names = [heading] if heading and not headed else []
+    metric = f"{heading}\nmetric" if headed and heading != "group" else "metric"  # the values of a column
+    table = _table([*names, metric], numbers, texts[0], "\n".join(filter(None, (*texts[1:], foot))))
+    for one, section, last in zip(differences, sections, ["", *sections], strict=False):
+        if section != last and lines:
+            table.add_section()
+            if headed:
+                table.add_row(Text(section, style="italic"))
+        table.add_row(*([Text(section)] if names else []), Text(one.metric), *cells(one))
+    return table
+
+
 def difference_table(differences: Sequence[Difference], confidence: float) -> Table:
     """Both values, their difference with its interval, and p-values: a row per metric."""
-    first, second = differences[0].model, differences[0].other
-    several = any((one.model, one.other) != (first, second) for one in differences)
-    grouped, (short, foot) = any(one.group for one in differences), short_groups([one.group for one in differences])
+    pairs = {(one.model, one.other) for one in differences}
+    named, pair_foot = short_groups(next(iter(pairs))) if len(pairs) == 1 else ({}, "")
+    values = [_stacked(name) for known, name in named.items() if known] or ["first", "second"]
     over_models = any(one.p_t is not None for one in differences)
-    related = len({one.metric for one in differences}) > len({one.family for one in differences})
-    names = [*(["compared"] if several else []), *(["group"] if grouped else [])]
-    names += ["family", "metric"] if related else ["metric"]
-    values = ("first", "second") if several else (first, second)
     tests = ["p", "p\n(maxT)", "p\n(Holm)", *(["p (t)"] if over_models else [])]
-    numbers = (*values, "difference", f"{confidence:.0%} interval", *tests, "{}\n({})".format(*EVIDENCE))
+    evidence = [_CLUSTERS] if len({_clusters(one) for one in differences}) > 1 else []
 
-    def row(one: Difference) -> tuple[Lead, list[str | Text]]:
-        lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
-        lead += [one.family] if related else []
+    def cells(one: Difference) -> list[str]:
         values = (_or_dash(one.value, one), _or_dash(one.other_value, one), _or_dash(one.difference, one, "+"))
         p = [one.p, one.p_maxt, one.p_holm, *([one.p_t] if over_models else [])]
-        evidence = "{} ({})".format(*evidence_text(one)) if one.n_effective else ""
-        return tuple(lead), [Text(one.metric), *values, _ends(one, "+"), *map(p_value, p), evidence]
+        return [*values, _ends(one, "+"), *map(p_value, p), *([_clusters(one)] if evidence else [])]
 
-    caption = "\n".join(filter(None, (_caption(differences), missing_text(differences), foot)))
-    return _add_sections(_table(names, numbers, caption=caption), map(row, differences))
-
-
-def _caption(differences: Sequence[Difference]) -> str:
-    units = "shares in per cent, their differences in points"
-    if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
-        units += f"; {', '.join(dict.fromkeys(others))} as they are"
-    tests = sum(one.p_swap is not None for one in differences)
-    caption = f"{units}; p: clusters swapped between the two, adjusted for {tests} test{'s' * (tests != 1)}"
-    if over_models := sum(one.p_crossed is not None for one in differences):
-        caption += f"; of (models): models and problems crossed, adjusted for {over_models}"
-    if any(one.p_t is not None for one in differences):
-        caption += "; p (t): the papers' test over models, which does not hold its level: not to decide by"
-    return caption
+    notes = [*difference_notes(differences), evidence_note(differences), missing_text(differences), pair_foot]
+    if not evidence:
+        notes.insert(-2, "every row: {} clusters (eff. n {})".format(*evidence_text(differences[0])))
+    numbers = (*values, "differ-\nence", f"{confidence:.0%} interval", *tests, *evidence)
+    return _difference_rows(differences, numbers, cells, "", *notes)
 
 
 def margin_table(differences: Sequence[Difference]) -> Table:
     """Whether the first is not lower, not higher, neither, by the margin: a row per metric."""
     tested = [one for one in differences if one.margin is not None]
-    grouped, (short, foot) = any(one.group for one in tested), short_groups([one.group for one in tested])
-    title = f"{tested[0].model} − {tested[0].other}, margin {tested[0].margin:g}"
-    several = len({(one.model, one.other) for one in tested}) > 1
-    names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
-    caption = "non-inferiority: p (not lower) where higher is better, p (not higher) where lower is better"
-    numbers = ("difference", "p (not lower)", "p (not higher)", "p (equivalent)")
-    table = _table(names, numbers, "" if several else title, "\n".join(filter(None, (caption, foot))))
-    for one in tested:
-        lead = [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else [])]
-        p = map(p_value, (one.p_not_lower, one.p_not_higher, one.p_equivalent))
-        table.add_row(*map(Text, (*lead, one.metric)), _or_dash(one.difference, one, "+"), *p)
-    return table
+    like, several = tested[0], len({(one.model, one.other) for one in tested}) > 1
+    margin = f"margin {like.margin:g} ({rounded(like.margin or 0, 'share')} points of a share)"
+    title = margin if several else f"{like.model} − {like.other}, {margin}"
+    notes = (
+        "a small p says that the first is not below the second by the margin, not above it, or neither (equivalent)",
+        "non-inferiority: p (not lower) where higher is better, p (not higher) where lower is better",
+    )
+
+    def cells(one: Difference) -> list[str]:
+        p = (one.p_not_lower, one.p_not_higher, one.p_equivalent)
+        return [_or_dash(one.difference, one, "+"), *map(p_value, p)]
+
+    numbers = ("differ-\nence", "p\n(not lower)", "p\n(not higher)", "p\n(equivalent)")
+    return _difference_rows(tested, numbers, cells, title, *notes)
 
 
 def count_table(tests: Sequence[CountTest]) -> Table:
     """Tests that assume independent rows, a row each."""
     grouped, (short, foot) = any(one.group for one in tests), short_groups([one.group for one in tests])
-    names = [*(["group"] if grouped else []), "test", "models", "rows"]
+    several = len({one.models for one in tests}) > 1
+    names = [*(["group"] if grouped else []), "test", *(["models"] if several else []), "rows"]
     numbers = ("n", "right in\nfirst only", "right in\nsecond only", "statistic", "p", "odds\nratio", "exact\ninterval")
     caption = "assumes independent rows: wordings of one problem are not, and p is then too small"
     if any(one.test == "mcnemar" for one in tests):
         caption += "; mcnemar: mid-p"
-    table = _table(names, numbers, caption="\n".join(filter(None, (caption, foot))))
+    table = _table(names, numbers, "" if several else tests[0].models, "\n".join(filter(None, (caption, foot))))
     for one in tests:
-        lead = [*([short[one.group]] if grouped else []), one.test, one.models, one.rows]
+        lead = [*([short[one.group]] if grouped else []), one.test, *([one.models] if several else []), one.rows]
         counts = (one.n, one.n10, one.n01)
         ends = "–" if one.low is None else f"{_ratio(one.low)} – {_ratio(one.high)}"
         table.add_row(

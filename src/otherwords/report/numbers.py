@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..problem import Score
 from ..registry import metrics as registered
@@ -64,6 +65,36 @@ MEANINGS = {
 }
 #: Why a metric may have no value; others only lack answers, or labels, that they could look at.
 _LACKING = dict.fromkeys(("p_c", "p_c_distinct", "label_agreement"), "no problem has two answered rewordings")
+#: What each kind of interval is called, and how it is made.
+KINDS = {
+    "wilson": (
+        "Wilson on clusters",
+        (
+            "Wilson's interval for a share, with as many independent answers as the spread between the clusters makes "
+            "of them. Nothing is drawn at random. A share of 0 or 1 has one, too: all clusters agreeing says little "
+            "about problems not asked."
+        ),
+    ),
+    "mover": (
+        "MOVER",
+        "For a difference of two shares: their Wilson intervals, put together by how the two vary with each other.",
+    ),
+    "percentile": (
+        "Percentile bootstrap",
+        "Whole clusters are drawn with replacement; the interval holds the middle of the values so obtained.",
+    ),
+    "bca": (
+        "BCa bootstrap",
+        (
+            "Whole clusters are drawn with replacement; the interval holds the middle of the values so obtained, "
+            "corrected for bias and, where the metric is smooth, for skew."
+        ),
+    ),
+    "anytime": (
+        "Anytime",
+        "Asking was stopped when the answer was known: this interval holds however often one looked meanwhile.",
+    ),
+}
 #: What the headline is about: the first column, and the order of models.
 HEADLINE = "flip_rate"
 #: Rows that one table of groups shows; the scores file has them all.
@@ -72,11 +103,21 @@ MOST_ROWS = 200
 MOST_COLUMNS = 8
 
 
+class Interval(NamedTuple):
+    """A kind of interval: its name, how it is made, the metrics that have it, confidence and replicates as printed."""
+
+    name: str
+    how: str
+    metrics: list[str]
+    confidence: str
+    replicates: str
+
+
 @dataclass(frozen=True)
 class Column:
     """A metric as one signature computes it. `ambiguous` where another column has the same name.
 
-    `lacking` says why some of its values are missing; empty where none is.
+    `lacking` says why some of its values are missing, `unknown` why some have no interval; empty where none is.
     """
 
     metric: str
@@ -85,6 +126,7 @@ class Column:
     meaning: str
     ambiguous: bool
     lacking: str = ""
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,7 +206,8 @@ def _table(by: str, scores: Sequence[Score], names: Mapping[str, str]) -> Table:
     metrics = [metric for metric, _ in keys]
     empty = {(one.metric, one.signature) for one in scores if one.value is None}
     columns = tuple(
-        Column(m, s, *meaning(m), metrics.count(m) > 1, lacking(m) if (m, s) in empty else "") for m, s in keys
+        Column(m, s, *meaning(m), metrics.count(m) > 1, lacking(m) if (m, s) in empty else "", _unknown(scores, (m, s)))
+        for m, s in keys
     )
     most = MOST_ROWS if len(columns) <= MOST_COLUMNS else MOST_COLUMNS
     return Table(by, columns, tuple(rows[:most]), max(0, len(rows) - most))
@@ -192,18 +235,45 @@ def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def intervals(scores: Sequence[Score]) -> dict[str, str]:
-    """Kind, confidence, replicates and what was resampled, as the intervals have them; empty where they differ.
+def _unknown(scores: Sequence[Score], key: tuple[str, str]) -> str:
+    """Why values of a column have no interval, each reason once."""
+    own = [one for one in scores if (one.metric, one.signature) == key and one.value is not None and one.low is None]
+    return ", ".join(_unique(one.note for one in own if one.note))
+
+
+def intervals(scores: Sequence[Score]) -> list[Interval]:
+    """The kinds of intervals that the scores have, the commonest first, each with its metrics' headings.
 
     >>> how = {"interval": "percentile", "confidence": 0.95, "replicates": 10_000, "resampled": "bucket"}
-    >>> intervals([Score("p_c", "p_c.v1()", "m", None, 0.8, 0.7, 0.9, 10, 20, **how)])
-    {'interval': 'percentile', 'confidence': '95', 'replicates': '10,000', 'cluster': 'bucket'}
+    >>> [one] = intervals([Score("p_c", "p_c.v1()", "m", None, 0.8, 0.7, 0.9, 10, 20, **how)])
+    >>> one.name, one.metrics, one.confidence, one.replicates
+    ('Percentile bootstrap', ['P_C'], '95', '10,000')
     """
-    known = [score for score in scores if score.interval]
-    values: dict[str, set[str]] = {
-        "interval": {score.interval for score in known} - {"wilson"},  # which stands in for the others
-        "confidence": {f"{100 * score.confidence:g}" for score in known if score.confidence is not None},
-        "replicates": {f"{score.replicates:,}" for score in known if score.replicates is not None},
-        "cluster": {score.resampled for score in known if score.resampled is not None},
-    }
-    return {name: some.pop() if len(some) == 1 else "" for name, some in values.items()}
+    kinds: dict[str, list[Score]] = {}
+    for one in scores:
+        if one.interval:
+            kinds.setdefault(one.interval, []).append(one)
+    return [
+        Interval(
+            *KINDS.get(kind, (kind, "")),
+            _unique(meaning(one.metric)[0] for one in own),
+            _only(f"{100 * one.confidence:g}" for one in own if one.confidence is not None),
+            _only(f"{one.replicates:,}" for one in own if one.replicates is not None),
+        )
+        for kind, own in sorted(kinds.items(), key=lambda pair: -len({one.metric for one in pair[1]}))
+    ]
+
+
+def confidence(scores: Sequence[Score]) -> str:
+    """The confidence of all intervals, in per cent; empty where there is none, or several."""
+    return _only(f"{100 * one.confidence:g}" for one in scores if one.confidence is not None)
+
+
+def resampled(scores: Sequence[Score]) -> str:
+    """What the intervals take for independent: "bucket", "cluster", or empty where nothing or both."""
+    return _only(one.resampled for one in scores if one.interval and one.resampled)
+
+
+def _only(texts: Iterable[str]) -> str:
+    some = _unique(texts)
+    return some[0] if len(some) == 1 else ""

@@ -17,6 +17,7 @@ from ..answers.groups import one_answer
 from ..answers.reading import answered
 from ..errors import BadInput
 from ..problem import ALL_MODELS, Score, Task
+from ..scoring.measure import FEW_CLUSTERS
 from ..scoring.select import explain_no_pairs
 from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder
@@ -107,6 +108,9 @@ def render(
         together=numbers.tables([score for score in scores if score.model == ALL_MODELS], names),
         meanings={metric: numbers.meaning(metric) for metric in dict.fromkeys(score.metric for score in scores)},
         intervals=numbers.intervals(scores),
+        confidence=numbers.confidence(scores),
+        resampled=numbers.resampled(scores),
+        few=FEW_CLUSTERS,
         no_pairs=explain_no_pairs(scores),
         bars=bars_in_order,
         described=plot.describe(bars_in_order),

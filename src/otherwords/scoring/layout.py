@@ -15,7 +15,7 @@ from ..storage.specs import short_names
 from .difference import Difference
 
 _EMPTY = "–"
-#: What a table shows of the evidence behind a score: clusters, and how many of equal weight would tell as much.
+#: What a table shows of the evidence behind a score; buckets only where they are not the clusters.
 EVIDENCE = ("clusters", "eff. n", "buckets", "answers")
 #: The height of a row of a picture, the width of a letter and of the scale, and the letters.
 _ROW, _LABEL, _WIDTH, _FONT = 26, 7.2, 420, "font: 13px system-ui, sans-serif"
@@ -50,18 +50,17 @@ def foot_of(short: Mapping[str, str]) -> str:
 
 def _score_layout(scores: Sequence[Score]) -> Layout:
     several, grouped = len({one.model for one in scores}) > 1, any(one.group for one in scores)
-    known = {one.confidence for one in scores} - {None}
     shrunk = any(one.shrunk is not None for one in scores)
-    interval = f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
     names = [*(["model"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in scores])
+    evidence = evidence_columns(scores)
     rows = [
         [*([one.model] if several else []), *([short[one.group]] if grouped else []), one.metric,
-         value_text(one), ends_text(one), *([shrunk_text(one)] if shrunk else []), *evidence_text(one)]
+         value_text(one), ends_text(one), *([shrunk_text(one)] if shrunk else []), *evidence_text(one, evidence)]
         for one in scores
     ]  # fmt: skip
-    caption = "\n".join(filter(None, (missing_text(scores), foot)))
-    header = [*names, "value", interval, *(["shrunk"] if shrunk else []), *EVIDENCE]
+    caption = "\n".join(filter(None, (evidence_note(scores), missing_text(scores), foot)))
+    header = [*names, "value", _interval_heading(scores), *(["shrunk"] if shrunk else []), *evidence]
     return Layout(header, len(names), rows, caption)
 
 
@@ -71,84 +70,34 @@ def _difference_layout(differences: Sequence[Difference]) -> Layout:
     pair = ["first", "second"] if several else [first.model, first.other]
     names = [*(["compared"] if several else []), *(["group"] if grouped else []), "metric"]
     short, foot = short_groups([one.group for one in differences])
+    evidence, tests = evidence_columns(differences)[:-1], 4 if any(one.p_t is not None for one in differences) else 3
     rows = [
         [*([f"{one.model} − {one.other}"] if several else []), *([short[one.group]] if grouped else []), one.metric,
          *(number_text(number, one) for number in (one.value, one.other_value)), number_text(one.difference, one, "+"),
-         ends_text(one, "+"), *map(p_value, (one.p, one.p_maxt, one.p_holm)), *evidence_text(one)[:3]]
+         ends_text(one, "+"), *map(p_value, (one.p, one.p_maxt, one.p_holm, one.p_t)[:tests]),
+         *evidence_text(one, evidence)]
         for one in differences
     ]  # fmt: skip
-    header = [*names, *pair, "difference", "interval", "p", "p (maxT)", "p (Holm)", *EVIDENCE[:3]]
-    units = "shares in per cent, their differences in points"
-    caption = "\n".join(filter(None, (units, missing_text(differences), foot)))
+    header = [*names, *pair, "difference", _interval_heading(differences)]
+    header += [*("p", "p (maxT)", "p (Holm)", "p (t)")[:tests], *evidence]
+    notes = (*difference_notes(differences), evidence_note(differences), missing_text(differences), foot)
+    caption = "\n".join(filter(None, notes))
     return Layout(header, len(names), rows, caption)
 
 
-# Numbers as text
+def _interval_heading(results: Sequence[Score | Difference]) -> str:
+    known = {one.confidence for one in results} - {None}
+    return f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
 
 
-def shown(number: float, score: Score | Difference, sign: str = "") -> str:
-    """A share in per cent to a tenth, another number to three places."""
-    return rounded(number, score.unit, sign)
-
-
-def number_text(number: float | None, score: Score | Difference, sign: str = "") -> str:
-    """A number, or a dash where there is none."""
-    return _EMPTY if number is None else shown(number, score, sign)
-
-
-def value_text(score: Score, otherwise: str = "") -> str:
-    """The value with its unit; a value that is not a share ends in `otherwise`, to stay aligned."""
-    if score.value is None:
-        return _EMPTY
-    return f"{shown(score.value, score)}{' %' if score.unit == 'share' else otherwise}"
-
-
-def ends_text(score: Score | Difference, sign: str = "") -> str:
-    """Both ends of the interval."""
-    if score.low is None or score.high is None:
-        return _EMPTY
-    return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
-
-
-def shrunk_text(score: Score) -> str:
-    """A group's value as the others make it likely, with its interval."""
-    if score.shrunk is None or score.shrunk_low is None or score.shrunk_high is None:
-        return _EMPTY
-    ends = f"{shown(score.shrunk_low, score)} – {shown(score.shrunk_high, score)}"
-    return f"{shown(score.shrunk, score)} % [{ends}]"
-
-
-def evidence_text(score: Score | Difference) -> list[str]:
-    """How much evidence there is, in the order of EVIDENCE."""
-    effective = _EMPTY if score.n_effective is None else f"{score.n_effective:,.0f}"
-    return [f"{score.n_clusters:,}", effective, f"{score.n_units:,}", f"{score.n_answers:,}"]
-
-
-def missing_text(scores: Sequence[Score | Difference]) -> str:
-    """Which scores have a value but no interval, and why, and which an anytime one; empty where all have the usual one.
-
-    >>> missing_text([Score("pvap", "pvap.v1()", "m", None, 0.7, None, None, 10, 20, note="one cluster")])
-    'no interval: pvap (one cluster)'
-    """
-    reasons: dict[str, list[str]] = {}
-    for one in scores:
-        if one.note and one.low is None:
-            reasons.setdefault(one.note, []).append(one.metric)
-    listed = [f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in reasons.items()]
-    stopped = dict.fromkeys(one.metric for one in scores if one.interval == "anytime")
-    anytime = f"anytime interval: {', '.join(stopped)} (holds however often one looked)" if stopped else ""
-    return "\n".join(filter(None, (f"no interval: {'; '.join(listed)}" if listed else "", anytime)))
-
-
-def p_value(p: float | None) -> str:
-    """A p-value as papers print it.
-
-    >>> p_value(0.04213), p_value(0.0001), p_value(1.0)
-    ('0.042', '<0.001', '1.000')
-    """
-    if p is None:
-        return _EMPTY
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+def _html_row(cells: Sequence[str], texts: int, signature: str) -> str:
+    """Cells of text to the left, numbers to the right, the signature behind the metric."""
+    parts = []
+    for place, cell in enumerate(cells):
+        title = f' title="{escape(signature)}"' if place == texts - 1 else ""
+        side = "left" if place < texts else "right"
+        parts.append(f'<td style="text-align: {side}"{title}>{escape(cell)}</td>')
+    return f"<tr>{''.join(parts)}</tr>"
 
 
 # Pictures
@@ -188,8 +137,7 @@ def draw(results: Sequence[Score | Difference]) -> Picture:
         parts.append(_point(one, label, _ROW * place + 16, left, low, high))
     total = left + _WIDTH + 70
     size = f'width="{total}" height="{height}" viewBox="0 0 {total} {height}"'
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{_FONT}">\n{"".join(parts)}</svg>\n'
-    return Picture(svg)
+    return Picture(f'<svg xmlns="http://www.w3.org/2000/svg" {size} style="{_FONT}">\n{"".join(parts)}</svg>\n')
 
 
 def _middle(one: Score | Difference) -> float | None:
@@ -233,3 +181,117 @@ def _point(one: Score | Difference, label: str, y: int, left: int, low: float, h
         title = f"{number_text(middle, one)} [{ends_text(one)}]"
         parts.append(f'<circle cx="{x(middle)}" cy="{y}" r="5" fill="#3572a5"><title>{title}</title></circle>')
     return "".join(parts) + "\n"
+
+
+# Numbers as text
+
+
+def shown(number: float, score: Score | Difference, sign: str = "") -> str:
+    """A share in per cent to a tenth, another number to three places."""
+    return rounded(number, score.unit, sign)
+
+
+def number_text(number: float | None, score: Score | Difference, sign: str = "") -> str:
+    """A number, or a dash where there is none."""
+    return _EMPTY if number is None else shown(number, score, sign)
+
+
+def value_text(score: Score, otherwise: str = "") -> str:
+    """The value with its unit; a value that is not a share ends in `otherwise`, to stay aligned."""
+    if score.value is None:
+        return _EMPTY
+    return f"{shown(score.value, score)}{' %' if score.unit == 'share' else otherwise}"
+
+
+def ends_text(score: Score | Difference, sign: str = "") -> str:
+    """Both ends of the interval."""
+    if score.low is None or score.high is None:
+        return _EMPTY
+    return f"{shown(score.low, score, sign)} – {shown(score.high, score, sign)}"
+
+
+def shrunk_text(score: Score) -> str:
+    """A group's value as the others make it likely, with its interval."""
+    if score.shrunk is None or score.shrunk_low is None or score.shrunk_high is None:
+        return _EMPTY
+    ends = f"{shown(score.shrunk_low, score)} – {shown(score.shrunk_high, score)}"
+    return f"{shown(score.shrunk, score)} % [{ends}]"
+
+
+def evidence_columns(scores: Sequence[Score | Difference]) -> tuple[str, ...]:
+    """The columns of EVIDENCE that say something: without buckets where each of them is a cluster."""
+    alike = all(one.n_units == one.n_clusters for one in scores)
+    return tuple(name for name in EVIDENCE if name != "buckets" or not alike)
+
+
+def evidence_text(score: Score | Difference, columns: Sequence[str] = EVIDENCE) -> list[str]:
+    """How much evidence there is, column by column."""
+    texts = {
+        "clusters": f"{score.n_clusters:,}" if score.n_clusters or score.value is None else _EMPTY,
+        "eff. n": _EMPTY if score.n_effective is None else f"{score.n_effective:,.0f}",
+        "buckets": f"{score.n_units:,}",
+        "answers": f"{score.n_answers:,}",
+    }
+    return [texts[name] for name in columns]
+
+
+def evidence_note(scores: Sequence[Score | Difference]) -> str:
+    """What the columns of evidence mean, in few words; empty where nothing is known of clusters.
+
+    >>> evidence_note([Score("pa", "pa.v1()", "m", None, 0.7, 0.6, 0.8, 10, 20, n_clusters=10, n_effective=10.0)])
+    'clusters: here, each problem is one; eff. n: how many of equal weight would tell as much'
+    """
+    if not any(one.n_effective is not None for one in scores):
+        return ""
+    what = "problems with a text in common" if "buckets" in evidence_columns(scores) else "here, each problem is one"
+    return f"clusters: {what}; eff. n: how many of equal weight would tell as much"
+
+
+def difference_notes(differences: Sequence[Difference]) -> list[str]:
+    """What the columns of a table of differences mean, a line each."""
+    notes = ["shares in per cent, their differences in points"]
+    if others := [one.metric.partition(":")[0] for one in differences if one.unit != "share"]:
+        notes[0] += f"; {', '.join(dict.fromkeys(others))} as they are"
+    tests = sum(one.p_swap is not None for one in differences)
+    notes.append("p: the larger of that of clusters swapped between the two and that of the interval")
+    if tests > 1:
+        how = "maxT by swaps that all metrics share, Holm whatever they share"
+        notes.append(f"p (maxT), p (Holm): p adjusted for {tests} tests, {how}")
+    if over_models := sum(one.p_crossed is not None for one in differences):
+        crossed = "p from models and problems crossed"
+        notes.append(f"(models): {crossed}, adjusted for {over_models} test{'s' * (over_models > 1)}")
+    if any(one.p_t is not None for one in differences):
+        notes.append("p (t): the papers' test over models, which does not hold its level: not to decide by")
+    families: dict[str, dict[str, None]] = {}
+    for one in differences:
+        families.setdefault(one.family, {})[one.metric] = None
+    if related := [f"{family} ({', '.join(names)})" for family, names in families.items() if len(names) > 1]:
+        notes.append(f"families, whose metrics mostly move together: {', '.join(related)}")
+    return notes
+
+
+def missing_text(scores: Sequence[Score | Difference]) -> str:
+    """Which scores have a value but no interval, and why, and which an anytime one; empty where all have the usual one.
+
+    >>> missing_text([Score("pvap", "pvap.v1()", "m", None, 0.7, None, None, 10, 20, note="one cluster")])
+    'no interval: pvap (one cluster)'
+    """
+    reasons: dict[str, list[str]] = {}
+    for one in scores:
+        if one.note and one.low is None:
+            reasons.setdefault(one.note, []).append(one.metric)
+    listed = [f"{', '.join(dict.fromkeys(names))} ({reason})" for reason, names in reasons.items()]
+    stopped = dict.fromkeys(one.metric for one in scores if one.interval == "anytime")
+    anytime = f"anytime interval: {', '.join(stopped)} (holds however often one looked)" if stopped else ""
+    return "\n".join(filter(None, (f"no interval: {'; '.join(listed)}" if listed else "", anytime)))
+
+
+def p_value(p: float | None) -> str:
+    """A p-value as papers print it.
+
+    >>> p_value(0.04213), p_value(0.0001), p_value(1.0)
+    ('0.042', '<0.001', '1.000')
+    """
+    if p is None:
+        return _EMPTY
+    return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -171,12 +171,12 @@ def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
     return frame
 
 
-def warn_few_clusters(who: str, clusters: Sequence[int], groups: bool) -> None:
-    """Warn where intervals rest on few clusters: that of the whole, or those of `groups`."""
+def warn_few_clusters(who: str, clusters: Sequence[int], groups: bool, of: str = "") -> None:
+    """Warn where intervals (`of` what) rest on few clusters: that of the whole, or those of `groups`."""
     few = [n for n in clusters if n < FEW_CLUSTERS]
     if not few:
         return
-    message = f"intervals rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
+    message = f"intervals{of} rest on {few[0]} clusters; with fewer than {FEW_CLUSTERS} they are not reliable"
     if groups:
         message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
         message = f"{message}; their intervals are not reliable"
@@ -186,7 +186,12 @@ def warn_few_clusters(who: str, clusters: Sequence[int], groups: bool) -> None:
 def _warn_thin(measured: Sequence[Measured], scores: Sequence[Score], model: str) -> None:
     """Warn where intervals rest on few clusters, or on one bucket above all."""
     known = [score.n_clusters for score in scores if score.low is not None]
-    warn_few_clusters(f"{model}: ", [max(known)] if known else [], groups=False)
+    role = role_of(measured[0].metric) if measured else "rewordings"
+    which = "" if role == "rewordings" else f" of {role}"
+    warn_few_clusters(f"{model}: ", [max(known)] if known else [], groups=False, of=which)
+    if known and max(known) >= FEW_CLUSTERS and min(known) < FEW_CLUSTERS:  # of some metrics or parts alone
+        few = [score.metric for score in scores if score.low is not None and score.n_clusters < FEW_CLUSTERS]
+        warn_few_clusters(f"{model}: ", [min(known)], groups=False, of=f" of {', '.join(few)}")
     if known and (heavy := [one for one in measured if one.heaviest > 0.5 and max(one.n_units) > 1]):
         names = ", ".join(one.titles[0].partition(":")[0] for one in heavy)
         share = max(one.heaviest for one in heavy)

@@ -31,7 +31,7 @@ class Results(list[Row]):
     0.2
     >>> Results(rows)[:1]
     metric   value     interval  clusters  eff. n  buckets  answers
-    p_c     90.0 %  10.0 – 30.0         0       –       10       20
+    p_c     90.0 %  10.0 – 30.0         –       –       10       20
     """
 
     #: The models, among those whose answers were measured, that give one label to everything.
@@ -128,7 +128,7 @@ class Results(list[Row]):
             _html_row(cells, table.texts, row.signature) for cells, row in zip(table.rows, self, strict=True)
         )
         caption = escape(table.caption).replace("\n", "<br/>")
-        note = f"\n<caption style='caption-side: bottom'>{caption}</caption>" if table.caption else ""
+        note = f"\n<caption style='caption-side: bottom; text-align: left'>{caption}</caption>" if table.caption else ""
         return f"<table>{note}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
 
 
