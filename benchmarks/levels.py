@@ -14,7 +14,7 @@ import numpy as np
 
 from otherwords.metrics.metric import Metric
 from otherwords.registry import metrics
-from otherwords.scoring.compare import adjusted
+from otherwords.scoring.compare import _adjusted as adjusted
 from otherwords.scoring.difference import differences
 from otherwords.scoring.select import IntervalSettings
 from otherwords.significance.bootstrap import Sample, collapse

@@ -55,7 +55,44 @@ def share_interval(value: Array, samples: Sequence[Units], confidence: float) ->
     return _share_ends(value, _spread(samples), confidence)
 
 
-def _share_ends(value: Array, spread: tuple[Array, Array, Array], confidence: Array | float) -> tuple[Array, Array]:
+class _Caps(NamedTuple):
+    """Of a plain share: how many clusters have the event, how many lack it in part, of how many; the largest's weight.
+
+    The share is at most that of the clusters that have the event, by weight. That bounds it where one or two of them
+    leave the error so uncertain that a second flip would narrow the interval.
+    """
+
+    have: Array
+    lack: Array
+    n: Array
+    largest: Array
+
+    @classmethod
+    def of(cls, metric: Metric, samples: Sequence[tuple[Array, Array]]) -> "_Caps | None":
+        if metric.combine is not ratio or metric.sides is not None or len(samples) > 1:
+            return None
+        rows, counts = samples[0]
+        num, den = rows[..., 0], rows[..., 1]
+        there = np.where(den > 0, counts, 0)
+        n, mean = there.sum(axis=-1), (den * there).sum(axis=-1) / np.maximum(there.sum(axis=-1), 1)
+        largest = np.where(there > 0, den, 0).max(axis=-1, initial=0) / np.where(mean > 0, mean, 1)
+        have, lack = ((there * some).sum(axis=-1) for some in (num > 0, num < den - _NOTHING))
+        return cls(*(np.asarray(one, dtype=np.float64)[..., None] for one in (have, lack, n, largest)))
+
+    def ends(self, tail: Array | float) -> tuple[Array, Array]:
+        """The ends of Clopper and Pearson for the clusters that lack the event and those that have it."""
+        from scipy.special import betaincinv
+
+        def upper(k: Array) -> Array:
+            some = betaincinv(k + 1, np.maximum(self.n - k, 1e-9), tail)
+            return np.where(k < self.n, some * self.largest, np.inf)
+
+        return 1 - upper(self.lack), upper(self.have)
+
+
+def _share_ends(
+    value: Array, spread: tuple[Array, Array, Array], confidence: Array | float, caps: _Caps | None = None
+) -> tuple[Array, Array]:
     from scipy.special import ndtri, stdtrit  # late: `otherwords --help` needs no scipy
 
     tail = (1 + confidence) / 2
@@ -65,6 +102,9 @@ def _share_ends(value: Array, spread: tuple[Array, Array, Array], confidence: Ar
         varies = (error > _NOTHING**2) & (value > 0) & (value < 1)
         size = np.where(varies, value * (1 - value) / np.where(varies, error, 1.0), n)
         low, high = _score_interval(value, size, np.where(varies, t, z))
+        if caps is not None:
+            least, most = caps.ends(tail)
+            low, high = np.where(varies, np.maximum(low, least), low), np.where(varies, np.minimum(high, most), high)
         floor = z * z / (n + z * z)
         low, high = np.minimum(low, 1 - floor), np.maximum(high, floor)
     low, high = np.where(value <= 0, 0.0, low), np.where(value >= 1, 1.0, high)
@@ -291,11 +331,11 @@ def _estimate(
         there = denominators(metric, rows, value.shape[-1]) > 0 if metric.sides is None else ~np.isnan(combine(rows))
         each = np.where(there, counts[..., None], 0.0)
         units.append(Units(np.moveaxis(influence, -1, -2), np.moveaxis(each, -1, -2)))
-    spread = _spread(units)
+    spread, caps = _spread(units), _Caps.of(metric, samples)
     inside = (value >= -_ROUNDING) & (value <= 1 + _ROUNDING)
 
     def at(confidence: Any) -> tuple[Array, Array]:
-        ends = _share_ends(value, spread, confidence)
+        ends = _share_ends(value, spread, confidence, caps)
         lower, upper = (np.where(inside, low + (high - low) * end, np.nan) for end in ends)
         return lower, upper
 
