@@ -25,6 +25,7 @@ from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
 from ..significance.across_models import crossed_test, side_by_side, t_test
+from ..significance.anytime import warn_stopped
 from ..significance.ie_test import Matched, ie_test, matched, matched_answers
 from ..significance.multiple import adjust
 from ..significance.permutation import Pairing
@@ -446,8 +447,10 @@ class _Counted:
 
 
 def _with_one_answer(results: Results[Difference], models: Sequence[ModelTable]) -> Results[Difference]:
-    """Note which of the models say the same to everything."""
+    """Note which of the models say the same to everything, and warn of those that were asked until a rule held."""
     results.one_answer = {one.name: found for one in models for found in one_answer(one.frame).values()}
+    for one in models:
+        warn_stopped(one.name, one.frame, (row.metric for row in results if row.low is not None))
     return results
 
 

@@ -203,11 +203,16 @@ def _warn_thin_groups(scores: Sequence[Score], model: str) -> None:
 
 
 class GroupWeights(NamedTuple):
-    """The share of each group of a column in an average, and whether the groups have no cluster in common."""
+    """The share of each group of a column in an average, all clusters of the groups, and whether they share none."""
 
     column: str
     shares: dict[str, float]
+    clusters: int
     independent: bool
+
+
+#: What a group's score has and their average has not.
+_OF_A_GROUP = dict.fromkeys(("shrunk", "shrunk_low", "shrunk_high", "anytime_low", "anytime_high"))
 
 
 def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> GroupWeights:
@@ -227,8 +232,11 @@ def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float])
     numbers = {name: sizes.get(name, part["bucket"].n_unique()) for name, part in parts.items()}
     unit = "cluster" if "cluster" in answers.columns else "bucket"
     units = [part[unit].cast(pl.String).unique() for part in parts.values()]
-    shares = {f"{column}={name}": number / sum(numbers.values()) for name, number in numbers.items()}
-    return GroupWeights(column, shares, sum(map(len, units)) == pl.concat(units).n_unique())
+    most = max(numbers.values())  # sums of huge sizes are not finite
+    total = math.fsum(number / most for number in numbers.values())
+    shares = {f"{column}={name}": number / most / total for name, number in numbers.items()}
+    clusters = pl.concat(units).n_unique()
+    return GroupWeights(column, shares, clusters, sum(map(len, units)) == clusters)
 
 
 def averages(scores: Sequence[Score], weights: GroupWeights) -> list[Score]:
@@ -255,10 +263,10 @@ def _average(rows: Mapping[str, Score], weights: GroupWeights) -> Score:
     value = math.fsum(weight * one.value for weight, one in pairs if one.value is not None) if known else None
     ends = _average_ends(value, pairs) if weights.independent else (None, None)
     shares = ", ".join(f"{group.partition('=')[2]}: {weight:.6g}" for group, weight in weights.shares.items())
-    like = next(iter(rows.values()))
+    like = replace(next(iter(rows.values())), **_OF_A_GROUP)
     return replace(
         like,
-        signature=f"{like.signature} average={weights.column}({shares})",
+        signature=f"{like.signature.partition(' shrunk=')[0]} average={weights.column}({shares})",
         group=f"{weights.column}=(average)",
         value=value,
         low=ends[0],
@@ -266,8 +274,8 @@ def _average(rows: Mapping[str, Score], weights: GroupWeights) -> Score:
         n_units=sum(one.n_units for _, one in pairs),
         n_answers=sum(one.n_answers for _, one in pairs),
         interval="" if ends[0] is None else "mover",
-        n_clusters=sum(one.n_clusters for _, one in pairs),
-        n_effective=_effective(pairs),
+        n_clusters=min(sum(one.n_clusters for _, one in pairs), weights.clusters),
+        n_effective=_effective(pairs) if weights.independent else None,
         note="" if value is None or ends[0] is not None else "groups share clusters, or one has no interval",
     )
 
