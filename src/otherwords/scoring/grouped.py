@@ -8,7 +8,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -32,9 +32,8 @@ from .measure import (
     reasons_of,
     scores_of,
     statistics_of,
-    warn_nothing,
 )
-from .select import IntervalSettings, collect_measurable, is_rate, title
+from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, title
 
 #: What the mean over models stands for, in place of a model.
 MEAN_OF_MODELS = "(mean)"
@@ -63,6 +62,7 @@ def measure_groups(
     for column in by:
         scores += _measure_column(chosen, data, place, column, settings, lenient)
     _warn_thin_groups(scores, place.model)
+    _warn_empty_groups(scores, chosen, place.model, lenient)
     return scores
 
 
@@ -143,15 +143,11 @@ def _measure_portion(
         return list(_measured_by_group(bound, named, metric, data, group, len(names)))
 
     measured = collect_measurable(chosen, lenient, f"{data.model}: not measured", work)
-    by_group: list[list[Measured]] = [[] for _ in names]
     for metric in measured:
         ends = closed_forms(metric[0].metric, [one.samples[0] for one in metric], settings.confidence)
         for place, (one, each) in enumerate(zip(metric, ends, strict=True)):
-            by_group[place].append(one)
             ends_found = ends_of(one, None, settings, each)
             found[names[place]] += scores_of(one, ends_found, data, data.model, names[place], settings)
-    for name, own in zip(names, by_group, strict=True):
-        warn_nothing(own, found[name], data.model, name, lenient)
 
 
 def _measured_by_group(
@@ -199,6 +195,25 @@ def _warn_thin_groups(scores: Sequence[Score], model: str) -> None:
         warnings.warn(f"{message}; their intervals are not reliable", stacklevel=caller_level())
 
 
+def _warn_empty_groups(scores: Sequence[Score], chosen: Sequence[Bound], model: str, lenient: bool) -> None:
+    """Warn of metrics without a value in groups, as of those over all data: once for all groups."""
+    by_group: dict[str, list[Score]] = {}
+    for one in scores:
+        if one.group is not None:
+            by_group.setdefault(one.group, []).append(one)
+    of_variants = tuple(f"{one.signature} " for one in chosen if as_metric(one.function).uses != "originals")
+    empty: dict[tuple[str, str], list[str]] = {}
+    for group, own in by_group.items():
+        nothing = ", ".join(one.metric for one in own if one.value is None)
+        measured_variants = any(one.n_units and one.signature.startswith(of_variants) for one in own)
+        if nothing and not (lenient and measured_variants):
+            empty.setdefault((nothing, explain_no_pairs(own)), []).append(group)
+    for (names, why), groups in empty.items():
+        where = ", ".join(groups) if len(groups) < 5 else f"{', '.join(groups[:3])} and {len(groups) - 3} other groups"
+        reason = f" ({why})" if why else ""
+        warnings.warn(f"{names} of {model}: nothing to measure in {where}{reason}", stacklevel=caller_level())
+
+
 # Averages over groups
 
 
@@ -212,7 +227,7 @@ class GroupWeights(NamedTuple):
 
 
 #: What a group's score has and their average has not.
-_OF_A_GROUP = dict.fromkeys(("shrunk", "shrunk_low", "shrunk_high", "anytime_low", "anytime_high"))
+_OF_A_GROUP: dict[str, Any] = dict.fromkeys(("shrunk", "shrunk_low", "shrunk_high", "anytime_low", "anytime_high"))
 
 
 def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> GroupWeights:

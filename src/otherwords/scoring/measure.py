@@ -243,11 +243,12 @@ def measure_answers(
     ]
     if group is None:
         _warn_thin(measured, scores, model)
-    warn_nothing(measured, scores, model, group, lenient)
+    if group is None or models:
+        _warn_nothing(measured, scores, model, group, lenient)
     return scores
 
 
-def warn_nothing(
+def _warn_nothing(
     measured: Sequence[Measured], scores: Sequence[Score], model: str, group: str | None, lenient: bool
 ) -> None:
     """Warn of metrics without a value; not of those that were not asked for, where others measure variants."""

@@ -397,7 +397,7 @@ def rule_of(answers: pl.DataFrame) -> StoppingRule | None:
     rules = [rule for rule in map(_read_rule, texts) if rule is not None]
     if not rules:
         return None
-    where = str(answers["model"][0]) if "model" in answers.columns else None
+    where = str(answers["model"][0]) if "model" in answers.columns else ""
     if len(texts) > 1 and {*texts} != {"", texts[-1]}:
         raise BadInput(f"found {' and '.join(map(repr, texts[:2]))}", where=where, field=UNTIL, fix=_APART)
     if ASKED not in answers.columns or not (answers[ASKED].cast(pl.Int64, strict=False).fill_null(0) > 0).all():
