@@ -240,7 +240,8 @@ def _rows(
         beyond = one.beyond(settings)
     one_sided = np.full((2, len(notes)), np.nan)
     if like.margin is not None and (not all(notes) or notes[0] == SAME):
-        one_sided = np.stack(_margin_tests(one, drawn, like.margin, settings))
+        known = [note in ("", SAME) for note in notes]
+        one_sided = np.where(known, np.stack(_margin_tests(one, drawn, like.margin, settings)), np.nan)
     if one.turned:
         values, difference, (low, high), one_sided = values[::-1], -difference, (-high, -low), one_sided[::-1]
     tested = one.counts[0] > 1  # of the side that has fewer: how it would vary is unknown
@@ -291,7 +292,9 @@ def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: Inte
         squares, sizes = ((counts * np.abs(share) ** power).sum(axis=1) for power in (2, 1))
         lump = (squares + clusters**-2.0) / (sizes + 1 / clusters)
     else:
-        error, lump = np.nanvar(drawn, axis=0) if drawn is not None else np.full(len(value), np.nan), 1 / clusters
+        error, lump = np.full(len(value), np.nan), 1 / clusters
+        if drawn is not None:
+            error = np.nanvar(np.where(np.isnan(drawn).all(axis=0), 0.0, drawn), axis=0)
     found = []
     for missing in (value + margin, margin - value):
         left = np.clip(missing, 0, 1) if one.metric.share else np.zeros(len(value))
