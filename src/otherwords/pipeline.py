@@ -325,6 +325,9 @@ def score(
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require, more=more)
     scores = scores.shrunk() if shrink else scores
+    if shrink and all(one.shrunk is None for one in scores):
+        why = "no metric here is a share with Wilson's interval in two groups or more"
+        warnings.warn(f"nothing to shrink: {why}", stacklevel=caller_level())
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if weights:
         scores += averages(scores, weights)

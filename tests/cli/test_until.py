@@ -191,6 +191,8 @@ def test_rules_that_the_suite_cannot_answer(place, write_jsonl):
     with refuses(BadInput, where="until"):
         answer(suite_rows(4), "control_flips<=0.1")
     with refuses(BadInput, where="until"):
+        answer(suite_rows(4), "jaccard within 0.1")
+    with refuses(BadInput, where="until"):
         answer(suite_rows(4), "flip_when_right within 0.1")
     with refuses(Unmeasurable):
         answer([{**row, "label": None} for row in suite_rows(4)], "accuracy_variants within 0.1")

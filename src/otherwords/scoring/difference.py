@@ -240,8 +240,8 @@ def _rows(
         beyond = one.beyond(settings)
     one_sided = np.full((2, len(notes)), np.nan)
     if like.margin is not None and (not all(notes) or notes[0] == SAME):
-        known = [note in ("", SAME) for note in notes]
-        one_sided = np.where(known, np.stack(_margin_tests(one, drawn, like.margin, settings)), np.nan)
+        there = [note in ("", SAME) for note in notes]
+        one_sided = np.where(there, np.stack(_margin_tests(one, drawn, like.margin, settings)), np.nan)
     if one.turned:
         values, difference, (low, high), one_sided = values[::-1], -difference, (-high, -low), one_sided[::-1]
     tested = one.counts[0] > 1  # of the side that has fewer: how it would vary is unknown

@@ -217,9 +217,11 @@ def refuse_wrong_rule(text: str, confidence: float = 0.95) -> tuple[Until, Metri
     """Refuse, before any work, a rule that cannot be read, or whose metric is none or no ratio of sums in [0, 1]."""
     rule = parse_until(text)
     metric = as_metric(metrics.make(rule.metric).function)
+    fix = "use one that is a share, such as flip_rate, p_c, pa or accuracy_variants"
     if not is_plain_share(metric):
-        fix = "use one that is a share, such as flip_rate, p_c, pa or accuracy_variants"
         raise BadInput(f"{rule.metric} is no ratio of sums between 0 and 1", where="until", fix=fix)
+    if metrics.takes(rule.metric, "suite"):
+        raise BadInput(f"{rule.metric} is about the texts, whatever is answered", where="until", fix=fix)
     if not 0 < confidence < 1:
         raise BadInput(f"found {confidence}", field="confidence", fix=_CONFIDENCE)
     return rule, metric
