@@ -52,7 +52,7 @@ from .scoring.select import (
     keep_supported,
     metrics_by_role,
 )
-from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, rule_of
+from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
 from .storage import tables
 from .storage.specs import split_name
 from .storage.user_code import as_specs
@@ -324,9 +324,12 @@ def score(
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
     scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require, more=more)
     scores = scores.shrunk() if shrink else scores
+    if shrink and all(one.shrunk is None for one in scores):
+        why = "no metric here is a share with Wilson's interval in two groups or more"
+        warnings.warn(f"nothing to shrink: {why}", stacklevel=caller_level())
     warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
     if weights:
-        scores = Results([*scores, *averages(scores, weights)])
+        scores += averages(scores, weights)
     if out:
         tables.write([scores.to_polars()], out)
     return scores
@@ -411,12 +414,8 @@ def scored(
 def _warn_stopped(answers: pl.DataFrame, scores: Sequence[Score]) -> None:
     """Warn of intervals of a table whose asking was stopped by looking that do not allow for it."""
     for model in answers["model"].unique().sort().to_list() if UNTIL in answers.columns else ():
-        rule = rule_of(answers.filter(pl.col("model") == model))
         others = [one.metric for one in scores if one.model == model and one.interval not in ("", "anytime")]
-        if rule and others:
-            names = ", ".join(dict.fromkeys(others))
-            asked = f"{model} was asked until {str(rule.until)!r}"
-            warnings.warn(f"{asked}; the intervals of {names} do not allow for that", stacklevel=caller_level())
+        warn_stopped(model, answers.filter(pl.col("model") == model), others)
 
 
 def _with_texts(using: Sequence[str], folder: Path) -> list[str]:

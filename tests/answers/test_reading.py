@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -300,3 +301,21 @@ def test_duplicates_are_pairs_not_names() -> None:
 def test_every_error_here_is_one_of_ours() -> None:
     assert issubclass(BadInput, OtherwordsError)
     assert BadInput.exit_code == UnknownName.exit_code == 2
+
+
+def test_many_groups_without_variants_are_one_warning() -> None:
+    rows = {"bucket": range(40), "variant": [""] * 40, "gold": ["x", "y"] * 20, "pred": ["x"] * 40}
+    answers = pl.DataFrame({**rows, "genre": [f"g{n:02}" for n in range(40)]})
+    with pytest.warns(UserWarning, match="nothing to measure") as caught:
+        score(answers, ["accuracy_original", "flip_rate", "pvap"], by=["genre"], replicates=200)
+    told = [line for line in lines(caught) if " in " in line]
+    where = "genre=g00, genre=g01, genre=g02 and 37 other groups"
+    assert [line.partition(" (")[0] for line in told] == [f"flip_rate, pvap of model: nothing to measure in {where}"]
+
+
+def test_all_metrics_of_originals_alone() -> None:
+    """Nothing but our own warnings: none of the arithmetic."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        score(changed().filter(pl.col("variant").is_null()), "all")
+    assert {one.category for one in caught} == {UserWarning}

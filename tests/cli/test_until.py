@@ -191,6 +191,8 @@ def test_rules_that_the_suite_cannot_answer(place, write_jsonl):
     with refuses(BadInput, where="until"):
         answer(suite_rows(4), "control_flips<=0.1")
     with refuses(BadInput, where="until"):
+        answer(suite_rows(4), "jaccard within 0.1")
+    with refuses(BadInput, where="until"):
         answer(suite_rows(4), "flip_when_right within 0.1")
     with refuses(Unmeasurable):
         answer([{**row, "label": None} for row in suite_rows(4)], "accuracy_variants within 0.1")
@@ -260,3 +262,62 @@ def test_a_metric_whose_sums_are_no_share_has_no_anytime_ends():
     answers = ow.answer(suite_rows(30), "scripted", cache=None, canary=False)
     [score] = ow.score(answers, twice, anytime=True)
     assert (score.value, score.anytime_high) == (2, None)
+
+
+STOPPED = "flip_rate within 0.2 (largest=1)"
+
+
+def stopped_table(until: object = STOPPED, asked: object = range(1, 31), **more: object) -> pl.DataFrame:
+    """Thirty problems with a variant each, every third of which flips, as `answer --until` writes them."""
+    twice = [one for one in asked for _ in "ov"] if isinstance(asked, (range, list)) else asked
+    rows = {"bucket": [f"b{n}" for n in range(30) for _ in "ov"], "variant": ["", "v"] * 30, "gold": ["x"] * 60}
+    rows["pred"] = [("x", "y")[k and n % 3 == 0] for n in range(30) for k in (0, 1)]
+    rule = pl.lit(until) if isinstance(until, str) else until
+    return pl.DataFrame(rows).with_columns(**{"until": rule, "asked": pl.Series(twice)} | more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "places",
+    [[0] * 30, [None] * 30, ["first"] * 30, [float("nan")] * 30, [-n for n in range(30)]],
+    ids=["zero", "empty", "words", "nan", "negative"],
+)
+def test_a_stopped_table_without_its_places_is_refused(places):
+    """Else it would get the narrower interval of a table that nobody looked at while it grew."""
+    with refuses(BadInput, where="model", field="asked"):
+        ow.score(stopped_table(asked=places), ["flip_rate"])
+
+
+def test_a_stopped_table_that_lost_the_column_is_refused(cli):
+    stopped_table().drop("asked").write_csv("answers.csv")
+    assert "asked: " in cli("score", "answers.csv", rc=2).stderr
+
+
+def test_a_model_that_was_stopped_by_two_rules_is_refused():
+    rules = pl.Series([STOPPED] * 30 + ["pa within 0.2 (largest=1)"] * 30)
+    with refuses(BadInput, where="model", field="until"):
+        ow.score(stopped_table(until=rules), ["flip_rate"])
+
+
+@pytest.mark.parametrize("largest", ["1.2.3", "-", "e"])
+def test_what_only_looks_like_a_rule_is_the_users(largest):
+    [score] = ow.score(stopped_table(until=f"flip_rate within 0.2 (largest={largest})"), ["flip_rate"])
+    assert score.interval == "wilson"
+
+
+def test_places_may_have_gaps():
+    """Whoever leaves rows out of a stopped table leaves holes in the order; huge places cost no memory."""
+    [plain] = ow.score(stopped_table(), ["flip_rate"])
+    [gaps] = ow.score(stopped_table(asked=[10**12 + 7 * n for n in range(30)]), ["flip_rate"])
+    assert (gaps.low, gaps.high, gaps.interval) == (plain.low, plain.high, "anytime")
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_comparison_of_stopped_models_is_warned_of(cli):
+    stopped_table(model=pl.lit("a")).write_csv("a.csv")
+    stopped_table(model=pl.lit("b"), pred=pl.lit("x")).drop("until", "asked").write_csv("b.csv")
+    told = cli("compare", "a.csv", "b.csv", "--metric", "flip_rate").stderr
+    assert told.count("a was asked until 'flip_rate within 0.2'") == 1, told
+    groups = stopped_table(model=pl.lit("a"), how=pl.Series(["p", "q"] * 30).sort())
+    groups.write_csv("groups.csv")
+    told = cli("compare", "groups.csv", "--between", "how", "--metric", "flip_rate").stderr
+    assert told.count("a was asked until 'flip_rate within 0.2'") == 1, told

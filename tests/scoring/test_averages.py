@@ -96,3 +96,31 @@ def test_a_loss_is_drawn_inside_the_picture() -> None:
     left = min(float(x) for x in re.findall(r'cx="(-?[0-9.]+)"', scores.plot().svg))
     [label] = {float(x) for x in re.findall(r'x="([0-9.]+)" y="[0-9]+" text-anchor="end"', scores.plot().svg)}
     assert left > label, "a point must not lie on its name"
+
+
+def test_an_average_is_not_shrunk_and_has_no_anytime_ends() -> None:
+    """They would be those of its first group."""
+    for options in ({"shrink": True}, {"anytime": True}):
+        for one in averages(**options).values():
+            assert (one.shrunk, one.shrunk_low, one.shrunk_high) == (None, None, None)
+            assert (one.anytime_low, one.anytime_high) == (None, None)
+            assert "shrunk" not in one.signature
+
+
+def test_clusters_in_several_groups_count_once() -> None:
+    shared = table(FLIPS).with_columns(cluster=pl.col("bucket").str.slice(-1))
+    found = ow.score(shared, ["flip_rate"], average="dataset")
+    alone = {one.model: one for one in found if one.group is None}
+    for one in found:
+        if one.group == "dataset=(average)" and one.model in alone:
+            assert (one.n_clusters, one.n_effective) == (alone[one.model].n_clusters, None)
+
+
+def test_sizes_may_be_huge() -> None:
+    found, like = averages(sizes={"big": 1e308, "small": 1e308}), averages(sizes={"big": 1, "small": 1})
+    assert {name: one.value for name, one in found.items()} == {name: one.value for name, one in like.items()}
+
+
+def test_a_model_with_one_answer_is_still_told_of() -> None:
+    steady = table({("m", "big"): [0] * 6, ("m", "small"): [0, 0]})
+    assert ow.score(steady, ["flip_rate"], average="dataset").one_answer == ow.score(steady, ["flip_rate"]).one_answer

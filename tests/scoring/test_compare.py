@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -523,8 +524,10 @@ def test_a_part_that_rests_on_one_cluster_has_no_interval(two: list[pl.DataFrame
         pl.when(unsure).then(p[name]).otherwise(0.9 if name == "neutral" else 0.05).alias(f"p:{name}")
         for name in LABELS
     ]
-    found = {one.metric: one for one in compare(*(t.with_columns(sure) for t in two), ["flips_by_margin"], **FEW)}
+    tables = [t.with_columns(sure) for t in two]
+    found = {one.metric: one for one in compare(*tables, ["flips_by_margin"], margin=0.1, **FEW)}
     one = found["flips_by_margin:[0.0,0.2)"]
+    assert (one.p_not_lower, one.p_not_higher, one.p_equivalent) == (None, None, None)
     assert (one.low, one.high, one.p_swap, one.p_maxt, one.n_units) == (None, None, None, None, 1)
     assert found["flips_by_margin:[0.8,1.0]"].n_units == 39
 
@@ -732,3 +735,31 @@ def test_tests_that_cannot_be_made_are_refused(
         count_tests(*two, tests)
     with refuses(BadInput):
         count_tests(two[0], tests=["mcnemar"])
+
+
+def test_all_metrics_of_one_label_with_a_margin() -> None:
+    """Nothing but our own warnings: none of the arithmetic."""
+    rows = {"bucket": [n for n in range(30) for _ in "ovw"], "variant": ["", "v", "w"] * 30, "gold": ["x"] * 90}
+    table = pl.DataFrame({**rows, "pred": ["x"] * 90})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compare(table, table, "all", margin=0.1, **FEW)
+    assert {one.category for one in caught} == {UserWarning}
+
+
+def test_a_part_without_an_interval_has_no_margin_tests() -> None:
+    """Two variants are flipped: every seventh replicate has neither, and no value."""
+    tables = []
+    for shift in (0.0, 0.02):
+        sure = [0.9 - shift * n / 40 - 0.1 * k for n in range(40) for k in (0, 1)]
+        sure[1] = sure[3] = 0.3 - shift
+        frame = pl.DataFrame({"bucket": [n for n in range(40) for _ in "ov"], "variant": ["", "v"] * 40})
+        pred = ["x" if one > 0.5 else "y" for one in sure]
+        tables.append(frame.with_columns(pl.Series("pred", pred), pl.Series("p:x", sure), pl.lit("x").alias("gold")))
+    tables = [one.with_columns((1 - pl.col("p:x")).alias("p:y")) for one in tables]
+    found = {one.metric: one for one in compare(*tables, ["jsd_pairs"], margin=0.1, **FEW)}
+    assert found["jsd_pairs:all"].p_equivalent is not None
+    flipped = found["jsd_pairs:flipped"]
+    assert flipped.low is None
+    assert flipped.note
+    assert (flipped.p_not_lower, flipped.p_not_higher, flipped.p_equivalent) == (None, None, None)

@@ -120,4 +120,7 @@ def test_what_cannot_be_shrunk_is_refused(wrong: dict[str, str]) -> None:
 @pytest.mark.filterwarnings("ignore:.*fewer than 20 clusters")
 def test_one_group_has_no_others_to_be_shrunk_to() -> None:
     one = grouped().filter(pl.col("bucket").str.contains("^large[0-9]"))
-    assert all(score.shrunk is None for score in ow.score(one, ["flip_rate"], by="how", shrink=True))
+    with pytest.warns(UserWarning, match="nothing to shrink"):
+        assert all(score.shrunk is None for score in ow.score(one, ["flip_rate"], by="how", shrink=True))
+    with pytest.warns(UserWarning, match="nothing to shrink"):
+        ow.score(grouped(), ["accuracy_drop"], by="how", shrink=True)

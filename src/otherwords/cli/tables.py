@@ -83,7 +83,7 @@ def score_table(scores: Sequence[Score], confidence: float) -> Table:
     no_pairs = f"– {reason}" if (reason := explain_no_pairs(scores)) else ""
     caption = "\n".join(filter(None, (no_pairs, evidence_note(scores), missing_text(scores), foot)))
     more, counts = ["shrunk"] if any(one.shrunk is not None for one in scores) else [], evidence_columns(scores)[2:]
-    table = _table(names, ("value", f"{confidence:.0%} interval", *more, _CLUSTERS, *counts), caption=caption)
+    table = _table(names, ("value", f"{100 * confidence:g}% interval", *more, _CLUSTERS, *counts), caption=caption)
     return _add_sections(
         table,
         (
@@ -179,7 +179,7 @@ def difference_table(differences: Sequence[Difference], confidence: float) -> Ta
     notes = [*difference_notes(differences), evidence_note(differences), missing_text(differences), pair_foot]
     if not evidence:
         notes.insert(-2, "every row: {} clusters (eff. n {})".format(*evidence_text(differences[0])))
-    numbers = (*values, "differ-\nence", f"{confidence:.0%} interval", *tests, *evidence)
+    numbers = (*values, "differ-\nence", f"{100 * confidence:g}% interval", *tests, *evidence)
     return _difference_rows(differences, numbers, cells, "", *notes)
 
 
@@ -457,7 +457,7 @@ def _by_model(report: Circularity) -> list[Judged]:
 
 
 def _acceptance(report: Circularity, confidence: float) -> Table:
-    numbers = ["variants", "accepted", "share", f"{confidence:.0%} interval"]
+    numbers = ["variants", "accepted", "share", f"{100 * confidence:g}% interval"]
     short = short_names(list(dict.fromkeys(row.source for row in report.acceptance)))
     table = _circularity_table("mutual entailment by source", ["judge", "source"], numbers, foot_of(short))
     return _add_sections(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..answers.roles import Role
-from ..answers.table import Answers, Array, probabilities
+from ..answers.table import SINGLE, Answers, Array, probabilities
 from ..errors import BadInput, Unmeasurable
 from ..registry import Plugin, metrics
 from ..storage.user_code import guard, load_function, write_example
@@ -229,7 +229,8 @@ def _content(answers: Answers, gold: bool) -> Array:
     """What an answer says, as whole numbers: its label and probabilities, by the labels' names and not their order."""
     order = np.argsort(answers.labels)
     place = np.argsort(order)
-    stated = probabilities(answers.frame, answers.labels, answers.model)[:, order] + 0.0
+    stated = probabilities(answers.frame, answers.labels, answers.model)[:, order]
+    stated = np.round(stated, SINGLE - 1) + 0.0  # digits that single precision has, too
     labels = [place[answers.pred], place[answers.gold]] if gold else [place[answers.pred]]
     return np.column_stack([*labels, np.ascontiguousarray(stated).view(np.int64)])
 

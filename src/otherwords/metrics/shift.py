@@ -147,7 +147,7 @@ def sigma(only_right: bool = False) -> Any:
         share=False,
         counted=counted,
         gold=only_right,
-        bounds=(0, 0.4715),
+        bounds=(0, 0.5),
     )
 
 

@@ -138,6 +138,7 @@ def _metric(
 
     def too_far(answers: Answers) -> dict[str, str]:
         at_hand = answers.n_variants[answers.n_variants > 0]
-        return {"": f"{k} wordings are more than {FAR} times the variants at hand"} if k > FAR * at_hand.mean() else {}
+        far = len(at_hand) and k > FAR * at_hand.mean()
+        return {"": f"{k} wordings are more than {FAR} times the variants at hand"} if far else {}
 
     return Metric(statistics, combine, rate=True, fewest=2, no_interval=too_far, **more)

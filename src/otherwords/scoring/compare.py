@@ -24,6 +24,7 @@ from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
 from ..significance.across_models import crossed_test, side_by_side, t_test
+from ..significance.anytime import warn_stopped
 from ..significance.multiple import adjust
 from ..significance.pairs import Pairing
 from ..storage import tables
@@ -347,6 +348,8 @@ def _warn_thin(rows: Sequence[Difference]) -> None:
 
 
 def _with_one_answer(results: Results[Difference], models: Sequence[ModelTable]) -> Results[Difference]:
-    """Note which of the models say the same to everything."""
+    """Note which of the models say the same to everything, and warn of those that were asked until a rule held."""
     results.one_answer = {one.name: found for one in models for found in one_answer(one.frame).values()}
+    for one in models:
+        warn_stopped(one.name, one.frame, (row.metric for row in results if row.low is not None))
     return results

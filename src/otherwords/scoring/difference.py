@@ -330,7 +330,8 @@ def _rows(
         interval_p = one.interval_p(settings)
     one_sided = np.full((2, len(notes)), np.nan)
     if like.margin is not None and (not all(notes) or {SAME, ALIKE} & set(notes)):
-        one_sided = np.stack(_margin_tests(one, drawn, like.margin, settings))
+        there = [note in ("", SAME, ALIKE) for note in notes]
+        one_sided = np.where(there, np.stack(_margin_tests(one, drawn, like.margin, settings)), np.nan)
     if one.turned:
         values, difference, (low, high), one_sided = values[::-1], -difference, (-high, -low), one_sided[::-1]
     tested = one.counts[0] > 1  # of the side that has fewer: how it would vary is unknown
@@ -380,8 +381,12 @@ def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: Inte
         error = (counts * influence**2).sum(axis=1) * clusters / np.maximum(clusters - 1, 1)
         squares, sizes = ((counts * np.abs(share) ** power).sum(axis=1) for power in (2, 1))
         lump = (squares + clusters**-2.0) / (sizes + 1 / clusters)
+        effective = np.minimum(*(effective_sizes(one.metric, side, len(value)) for side in one.sides()))
+        lump = lump * clusters / np.clip(effective, 1, clusters)  # a large cluster may be lost as a whole, too
     else:
-        error, lump = np.nanvar(drawn, axis=0) if drawn is not None else np.full(len(value), np.nan), 1 / clusters
+        error, lump = np.full(len(value), np.nan), 1 / clusters
+        if drawn is not None:
+            error = np.nanvar(np.where(np.isnan(drawn).all(axis=0), 0.0, drawn), axis=0)
     found = []
     for missing in (value + margin, margin - value):
         left = np.clip(missing, 0, 1) if one.metric.share else np.zeros(len(value))

@@ -8,7 +8,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -33,9 +33,8 @@ from .measure import (
     scores_of,
     statistics_of,
     warn_few_clusters,
-    warn_nothing,
 )
-from .select import IntervalSettings, collect_measurable, title
+from .select import IntervalSettings, collect_measurable, explain_no_pairs, title
 
 #: What the mean over models stands for, in place of a model.
 MEAN_OF_MODELS = "(mean)"
@@ -64,6 +63,7 @@ def measure_groups(
     for column in by:
         scores += _measure_column(chosen, data, place, column, settings, lenient)
     _warn_thin_groups(scores, place.model)
+    _warn_empty_groups(scores, chosen, place.model, lenient)
     return scores
 
 
@@ -169,15 +169,11 @@ def _measure_portion(
         return list(_measured_by_group(bound, named, metric, data, group, len(names)))
 
     measured = collect_measurable(chosen, lenient, f"{data.model}: not measured", work)
-    by_group: list[list[Measured]] = [[] for _ in names]
     for metric in measured:
         ends = closed_forms(metric[0].metric, [one.sample.strata[0] for one in metric], settings.confidence)
         for place, (one, each) in enumerate(zip(metric, ends, strict=True)):
-            by_group[place].append(one)
             ends_found = ends_of(one, None, settings, each)
             found[names[place]] += scores_of(one, ends_found, data, data.model, names[place], settings)
-    for name, own in zip(names, by_group, strict=True):
-        warn_nothing(own, found[name], data.model, name, lenient)
 
 
 def _measured_by_group(
@@ -223,15 +219,39 @@ def _warn_thin_groups(scores: Sequence[Score], model: str) -> None:
     warn_few_clusters(f"{model}: ", list(clusters.values()), groups=True)
 
 
+def _warn_empty_groups(scores: Sequence[Score], chosen: Sequence[Bound], model: str, lenient: bool) -> None:
+    """Warn of metrics without a value in groups, as of those over all data: once for all groups."""
+    by_group: dict[str, list[Score]] = {}
+    for one in scores:
+        if one.group is not None:
+            by_group.setdefault(one.group, []).append(one)
+    of_variants = tuple(f"{one.signature} " for one in chosen if as_metric(one.function).uses != "originals")
+    empty: dict[tuple[str, str], list[str]] = {}
+    for group, own in by_group.items():
+        nothing = ", ".join(one.metric for one in own if one.value is None)
+        measured_variants = any(one.n_units and one.signature.startswith(of_variants) for one in own)
+        if nothing and not (lenient and measured_variants):
+            empty.setdefault((nothing, explain_no_pairs(own)), []).append(group)
+    for (names, why), some in empty.items():
+        where = ", ".join(some) if len(some) < 5 else f"{', '.join(some[:3])} and {len(some) - 3} other groups"
+        reason = f" ({why})" if why else ""
+        warnings.warn(f"{names} of {model}: nothing to measure in {where}{reason}", stacklevel=caller_level())
+
+
 # Averages over groups
 
 
 class GroupWeights(NamedTuple):
-    """The share of each group of a column in an average, and whether the groups have no cluster in common."""
+    """The share of each group of a column in an average, all clusters of the groups, and whether they share none."""
 
     column: str
     shares: dict[str, float]
+    clusters: int
     independent: bool
+
+
+#: What a group's score has and their average has not.
+_OF_A_GROUP: dict[str, Any] = dict.fromkeys(("shrunk", "shrunk_low", "shrunk_high", "anytime_low", "anytime_high"))
 
 
 def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> GroupWeights:
@@ -251,8 +271,11 @@ def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float])
     numbers = {name: sizes.get(name, part["bucket"].n_unique()) for name, part in parts.items()}
     unit = "cluster" if "cluster" in answers.columns else "bucket"
     units = [part[unit].cast(pl.String).unique() for part in parts.values()]
-    shares = {f"{column}={name}": number / sum(numbers.values()) for name, number in numbers.items()}
-    return GroupWeights(column, shares, sum(map(len, units)) == pl.concat(units).n_unique())
+    most = max(numbers.values())  # sums of huge sizes are not finite
+    total = math.fsum(number / most for number in numbers.values())
+    shares = {f"{column}={name}": number / most / total for name, number in numbers.items()}
+    clusters = pl.concat(units).n_unique()
+    return GroupWeights(column, shares, clusters, sum(map(len, units)) == clusters)
 
 
 def averages(scores: Sequence[Score], weights: GroupWeights) -> list[Score]:
@@ -279,10 +302,10 @@ def _average(rows: Mapping[str, Score], weights: GroupWeights) -> Score:
     value = math.fsum(weight * one.value for weight, one in pairs if one.value is not None) if known else None
     ends = _average_ends(value, pairs) if weights.independent else (None, None)
     shares = ", ".join(f"{group.partition('=')[2]}: {weight:.6g}" for group, weight in weights.shares.items())
-    like = next(iter(rows.values()))
+    like = replace(next(iter(rows.values())), **_OF_A_GROUP)
     return replace(
         like,
-        signature=f"{like.signature} average={weights.column}({shares})",
+        signature=f"{like.signature.partition(' shrunk=')[0]} average={weights.column}({shares})",
         group=f"{weights.column}=(average)",
         value=value,
         low=ends[0],
@@ -290,8 +313,8 @@ def _average(rows: Mapping[str, Score], weights: GroupWeights) -> Score:
         n_units=sum(one.n_units for _, one in pairs),
         n_answers=sum(one.n_answers for _, one in pairs),
         interval="" if ends[0] is None else "mover",
-        n_clusters=sum(one.n_clusters for _, one in pairs),
-        n_effective=_effective(pairs),
+        n_clusters=min(sum(one.n_clusters for _, one in pairs), weights.clusters),
+        n_effective=_effective(pairs) if weights.independent else None,
         note="" if value is None or ends[0] is not None else "groups share clusters, or one has no interval",
     )
 

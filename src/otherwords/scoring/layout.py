@@ -87,7 +87,7 @@ def _difference_layout(differences: Sequence[Difference]) -> Layout:
 
 def _interval_heading(results: Sequence[Score | Difference]) -> str:
     known = {one.confidence for one in results} - {None}
-    return f"{known.pop():.0%} interval" if len(known) == 1 else "interval"
+    return f"{100 * known.pop():g}% interval" if len(known) == 1 else "interval"
 
 
 def _html_row(cells: Sequence[str], texts: int, signature: str) -> str:

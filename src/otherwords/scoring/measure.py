@@ -228,11 +228,12 @@ def measure_answers(
     ]
     if group is None:
         _warn_thin(measured, scores, model)
-    warn_nothing(measured, scores, model, group, lenient)
+    if group is None or models:
+        _warn_nothing(measured, scores, model, group, lenient)
     return scores
 
 
-def warn_nothing(
+def _warn_nothing(
     measured: Sequence[Measured], scores: Sequence[Score], model: str, group: str | None, lenient: bool
 ) -> None:
     """Warn of metrics without a value; not of those that were not asked for, where others measure variants."""
@@ -328,8 +329,13 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
     if all(notes) or np.isnan(one.sample.value()).all():
         return low, high, notes
     kind = settings.kind(one.metric)
-    if kind in ("wilson", "mover"):
-        low, high = closed or closed_form(one.metric, one.sample.strata, settings.confidence)[1:3]
+    freedom = np.full(parts, np.inf)
+    if closed:
+        low, high = closed
+    elif kind in ("wilson", "mover"):
+        found = closed_form(one.metric, one.sample.strata, settings.confidence)
+        low, high = found[1:3]
+        freedom = freedom if is_rate(one.metric) or one.metric.sides else found.freedom
     elif drawn is not None:
         low, high = replicate_ends(kind, one.sample, drawn, settings.confidence)
     missing = np.zeros(parts) if drawn is None else undefined(drawn)
@@ -340,6 +346,8 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
             notes[i] = "one cluster"
         elif missing[i] > MOST_UNDEFINED:
             notes[i] = f"no value in {missing[i]:.0%} of the replicates"
+        elif freedom[i] < min(FEW_CLUSTERS, (clusters - 1) / 2):  # of what is no plain share, and so biased, too
+            notes[i] = "too few clusters decide it"
         elif low[i] == high[i] and not is_rate(one.metric):
             notes[i] = "all replicates are alike"
     without = [bool(note) for note in notes]

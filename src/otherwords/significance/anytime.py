@@ -11,7 +11,8 @@ The unit is the cluster, because outcomes within one are not independent; `large
 
 import math
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ import polars as pl
 from ..answers.reading import answered, cluster_names, read
 from ..answers.roles import split_roles
 from ..answers.table import Answers, Array
-from ..errors import BadInput, OtherwordsError
+from ..errors import BadInput, OtherwordsError, caller_level
 from ..frames import kept
 from ..metrics.metric import Metric, as_metric, ratio, role_of
 from ..problem import Task
@@ -44,6 +45,8 @@ _HALVINGS, _PLACES = 40, 9
 #: Clusters before the first look; by how much their number grows from look to look, at least and at most.
 _FIRST_LOOK, _STEPS = 32, (1.05, 2.0)
 _CONFIDENCE = "give a number between 0 and 1, such as 0.95"
+_AS_WRITTEN = "give the table as `answer` wrote it; or leave out the column `until`, and believe no interval"
+_APART = "a model was asked by one rule: score each table by itself"
 
 
 def anytime_ends(
@@ -214,9 +217,11 @@ def refuse_wrong_rule(text: str, confidence: float = 0.95) -> tuple[Until, Metri
     """Refuse, before any work, a rule that cannot be read, or whose metric is none or no ratio of sums in [0, 1]."""
     rule = parse_until(text)
     metric = as_metric(metrics.make(rule.metric).function)
+    fix = "use one that is a share, such as flip_rate, p_c, pa or accuracy_variants"
     if not is_plain_share(metric):
-        fix = "use one that is a share, such as flip_rate, p_c, pa or accuracy_variants"
         raise BadInput(f"{rule.metric} is no ratio of sums between 0 and 1", where="until", fix=fix)
+    if metrics.takes(rule.metric, "suite"):
+        raise BadInput(f"{rule.metric} is about the texts, whatever is answered", where="until", fix=fix)
     if not 0 < confidence < 1:
         raise BadInput(f"found {confidence}", field="confidence", fix=_CONFIDENCE)
     return rule, metric
@@ -384,19 +389,40 @@ class StoppingRule(NamedTuple):
 def rule_of(answers: pl.DataFrame) -> StoppingRule | None:
     """The rule by which the asking of a model was stopped; None where it was not stopped.
 
-    The columns of these names may be anybody's: they count where they hold what `ask_until` writes.
+    The columns of these names may be anybody's: they count where `until` holds what `ask_until` writes. Then the order
+    must be there, too: without it, only intervals that do not allow for the looking could be given.
     """
-    if UNTIL not in answers.columns or ASKED not in answers.columns:
+    if UNTIL not in answers.columns:
         return None
-    texts = answers[UNTIL].cast(pl.String, strict=False).unique().drop_nulls()
-    match = _STOPPED.fullmatch(texts[0]) if len(texts) == 1 else None
-    if match is None or not (answers[ASKED].cast(pl.Int64, strict=False).fill_null(0) > 0).all():
+    texts = answers[UNTIL].cast(pl.String, strict=False).drop_nulls().unique().sort().to_list()
+    rules = [rule for rule in map(_read_rule, texts) if rule is not None]
+    if not rules:
+        return None
+    where = str(answers["model"][0]) if "model" in answers.columns else ""
+    if len(texts) > 1 and {*texts} != {"", texts[-1]}:
+        raise BadInput(f"found {' and '.join(map(repr, texts[:2]))}", where=where, field=UNTIL, fix=_APART)
+    if ASKED not in answers.columns or not (answers[ASKED].cast(pl.Int64, strict=False).fill_null(0) > 0).all():
+        message = f"asked {str(rules[0].until)!r}, but not every row has its place in the order, from 1"
+        raise BadInput(message, where=where, field=ASKED, fix=_AS_WRITTEN)
+    return rules[0]
+
+
+def _read_rule(text: str) -> StoppingRule | None:
+    match = _STOPPED.fullmatch(text)
+    if match is None:
         return None
     try:
         rule = parse_until(match[1])
         return StoppingRule(rule, metrics.make(rule.metric).signature, float(match[2]))
-    except OtherwordsError:  # a text that only looks like a rule
+    except (OtherwordsError, ValueError):  # a text that only looks like a rule
         return None
+
+
+def warn_stopped(model: str, answers: pl.DataFrame, names: Iterable[str]) -> None:
+    """Warn that intervals of these metrics do not allow for the looking by which the asking of a model was stopped."""
+    if (rule := rule_of(answers)) and (named := ", ".join(dict.fromkeys(names))):
+        asked = f"{model} was asked until {str(rule.until)!r}"
+        warnings.warn(f"{asked}; the intervals of {named} do not allow for that", stacklevel=caller_level())
 
 
 def stopped_ends(metric: Metric, data: Answers, rule: StoppingRule, confidence: float) -> tuple[float, float]:
@@ -412,6 +438,8 @@ def ordered_sums(metric: Metric, data: Answers, size: int = 0) -> tuple[Array, A
     rows = np.where(rows[:, -1:] > 0, rows, 0)
     asked = np.zeros(data.n_buckets, dtype=np.int64)
     asked[data.bucket] = data.frame[ASKED].cast(pl.Int64).to_numpy() - 1
+    if not size:  # rows may have been left out since: only the order counts
+        asked = np.unique(asked, return_inverse=True)[1]
     size = max(size, int(asked.max(initial=-1)) + 1)
     num, den = (np.bincount(asked, weights=rows[:, i], minlength=size) for i in (0, 1))
     return num, den
