@@ -86,7 +86,7 @@ def _difference_layout(differences: Sequence[Difference]) -> Layout:
 
 
 def _interval_heading(results: Sequence[Score | Difference]) -> str:
-    known = {one.confidence for one in results} - {None}
+    known = {one.confidence for one in results if one.confidence is not None}
     return f"{100 * known.pop():g}% interval" if len(known) == 1 else "interval"
 
 
