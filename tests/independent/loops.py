@@ -45,7 +45,8 @@ class Number:
     """A value with its counts; `totals` has the sums of each cluster that counts, `combine` makes a value of sums.
 
     `weights` has each cluster's denominator, where the metric has one; `sides` the two shares of a difference;
-    `bare` says that it has no interval by definition; `moves` keeps its influences, once they are known.
+    `bare` says that it has no interval by definition; `moves` keeps its influences, once they are known; `bounds` are
+    the ends of its scale; `uncapped` leaves out the bounds by the clusters that have the event.
     """
 
     value: Fraction | float | None
@@ -57,6 +58,8 @@ class Number:
     sides: tuple[Number, Number] | None = None
     bare: bool = False
     moves: dict[str, float] = field(default_factory=dict)
+    bounds: tuple[float, float] = (0.0, 1.0)
+    uncapped: bool = False
 
 
 Numbers = dict[str, Number]
@@ -1107,7 +1110,7 @@ def wilson(share: float, n: float, q: float) -> tuple[float, float]:
 
 
 def influences(number: Number) -> dict[str, float]:
-    """What each cluster moves the value by, times the number of clusters (linearised; exact for a ratio)."""
+    """What the value would lose without each cluster, times the number of clusters."""
     if not number.moves:
         number.moves = _influences(number)
     return number.moves
@@ -1116,16 +1119,43 @@ def influences(number: Number) -> dict[str, float]:
 def _influences(number: Number) -> dict[str, float]:
     groups = {cluster: [float(one) for one in sums] for cluster, sums in number.totals.items()}
     sums = [sum(column) for column in zip(*groups.values(), strict=True)]
-    size = len(groups)
-    if number.combine is divide:
-        value = sums[0] / sums[1]
-        return {g: (one[0] - value * one[1]) * size / sums[1] for g, one in groups.items()}
-    slopes = []
-    for i in range(len(sums)):
-        step = 1e-5 * (abs(sums[i]) or 1.0)
-        up, down = ([*sums[:i], sums[i] + s, *sums[i + 1 :]] for s in (step, -step))
-        slopes.append((float(number.combine(up)) - float(number.combine(down))) / (2 * step))
-    return {g: size * sum(slope * x for slope, x in zip(slopes, one, strict=True)) for g, one in groups.items()}
+    size, value = len(groups), float(number.value)
+    found = {}
+    for g, one in groups.items():
+        try:
+            without = number.combine([whole - own for whole, own in zip(sums, one, strict=True)])
+        except (ZeroDivisionError, TypeError):
+            without = None
+        moved = 0.0 if without is None or math.isnan(float(without)) else value - float(without)
+        found[g] = 0.0 if abs(moved) <= 1e-12 else size * moved
+    return found
+
+
+def caps(number: Number, tail: float) -> tuple[float, float]:
+    """A share is at most that of the clusters with the event (Clopper and Pearson), times the largest's weight.
+
+    Of what is a mean of the clusters' own values, that is, each weighed by its denominator; else there is no bound.
+    """
+    from scipy.special import betaincinv
+
+    least, most = number.bounds
+    weights = {g: float(number.weights.get(g, one[1] if len(one) == 2 else 0)) for g, one in number.totals.items()}
+    own = {}
+    for g, one in number.totals.items():
+        try:
+            found = number.combine([float(x) for x in one])
+        except (ZeroDivisionError, TypeError):
+            found = None
+        known = found is not None and not math.isnan(float(found))
+        own[g] = (float(found) - least) / (most - least) if known else 0.0
+    whole, n = sum(weights.values()), len(own)
+    value = (float(number.value) - least) / (most - least)
+    if number.uncapped or not whole or abs(sum(own[g] * weights[g] for g in own) / whole - value) > 1e-9:
+        return -math.inf, math.inf
+    largest = max(weights.values()) * n / whole
+    have, lack = sum(one > 1e-9 for one in own.values()), sum(one < 1 - 1e-9 for one in own.values())
+    upper = [float(betaincinv(k + 1, n - k, tail)) * largest if k < n else math.inf for k in (lack, have)]
+    return 1 - upper[0], upper[1]
 
 
 def student(tail: float, df: float) -> float:
@@ -1155,14 +1185,18 @@ def share_interval(number: Number, confidence: float = 0.95) -> tuple[float, flo
     size = len(number.totals)
     if number.value is None or size < 2 or number.bare:
         return None
-    value, tail = float(number.value), (1 + confidence) / 2
+    least, most = number.bounds
+    value, tail = (float(number.value) - least) / (most - least), (1 + confidence) / 2
     z = float(ndtri(tail))
-    error, df = error_and_df(list(influences(number).values()))
-    if value in (0, 1) or error < (1e-24 if number.combine is divide else 1e-16):
-        low, high = wilson(value, size, z)
+    error, df = error_and_df([one / (most - least) for one in influences(number).values()])
+    if value <= 0 or value >= 1 or error < 1e-18:
+        low, high = wilson(min(max(value, 0.0), 1.0), size, z)
     else:
         low, high = wilson(value, value * (1 - value) / error, student(tail, df))
-    return min(low, wilson(1.0, size, z)[0]), max(high, wilson(0.0, size, z)[1])
+        below, above = caps(number, tail)
+        low, high = max(low, below), min(high, above)
+    low, high = min(low, wilson(1.0, size, z)[0]), max(high, wilson(0.0, size, z)[1])
+    return least + (most - least) * low, least + (most - least) * high
 
 
 def interval(number: Number, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -1218,8 +1252,8 @@ def difference_interval(
     half = t_half(*moves, confidence, paired)
     low = min(a - b - reach(a - one[0], other[1] - b), a - b - half)
     high = max(a - b + reach(one[1] - a, b - other[0]), a - b + half)
-    most = 2.0 if first.sides else 1.0
-    return max(low, -most), min(high, most)
+    most = 2.0 if first.sides else max(first.bounds[1] - first.bounds[0], 1.0)
+    return (max(low, -most), min(high, most)) if high > low else None
 
 
 def t_half(first: Mapping[str, float], second: Mapping[str, float], confidence: float, paired: bool) -> float:

@@ -56,9 +56,9 @@ def share_interval(value: Array, samples: Sequence[Units], confidence: float) ->
 
 
 class _Caps(NamedTuple):
-    """Of a plain share: how many clusters have the event, how many lack it in part, of how many; the largest's weight.
+    """Of a mean of the clusters' own values: how many are above 0, how many below 1, of how many; the largest's weight.
 
-    The share is at most that of the clusters that have the event, by weight. That bounds it where one or two of them
+    A share is at most that of the clusters that have the event, by weight. That bounds it where one or two of them
     leave the error so uncertain that a second flip would narrow the interval.
     """
 
@@ -68,23 +68,22 @@ class _Caps(NamedTuple):
     largest: Array
 
     @classmethod
-    def of(cls, metric: Metric, samples: Sequence[tuple[Array, Array]]) -> "_Caps | None":
-        if metric.combine is not ratio or metric.sides is not None or len(samples) > 1:
-            return None
-        rows, counts = samples[0]
-        num, den = rows[..., 0], rows[..., 1]
-        there = np.where(den > 0, counts, 0)
-        n, mean = there.sum(axis=-1), (den * there).sum(axis=-1) / np.maximum(there.sum(axis=-1), 1)
-        largest = np.where(there > 0, den, 0).max(axis=-1, initial=0) / np.where(mean > 0, mean, 1)
-        have, lack = ((there * some).sum(axis=-1) for some in (num > 0, num < den - _NOTHING))
-        return cls(*(np.asarray(one, dtype=np.float64)[..., None] for one in (have, lack, n, largest)))
+    def of(cls, value: Array, own: Array, weight: Array, counts: Array) -> "_Caps":
+        """From each cluster's own value and weight, along the axis before the last; no bounds where it is no mean."""
+        own, there = np.nan_to_num(own), np.where(weight > 0, counts[..., None], 0)
+        n, whole = there.sum(axis=-2), (weight * there).sum(axis=-2)
+        mean = (own * weight * there).sum(axis=-2) / np.where(whole > 0, whole, 1)
+        is_mean = np.abs(mean - value) <= _NOTHING
+        largest = np.where(there > 0, weight, 0).max(axis=-2, initial=0) * n / np.where(whole > 0, whole, 1)
+        have, lack = ((there * some).sum(axis=-2) for some in (own > _NOTHING, own < 1 - _NOTHING))
+        return cls(have, lack, n, np.where(is_mean, largest, np.inf))
 
     def ends(self, tail: Array | float) -> tuple[Array, Array]:
         """The ends of Clopper and Pearson for the clusters that lack the event and those that have it."""
         from scipy.special import betaincinv
 
         def upper(k: Array) -> Array:
-            some = betaincinv(k + 1, np.maximum(self.n - k, 1e-9), tail)
+            some = betaincinv(k + 1.0, np.maximum(self.n - k, 1.0), tail)
             return np.where(k < self.n, some * self.largest, np.inf)
 
         return 1 - upper(self.lack), upper(self.have)
@@ -325,13 +324,16 @@ def _estimate(
     units = []
     for rows, counts in samples:
         without = (np.asarray(combine(sums[..., None, :] - rows), dtype=np.float64) - low) / (high - low)
-        influence = np.nan_to_num(value[..., None, :] - without)
+        influence = np.nan_to_num(value[..., None, :] - np.nan_to_num(without, nan=0.0))
         influence = np.where(np.abs(influence) <= _ROUNDING, 0.0, influence)
         # The two sides of a difference need not be about the same units.
         there = denominators(metric, rows, value.shape[-1]) > 0 if metric.sides is None else ~np.isnan(combine(rows))
         each = np.where(there, counts[..., None], 0.0)
         units.append(Units(np.moveaxis(influence, -1, -2), np.moveaxis(each, -1, -2)))
-    spread, caps = _spread(units), _Caps.of(metric, samples)
+    spread, caps = _spread(units), None
+    if len(samples) == 1:
+        own = (np.asarray(combine(rows), dtype=np.float64) - low) / (high - low)
+        caps = _Caps.of(value, own, denominators(metric, rows, value.shape[-1]), counts)
     inside = (value >= -_ROUNDING) & (value <= 1 + _ROUNDING)
 
     def at(confidence: Any) -> tuple[Array, Array]:
