@@ -205,7 +205,7 @@ def test_the_score_carries_its_signature_and_its_interval_holds_the_value(bound,
         assert score.signature.startswith(bound.signature)
         assert f"otherwords={ow.__version__}" in score.signature
         assert score.unit == ("share" if metric.share else "number")
-        assert (score.interval in ("percentile", "bca", "wilson")) == (score.low is not None)
+        assert (score.interval in ("percentile", "bca", "wilson", "mover")) == (score.low is not None)
         assert score.n_units > 0
         assert score.n_answers >= score.n_units
         if score.value is not None and metric.smooth and score.low is not None:

@@ -1068,7 +1068,8 @@ def _worst(
         elif n:
             pieces.append((b, [Fraction(f, n), Fraction(f * (f - 1), n * (n - 1)), 1, 1], 1, n + original))
     if not any(adds[2] for _, adds, _, _ in pieces):
-        return _one(Number(None, 0, 0))
+        known = any(len(b.variants) > 1 for b in data.buckets)  # else no problem of the table counts
+        return _one(Number(None, len(pieces) * known, sum(one[3] for one in pieces) * known))
     number = function(pieces, lambda sums: 1 - none_of(k, sums) if some else none_of(k, sums))
     sizes = [len(b.variants) for b in data.buckets if b.variants]
     number.bare = k * len(sizes) > 2 * sum(sizes)
@@ -1126,7 +1127,7 @@ def _influences(number: Number) -> dict[str, float]:
             without = number.combine([whole - own for whole, own in zip(sums, one, strict=True)])
         except (ZeroDivisionError, TypeError):
             without = None
-        moved = 0.0 if without is None or math.isnan(float(without)) else value - float(without)
+        moved = value - (number.bounds[0] if without is None or math.isnan(float(without)) else float(without))
         found[g] = 0.0 if abs(moved) <= 1e-12 else size * moved
     return found
 

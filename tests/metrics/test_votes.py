@@ -87,14 +87,16 @@ def test_scores_and_who_votes() -> None:
 @pytest.mark.filterwarnings("ignore:.*can never be right")
 def test_a_vote_that_mends_everything_buys_everything() -> None:
     [gain] = score(table([("e", "n", "eee"), ("c", "e", "ccc")]), ["vote_gain"], replicates=20)
-    assert (gain.value, gain.low, gain.high) == (1.0, 1.0, 1.0)
+    assert (gain.value, gain.high) == (1.0, 1.0)
+    assert gain.low < 0.1  # two problems say little
     [loss] = score(table([("e", "e", "nnn"), ("c", "c", "eee")]), ["vote_gain"], replicates=20)
     assert loss.value == -1.0
 
 
 def test_constant_answers_gain_nothing() -> None:
     [gain] = score(table([("e", "e", "eee"), ("c", "e", "e"), ("n", "e", "eeeee")]), ["vote_gain"], replicates=20)
-    assert (gain.value, gain.low, gain.high) == (0.0, 0.0, 0.0)
+    assert gain.value == 0.0
+    assert -gain.low == gain.high > 0  # three problems say little
 
 
 def test_a_problem_without_variants_has_no_vote() -> None:

@@ -93,17 +93,13 @@ def test_few_clusters_of_groups_are_one_warning() -> None:
 
 def test_kinds_of_intervals() -> None:
     data = table([1, 0, 2] * 10, [3] * 30)
-    found = {kind: ow.score(data, ["flip_rate", "pvap_distinct", "accuracy_drop"], interval=kind, replicates=300)
+    found = {kind: ow.score(data, ["flip_rate", "matching_threshold", "accuracy_drop"], interval=kind, replicates=300)
              for kind in ("auto", "wilson", "percentile", "bca")}  # fmt: skip
-    kinds = {kind: [one.interval for one in scores] for kind, scores in found.items()}
-    assert kinds == {
-        "auto": ["wilson", "percentile", "mover"],
-        "wilson": ["wilson", "", "mover"],
-        "percentile": ["percentile"] * 3,
-        "bca": ["bca"] * 3,
-    }
-    assert found["wilson"]["pvap_distinct"].note == "not a share"
-    assert "no interval: pvap_distinct (not a share)" in repr(found["wilson"])
+    kinds = {kind: [scores[name].interval for name in ("flip_rate", "accuracy_drop")] for kind, scores in found.items()}
+    both = {"auto": ["wilson", "mover"], "wilson": ["wilson", "mover"]}
+    assert kinds == {**both, "percentile": ["percentile"] * 2, "bca": ["bca"] * 2}
+    assert found["wilson"]["matching_threshold:low"].note == "not a share"
+    assert "no interval: matching_threshold:low, matching_threshold:high (not a share)" in repr(found["wilson"])
     assert found["auto"]["flip_rate"].replicates is None
     assert "seed" not in found["auto"]["flip_rate"].signature
     with refuses(BadInput):

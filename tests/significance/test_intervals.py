@@ -42,8 +42,9 @@ def loop(flips: list[int], variants: list[int], confidence: float) -> tuple[floa
     pairs = [(f, n) for f, n in zip(flips, variants, strict=True) if n > 0]
     n_clusters, whole = len(pairs), sum(n for _, n in pairs)
     value = sum(f for f, _ in pairs) / whole
-    mean = whole / n_clusters
-    z = [(f - value * n) / mean for f, n in pairs]
+    flips_all = sum(f for f, _ in pairs)
+    z = [n_clusters * (value - (flips_all - f) / (whole - n)) if whole > n else n_clusters * value for f, n in pairs]
+    z = [0.0 if abs(one) < 1e-12 else one for one in z]  # what the value would lose without each
     error = sum(one**2 for one in z) / (n_clusters * (n_clusters - 1))
     normal = stats.norm.ppf((1 + confidence) / 2)
     if value in (0, 1) or error < 1e-20:
@@ -55,7 +56,16 @@ def loop(flips: list[int], variants: list[int], confidence: float) -> tuple[floa
     centre, scale = value + q * q / (2 * size), 1 + q * q / size
     half = q * math.sqrt(value * (1 - value) / size + q * q / (4 * size * size))
     floor = normal**2 / (n_clusters + normal**2)
-    return min((centre - half) / scale, 1 - floor), max((centre + half) / scale, floor)
+    low, high = (centre - half) / scale, (centre + half) / scale
+    if value not in (0, 1) and error >= 1e-20:
+        largest = max(n for _, n in pairs) * n_clusters / whole  # the share is at most that of clusters with a flip
+        have, lack = sum(f > 0 for f, _ in pairs), sum(f < n for f, n in pairs)
+        most, least = (
+            stats.beta.ppf((1 + confidence) / 2, k + 1, n_clusters - k) if k < n_clusters else np.inf
+            for k in (have, lack)
+        )
+        low, high = max(low, 1 - least * largest), min(high, most * largest)
+    return min(low, 1 - floor), max(high, floor)
 
 
 cases = st.lists(st.integers(0, 6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=2, max_size=30)

@@ -297,6 +297,7 @@ def beside_baseline(
         parts=parts,
         share=False,
         counted=counted,
+        smooth=False,  # turns are tables of their own: only percentiles are meaningful
         no_interval=lambda answers: bare,
         gold=gold,
         bounds=(-1, 1),

@@ -123,7 +123,7 @@ def _metric(
 ) -> Metric:
     """A metric of the variants with an event and the problems that count; those without variants do not.
 
-    Where none of those that count has two variants, nothing is known of the spread of rates, and none counts.
+    Where none of those that count has two variants, nothing is known of the spread of rates, and there is no value.
     """
 
     def statistics(answers: Answers) -> Array:
@@ -133,8 +133,7 @@ def _metric(
         counted = counted & (n > 0)
         paired = counted & (n > 1)
         share, both = f / np.maximum(n, 1), f * (f - 1) / np.maximum(n * (n - 1), 1)
-        rows = np.column_stack([share * counted, both * paired, paired, counted]).astype(np.float64)
-        return rows if paired.any() else np.zeros_like(rows)
+        return np.column_stack([share * counted, both * paired, paired, counted]).astype(np.float64)
 
     def too_far(answers: Answers) -> dict[str, str]:
         at_hand = answers.n_variants[answers.n_variants > 0]

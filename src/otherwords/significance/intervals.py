@@ -50,7 +50,7 @@ def share_interval(value: Array, samples: Sequence[Units], confidence: float) ->
     >>> influence = (flips - flips.sum() / variants.sum() * variants) / variants.sum()
     >>> low, high = share_interval(np.array(0.0625), [Units(influence, np.ones(100))], 0.95)
     >>> print(f"{low:.4f} {high:.4f}")
-    0.0446 0.0869
+    0.0442 0.0877
     """
     return _share_ends(value, _spread(samples), confidence)
 
