@@ -517,7 +517,7 @@ def test_results_print_as_a_table() -> None:
     assert repr(scores).splitlines() == [
         "metric      value  95% interval  clusters  eff. n  answers",
         "flip_rate  75.0 %    4.6 – 99.5         3       3        4",
-        "p_c        83.3 %   14.9 – 99.3         3       3        4",
+        "p_c        83.3 %    9.4 – 99.7         3       3        4",
         "clusters: here, each problem is one; eff. n: how many of equal weight would tell as much",
     ]
 

@@ -24,6 +24,9 @@ COUNTS = arrays.arrays(np.int64, st.tuples(st.integers(1, 20), st.just(6)), elem
     lambda counts: counts[:, :3].any(axis=1).all() and counts[:, 3:].any(axis=1).all()
 )
 
+#: Clopper and Pearson: the upper end of two of four.
+BOUND = 0.9324140135114571
+
 
 def distributions(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     p, q = counts[:, :3], counts[:, 3:]
@@ -192,10 +195,6 @@ def wilson(share: float, n: float, q: float) -> tuple[float, float]:
 
 
 @pytest.mark.filterwarnings("ignore:.*clusters")
-#: Clopper and Pearson: the upper end of two of four.
-BOUND = 0.9324140135114571
-
-
 @pytest.mark.parametrize(("base", "most"), [("2", 1.0), ("e", math.log(2))])
 def test_means_of_divergence_have_the_interval_of_a_share(base: str, most: float) -> None:
     """Of four problems two move as far as can be, two not at all: influences of half of that, 3 degrees of freedom."""
