@@ -80,7 +80,7 @@ def test_flags_come_on_top_of_the_file(cli, study, place):
         "-q",
     )
     assert [(score["metric"], score["model"]) for score in _scores(place / "x")] == [("p_c", "one"), ("p_c", "two")]
-    assert all("seed=5" in score["signature"] for score in _scores(place / "x"))
+    assert json.loads((place / "x" / "manifest.json").read_text())["seed"] == 5
 
 
 def test_json_is_scores_json(cli, study, place):
@@ -97,8 +97,8 @@ def test_quiet_prints_nothing(cli, study):
 def test_gates(cli, study, place):
     cli("run", "study.toml", "--require", "flip_rate<=1", "-q")
     assert "flip_rate is" in cli("run", "study.toml", "--require", "flip_rate<0", "-q", rc=1).stderr
-    error = cli("run", "study.toml", "--require", "flips<0", "-q", "-o", "new", rc=2).stderr
-    assert "no score named 'flips'; did you mean flip_rate? There are: accuracy_original" in error
+    error = cli("run", "study.toml", "--require", "fliprate<0", "-q", "-o", "new", rc=2).stderr
+    assert "no score named 'fliprate'; did you mean flip_rate? There are: accuracy_original" in error
     assert not (place / "new").exists()
 
 
@@ -270,8 +270,8 @@ def test_names_with_everything_in_them(cli, write_jsonl, place):
         (STUDY + "task = 'nil'\n", "no task 'nil'; there are nli"),
         (STUDY + "[task]\nfields = 'x'\nlabels = ['a', 'b']\n", "fields must be a list of names"),
         (
-            STUDY + "metrics = ['flips']\n",
-            "no metrics named 'flips'; did you mean flip_rate? There are: ",
+            STUDY + "metrics = ['fliprate']\n",
+            "no metrics named 'fliprate'; did you mean flip_rate? There are: ",
         ),
         (
             STUDY + "check = ['surfaces']\n",

@@ -194,7 +194,6 @@ class TestRerun:
     def test_another_seed_regenerates_variants_but_asks_no_known_text(self, study, folder, asked):
         before = _parts(folder, "variants")
         run = ow.run(study, out=folder, seed=2)
-        assert all("seed=2" in score.signature for score in run.scores)
         assert run.manifest["seed"] == 2
         assert not before.items() & _parts(folder, "variants").items()
         assert asked() == 0

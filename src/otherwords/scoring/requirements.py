@@ -299,7 +299,7 @@ def refuse_unanswerable(
     labels: Sequence[str],
 ) -> None:
     """Refuse gates that a table cannot answer, before it is scored: it lacks rows, columns, a model or a group."""
-    for one in conditions(gates):
+    for one in conditions(gates) if tables else ():  # without any answers, that is the error
         bound = metric_of(one, chosen)
         metric = as_metric(bound.function)
         metrics_by_role([bound], tables, lenient=False, where=next(iter(tables.values()))[1].table)

@@ -129,7 +129,8 @@ def _spread(samples: Sequence[Units]) -> tuple[Array, Array, Array]:
     error = np.sum(errors, axis=0)
     by_freedom = np.sum([one**2 / df for one, df in zip(errors, freedoms, strict=True)], axis=0)  # Satterthwaite
     with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = np.where(by_freedom > 0, error**2 / np.where(by_freedom > 0, by_freedom, 1.0), 1.0)
+        whole = error**2 / np.where(by_freedom > 0, by_freedom, 1.0)
+    freedom = np.where(by_freedom > 0, whole, np.max(freedoms, axis=0))
     most = np.max(sizes, axis=0)
     return error, freedom, np.min([np.where(n > 0, n, most) for n in sizes], axis=0)
 
