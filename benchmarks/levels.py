@@ -7,10 +7,12 @@ independent.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from otherwords.metrics.metric import Metric
 from otherwords.registry import metrics
@@ -140,7 +142,7 @@ def family_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
     """Six metrics of two models that are alike: how often any of them is rejected, by each adjustment."""
     chosen = [metrics.make(name) for name in METRICS]
     found = {"p_maxt": 0, "p_holm": 0, "p": 0}
-    pairs = _pairs(cell, (cell["mean"], cell["mean"]), -(-sims // (2 * FEWER)))
+    pairs = _pairs(cell, (cell["mean"], cell["mean"]), -(-sims // (4 * FEWER)))
     for seed, pair in enumerate(pairs):
         for name, least in _least(chosen, pair, seed, None, tuple(found)).items():
             found[name] += least <= 0.05
@@ -152,7 +154,7 @@ def family_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
 def margin_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
     """Accuracies that differ by the margin: how often they are called equivalent."""
     chosen = [metrics.make("accuracy_variants")]
-    pairs = _pairs(cell, cell["means"], -(-sims // FEWER))
+    pairs = _pairs(cell, cell["means"], -(-sims // (2 * FEWER)))
     rejected = sum(
         _least(chosen, pair, seed, MARGIN, ("p_equivalent",))["p_equivalent"] <= 0.05 for seed, pair in enumerate(pairs)
     )
@@ -167,10 +169,14 @@ def _pairs(cell: dict[str, Any], means: Any, sims: int) -> list[list[Any]]:
         cluster = clusters(random, cell["clusters"], 1, cell["buckets"])
         sizes = random.integers(1, 9, cluster.shape)
         pair = [answers_of(theta, sizes, random) for theta in thetas(random, means, cell["correlation"], cluster)]
-        for one in pair:
-            one.cluster[:] = cluster[0]
-        found.append(pair)
+        found.append([replace(one, cluster=cluster[0].copy(), frame=_frame(one)) for one in pair])
     return found
+
+
+def _frame(answers: Any) -> pl.DataFrame:
+    """The columns that tell answers apart: bucket and variant."""
+    place = np.arange(len(answers.bucket))
+    return pl.DataFrame({"model": "m", "bucket": answers.bucket, "variant": np.where(answers.is_variant, place, -1)})
 
 
 def _least(chosen: Any, pair: list[Any], seed: int, margin: float | None, names: tuple[str, ...]) -> dict[str, float]:

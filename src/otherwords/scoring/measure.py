@@ -348,7 +348,7 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
             notes[i] = f"no value in {missing[i]:.0%} of the replicates"
         elif freedom[i] < min(FEW_CLUSTERS, (clusters - 1) / 2):  # of what is no plain share, and so biased, too
             notes[i] = "too few clusters decide it"
-        elif low[i] == high[i] and not is_rate(one.metric):
+        elif low[i] == high[i] and not (one.metric.share and low[i] in (0, 1)):
             notes[i] = "all replicates are alike"
     without = [bool(note) for note in notes]
     return np.where(without, np.nan, low), np.where(without, np.nan, high), notes
@@ -364,7 +364,7 @@ def scores_of(
     scores = []
     for i, (name, value) in enumerate(zip(one.titles, values, strict=True)):
         kind, (lower, upper) = settings.kind(one.metric), (low[i], high[i])
-        if is_rate(one.metric) and lower == upper == value and value in (0, 1):
+        if one.metric.share and lower == upper == value and value in (0, 1):
             # All replicates alike: the clusters seen so far cannot show how rare the other answer is.
             kind, (lower, upper) = "wilson", wilson(value * one.n_clusters[i], one.n_clusters[i], settings.confidence)
         known = not np.isnan(lower)
