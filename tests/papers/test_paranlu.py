@@ -159,10 +159,7 @@ def test_registered_metrics_give_the_same_digits_and_both_intervals(cells, rober
     for (table, column), one, drawn in zip(METRICS, present, former, strict=True):
         cell = cells[table, "RoBERTa", f"d-SNLI {column}"]
         assert cell.obtained == pytest.approx(100 * one.value, abs=1e-12), column
-        if column == "coverage":  # all deciles hold a bucket, in every replicate
-            assert cell.interval is None
-        else:
-            assert cell.interval == pytest.approx((100 * one.low, 100 * one.high), abs=1e-12), column
+        assert cell.interval == pytest.approx((100 * one.low, 100 * one.high), abs=1e-12), column
         assert cell.percentile == pytest.approx((100 * drawn.low, 100 * drawn.high), abs=1e-12), column
         assert one.n_units == {"accuracy_testset": 1837, "p_c_distinct": 249, "pvap_distinct": 249}.get(one.metric, 250)
 
