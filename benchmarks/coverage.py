@@ -241,7 +241,8 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
     step, sims = (29, 60) if tiny else (1, SIMULATIONS)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         found = [row for rows in pool.map(partial(measure, sims=sims), cells()[::step]) for row in rows]
-        tests = [row for rows in pool.map(partial(levels.measure, sims=sims), levels.cells()[::step]) for row in rows]
+        fewer = sims if tiny else levels.SIMULATIONS
+        tests = [row for rows in pool.map(partial(levels.measure, sims=fewer), levels.cells()[::step]) for row in rows]
     if not tiny:
         LOG.write_text("".join(json.dumps(row) + "\n" for row in found + tests))
     return summary(found) + levels.summary(tests)
