@@ -322,6 +322,11 @@ def draws(one: Measured, settings: IntervalSettings) -> bool:
     return settings.draws(one.metric) and not _reason(one, settings) and not np.isnan(one.sample.value()).all()
 
 
+def _is_share(metric: Metric) -> bool:
+    """Whether its ends, 0 and 1, mean none and all of the units; a threshold of 1 does not."""
+    return metric.share and metric.sides is None and (metric.smooth or not metric.parts)
+
+
 def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, closed: Ends | None = None) -> AllEnds:
     """Both ends of the interval of each part, and why there are none; in closed form already, or from replicates."""
     parts = len(one.titles)
@@ -348,7 +353,7 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
             notes[i] = f"no value in {missing[i]:.0%} of the replicates"
         elif freedom[i] < min(FEW_CLUSTERS, (clusters - 1) / 2):  # of what is no plain share, and so biased, too
             notes[i] = "too few clusters decide it"
-        elif low[i] == high[i] and not (one.metric.share and low[i] in (0, 1)):
+        elif low[i] == high[i] and not (_is_share(one.metric) and low[i] in (0, 1)):
             notes[i] = "all replicates are alike"
     without = [bool(note) for note in notes]
     return np.where(without, np.nan, low), np.where(without, np.nan, high), notes
@@ -364,7 +369,7 @@ def scores_of(
     scores = []
     for i, (name, value) in enumerate(zip(one.titles, values, strict=True)):
         kind, (lower, upper) = settings.kind(one.metric), (low[i], high[i])
-        if one.metric.share and lower == upper == value and value in (0, 1):
+        if _is_share(one.metric) and lower == upper == value and value in (0, 1):
             # All replicates alike: the clusters seen so far cannot show how rare the other answer is.
             kind, (lower, upper) = "wilson", wilson(value * one.n_clusters[i], one.n_clusters[i], settings.confidence)
         known = not np.isnan(lower)
