@@ -90,16 +90,6 @@ def _interval_heading(results: Sequence[Score | Difference]) -> str:
     return f"{100 * known.pop():g}% interval" if len(known) == 1 else "interval"
 
 
-def _html_row(cells: Sequence[str], texts: int, signature: str) -> str:
-    """Cells of text to the left, numbers to the right, the signature behind the metric."""
-    parts = []
-    for place, cell in enumerate(cells):
-        title = f' title="{escape(signature)}"' if place == texts - 1 else ""
-        side = "left" if place < texts else "right"
-        parts.append(f'<td style="text-align: {side}"{title}>{escape(cell)}</td>')
-    return f"<tr>{''.join(parts)}</tr>"
-
-
 # Pictures
 
 
