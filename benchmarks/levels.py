@@ -150,8 +150,7 @@ def family_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
     found = {"p_maxt": 0, "p_holm": 0, "p": 0}
     count = -(-sims // FEWER)
     for seed, pair in enumerate(_pairs(cell, (cell["mean"], cell["mean"]), count)):
-        rows = [[_sums(metric_named(name), one) for one in pair] for name in METRICS]
-        if min(_permuted(metric_named(name), each, True, seed) for name, each in zip(METRICS, rows, strict=True)) > 0.05:
+        if min(_swapped(metric_named(name), pair, seed) for name in METRICS) > 0.05:
             continue
         for name, least in _least(chosen, pair, seed, None, tuple(found)).items():
             found[name] += least <= 0.05
@@ -160,8 +159,8 @@ def family_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
              "Holm": rates["p_holm"], "unadjusted": rates["p"]}]  # fmt: skip
 
 
-def _sums(metric: Metric, one: Any) -> Array:
-    return rows_of(metric, one, one.cluster[None])[0]
+def _swapped(metric: Metric, pair: list[Any], seed: int) -> float:
+    return _permuted(metric, [rows_of(metric, one, one.cluster[None])[0] for one in pair], True, seed)
 
 
 def margin_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
