@@ -126,6 +126,17 @@ def test_metrics_that_coincide_agree() -> None:
             assert (one.value, one.low, one.high) == (other.value, other.low, other.high), (kind, same)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["r_r", "flip_when_right"])
+def test_a_value_beside_its_baseline_is_that_value(name: str) -> None:
+    """Evidence and ends, too, also where few clusters have the event and problems differ in size."""
+    data = table([1, 0, 0, 0, 0, 4] * 4, [3, 2, 4, 1, 7, 5] * 4)
+    [alone] = ow.score(data, [name])
+    beside = ow.score(data, [f"{name}(baseline=true)"])[0]
+    for field in ("value", "low", "high", "n_clusters", "n_effective"):
+        assert getattr(alone, field) == getattr(beside, field), field
+
+
 def test_names_and_order_reach_no_interval() -> None:
     data = table([1, 0, 2, 3] * 8, [3, 2, 4, 5] * 8)
     other = data.sample(fraction=1, shuffle=True, seed=3).with_columns(bucket="x" + pl.col("bucket").str.reverse())

@@ -168,6 +168,7 @@ def _flip_rate_when(right: bool, baseline: bool) -> Any:
         parts=BASELINE,
         counted=lambda rows: rows[:, [1, 3, 1]],
         sides=sides,
+        weights=lambda rows: (rows[:, [1, 4, 1]], rows[:, [4, 4, 4]]),
         bounds=(-1, 1),
     )
 

@@ -52,6 +52,7 @@ def r_r(baseline: bool = False) -> Any:
         parts=BASELINE,
         counted=lambda rows: rows[:, [3, 4, 3]],
         sides=_both_rates,
+        weights=lambda rows: (rows[:, [2, 7, 2]], rows[:, [7, 7, 7]]),
         bounds=(-1, 1),
     )
 

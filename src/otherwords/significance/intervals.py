@@ -206,7 +206,7 @@ def closed_form(metric: Metric, samples: Sequence[tuple[Array, Array]], confiden
     sums = np.sum([(rows * counts[..., None]).sum(axis=-2) for rows, counts in samples], axis=0)
     if metric.sides is None:
         return _estimate(metric, metric.by_part, sums, samples, confidence)
-    both = [_estimate(metric, _side(metric, place), sums, samples, confidence) for place in (0, 1)]
+    both = [_estimate(metric, _side(metric, place), sums, samples, confidence, place) for place in (0, 1)]
     one, other = both
     alone = np.isnan(other.value)  # a share by itself
     units = [
@@ -294,13 +294,14 @@ def correlated(one: Estimate, other: Estimate) -> Array:
     return correlation(influences[0], influences[1], np.maximum(*counts))
 
 
-def denominators(metric: Metric, rows: Array, parts: int) -> Array:
-    """The denominator of each row in each part: what it weighs."""
+def denominators(metric: Metric, rows: Array, parts: int, side: int = 0) -> Array:
+    """The denominator of each row in each part: what it weighs, on one side of a difference."""
     if metric.combine is ratio:
         return np.broadcast_to(rows[..., 1:2], (*rows.shape[:-1], parts))
     if metric.counted is None:
         return np.broadcast_to(rows[..., -1:], (*rows.shape[:-1], parts))
-    each = metric.counted(rows.reshape(-1, rows.shape[-1]))  # which may count on two axes
+    flat = rows.reshape(-1, rows.shape[-1])  # `counted` may count on two axes
+    each = metric.weights(flat)[side] if metric.weights else metric.counted(flat)
     return np.broadcast_to(each.reshape(*rows.shape[:-1], each.shape[-1]), (*rows.shape[:-1], parts))
 
 
@@ -319,6 +320,7 @@ def _estimate(
     sums: Array,
     samples: Sequence[tuple[Array, Array]],
     confidence: float,
+    side: int = 0,
 ) -> Estimate:
     low, high = _range(metric)
     value = (np.asarray(combine(sums), dtype=np.float64) - low) / (high - low)
@@ -334,7 +336,7 @@ def _estimate(
     spread, caps = _spread(units), None
     if len(samples) == 1:
         own = (np.asarray(combine(rows), dtype=np.float64) - low) / (high - low)
-        caps = _Caps.of(value, own, denominators(metric, rows, value.shape[-1]), counts)
+        caps = _Caps.of(value, own, denominators(metric, rows, value.shape[-1], side), counts)
     inside = (value >= -_ROUNDING) & (value <= 1 + _ROUNDING)
 
     def at(confidence: Any) -> tuple[Array, Array]:
