@@ -277,7 +277,7 @@ def score(
     confidence: float = 0.95,
     interval: str = "auto",
     shrink: bool = False,
-    anytime: bool = False,
+    anytime: bool | int = False,
     require: Sequence[str] = (),
     rejected: str | Path | None = None,
     average: str = "",
@@ -299,7 +299,8 @@ def score(
     problems or by `sizes`, and over models, which weigh alike.
     `shrink` adds to the groups of `by` values that are shrunk towards each other, and ranks them by these.
     `anytime` adds the ends of an interval that holds however often somebody looks while answers come in; so does a
-    gate on them (`flip_rate.anytime_high<=0.1`).
+    gate on them (`flip_rate.anytime_high<=0.1`). As a number, it is the most that a cluster may ever weigh, such as how
+    many variants a problem may have; otherwise that is what the heaviest so far weighs.
 
     >>> rows = {"bucket": ["a"] * 3, "variant": [None, "a1", "a2"], "gold": ["yes"] * 3, "pred": ["yes", "no", "yes"]}
     >>> [flips] = score(pl.DataFrame(rows), ["flip_rate"])

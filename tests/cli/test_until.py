@@ -234,6 +234,27 @@ def test_anytime_ends_on_request():
     assert shuffled == [flips, pvap]
 
 
+def test_the_most_that_a_cluster_may_weigh_widens_anytime_ends():
+    """A table that grows does not tell how large its largest problem will be: the user may."""
+    answers = ow.answer(suite_rows(60), "scripted", cache=None, canary=False)
+    [plain] = ow.score(answers, "flip_rate", anytime=True)
+    [same], [wider] = (ow.score(answers, "flip_rate", anytime=most) for most in (2, 20))
+    assert (same.anytime_low, same.anytime_high) == (plain.anytime_low, plain.anytime_high)
+    assert wider.anytime_low < plain.anytime_low < plain.anytime_high < wider.anytime_high
+    with refuses(BadInput, field="anytime"):
+        ow.score(answers.vstack(answers.filter(pl.col("variant") != "").with_columns(variant=pl.col("variant") + "x")),
+                 "flip_rate", anytime=2)  # fmt: skip
+    with refuses(BadInput, field="anytime"):
+        ow.score(answers, "flip_rate", anytime=-1)
+
+
+def test_a_gate_on_an_anytime_end_names_a_largest_cluster(cli, place):
+    ow.answer(suite_rows(60), "scripted", cache=None, canary=False).write_csv(place / "answers.csv")
+    gate = ["--require", "flip_rate.anytime_high<=0.6"]
+    cli("score", "answers.csv", *gate)
+    cli("score", "answers.csv", *gate, "--largest", 20, rc=1)
+
+
 def test_problems_without_labels():
     rows = [{name: value for name, value in row.items() if name != "label"} for row in suite_rows()]
     with pytest.warns(UserWarning, match="no column `label`"):

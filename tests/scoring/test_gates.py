@@ -289,7 +289,8 @@ def test_a_bound_is_shown_as_it_is_written():
     "gate",
     [
         *("flips<1", "flip_rate(x=1)<1", "pa(at=high)<1", "sigma<1", "sigma:upside<1", "flip_rate:x<1"),
-        *("flip_rate.v9<1", "accuracy_testset>0.5"),
+        *("flip_rate.v9<1", "accuracy_testset>0.5", "pvap.anytime_high<0.5", "accuracy_drop.anytime_low>-1"),
+        "certificate(flip_rate<=0.1, sensitivity>=0.8, never_right<=0.2)",
     ],
 )
 def test_unknown_gates_are_refused_before_any_work(gate):

@@ -33,6 +33,12 @@ def score(
         typer.Option("--shrink", help="With --by: rank groups by values shrunk towards each other, small groups most."),
     ] = False,
     require: opt.Require = [],  # noqa: B006
+    largest: Annotated[
+        int,
+        typer.Option(
+            "--largest", metavar="N", help="The most variants a cluster may ever have, for anytime ends.", min=0
+        ),
+    ] = 0,
     average: Annotated[
         str,
         typer.Option(
@@ -82,6 +88,7 @@ def score(
         confidence=confidence,
         interval=interval,
         shrink=shrink,
+        anytime=largest,
         require=require,
         rejected=rejected,
         average=average,

@@ -399,6 +399,18 @@ def scores_of(
     return scores
 
 
+def _largest(one: Measured, heaviest: float, settings: IntervalSettings) -> float | None:
+    """The most that a cluster may ever weigh, where the user says so."""
+    if settings.anytime is True or not settings.anytime:
+        return None
+    if heaviest > settings.anytime:
+        message = (
+            f"a cluster weighs {heaviest:g} in {one.titles[0]}, but none should weigh more than {settings.anytime}"
+        )
+        raise BadInput(message, field="anytime", fix="name a number that no cluster will exceed")
+    return float(settings.anytime)
+
+
 def _anytime(one: Measured, data: Answers, group: str | None, settings: IntervalSettings) -> dict[str, Any]:
     """The ends that hold however often one looks: where they are asked for, and where the asking was stopped by them.
 
@@ -415,7 +427,8 @@ def _anytime(one: Measured, data: Answers, group: str | None, settings: Interval
     if rule and stopped and group is None:
         ends = stopped_ends(one.metric, data, rule, confidence)
     else:
-        largest = max(rule.largest, float(rows[:, 1].max())) if rule and stopped else None
+        heaviest = float(rows[:, 1].max())
+        largest = max(rule.largest, heaviest) if rule and stopped else _largest(one, heaviest, settings)
         ends = anytime_ends(rows[:, 0], rows[:, 1], confidence, counts=counts, largest=largest)
     found: dict[str, Any] = dict(zip(("anytime_low", "anytime_high"), ends, strict=True))
     if rule and stopped:

@@ -22,6 +22,7 @@ from ..metrics.contrast import NAME as CONTROL_FLIPS
 from ..metrics.contrast import SAME_TEXT
 from ..metrics.metric import FIXES, as_metric, role_of
 from ..registry import Bound, metrics
+from ..significance.anytime import is_plain_share
 from ..storage.specs import closing, nearest, split_outside
 from .layout import short_groups
 from .select import USUAL, choose, metrics_by_role, title
@@ -233,8 +234,12 @@ def refuse_unknown(gates: Iterable[str], using: Sequence[str]) -> None:
         if metric.share and abs(one.bound) > 1:
             fix = f"write {decimal_text(one.bound)}% or {decimal_text(one.bound / 100)}"
             raise BadInput(f"cannot require {one.gate!r}: {one.name} is a share, and never above 1", fix=fix)
-        if metric.across and one.model:
-            raise BadInput(f"cannot require {one.gate!r}: {one.name} is of all models together", fix="leave model= out")
+        if metric.across and (one.model or parse(one.gate).certificate):
+            fix = "leave model= out; a certificate is of one model"
+            raise BadInput(f"cannot require {one.gate!r}: {one.name} is of all models together", fix=fix)
+        if one.end.startswith("anytime") and not is_plain_share(metric):
+            fix = "leave .anytime out, or use one that is, such as flip_rate or accuracy_variants"
+            raise BadInput(f"cannot require {one.gate!r}: {one.name} is no ratio of sums between 0 and 1", fix=fix)
 
 
 def _known_metric(one: Condition, chosen: Sequence[Bound]) -> Bound:

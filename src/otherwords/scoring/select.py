@@ -78,13 +78,15 @@ class IntervalSettings:
     replicates: int = 10_000
     confidence: float = 0.95
     interval: str = "auto"
-    anytime: bool = False
+    anytime: bool | int = False
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1 or not 2 <= self.replicates <= MOST_REPLICATES:
             raise BadInput(f"confidence must lie between 0 and 1, replicates between 2 and {MOST_REPLICATES:,}")
         if self.interval not in KINDS:
             raise BadInput(f"no interval {self.interval!r}", fix=f"use {' or '.join(KINDS)}")
+        if self.anytime < 0:
+            raise BadInput(f"found {self.anytime}", field="anytime", fix="give the most that a cluster may weigh")
 
     def kind(self, metric: Metric) -> str:
         """The kind of interval that a metric gets; empty where it has none of the kind that is asked for.
