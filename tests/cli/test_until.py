@@ -250,7 +250,7 @@ def test_the_most_that_a_cluster_may_weigh_widens_anytime_ends():
 
 def test_a_gate_on_an_anytime_end_names_a_largest_cluster(cli, place):
     ow.answer(suite_rows(60), "scripted", cache=None, canary=False).write_csv(place / "answers.csv")
-    gate = ["--require", "flip_rate.anytime_high<=0.85"]
+    gate = ["--require", "flip_rate.anytime_high<=0.8"]
     cli("score", "answers.csv", *gate)
     cli("score", "answers.csv", *gate, "--largest", 20, rc=1)
 
