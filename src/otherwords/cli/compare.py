@@ -84,8 +84,8 @@ def compare(
         "columns": opt.answer_columns(field), "labels": opt.pairs(label, "--label"),
     }  # fmt: skip
     if test:
-        if between or metric:
-            raise BadInput("--test counts right answers of models", fix="leave out --metric and --between")
+        if between or metric or matched:
+            raise BadInput("--test counts right answers of models", fix="leave out --metric, --between and --matched")
         counted = count_tests(answers, other or None, test, models=model, by=by, **settings)
         if json and out != "-":
             print_json(counted)

@@ -115,6 +115,8 @@ def _known_tests(tests: Sequence[str], margin: float | None) -> list[str]:
         raise UnknownName(f"no test named {unknown[0]!r}; there are: {', '.join(TESTS)}")
     if "tost" in tests and margin is None:
         raise BadInput("tost needs a margin", where="--test", fix="add --margin 0.02 (margin=0.02)")
+    if margin is not None and "tost" not in tests:
+        raise BadInput("of these tests, only tost has a margin", where="--test", fix="add --test tost, or leave it out")
     return list(dict.fromkeys(tests))
 
 
