@@ -431,7 +431,7 @@ def fleiss_kappa(data: Answers) -> Numbers:
     def kappa(sums: Sequence[Any]) -> Any:
         agree = sums[0] / sums[-1]
         chance = sum((one / sums[-1]) ** 2 for one in sums[1:-1])
-        return (agree - chance) / (1 - chance) if chance != 1 else None
+        return (agree - chance) / (1 - chance) if chance < 1 - 1e-12 else None  # of one label, but for rounding
 
     pieces = []
     for b in _pairs(data):

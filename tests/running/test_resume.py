@@ -302,6 +302,6 @@ def test_two_runs_share_one_cache(tmp_path, data, undisturbed):
     two.cache = one.cache
     running = [place.start(delay=0.02) for place in (one, two)]
     for process in running:
-        assert process.communicate(timeout=60) == ("", "")
-        assert process.returncode == 0
+        said = process.communicate(timeout=60)
+        assert process.returncode == 0, said
     assert one.scores() == two.scores() == undisturbed.scores()
