@@ -44,9 +44,9 @@ def test_a_bare_function_is_a_generator_and_its_attributes_count():
 
 def test_only_a_survey_needs_a_folder(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "absent")
-    assert [one.signature for one in prepared(["identity"], [])] == ["identity.v1()"]
+    assert [one.signature for one in prepared(["identity"], list)] == ["identity.v1()"]
     with pytest.raises(FileNotFoundError):
-        prepared(["wordnet-ie"], [])
+        prepared(["wordnet-ie"], list)
 
 
 def test_columns_of_the_problem_are_kept_under_another_name():

@@ -5,10 +5,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..problem import Problem, Variant
+import polars as pl
+
+from ..problem import Problem, Task, Variant
 from ..registry import generators
 from ..words.inflection import cased
-from .generating import chosen_fields
+from .generating import Generator, chosen_fields
 
 _VERBS = ("is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "could", "would", "should", "must")
 _NOT = {
@@ -22,6 +24,10 @@ _VERB = {"'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
 _OPEN = re.compile(
     rf"\b({'|'.join(_NOT)})(?!\w)|\b(I|you|we|they|he|she|it)({'|'.join(_VERB)})(?!\w)".replace("'", "['’]"), re.I
 )
+#: What every contraction ends with.
+_SHORT_END = re.compile(r"['’](?:t|m|re|ve|ll)(?!\w)", re.I)
+#: What a text has that may be changed; a superset, for whole columns.
+_TRIGGER = r"(?i)['’](?:t|m|re|ve|ll)|not"
 _RARE = ("mustn't", "needn't", "mightn't", "shan't")  # understood when met, too stiff to write
 _SHORT = {long: short for short, long in _NOT.items() if short not in _RARE}
 _CLOSE = re.compile(rf"\b({'|'.join(_SHORT)})\b", re.I)
@@ -31,6 +37,7 @@ _BEHIND_VERB = re.compile(
 _PRONOUN_NEXT = re.compile(r"\s+(I|you|we|they|he|she|it|there|this|that|these|those)\b", re.I)
 _DETERMINER_NEXT = re.compile(r"\s+(the|a|an|my|your|his|her|its|our|their|some|any|every|all|people|[A-Z]\w+)\b")
 _ASKING = re.compile(r"\b(why|how|where|when)\s+$", re.I)
+_ASKED = ("why", "how", "where", "when")
 #: Where a clause begins, or a question.
 _OPENING = re.compile(r"(^|[.!?,;:\"“(—-]|\b(what|who|whom|which|and|but|or|so|then|well))\s*$", re.I)
 _SUBJECT_BEFORE = re.compile(r"\b(I|you|we|they|he|she|it|there|who)\s+$", re.I)
@@ -50,12 +57,24 @@ def contractions(field: str = "") -> Any:
         for problem in problems:
             for name in chosen_fields(problem.task, field, "contractions"):
                 text = problem.text[name] or ""
-                changed = opened(text)
-                changed = closed(text) if changed == text else changed
-                if changed != text:
+                if (changed := _reworded(text)) != text:
                     yield problem.restate(**{name: changed})
 
-    return vary
+    def columns(rows: pl.DataFrame, task: Task) -> pl.DataFrame:
+        made = []
+        for name in chosen_fields(task, field, "contractions"):
+            some = rows.filter(pl.col(name).str.contains(_TRIGGER))
+            known = {text: _reworded(text) for text in some[name].unique()}
+            changed = pl.Series(name, list(map(known.__getitem__, some[name])), dtype=pl.String)
+            made.append(some.with_columns(changed).filter(changed != some[name]))
+        return pl.concat(made)
+
+    return Generator(vary, columns=columns)
+
+
+def _reworded(text: str) -> str:
+    changed = opened(text)
+    return closed(text) if changed == text else changed
 
 
 def opened(text: str) -> str:
@@ -64,8 +83,16 @@ def opened(text: str) -> str:
     >>> opened("It isn’t late, and we'll wait; can't you?")
     "It is not late, and we will wait; can't you?"
     """
-    marks = [(mark.start(), mark[0]) for mark in _END_OF_SENTENCE.finditer(text)]
-    return _OPEN.sub(lambda match: _open(match, marks), text)
+    marks = [(mark.start(), mark[0]) for mark in _END_OF_SENTENCE.finditer(text)] if "?" in text else []
+    pieces, done = [], 0
+    for end in _SHORT_END.finditer(text):  # looked for by its apostrophe: most texts have none
+        start = end.start()
+        while start > done and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            start -= 1
+        if match := _OPEN.match(text, start):
+            pieces += text[done:start], _open(match, marks)
+            done = match.end()
+    return "".join([*pieces, text[done:]]) if pieces else text
 
 
 def closed(text: str) -> str:
@@ -74,7 +101,7 @@ def closed(text: str) -> str:
     >>> closed("He does not know.")
     "He doesn't know."
     """
-    return _CLOSE.sub(_close, text)
+    return _CLOSE.sub(_close, text) if "not" in text.lower() else text
 
 
 def _open(match: re.Match[str], marks: Marks) -> str:
@@ -94,7 +121,9 @@ def _close(match: re.Match[str]) -> str:
 def _inverted(match: re.Match[str], marks: Marks) -> bool:
     """Whether the subject comes behind the verb, or may: in "isn't it", "why don't the police" no "not" can follow."""
     before, text, end = _before(match), match.string, match.end()
-    if _PRONOUN_NEXT.match(text, end) or _ASKING.search(before):
+    if _PRONOUN_NEXT.match(text, end):
+        return True
+    if before.rstrip().lower().endswith(_ASKED) and _ASKING.search(before):
         return True
     following = bisect_left(marks, (end, ""))
     if following < len(marks) and marks[following][1] == "?":
