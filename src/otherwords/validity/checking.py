@@ -33,9 +33,9 @@ class Check:
     the verdicts besides the options, such as the model that gives them. `refuse_task` raises where the check cannot
     work on the problems of a task.
 
-    `columns` is the same check on whole columns, for checks that need nothing but texts: it takes a table with a row for
-    each variant and the task, and returns a table of as many rows, in the same order, with `keep`, `reason` and
-    `score`. The rows have `id`, `of`, the variant's texts by field, and those of its original as `original:<field>`.
+    `columns` is the same check on whole columns, for checks that need nothing but texts: it takes the task and a table
+    with a row for each variant, and returns a table of as many rows, in the same order, with `keep`, `reason` and
+    `score`. It is given `id`, `of`, the variant's texts by field, and those of its original as `original:<field>`.
     The stage then never calls `function`, which must give the same verdicts.
 
     `language` says which one only is supported ("" for any), where that depends on the options.

@@ -111,7 +111,7 @@ def _words(problem: Problem) -> int:
 
 
 def _single_spaced(rows: pl.DataFrame, task: Task) -> tuple[pl.DataFrame, list[tuple[str, str]]]:
-    """The rows with texts as `normalize_spaces` has them, and the names of each field: the variant's, the original's."""
+    """The rows with texts as `normalize_spaces` has them, and both names of each field: variant's and original's."""
     pairs = [(name, f"original:{name}") for name in task.fields]
     texts = rows.with_columns(pl.col(name).fill_null("") for pair in pairs for name in pair)
     odd = [name for pair in pairs for name in pair if texts[name].str.contains(_ODD_SPACE).any()]

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -233,13 +234,17 @@ def generate(
     the user's stands before the signature in `how`, and decides nothing else: ids and random choices are the same
     without it. Problems are made only if a generator asks for them, and once for all.
     """
+    names = Counter(one.plugin.name for one in using)
     pieces: list[pl.DataFrame | list[dict[str, Any]]] = []
     notes: list[tuple[str, Note]] = []
     made: list[Problem] | None = None
     clusters: dict[str, str] = {}
-    for generator in using:
+    for generator in using if originals.height else ():
         if as_generator(generator.function).columns is not None:
-            pieces.append(variant_table(_by_columns(generator, originals, task, counts), task))
+            table = _by_columns(generator, originals, task, counts)
+            pieces.append(variant_table(table, task))
+            if names[name := generator.plugin.name] > 1:  # another one goes on counting
+                counts.update({(of, name): count for of, count in table["of"].value_counts().iter_rows()})
             continue
         if made is None:
             made, clusters = problems(originals, task), dict(originals.select("id", "cluster").iter_rows())
@@ -280,8 +285,9 @@ def _by_columns(
 ) -> pl.DataFrame:
     """The same of a generator that works on columns; problems keep their order."""
     function, name = as_generator(generator.function), generator.plugin.name
-    texts = (text for row in originals.select(task.fields).iter_rows() for text in row)
-    warn_if_foreign(generator.plugin, texts, function.language, BATCH * len(task.fields))
+    for start in range(0, originals.height, BATCH):
+        texts = chain.from_iterable(originals.select(task.fields).slice(start, BATCH).iter_rows())
+        warn_if_foreign(generator.plugin, texts, function.language)
     left = {"id", "of", "how", "cluster", *task.fields, "label"}
     others = [column for column in originals.columns if column not in left and not column.startswith("check:")]
     given = originals.select(pl.col("id").alias("of"), *task.fields, "label", *others)
@@ -303,7 +309,6 @@ def _by_columns(
         identity.alias("id"), pl.lit(generator.title).alias("how"), pl.col(cluster).alias("cluster"),
         *([pl.lit(name).alias("control")] if function.control else []),
     ).drop(place, cluster)  # fmt: skip
-    counts.update({(of, name): count for of, count in made["of"].value_counts().iter_rows()})
     current().advance(originals.height)
     return made
 

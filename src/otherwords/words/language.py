@@ -72,19 +72,17 @@ def looks_english(text: str) -> bool:
     return sum(map(_is_known, words)) * 2 >= len(words)
 
 
-def warn_if_foreign(
-    plugin: Plugin, texts: Iterable[str | None], language: str | None = None, every: int = _EVERY
-) -> None:
+def warn_if_foreign(plugin: Plugin, texts: Iterable[str | None], language: str | None = None) -> None:
     """Warn once, where a plug-in supports only English, if most of the first texts are in another language.
 
-    They are the first of all texts, and the first after `every` so many: data may be English at the beginning. Texts
-    that are too short to tell by themselves are judged together. `language` overrides what the plug-in declares: with
-    some options it may support others.
+    They are the first of every few thousand: data may be English only at the beginning. Texts that are too short to
+    tell by themselves are judged together. `language` overrides what the plug-in declares: with some options it may
+    support others.
     """
     if (plugin.language if language is None else language) != "en":
         return
     left = iter(texts)
-    while plugin.name not in _warned and (given := list(islice(left, every))):
+    while plugin.name not in _warned and (given := list(islice(left, _EVERY))):
         sample = [text for text in given[:_SAMPLE] if text]
         foreign = [text for text in sample if not looks_english(text)]
         if 2 * len(foreign) > len(sample) or (foreign and not looks_english(" ".join(sample))):
