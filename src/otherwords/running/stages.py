@@ -176,9 +176,9 @@ def count_asked(folder: RunFolder) -> int:
 
 def choose_shard(generators: Sequence[str], checks: Sequence[str]) -> int:
     """The size of shards that suits the plug-ins: large, unless one works problem by problem and may be slow."""
-    made = [as_generator(make_cached("generators", name).function) for name in generators]
-    judges = [as_check(make_cached("checks", name).function) for name in checks]
-    return SHARD if all(one.columns is not None for one in (*made, *judges)) else SLOW_SHARD
+    made = [as_generator(make_cached("generators", name).function).columns for name in generators]
+    judges = [as_check(make_cached("checks", name).function).columns for name in checks]
+    return SLOW_SHARD if None in (*made, *judges) else SHARD
 
 
 @lru_cache(maxsize=64)

@@ -120,13 +120,13 @@ def _single_spaced(rows: pl.DataFrame, task: Task) -> tuple[pl.DataFrame, list[t
 
 
 def _word_counts(texts: pl.DataFrame, names: Iterable[str]) -> Iterator[pl.Series]:
-    """How many words `split_words` finds in each text; columns without scripts without blanks are counted whole."""
+    """How many words `split_words` finds in each text: one more than blanks, unless its script has none."""
     for name in names:
         column = texts[name]
         if column.str.contains(f"[{UNSPACED}]").any():
             yield pl.Series(name, [len(split_words(text)) for text in column], dtype=pl.UInt32)
         else:
-            yield column.str.count_matches(f"[^{_SPACE}]+")
+            yield column.str.count_matches(" ", literal=True) + (column != "")
 
 
 def _emptied(texts: pl.DataFrame, pairs: Sequence[tuple[str, str]]) -> pl.Series:
@@ -140,17 +140,11 @@ def _emptied(texts: pl.DataFrame, pairs: Sequence[tuple[str, str]]) -> pl.Series
 
 
 def _jaccards(texts: pl.DataFrame, new: str, old: str) -> pl.Series:
-    """The Jaccard index of the texts that differ; null where they do not. Equal pairs are compared once."""
-    known: dict[tuple[str, str], float] = {}
-    values: list[float | None] = []
-    for pair in texts.select(old, new).iter_rows():
-        if pair[0] == pair[1]:
-            values.append(None)
-            continue
-        if pair not in known:
-            known[pair] = jaccard(*pair)
-        values.append(known[pair])
-    return pl.Series(new, values, dtype=pl.Float64)
+    """The Jaccard index of the texts that differ; null where they do not."""
+    differ = texts[new] != texts[old]
+    pairs = zip(texts[old].filter(differ), texts[new].filter(differ), strict=True)
+    found = pl.Series(new, [jaccard(*pair) for pair in pairs], dtype=pl.Float64)
+    return pl.repeat(None, texts.height, dtype=pl.Float64, eager=True).alias(new).scatter(differ.arg_true(), found)
 
 
 def _named(score: pl.Expr, reasons: Mapping[float, str]) -> pl.Expr:

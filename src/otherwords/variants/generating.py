@@ -285,9 +285,10 @@ def _by_columns(
 ) -> pl.DataFrame:
     """The same of a generator that works on columns; problems keep their order."""
     function, name = as_generator(generator.function), generator.plugin.name
+    texts = originals.select(task.fields)
     for start in range(0, originals.height, BATCH):
-        texts = chain.from_iterable(originals.select(task.fields).slice(start, BATCH).iter_rows())
-        warn_if_foreign(generator.plugin, texts, function.language)
+        some = chain.from_iterable(texts.slice(start, BATCH).iter_rows())
+        warn_if_foreign(generator.plugin, some, function.language)
     left = {"id", "of", "how", "cluster", *task.fields, "label"}
     others = [column for column in originals.columns if column not in left and not column.startswith("check:")]
     given = originals.select(pl.col("id").alias("of"), *task.fields, "label", *others)
@@ -301,7 +302,8 @@ def _by_columns(
         made = made.sort(place, maintain_order=True)
     known = {of: count for (of, plugin), count in counts.items() if plugin == name}
     before = pl.col("of").replace_strict(known, default=0, return_dtype=pl.Int64) if known else pl.lit(0)
-    number = before + 1 + pl.int_range(pl.len()).over(place)
+    row = pl.int_range(pl.len())
+    number = before + 1 + row - pl.when(pl.col(place).ne_missing(pl.col(place).shift(1))).then(row).forward_fill()
     identity = pl.format(f"{{}}~{name}.{{}}", "of", number)
     if "id" in made.columns:
         identity = pl.coalesce(pl.col("id").cast(pl.String).replace("", None), identity)
