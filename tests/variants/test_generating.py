@@ -132,3 +132,76 @@ def test_a_generator_that_surveys_the_texts_keeps_its_name():
     made = ow.vary(PROBLEMS, ["ie=wordnet-ie"])
     assert all(how.startswith("ie=wordnet-ie.v1(") for how in made["how"])
     assert made.height
+
+
+# Generators that work on columns
+
+
+COLUMNAR = """
+import polars as pl
+import otherwords as ow
+
+def rows_only(problems, seeds):
+    raise RuntimeError("the stage has the other form")
+
+def columns(rows, task):
+    {}
+
+mine = ow.Generator(rows_only, columns=columns)
+"""
+
+
+@pytest.fixture
+def columnar(tmp_path):
+    """A generator of a user's, whose form for columns has this body."""
+
+    def write(body):
+        (tmp_path / "mine.py").write_text(COLUMNAR.format(body), encoding="utf-8")
+        return f"mine=python:{tmp_path / 'mine.py'}:mine"
+
+    return write
+
+
+def test_a_users_generator_may_work_on_columns(columnar):
+    """In any order of problems, with ids and columns of its own; a column of the problem's is not lost."""
+    yes = ".with_columns(pl.lit('Yes.').alias('hypothesis'), "
+    spec = columnar(f"return pl.concat([rows.reverse(), rows]){yes}source=pl.col('label'))")
+    found = ow.vary(PROBLEMS.with_columns(topic=pl.Series([1, 2])), [spec])
+    assert found["id"].to_list() == ["a~python.1", "a~python.2", "b~python.1", "b~python.2"]
+    assert found["hypothesis"].to_list() == ["Yes."] * 4
+    expected = (PROBLEMS["premise"][1], "entailment", 2, "entailment")
+    assert found.select("premise", "label", "topic", "source").row(2) == expected
+    assert set(found["how"].str.slice(0, 12)) == {"mine=python."}
+    for new, ids in (("''", ["one", "b~python.1"]), ("None", ["one", "b~python.1"]), ("'two'", ["one", "two"])):
+        spec = columnar(f"return rows{yes}id=pl.col('of').replace('b', {new}).replace('a', 'one'))")
+        assert ow.vary(PROBLEMS, [spec])["id"].to_list() == ids
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ("return 3", ""),
+        ("return rows.drop('premise')", "premise"),
+        ("return rows.drop('of')", "of"),
+        ("return rows.with_columns(premise=pl.lit(3))", "premise"),
+    ],
+)
+def test_what_is_no_table_of_variants_is_refused(columnar, body, field):
+    fix = "return rows of the table that was given, with other texts: table.with_columns(...)"
+    with refuses(BadInput, field=field, fix=fix):
+        ow.vary(PROBLEMS, [columnar(body)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["return rows.with_columns(of=pl.lit('z'))", "return rows.missing", "return rows.with_columns(id=pl.lit('a'))"],
+)
+def test_a_variant_of_nothing_an_error_and_an_id_that_is_taken_are_refused(columnar, body):
+    with refuses(BadInput):
+        ow.vary(PROBLEMS, [columnar(body)])
+
+
+def test_no_problem_is_made_where_all_work_on_columns(monkeypatch):
+    monkeypatch.setattr(Problem, "__init__", None)
+    suite = ow.vary(PROBLEMS, ["contractions", "identity", "contractions(field=premise)"], suite=True)
+    assert ow.check(suite, ["surface", "overlap"])["check:surface"].null_count() < suite.height

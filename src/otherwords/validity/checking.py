@@ -204,15 +204,16 @@ def _refuse_other_tables(found: Any, one: Bound, height: int) -> pl.DataFrame:
     fix = "return a table with keep (true, false or null), reason (text or null) and score (a number or null)"
     if not isinstance(found, pl.DataFrame):
         raise BadInput(f"returned {shorten(found)}", where=one.title, fix=fix)
-    for name in _VERDICT:
-        if name not in found.columns:
-            raise BadInput("gave a table without this column", where=one.title, field=name, fix=fix)
+    if lost := [name for name in _VERDICT if name not in found.columns]:
+        raise BadInput("gave a table without this column", where=one.title, field=lost[0], fix=fix)
     if found.height != height:
         raise BadInput(f"{one.signature} returned {found.height} verdicts for {height} variants")
-    try:
-        return found.select(pl.col(name).cast(kind) for name, kind in _VERDICT.items())
-    except pl.exceptions.PolarsError as error:
-        raise BadInput(f"gave {found.select(_VERDICT).schema}", where=one.title, fix=fix) from error
+    for name, kind in _VERDICT.items():
+        try:
+            found = found.with_columns(pl.col(name).cast(kind))
+        except pl.exceptions.PolarsError as error:
+            raise BadInput(f"gave {found.schema[name]}", where=one.title, field=name, fix=fix) from error
+    return found.select(_VERDICT.keys())
 
 
 def refuse_unfit(using: Iterable[Bound], task: Task) -> None:
