@@ -208,12 +208,13 @@ def _refuse_other_tables(found: Any, one: Bound, height: int) -> pl.DataFrame:
         raise BadInput("gave a table without this column", where=one.title, field=lost[0], fix=fix)
     if found.height != height:
         raise BadInput(f"{one.signature} returned {found.height} verdicts for {height} variants")
+    table = found.select(list(_VERDICT))
     for name, kind in _VERDICT.items():
         try:
-            found = found.with_columns(pl.col(name).cast(kind))
+            table = table.with_columns(pl.col(name).cast(kind))
         except pl.exceptions.PolarsError as error:
             raise BadInput(f"gave {found.schema[name]}", where=one.title, field=name, fix=fix) from error
-    return found.select(_VERDICT.keys())
+    return table
 
 
 def refuse_unfit(using: Iterable[Bound], task: Task) -> None:
