@@ -17,7 +17,7 @@ from otherwords.frames import (
     rewordings,
     stack_rows,
     to_frame,
-    variant_rows,
+    variant_row,
     with_texts,
 )
 from otherwords.problem import TASKS, Problem, Variant
@@ -88,7 +88,7 @@ def test_verdicts_are_not_part_of_a_problem():
 def test_variants_become_rows_and_share_the_cluster():
     original = problems(to_frame([row("a", topic="t")], NLI), NLI)[0]
     variant = Variant("v", NLI, {"premise": "Q.", "hypothesis": "H."}, "neutral", original.extra, of="a", how="g.v1()")
-    (found,) = variant_rows([variant], {"a": "c1"})
+    found = variant_row(variant, "c1")
     assert found == {
         "id": "v",
         "of": "a",
@@ -106,7 +106,7 @@ def test_what_a_generator_brings_along_takes_no_column():
     """A generator's own `model` or `label` once broke the answers table, or overwrote the gold label."""
     extra = {"model": "gpt", "label": "entailment", "premise": "x", "id": 3, "scores": [0.1], "fine": 1}
     variant = Variant("v", NLI, {"premise": "Q.", "hypothesis": "H."}, "neutral", extra, of="a")
-    (found,) = variant_rows([variant], {"a": "c1"})
+    found = variant_row(variant, "c1")
     assert (found["id"], found["label"], found["premise"]) == ("v", "neutral", "Q.")
     assert {name: value for name, value in found.items() if name.startswith("input_")} == {
         "input_model": "gpt",

@@ -96,20 +96,18 @@ def _problem(row: dict[str, Any], task: Task, extras: list[str]) -> Problem:
     return Variant(row["id"], task, text, row["label"], extra, of=row["of"], how=row["how"] or "")
 
 
-def variant_rows(variants: Iterable[Variant], clusters: dict[str, str]) -> list[dict[str, Any]]:
-    """Turn Variants into rows; they share their original's cluster."""
-    return [
-        {
-            "id": v.id,
-            "of": v.of,
-            "how": v.how,
-            **v.text,
-            "label": v.label,
-            "cluster": clusters[v.of],
-            **free_columns(v.extra, ("id", "of", "how", *v.text, "label", "cluster")),
-        }
-        for v in variants
-    ]
+def variant_row(variant: Variant, cluster: str, identity: str = "", how: str = "", **marks: str) -> dict[str, Any]:
+    """A Variant as a row, under the id and `how` that it has or is given; it shares its original's cluster."""
+    extra = {**variant.extra, **marks} if marks else variant.extra
+    return {
+        "id": identity or variant.id,
+        "of": variant.of,
+        "how": how or variant.how,
+        **variant.text,
+        "label": variant.label,
+        "cluster": cluster,
+        **free_columns(extra, ("id", "of", "how", *variant.text, "label", "cluster")),
+    }
 
 
 def stack_rows(pieces: Sequence[pl.DataFrame | list[dict[str, Any]]], task: Task) -> pl.DataFrame:
@@ -129,7 +127,7 @@ def stack_rows(pieces: Sequence[pl.DataFrame | list[dict[str, Any]]], task: Task
 
 
 def variant_table(variants: pl.DataFrame, task: Task) -> pl.DataFrame | list[dict[str, Any]]:
-    """Variants as `variant_rows` has them, from a table with `id`, `of`, `how`, the fields, `label` and `cluster`.
+    """Variants as `variant_row` has them, from a table with `id`, `of`, `how`, the fields, `label` and `cluster`.
 
     It stays a table unless a column has values that no table of ours holds as they are, such as lists.
     """

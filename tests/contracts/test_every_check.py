@@ -13,7 +13,7 @@ from odd_suites import row_by_row, suites
 from polars.testing import assert_frame_equal
 
 from otherwords import pipeline
-from otherwords.frames import to_frame, variant_rows
+from otherwords.frames import to_frame, variant_row
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
 from otherwords.validity.checking import as_check
@@ -106,7 +106,7 @@ def test_the_stage_marks_and_removes_nothing(bound, spec):
         {"id": one.problem.id, "of": None, "how": None, **one.problem.text, "label": one.problem.label, "cluster": "c"}
         for one in some
     ]
-    rows += variant_rows([v for one in some for v in one.variants], {one.problem.id: "c" for one in some})
+    rows += [variant_row(variant, "c") for one in some for variant in one.variants]
     suite = to_frame(rows, TASKS["nli"])
     checked = pipeline.checked(suite, [spec], TASKS["nli"])
     assert checked.select(suite.columns).equals(suite)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import tempfile
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,6 +14,7 @@ from refusals import refuses
 import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Note, Problem
+from otherwords.registry import generators
 from otherwords.storage.tables import read
 from otherwords.variants.generating import COLUMNS, Generator, as_generator, notes_table, prepared, with_changes
 
@@ -177,28 +179,37 @@ def test_a_users_generator_may_work_on_columns(columnar):
         assert ow.vary(PROBLEMS, [spec])["id"].to_list() == ids
 
 
+def on_columns(columns):
+    """A generator under a name that is known, so that messages have no digest of a temporary file."""
+    return replace(generators.make("polite=identity"), function=ow.Generator(list, columns=columns))
+
+
 @pytest.mark.parametrize(
-    ("body", "field"),
+    ("columns", "field"),
     [
-        ("return 3", ""),
-        ("return rows.drop('premise')", "premise"),
-        ("return rows.drop('of')", "of"),
-        ("return rows.with_columns(premise=pl.lit(3))", "premise"),
+        (lambda rows, task: 3, ""),
+        (lambda rows, task: rows.drop("premise"), "premise"),
+        (lambda rows, task: rows.drop("of"), "of"),
+        (lambda rows, task: rows.with_columns(premise=pl.lit(3)), "premise"),
     ],
+    ids=["no table", "no text", "no original", "a number"],
 )
-def test_what_is_no_table_of_variants_is_refused(columnar, body, field):
+def test_what_is_no_table_of_variants_is_refused(columns, field):
     fix = "return rows of the table that was given, with other texts: table.with_columns(...)"
-    with refuses(BadInput, field=field, fix=fix):
-        ow.vary(PROBLEMS, [columnar(body)])
+    with refuses(BadInput, where="polite=identity.v1()", field=field, fix=fix):
+        ow.vary(PROBLEMS, [on_columns(columns)])
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["return rows.with_columns(of=pl.lit('z'))", "return rows.missing", "return rows.with_columns(id=pl.lit('a'))"],
-)
-def test_a_variant_of_nothing_an_error_and_an_id_that_is_taken_are_refused(columnar, body):
+@pytest.mark.parametrize("column", ["of", "id"])
+def test_a_variant_of_nothing_and_an_id_that_is_taken_are_refused(column):
+    taken = {"of": "z", "id": "a"}[column]
     with refuses(BadInput):
-        ow.vary(PROBLEMS, [columnar(body)])
+        ow.vary(PROBLEMS, [on_columns(lambda rows, task: rows.with_columns(pl.lit(taken).alias(column)))])
+
+
+def test_an_error_on_columns_names_the_line(columnar):
+    with pytest.raises(BadInput, match=r"AttributeError.*missing.*\(mine.py, line 9\)"):
+        ow.vary(PROBLEMS, [columnar("return rows.missing")])
 
 
 def test_no_problem_is_made_where_all_work_on_columns(monkeypatch):

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 from ..errors import BadInput, caller_level, shorten
-from ..frames import problems, stack_rows, variant_rows, variant_table
+from ..frames import problems, stack_rows, variant_row, variant_table
 from ..problem import Note, Problem, Task, Variant, changed_fields
 from ..progress import current
 from ..registry import Bound, generators
@@ -238,7 +238,6 @@ def generate(
     pieces: list[pl.DataFrame | list[dict[str, Any]]] = []
     notes: list[tuple[str, Note]] = []
     made: list[Problem] | None = None
-    clusters: dict[str, str] = {}
     for generator in using if originals.height else ():
         if as_generator(generator.function).columns is not None:
             table = _by_columns(generator, originals, task, counts)
@@ -246,24 +245,23 @@ def generate(
             if names[name := generator.plugin.name] > 1:  # another one goes on counting
                 counts.update({(of, name): count for of, count in table["of"].value_counts().iter_rows()})
             continue
-        if made is None:
-            made, clusters = problems(originals, task), dict(originals.select("id", "cluster").iter_rows())
-        variants: list[Variant] = []
-        for one in _by_problems(generator, made, seed, counts):
-            notes.append((generator.title, one)) if isinstance(one, Note) else variants.append(one)
-        pieces.append(variant_rows(variants, clusters))
+        made = problems(originals, task) if made is None else made
+        rows: list[dict[str, Any]] = []
+        for one in _by_problems(generator, made, originals["cluster"].to_list(), seed, counts):
+            notes.append((generator.title, one)) if isinstance(one, Note) else rows.append(one)
+        pieces.append(rows)
     return stack_rows(pieces, task), notes
 
 
 def _by_problems(
-    generator: Bound, originals: list[Problem], seed: int, counts: Counter[tuple[str, str]]
-) -> Iterator[Variant | Note]:
-    """Variants of one generator, and its notes, batch by batch."""
+    generator: Bound, originals: list[Problem], clusters: list[str], seed: int, counts: Counter[tuple[str, str]]
+) -> Iterator[dict[str, Any] | Note]:
+    """Variants of one generator, as rows, and its notes, batch by batch."""
     name, function = generator.plugin.name, as_generator(generator.function)
-    mark = {"control": name} if function.control else {}
+    marks = {"control": name} if function.control else {}
     for start in range(0, len(originals), BATCH):
         some = originals[start : start + BATCH]
-        given = {problem.id for problem in some}
+        given = {problem.id: cluster for problem, cluster in zip(some, clusters[start : start + BATCH], strict=True)}
         texts = (text for problem in some for text in problem.text.values())
         warn_if_foreign(generator.plugin, texts, function.language)
         seeds = [seed_for(seed, generator.signature, problem.id) for problem in some]
@@ -275,8 +273,7 @@ def _by_problems(
                 continue
             counts[one.of, name] += 1
             identity = one.id or f"{one.of}~{name}.{counts[one.of, name]}"
-            extra = {**one.extra, **mark}
-            yield Variant(identity, one.task, one.text, one.label, extra, of=one.of, how=generator.title)
+            yield variant_row(one, given[one.of], identity, generator.title, **marks)
         current().advance(len(some))
 
 
