@@ -126,7 +126,7 @@ def test_an_unchanged_variant_is_kept_only_by_checks_of_meaning(name, keep):
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(suites())
 def test_columns_give_the_same_verdicts_as_buckets(bound, table):
     """Reasons and scores, of odd data, also where another check works bucket by bucket."""

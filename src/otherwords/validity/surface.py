@@ -123,7 +123,8 @@ def _word_counts(texts: pl.DataFrame, names: Iterable[str]) -> Iterator[pl.Serie
     """How many words `split_words` finds in each text: one more than blanks, unless its script has none."""
     for name in names:
         column = texts[name]
-        if column.str.contains(f"[{UNSPACED}]").any():
+        ascii_only = (column.str.len_bytes() == column.str.len_chars()).all()
+        if not ascii_only and column.str.contains(f"[{UNSPACED}]").any():
             yield pl.Series(name, [len(split_words(text)) for text in column], dtype=pl.UInt32)
         else:
             yield column.str.count_matches(" ", literal=True) + (column != "")
