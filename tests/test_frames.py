@@ -4,10 +4,22 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from refusals import refuses
 
 from otherwords.errors import BadInput, Unmeasurable
-from otherwords.frames import buckets, free_columns, kept, problems, to_frame, variant_rows, with_texts
+from otherwords.frames import (
+    buckets,
+    free_columns,
+    kept,
+    problems,
+    reworded,
+    rewordings,
+    stack_rows,
+    to_frame,
+    variant_row,
+    with_texts,
+)
 from otherwords.problem import TASKS, Problem, Variant
 
 NLI = TASKS["nli"]
@@ -76,7 +88,7 @@ def test_verdicts_are_not_part_of_a_problem():
 def test_variants_become_rows_and_share_the_cluster():
     original = problems(to_frame([row("a", topic="t")], NLI), NLI)[0]
     variant = Variant("v", NLI, {"premise": "Q.", "hypothesis": "H."}, "neutral", original.extra, of="a", how="g.v1()")
-    (found,) = variant_rows([variant], {"a": "c1"})
+    found = variant_row(variant, "c1")
     assert found == {
         "id": "v",
         "of": "a",
@@ -94,7 +106,7 @@ def test_what_a_generator_brings_along_takes_no_column():
     """A generator's own `model` or `label` once broke the answers table, or overwrote the gold label."""
     extra = {"model": "gpt", "label": "entailment", "premise": "x", "id": 3, "scores": [0.1], "fine": 1}
     variant = Variant("v", NLI, {"premise": "Q.", "hypothesis": "H."}, "neutral", extra, of="a")
-    (found,) = variant_rows([variant], {"a": "c1"})
+    found = variant_row(variant, "c1")
     assert (found["id"], found["label"], found["premise"]) == ("v", "neutral", "Q.")
     assert {name: value for name, value in found.items() if name.startswith("input_")} == {
         "input_model": "gpt",
@@ -195,3 +207,39 @@ def test_texts_that_cannot_be_found_are_refused(suite, field):
     answers = pl.DataFrame({"bucket": ["a", "a"], "variant": [None, "a1"]})
     with refuses(Unmeasurable, where="m", field=field):
         with_texts(answers, pl.DataFrame(suite), ["premise"], "m")
+
+
+EXTRAS = st.dictionaries(st.sampled_from(["x", "y", "check:z"]), KINDS | st.floats(allow_nan=False), max_size=2)
+
+
+@given(st.lists(st.lists(EXTRAS, max_size=3), max_size=4), st.data())
+def test_pieces_stacked_are_one_table_of_all_rows(pieces, data):
+    """Some pieces are tables already, as generators that work on columns give them."""
+    rows = [[row(f"{i}.{j}", **{k: v for k, v in one.items() if k != "check:z" or isinstance(v, bool)})
+             for j, one in enumerate(piece)] for i, piece in enumerate(pieces)]  # fmt: skip
+    given = [_typed(piece) if data.draw(st.booleans()) else piece for piece in rows]
+    found, whole = stack_rows(given, NLI), to_frame([one for piece in rows for one in piece], NLI)
+    assert_frame_equal(found, whole)
+
+
+def _typed(piece):
+    """A table, where every column has values of one kind."""
+    names = dict.fromkeys(name for one in piece for name in one)
+    mixed = any(len({type(one[name]) for one in piece if one.get(name) is not None}) > 1 for name in names)
+    return piece if mixed or not piece else to_frame(piece, NLI)
+
+
+@given(st.lists(st.sampled_from([None, "", " ", "x"]), min_size=4, max_size=4), st.permutations(range(4)))
+def test_rewordings_are_the_variants_of_reworded_buckets(marks, order):
+    rows = [row("a", contrast=marks[0]), row("v", of="a", control=marks[1]), row("b", contrast=marks[2]),
+            row("w", of="b", control=marks[3])]  # fmt: skip
+    suite = to_frame([rows[i] for i in order], NLI)
+    found = {v.id: one.problem.text["premise"] for one in reworded(suite, NLI) for v in one.variants}
+    table = rewordings(suite, NLI)
+    assert dict(table.select("id", "original:premise").iter_rows()) == found
+    assert table.columns == ["id", "of", "premise", "hypothesis", "original:premise", "original:hypothesis"]
+
+
+def test_a_rewording_without_original():
+    with refuses(BadInput, where="variant 'v'", field="of", fix="add the original to the suite"):
+        rewordings(to_frame([row("a"), row("v", of="gone")], NLI), NLI)

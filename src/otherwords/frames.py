@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import polars as pl
 
@@ -16,6 +16,8 @@ MISSING = ("", "nan", "NaN", "NAN", "<NA>")
 Named = TypeVar("Named")
 #: Why a model, asked to accept a variant itself, rejected it: such a row of an answers table has no `pred`.
 REJECTED = "rejected"
+#: Kinds of columns whose values a table of ours holds as they are.
+_PLAIN = frozenset({pl.String(), pl.Int64(), pl.Float64(), pl.Boolean(), pl.Null()})
 #: Columns that a later stage writes: one that comes along under such a name is kept as `input_<name>`.
 _TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
 
@@ -94,20 +96,85 @@ def _problem(row: dict[str, Any], task: Task, extras: list[str]) -> Problem:
     return Variant(row["id"], task, text, row["label"], extra, of=row["of"], how=row["how"] or "")
 
 
-def variant_rows(variants: Iterable[Variant], clusters: dict[str, str]) -> list[dict[str, Any]]:
-    """Turn Variants into rows; they share their original's cluster."""
-    return [
-        {
-            "id": v.id,
-            "of": v.of,
-            "how": v.how,
-            **v.text,
-            "label": v.label,
-            "cluster": clusters[v.of],
-            **free_columns(v.extra, ("id", "of", "how", *v.text, "label", "cluster")),
-        }
-        for v in variants
-    ]
+def variant_row(variant: Variant, cluster: str, identity: str = "", how: str = "", **marks: str) -> dict[str, Any]:
+    """A Variant as a row, under the id and `how` that it has or is given; it shares its original's cluster."""
+    extra = {**variant.extra, **marks} if marks else variant.extra
+    return {
+        "id": identity or variant.id,
+        "of": variant.of,
+        "how": how or variant.how,
+        **variant.text,
+        "label": variant.label,
+        "cluster": cluster,
+        **free_columns(extra, ("id", "of", "how", *variant.text, "label", "cluster")),
+    }
+
+
+def stack_rows(pieces: Sequence[pl.DataFrame | list[dict[str, Any]]], task: Task) -> pl.DataFrame:
+    """One table of rows and of tables of rows, the same as `to_frame` makes of all rows together."""
+    pieces = [piece for piece in pieces if len(piece)]
+    frames = [piece if isinstance(piece, pl.DataFrame) else to_frame(piece, task) for piece in pieces]
+    kinds: dict[str, set[Any]] = {}
+    for name, kind in (column for frame in frames for column in frame.schema.items()):
+        kinds.setdefault(name, set()).update({kind} - {pl.Null()})
+    if not frames or any(len(some) > 1 for some in kinds.values()):  # what is mixed becomes text, row by row
+        rows = (piece.iter_rows(named=True) if isinstance(piece, pl.DataFrame) else piece for piece in pieces)
+        return to_frame([row for some in rows for row in some], task)
+    whole = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+    fixed = {"id", "of", "how", *task.fields, "label", "cluster"}
+    empty = [name for name in whole.columns if name not in fixed and whole[name].null_count() == whole.height]
+    return whole.with_columns(pl.col(name).cast(pl.Null) for name in empty)
+
+
+def variant_table(variants: pl.DataFrame, task: Task) -> pl.DataFrame | list[dict[str, Any]]:
+    """Variants as `variant_row` has them, from a table with `id`, `of`, `how`, the fields, `label` and `cluster`.
+
+    It stays a table unless a column has values that no table of ours holds as they are, such as lists.
+    """
+    main = ["id", "of", "how", *task.fields, "label", "cluster"]
+    others = [name for name in variants.columns if name not in main]
+    if any(variants.schema[name] not in _PLAIN or name.startswith("check:") for name in others):
+        plain = variants.select(main).iter_rows(named=True), variants.select(others).iter_rows(named=True)
+        return [{**row, **free_columns(extra, main)} for row, extra in zip(*plain, strict=True)]
+    free = free_columns(dict.fromkeys(others), main)
+    return variants.select(*main, *(pl.col(old).alias(new) for old, new in zip(others, free, strict=True)))
+
+
+def originals_of(suite: pl.DataFrame) -> pl.DataFrame:
+    """The rows that may be reworded: neither variants nor contrasts."""
+    return suite.filter(pl.col("of").is_null(), ~_is_set(suite, "contrast"))
+
+
+def rewordings(suite: pl.DataFrame, task: Task) -> pl.DataFrame:
+    """A row for each variant that `reworded` has, in the order of the suite, for checks that work on columns.
+
+    It has `id`, `of`, the variant's texts by field, and those of its original under `original:<field>`.
+    """
+    there, skipped = "\0there", "\0skipped"  # no column of the user's is called so
+    texts = [pl.col(name).alias(f"original:{name}") for name in task.fields]
+    originals = suite.filter(pl.col("of").is_null()).select(
+        pl.col("id").alias("of"), *texts, _is_set(suite, "contrast").alias(skipped), pl.lit(True).alias(there)
+    )
+    variants = suite.filter(pl.col("of").is_not_null())
+    found = variants.select("id", "of", *task.fields, _is_set(suite, "control").alias("\0control"))
+    found = found.join(originals, on="of", how="left", maintain_order="left")
+    if found[there].null_count():
+        _refuse_orphan(*found.filter(pl.col(there).is_null()).select("id", "of").row(0))
+    return found.filter(~pl.col(skipped), ~pl.col("\0control")).drop(there, skipped, "\0control")
+
+
+def _refuse_orphan(variant: str, original: str) -> NoReturn:
+    fix = "add the original to the suite"
+    raise BadInput(f"no problem has the id {original!r}", where=f"variant {variant!r}", field="of", fix=fix)
+
+
+def _is_set(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """Which rows have a value in a column that Python calls true; none where there is no such column."""
+    kind = frame.schema.get(name, pl.Null())
+    if kind == pl.Null:
+        return pl.lit(False)
+    nothing = "" if kind == pl.String else False if kind == pl.Boolean else 0 if kind.is_numeric() else None
+    return pl.col(name).is_not_null() if nothing is None else (pl.col(name) != nothing).fill_null(False)
 
 
 def buckets(suite: pl.DataFrame, task: Task) -> list[Bucket]:
@@ -119,8 +186,7 @@ def buckets(suite: pl.DataFrame, task: Task) -> list[Bucket]:
     for row in rows:
         if isinstance(row, Variant):
             if row.of not in by_id:
-                fix = "add the original to the suite"
-                raise BadInput(f"no problem has the id {row.of!r}", where=f"variant {row.id!r}", field="of", fix=fix)
+                _refuse_orphan(row.id, row.of)
             by_id[row.of][1].append(row)
     return [Bucket(problem, tuple(variants)) for problem, variants in by_id.values()]
 

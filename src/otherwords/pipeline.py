@@ -26,10 +26,7 @@ from .frames import (
     by_bucket,
     frames_or_names,
     kept,
-    problems,
-    reworded,
-    to_frame,
-    variant_rows,
+    originals_of,
 )
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
@@ -38,7 +35,7 @@ from .models.answering import load as load_model
 from .models.cache import Cache, open_cache
 from .models.model import Answerer
 from .models.python_callable import AnyModel
-from .problem import Note, Score, Task, Variant, get_task
+from .problem import Score, Task, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.grouped import averages, measure_groups, measure_together, weigh_groups
@@ -56,9 +53,9 @@ from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, 
 from .storage import tables
 from .storage.specs import split_name
 from .storage.user_code import as_specs
-from .validity.checking import as_check, refuse_duplicate_names, refuse_unfit, warn_replaced_verdicts, warn_unknown_ids
+from .validity.checking import refuse_duplicate_names, refuse_unfit, verdicts, warn_replaced_verdicts, warn_unknown_ids
 from .validity.mutual_entailment import Counts, count_accepted, warn_none_accepted, with_own_verdicts
-from .variants.generating import generate, notes_table, numbered, prepared, warn_unused_rows
+from .variants.generating import generate, notes_table, numbered, prepared, texts_of, warn_unused_rows
 from .words import language
 from .words.language import warn_if_foreign
 
@@ -102,32 +99,28 @@ def varied(
     frame: pl.DataFrame, using: Sequence[str | Bound], task: Task, seed: int = 1
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The variants of rows that were checked before, and the notes of the generators."""
-    originals = [p for p in problems(frame, task) if not isinstance(p, Variant) and not p.extra.get("contrast")]
-    clusters = dict(frame.select("id", "cluster").iter_rows())
-    generators = prepared(using, originals)
+    originals = originals_of(frame)
+    generators = prepared(using, lambda: texts_of(originals, task))
     made = {split_name(how)[1] for how in frame["how"].drop_nulls().unique()}
     if repeated := {one.signature for one in generators} & made:
         fix = "give only the originals, or change the options"
         raise BadInput("the data already has its variants", where=min(repeated), fix=fix)
-    counts = numbered(clusters)
-    variants: list[Variant] = []
-    notes: list[tuple[str, Note]] = []
-    for generator in generators:
-        for one in generate(generator, originals, seed, counts):
-            notes.append((generator.title, one)) if isinstance(one, Note) else variants.append(one)
-    _refuse_repeated_ids(variants, clusters)
+    variants, notes = generate(generators, originals, task, seed, numbered(frame["id"]))
+    _refuse_repeated_ids(variants, frame["id"])
     named = [bound for bound, one in zip(generators, using, strict=True) if isinstance(one, str)]
-    warn_unused_rows(named, len(originals))
-    return to_frame(variant_rows(variants, clusters), task), notes_table(notes)
+    warn_unused_rows(named, originals.height)
+    return variants, notes_table(notes)
 
 
-def _refuse_repeated_ids(variants: Sequence[Variant], taken: Mapping[str, str]) -> None:
+def _refuse_repeated_ids(variants: pl.DataFrame, taken: pl.Series) -> None:
+    if pl.concat([taken, variants["id"]]).n_unique() == len(taken) + variants.height:
+        return
     seen = set(taken)
-    for variant in variants:
-        if variant.id in seen:
+    for name, how in variants.select("id", "how").iter_rows():
+        if name in seen:
             fix = "variant ids must be unique"
-            raise BadInput(f"{variant.id!r} occurs twice", where=variant.how, field="id", fix=fix)
-        seen.add(variant.id)
+            raise BadInput(f"{name!r} occurs twice", where=how, field="id", fix=fix)
+        seen.add(name)
 
 
 def check(suite: SuiteName, using: Named | Sequence[Named] = "surface", task: str | Task = "") -> pl.DataFrame:
@@ -149,28 +142,11 @@ def checked(suite: pl.DataFrame, using: Sequence[str | Bound], task: Task) -> pl
     bound = bind_checks(using, task)
     named = [one for one, spec in zip(bound, using, strict=True) if isinstance(spec, str)]
     warn_replaced_verdicts(named, [suite])
-    buckets = reworded(suite, task) if bound else []
-    ids = [variant.id for bucket in buckets for variant in bucket.variants]
-    for one in bound:
-        texts = (text for bucket in buckets for text in bucket.problem.text.values())
-        warn_if_foreign(one.plugin, texts, as_check(one.function).language)
-        verdicts = list(one.function(buckets))
-        if len(verdicts) != len(ids):
-            raise BadInput(f"{one.signature} returned {len(verdicts)} verdicts for {len(ids)} variants")
-        column = f"check:{one.name}"
-        columns = pl.DataFrame(
-            {
-                "id": pl.Series(ids, dtype=pl.String),
-                column: pl.Series([v.keep for v in verdicts], dtype=pl.Boolean),
-                f"{column}:reason": pl.Series([v.reason or None for v in verdicts], dtype=pl.String),
-                f"{column}:score": pl.Series([v.score for v in verdicts], dtype=pl.Float64),
-            }
-        )
-        if by := as_check(one.function).by:
-            columns = columns.with_columns(pl.lit(by).alias(f"{column}:by"))
-        old = [name for name in {*columns.columns, f"{column}:by"} if name != "id" and name in suite.columns]
-        suite = suite.drop(old).join(columns, on="id", how="left", maintain_order="left")
-    warn_unknown_ids(named, suite.filter(pl.col("of").is_not_null())["id"].to_list())
+    for table in verdicts(bound, suite, task):
+        old = [name for name in suite.columns if name in table.columns[1:] or name == f"{table.columns[1]}:by"]
+        suite = suite.drop(old).join(table, on="id", how="left", maintain_order="left")
+    if named:
+        warn_unknown_ids(named, suite.filter(pl.col("of").is_not_null())["id"].to_list())
     return suite
 
 

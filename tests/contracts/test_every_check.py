@@ -8,11 +8,15 @@ import random
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from odd_suites import row_by_row, suites
+from polars.testing import assert_frame_equal
 
 from otherwords import pipeline
-from otherwords.frames import to_frame, variant_rows
+from otherwords.frames import to_frame, variant_row
 from otherwords.problem import TASKS, Bucket, Problem, Variant, Verdict
 from otherwords.registry import checks
+from otherwords.validity.checking import as_check
 
 KIND = "checks"
 #: One of the sample is endless, of which checks that cannot read it warn.
@@ -102,7 +106,7 @@ def test_the_stage_marks_and_removes_nothing(bound, spec):
         {"id": one.problem.id, "of": None, "how": None, **one.problem.text, "label": one.problem.label, "cluster": "c"}
         for one in some
     ]
-    rows += variant_rows([v for one in some for v in one.variants], {one.problem.id: "c" for one in some})
+    rows += [variant_row(variant, "c") for one in some for variant in one.variants]
     suite = to_frame(rows, TASKS["nli"])
     checked = pipeline.checked(suite, [spec], TASKS["nli"])
     assert checked.select(suite.columns).equals(suite)
@@ -119,3 +123,17 @@ def test_the_stage_marks_and_removes_nothing(bound, spec):
 def test_an_unchanged_variant_is_kept_only_by_checks_of_meaning(name, keep):
     """Those with a model: `compared` gives them a value for it, and no judge is asked about it."""
     assert next(iter(checks.make(name).function([bucket("c", "nli", {})]))).keep is keep
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(suites())
+def test_columns_give_the_same_verdicts_as_buckets(bound, table):
+    """Reasons and scores, of odd data, also where another check works bucket by bucket."""
+    if as_check(bound.function).columns is None:
+        pytest.skip("it works bucket by bucket")
+    suite, task = table
+    beside = checks.make("wide=surface(min_ratio=0.9, max_ratio=1.1)")
+    expected = pipeline.checked(suite, [row_by_row(one, as_check(one.function)) for one in (bound, beside)], task)
+    assert_frame_equal(pipeline.checked(suite, [bound, beside], task), expected)
+    assert_frame_equal(pipeline.checked(suite, [bound, row_by_row(beside, as_check(beside.function))], task), expected)

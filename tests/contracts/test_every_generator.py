@@ -9,8 +9,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from odd_suites import row_by_row, suites
+from polars.testing import assert_frame_equal
 
 import otherwords as ow
+from otherwords import pipeline
+from otherwords.errors import BadInput
 from otherwords.frames import problems
 from otherwords.problem import TASKS, Note, Problem, Variant, changed_fields
 from otherwords.registry import Bound, generators
@@ -128,3 +134,31 @@ def test_neither_shards_nor_order_matter_to_the_stage(bound, spec, folder):
     assert whole.height, NOTHING
     assert set(whole["how"]) == {bound.signature}
     assert not set(whole["id"]) & set(table["id"])
+
+
+OTHERS = st.lists(st.sampled_from(["identity", "contractions", "contractions(field=update)", "scramble"]), unique=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(suites(), OTHERS, st.randoms())
+def test_columns_give_the_same_variants_as_problems(bound, table, others, random):
+    """Ids, notes, all columns and their kinds, among other generators, of odd data."""
+    if as_generator(bound.function).columns is None:
+        pytest.skip("it works problem by problem")
+    rows, task = table
+    using = [bound, *(one for one in map(generators.make, others) if one.signature != bound.signature)]
+    random.shuffle(using)
+
+    def made(each):
+        try:
+            return pipeline.varied(rows, each, task, seed=3)
+        except BadInput as error:  # an id is taken, a task has no such field
+            return str(error)
+
+    found, expected = made(using), made([row_by_row(one, as_generator(one.function)) for one in using])
+    if isinstance(expected, str):
+        assert found == expected
+        return
+    for one, other in zip(found, expected, strict=True):
+        assert_frame_equal(one, other)

@@ -295,3 +295,23 @@ def test_notes_of_another_study_do_not_stay(tmp_path, jsonl):
     done = ow.run({**study, "canary": False, "cache": None}, out=tmp_path / "run")
     assert {part: part.read_bytes() for part in before} == before
     assert not done.manifest["left_out"]
+
+
+@pytest.mark.parametrize(
+    ("vary", "check", "parts"),
+    [
+        (["contractions", "identity"], ["surface", "overlap"], 1),
+        ([], [], 1),
+        (["contractions", "scramble"], ["surface"], 3),
+        (["contractions"], ["label-safety"], 3),
+    ],
+)
+def test_a_plugin_that_may_be_slow_has_small_shards(tmp_path, vary, check, parts):
+    """What it did of a shard is lost when a run is killed; work on columns costs next to nothing."""
+    plain = {"premise": "It isn't so.", "hypothesis": "No.", "label": "neutral"}
+    data = written(({"id": f"p{i}", **plain} for i in range(2 * stages.SLOW_SHARD + 1)), tmp_path / "rows.jsonl")
+    for settings in ({}, {"shard": 1_500}):
+        study = Study(data=[str(data)], vary=vary, check=check, models=["scripted"], **settings)
+        driver = Driver(study, Source(study.data), RunFolder(tmp_path / "run"), InProcess())
+        driver.take_in()
+        assert driver.intake["shards"] == (3 if settings else parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -109,3 +110,68 @@ def test_a_bare_function_is_a_check_and_its_attributes_count():
     declared = ow.Check(bare, identity="x")
     assert as_check(declared) is declared
     assert declared([]) == []
+
+
+# Checks that work on columns
+
+
+COLUMNAR = """
+import polars as pl
+import otherwords as ow
+
+def buckets_only(buckets):
+    raise RuntimeError("the stage has the other form")
+
+def columns(rows, task):
+    {}
+
+mine = ow.Check(buckets_only, columns=columns)
+"""
+
+
+@pytest.fixture
+def columnar(tmp_path):
+    """A check of a user's, whose form for columns has this body."""
+
+    def write(body):
+        (tmp_path / "mine.py").write_text(COLUMNAR.format(body), encoding="utf-8")
+        return f"mine=python:{tmp_path / 'mine.py'}:mine"
+
+    return write
+
+
+def test_a_users_check_may_work_on_columns(columnar):
+    keep = "pl.col('premise').str.len_chars() < 10"
+    reason = f"pl.when(~({keep})).then(pl.lit('long')).otherwise(pl.lit('')).alias('reason')"
+    spec = columnar(f"return rows.select(({keep}).alias('keep'), {reason}, score=pl.lit(1))")
+    found = ow.check(SUITE, [spec]).filter(pl.col("of").is_not_null())
+    assert found["check:mine"].to_list() == [True, True, False, True]
+    assert found["check:mine:reason"].to_list() == [None, None, "long", None]
+    assert found["check:mine:score"].to_list() == [1.0] * 4
+
+
+def on_columns(columns):
+    """A check under a name that is known, so that messages have no digest of a temporary file."""
+    return replace(checks.make("mine=surface"), function=ow.Check(list, columns=columns))
+
+
+@pytest.mark.parametrize(
+    ("columns", "field"),
+    [
+        (lambda rows, task: [True] * rows.height, ""),
+        (lambda rows, task: rows.with_columns(keep=True, score=1.0), "reason"),
+        (lambda rows, task: rows.with_columns(keep=pl.lit("perhaps"), reason=pl.lit("x"), score=1.0), "keep"),
+    ],
+    ids=["no table", "no reason", "a text"],
+)
+def test_what_is_no_table_of_verdicts_is_refused(columns, field):
+    fix = "return a table with keep (true, false or null), reason (text or null) and score (a number or null)"
+    with refuses(BadInput, field=field, fix=fix):
+        ow.check(SUITE, [on_columns(columns)])
+
+
+def test_a_verdict_too_few_is_refused():
+    with refuses(BadInput):
+        ow.check(
+            SUITE, [on_columns(lambda rows, task: rows.head(1).with_columns(keep=True, reason=pl.lit(""), score=1))]
+        )

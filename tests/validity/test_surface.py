@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from refusals import refuses
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Bucket, Problem
 from otherwords.registry import checks
+from otherwords.validity.surface import _SPACE
 
 ONE = Problem("p", TASKS["nli"], {"premise": "one two three four", "hypothesis": "five six"}, "neutral")
 
@@ -96,3 +98,8 @@ def test_an_optional_field_may_be_absent(check):
     variants = (one.restate(update="Rain falls."), one.restate(premise=""))
     verdicts = list(checks.make(check).function([Bucket(one, variants)]))
     assert [verdict.keep for verdict in verdicts] == [True, False]  # the second is unchanged
+
+
+def test_white_space_on_columns_is_that_of_python():
+    signs = pl.Series([chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000])
+    assert signs.filter(signs.str.contains(f"[{_SPACE}]")).to_list() == [sign for sign in signs if sign.isspace()]

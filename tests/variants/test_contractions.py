@@ -129,3 +129,9 @@ def test_the_work_grows_with_the_length_of_a_text_not_with_its_square():
     """Two megabytes without a full stop: the end of the sentence is not looked for at each contraction anew."""
     assert opened("it isn't late and " * 110_000) == "it is not late and " * 110_000
     assert closed("it is not late and " * 110_000) == "it isn't late and " * 110_000
+
+
+@pytest.mark.parametrize("text", ["He doeſ not know.", "It ıſn't so.", "It iſn’t."])
+def test_letters_that_case_only_resembles_are_left_alone(text):
+    """Python's expressions take a long s for an s; no contraction is written with it."""
+    assert opened(text) == closed(text) == text

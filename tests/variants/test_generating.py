@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import tempfile
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -13,6 +14,7 @@ from refusals import refuses
 import otherwords as ow
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Note, Problem
+from otherwords.registry import generators
 from otherwords.storage.tables import read
 from otherwords.variants.generating import COLUMNS, Generator, as_generator, notes_table, prepared, with_changes
 
@@ -44,9 +46,9 @@ def test_a_bare_function_is_a_generator_and_its_attributes_count():
 
 def test_only_a_survey_needs_a_folder(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "absent")
-    assert [one.signature for one in prepared(["identity"], [])] == ["identity.v1()"]
+    assert [one.signature for one in prepared(["identity"], list)] == ["identity.v1()"]
     with pytest.raises(FileNotFoundError):
-        prepared(["wordnet-ie"], [])
+        prepared(["wordnet-ie"], list)
 
 
 def test_columns_of_the_problem_are_kept_under_another_name():
@@ -132,3 +134,85 @@ def test_a_generator_that_surveys_the_texts_keeps_its_name():
     made = ow.vary(PROBLEMS, ["ie=wordnet-ie"])
     assert all(how.startswith("ie=wordnet-ie.v1(") for how in made["how"])
     assert made.height
+
+
+# Generators that work on columns
+
+
+COLUMNAR = """
+import polars as pl
+import otherwords as ow
+
+def rows_only(problems, seeds):
+    raise RuntimeError("the stage has the other form")
+
+def columns(rows, task):
+    {}
+
+mine = ow.Generator(rows_only, columns=columns)
+"""
+
+
+@pytest.fixture
+def columnar(tmp_path):
+    """A generator of a user's, whose form for columns has this body."""
+
+    def write(body):
+        (tmp_path / "mine.py").write_text(COLUMNAR.format(body), encoding="utf-8")
+        return f"mine=python:{tmp_path / 'mine.py'}:mine"
+
+    return write
+
+
+def test_a_users_generator_may_work_on_columns(columnar):
+    """In any order of problems, with ids and columns of its own; a column of the problem's is not lost."""
+    yes = ".with_columns(pl.lit('Yes.').alias('hypothesis'), "
+    spec = columnar(f"return pl.concat([rows.reverse(), rows]){yes}source=pl.col('label'))")
+    found = ow.vary(PROBLEMS.with_columns(topic=pl.Series([1, 2])), [spec])
+    assert found["id"].to_list() == ["a~python.1", "a~python.2", "b~python.1", "b~python.2"]
+    assert found["hypothesis"].to_list() == ["Yes."] * 4
+    expected = (PROBLEMS["premise"][1], "entailment", 2, "entailment")
+    assert found.select("premise", "label", "topic", "source").row(2) == expected
+    assert set(found["how"].str.slice(0, 12)) == {"mine=python."}
+    for new, ids in (("''", ["one", "b~python.1"]), ("None", ["one", "b~python.1"]), ("'two'", ["one", "two"])):
+        spec = columnar(f"return rows{yes}id=pl.col('of').replace('b', {new}).replace('a', 'one'))")
+        assert ow.vary(PROBLEMS, [spec])["id"].to_list() == ids
+
+
+def on_columns(columns):
+    """A generator under a name that is known, so that messages have no digest of a temporary file."""
+    return replace(generators.make("polite=identity"), function=ow.Generator(list, columns=columns))
+
+
+@pytest.mark.parametrize(
+    ("columns", "field"),
+    [
+        (lambda rows, task: 3, ""),
+        (lambda rows, task: rows.drop("premise"), "premise"),
+        (lambda rows, task: rows.drop("of"), "of"),
+        (lambda rows, task: rows.with_columns(premise=pl.lit(3)), "premise"),
+    ],
+    ids=["no table", "no text", "no original", "a number"],
+)
+def test_what_is_no_table_of_variants_is_refused(columns, field):
+    fix = "return rows of the table that was given, with other texts: table.with_columns(...)"
+    with refuses(BadInput, where="polite=identity.v1()", field=field, fix=fix):
+        ow.vary(PROBLEMS, [on_columns(columns)])
+
+
+@pytest.mark.parametrize("column", ["of", "id"])
+def test_a_variant_of_nothing_and_an_id_that_is_taken_are_refused(column):
+    taken = {"of": "z", "id": "a"}[column]
+    with refuses(BadInput):
+        ow.vary(PROBLEMS, [on_columns(lambda rows, task: rows.with_columns(pl.lit(taken).alias(column)))])
+
+
+def test_an_error_on_columns_names_the_line(columnar):
+    with pytest.raises(BadInput, match=r"AttributeError.*missing.*\(mine.py, line 9\)"):
+        ow.vary(PROBLEMS, [columnar("return rows.missing")])
+
+
+def test_no_problem_is_made_where_all_work_on_columns(monkeypatch):
+    monkeypatch.setattr(Problem, "__init__", None)
+    suite = ow.vary(PROBLEMS, ["contractions", "identity", "contractions(field=premise)"], suite=True)
+    assert ow.check(suite, ["surface", "overlap"])["check:surface"].null_count() < suite.height

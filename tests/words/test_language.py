@@ -208,3 +208,24 @@ def test_texts_that_are_too_short_to_tell_are_judged_together(texts):
     language.forget()
     with pytest.warns(UserWarning, match="supports only English"):
         language.warn_if_foreign(KINDS["generators"].get("contractions"), texts)
+
+
+def test_data_that_are_english_at_the_beginning_only_are_noticed():
+    """Shards are large: the first texts of one do not speak for all."""
+    language.forget()
+    texts = ["A man is asleep on the couch."] * 5_000 + ["Un homme dort sur le canapé de la maison."] * 5_000
+    with pytest.warns(UserWarning, match="supports only English"):
+        language.warn_if_foreign(KINDS["generators"].get("contractions"), texts)
+
+
+PIECES = st.sampled_from(
+    ["the", "is", "la", "de", "es", "isn't", "esn't", "n't", "'", "l'", "'de", "N'T", "a'", "x", "1", ".", " ", " "]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=2), max_size=9).map("".join))
+def test_a_quick_look_finds_english_only_where_a_long_one_does(text):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(language, "_is_plain_english", lambda text: False)
+        thorough = looks_english(text)
+    assert looks_english(text) == thorough

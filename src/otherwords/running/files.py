@@ -18,7 +18,7 @@ from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
 from .readiness import files_read
 from .runner import Driver
-from .stages import SHARD, InProcess
+from .stages import InProcess
 from .study import Study
 
 
@@ -47,7 +47,7 @@ def vary_files(
     unvaried: str = "",
     notes: str = "",
     save_table: str = "",
-    shard: int = SHARD,
+    shard: int = 0,
 ) -> Summary:
     """Write the variants of all problems; with `suite`, each original before its variants.
 
@@ -72,7 +72,7 @@ def vary_files(
     return summary
 
 
-def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = SHARD) -> Summary:
+def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = 0) -> Summary:
     """Write the suite with the verdicts of all checks as columns."""
     with spooled(source, out, check=list(using), shard=shard) as (driver, summary):
         driver.check()
@@ -95,7 +95,7 @@ def answer_files(
     until: str = "",
     seed: int = 1,
     confidence: float = 0.95,
-    shard: int = SHARD,
+    shard: int = 0,
 ) -> Summary:
     """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked.
 

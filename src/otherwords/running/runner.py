@@ -224,7 +224,8 @@ class Driver:
             current().start("problems")
             with self.source.rejected_to(rejected or self.folder.path):
                 if not continued or self.study.shard != self.folder.manifest["study"]["shard"]:
-                    self.intake = stages.take_in(self.source, self.folder, self.study.shard)
+                    size = self.study.shard or stages.choose_shard(self.study.vary, self.study.check)
+                    self.intake = stages.take_in(self.source, self.folder, size)
                 else:
                     self.intake = stages.keep_problems(self.folder)
             current().done()

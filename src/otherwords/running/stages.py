@@ -4,6 +4,7 @@ import json
 import shutil
 import uuid
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,12 +29,14 @@ from ..significance.anytime import Plan, Stopped
 from ..storage import tables
 from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, answer_folder, key_of, read_part
+from ..validity.checking import as_check
 from ..validity.mutual_entailment import judged_by
-from ..variants.generating import left_out, surveyed, totals, warn_unused_rows
+from ..variants.generating import as_generator, left_out, surveyed, totals, warn_unused_rows
 from ..words import language
 
-#: Rows after which a shard ends, at the next bucket.
-SHARD = 2_000
+#: Rows after which a shard ends, at the next bucket; and where a generator or check works problem by problem: it may
+#: be slow, and what it did of a shard is lost when the run is interrupted.
+SHARD, SLOW_SHARD = 20_000, 2_000
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -110,14 +113,15 @@ def check_shard(job: ShardJob) -> Made:
     checks = [make_cached("checks", name) for name in job.using]
     key = digest(__version__, [key_of(part) for part in sources], [one.title for one in checks], job.task.targets)
 
-    def build() -> pl.DataFrame:
-        suite = pl.concat([read_part(part) for part in sources], how="diagonal_relaxed")
-        return pipeline.checked(by_bucket(suite), checks, job.task)
-
-    reused = key_of(folder.part("buckets", job.number)) == key
-    part = folder.make("buckets", job.number, key, build)
-    current().advance(_height(part))
-    return Made(_height(part), reused)
+    part = folder.part("buckets", job.number)
+    if reused := key_of(part) == key:
+        rows = _height(part)
+    else:
+        suite = by_bucket(pl.concat([read_part(source) for source in sources], how="diagonal_relaxed"))
+        folder.write("buckets", job.number, key, pipeline.checked(suite, checks, job.task))
+        rows = suite.height
+    current().advance(rows)
+    return Made(rows, reused)
 
 
 def answer_shard(job: ShardJob) -> Made:
@@ -168,6 +172,13 @@ def count_asked(folder: RunFolder) -> int:
 
 
 # Plug-ins by name, made once per process
+
+
+def choose_shard(generators: Sequence[str], checks: Sequence[str]) -> int:
+    """The size of shards that suits the plug-ins: large, unless one works problem by problem and may be slow."""
+    made = [as_generator(make_cached("generators", name).function).columns for name in generators]
+    judges = [as_check(make_cached("checks", name).function).columns for name in checks]
+    return SLOW_SHARD if None in (*made, *judges) else SHARD
 
 
 @lru_cache(maxsize=64)
@@ -349,19 +360,25 @@ def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "")
     """Count the problems that a generator did not vary; list them with its title in the table `out`, if given."""
     generators = [make_cached("generators", spec) for spec in specs]
     counts = Unvaried({one.title: 0 for one in generators})
-    lists = []
-    for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
-        originals = _originals(problems).select("id").collect()
-        varied = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
-        counts.total += originals.height
-        counts.problems += originals.join(varied, on="id", how="anti").height
-        for one in generators:
-            own = varied.filter(pl.col("how") == one.title)
-            without = originals.join(own, on="id", how="anti", maintain_order="left")
-            counts.by_generator[one.title] += without.height
-            lists.append(without.with_columns(pl.lit(one.title).alias("generator")))
+
+    def without() -> Iterator[pl.DataFrame]:
+        yield pl.DataFrame(schema={"id": pl.String, "generator": pl.String})
+        for problems, variants in zip(folder.parts("problems"), folder.parts("variants"), strict=True):
+            originals = _originals(problems).select("id").collect()
+            varied = pl.scan_parquet(variants, glob=False).select(pl.col("of").alias("id"), "how").unique().collect()
+            counts.total += originals.height
+            counts.problems += originals.join(varied, on="id", how="anti").height
+            for one in generators:
+                own = varied.filter(pl.col("how") == one.title)
+                left = originals.join(own, on="id", how="anti", maintain_order="left")
+                counts.by_generator[one.title] += left.height
+                if left.height:
+                    yield left.with_columns(pl.lit(one.title).alias("generator"))
+
     if out:
-        tables.write(lists, out)
+        tables.write(without(), out)  # part by part, so that memory stays flat
+    else:
+        deque(without(), maxlen=0)
     counts.left_out = left_out(totals(pl.scan_parquet(part, glob=False) for part in folder.parts("notes")))
     warn_unused_rows(generators, counts.total)
     if generators and not counts.total:

@@ -26,7 +26,6 @@ from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
 from ..storage.specs import nearest
 from ..storage.user_code import as_specs
-from .stages import SHARD
 
 #: The study in its run folder.
 STUDY = "study.toml"
@@ -63,7 +62,7 @@ class Study(BaseModel):
     replicates: int = Field(10_000, ge=2, le=MOST_REPLICATES)
     confidence: float = Field(0.95, gt=0, lt=1)
     interval: Literal["auto", "wilson", "percentile", "bca"] = "auto"
-    shard: int = Field(SHARD, ge=1)
+    shard: int = Field(0, ge=0, description="rows, 0 for what suits the plug-ins")
     plugins: list[str] = Field([], description="files that register plug-ins")
     _tables: dict[str, pl.DataFrame] = PrivateAttr({})
 

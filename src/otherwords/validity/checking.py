@@ -10,9 +10,11 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, caller_level, shorten
+from ..frames import reworded, rewordings
 from ..problem import Bucket, Task, Verdict, changed_fields
 from ..registry import Bound, checks
 from ..storage.user_code import arity, guard, load_function, write_example
+from ..words.language import warn_if_foreign
 
 #: The text of the original, and that of the variant.
 Pair = tuple[str, str]
@@ -31,6 +33,11 @@ class Check:
     the verdicts besides the options, such as the model that gives them. `refuse_task` raises where the check cannot
     work on the problems of a task.
 
+    `columns` is the same check on whole columns, for checks that need nothing but texts: it takes the task and a table
+    with a row for each variant, and returns a table of as many rows, in the same order, with `keep`, `reason` and
+    `score`. It is given `id`, `of`, the variant's texts by field, and those of its original as `original:<field>`.
+    The stage then never calls `function`, which must give the same verdicts.
+
     `language` says which one only is supported ("" for any), where that depends on the options.
 
     `by` is for verdicts that the model under test gives later: the text of the rule that it applies when it answers,
@@ -45,6 +52,7 @@ class Check:
     language: str | None = None
     recorded_ids: Collection[str] = ()
     blank: int = 0
+    columns: Callable[[pl.DataFrame, Task], pl.DataFrame] | None = None
 
     def __call__(self, buckets: Sequence[Bucket]) -> Iterable[Verdict]:
         """Give a verdict on every variant, in order."""
@@ -147,6 +155,66 @@ def warn_too_long(where: str, reader: str, verdicts: Sequence[Verdict]) -> None:
 
 
 # For the stage that runs checks
+
+
+def verdicts(using: Sequence[Bound], suite: pl.DataFrame, task: Task) -> Iterator[pl.DataFrame]:
+    """The verdicts of each check on a suite: a table with `id` and its columns, a row for each rewording.
+
+    Buckets are made only if a check asks for them, and once for all.
+    """
+    buckets: list[Bucket] | None = None
+    table: pl.DataFrame | None = None
+    for one in using:
+        check, column = as_check(one.function), f"check:{one.name}"
+        if check.columns is not None:
+            table = rewordings(suite, task) if table is None else table
+            texts = (
+                text for row in table.select(f"original:{name}" for name in task.fields).iter_rows() for text in row
+            )
+            warn_if_foreign(one.plugin, texts, check.language)
+            found = _refuse_other_tables(check.columns(table, task), one, table.height).insert_column(0, table["id"])
+        else:
+            buckets = reworded(suite, task) if buckets is None else buckets
+            warn_if_foreign(one.plugin, (text for b in buckets for text in b.problem.text.values()), check.language)
+            found = _by_buckets(one, buckets)
+        found = found.select(
+            "id",
+            pl.col("keep").alias(column),
+            pl.col("reason").replace("", None).alias(f"{column}:reason"),
+            pl.col("score").alias(f"{column}:score"),
+        )
+        yield found.with_columns(pl.lit(check.by).alias(f"{column}:by")) if check.by else found
+
+
+#: The columns of a table of verdicts.
+_VERDICT = {"keep": pl.Boolean, "reason": pl.String, "score": pl.Float64}
+
+
+def _by_buckets(one: Bound, buckets: Sequence[Bucket]) -> pl.DataFrame:
+    ids = [variant.id for bucket in buckets for variant in bucket.variants]
+    given = list(one.function(buckets))
+    if len(given) != len(ids):
+        raise BadInput(f"{one.signature} returned {len(given)} verdicts for {len(ids)} variants")
+    columns = {name: [getattr(verdict, name) for verdict in given] for name in _VERDICT}
+    return pl.DataFrame({"id": ids, **columns}, schema={"id": pl.String, **_VERDICT})
+
+
+def _refuse_other_tables(found: Any, one: Bound, height: int) -> pl.DataFrame:
+    """What a check gave of columns, if it is a table of verdicts."""
+    fix = "return a table with keep (true, false or null), reason (text or null) and score (a number or null)"
+    if not isinstance(found, pl.DataFrame):
+        raise BadInput(f"returned {shorten(found)}", where=one.title, fix=fix)
+    if lost := [name for name in _VERDICT if name not in found.columns]:
+        raise BadInput("gave a table without this column", where=one.title, field=lost[0], fix=fix)
+    if found.height != height:
+        raise BadInput(f"{one.signature} returned {found.height} verdicts for {height} variants")
+    table = found.select(list(_VERDICT))
+    for name, kind in _VERDICT.items():
+        try:
+            table = table.with_columns(pl.col(name).cast(kind))
+        except pl.exceptions.PolarsError as error:
+            raise BadInput(f"gave {found.schema[name]}", where=one.title, field=name, fix=fix) from error
+    return table
 
 
 def refuse_unfit(using: Iterable[Bound], task: Task) -> None:

@@ -43,7 +43,7 @@ def identity() -> Any:
         for problem in problems:
             yield problem.restate()
 
-    return Generator(vary, control=True)
+    return Generator(vary, control=True, columns=lambda rows, task: rows)
 
 
 @generators("tautology.v1", language="en")

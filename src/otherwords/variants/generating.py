@@ -8,12 +8,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 
 from ..errors import BadInput, caller_level, shorten
+from ..frames import problems, stack_rows, variant_row, variant_table
 from ..problem import Note, Problem, Task, Variant, changed_fields
 from ..progress import current
 from ..registry import Bound, generators
@@ -46,6 +48,12 @@ class Generator:
     A generator that must see all texts first has `survey`, which makes the text of a table from them; it is then made
     again with the option `table` set to that file, and without the options that are `spent` on the survey.
 
+    `columns` is the same generator on whole columns, for generators that need neither seeds nor notes: it takes a table
+    of problems and the task, and returns a table of variants. Each row of the first is what a variant would be that
+    changes nothing: `of`, which is the problem's id, the texts by field, `label`, and all other columns. A row of the
+    second is a variant, in any order of the problems; it may have an `id` of its own, and more columns. The stage then
+    never calls `function`, which must give the same variants.
+
     A generator that reads recorded rows counts in `left_out`, by reason, those that it met and did not use, and
     `unmatched` gives, for a number of problems, how many rows belong to none of them, and an example (None: not known).
     """
@@ -58,6 +66,7 @@ class Generator:
     spent: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     unmatched: Callable[[int], tuple[int, str] | None] | None = None
+    columns: Callable[[pl.DataFrame, Task], pl.DataFrame] | None = None
 
     def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterable[Variant | Note]:
         """Vary problems, with a seed for each."""
@@ -156,9 +165,9 @@ def with_columns(variant: Variant, columns: Mapping[str, Any]) -> Variant:
 # Running generators
 
 
-def prepared(using: Sequence[str | Bound], originals: Sequence[Problem]) -> list[Bound]:
+def prepared(using: Sequence[str | Bound], texts: Callable[[], Iterable[str]]) -> list[Bound]:
     """Bind generators by name; those that must see all texts first see them now."""
-    bound = [_bind(one, originals) if isinstance(one, str) else one for one in using]
+    bound = [_bind(one, texts) if isinstance(one, str) else one for one in using]
     refuse_repeated(bound)
     return bound
 
@@ -177,14 +186,15 @@ def refuse_repeated(using: Iterable[Bound]) -> None:
         raise BadInput(f"two generators are called {shared[0]}", fix=fix)
 
 
-def _bind(spec: str, originals: Sequence[Problem]) -> Bound:
+def texts_of(originals: pl.DataFrame, task: Task) -> Iterator[str]:
+    """The texts of problems in a table, problem by problem, without empty ones."""
+    return (text for row in originals.select(task.fields).iter_rows() for text in row if text)
+
+
+def _bind(spec: str, texts: Callable[[], Iterable[str]]) -> Bound:
     bound = generators.make(spec)
     if as_generator(bound.function).survey is None:
         return bound
-
-    def texts() -> Iterator[str]:
-        return (text for problem in originals for text in problem.text.values() if text)
-
     with tempfile.TemporaryDirectory(prefix="otherwords-") as folder:
         return generators.make(surveyed(spec, texts, Path(folder)))
 
@@ -205,43 +215,105 @@ def surveyed(spec: str, texts: Callable[[], Iterable[str]], folder: Path, *known
     return generators.respell(spec, table=path.resolve(), **dict.fromkeys(generator.spent))
 
 
-def numbered(names: Iterable[str]) -> Counter[tuple[str, str]]:
+def numbered(names: pl.Series) -> Counter[tuple[str, str]]:
     """The highest number among existing variants of each problem and generator."""
     counts: Counter[tuple[str, str]] = Counter()
-    for name in names:
-        if match := _NUMBERED.fullmatch(str(name)):
+    for name in names.filter(names.str.contains("~", literal=True)):
+        if match := _NUMBERED.fullmatch(name):
             counts[match[1], match[2]] = max(counts[match[1], match[2]], int(match[3]))
     return counts
 
 
 def generate(
-    generator: Bound, originals: list[Problem], seed: int, counts: Counter[tuple[str, str]]
-) -> Iterator[Variant | Note]:
-    """Variants of one generator, and its notes.
+    using: Sequence[Bound], originals: pl.DataFrame, task: Task, seed: int, counts: Counter[tuple[str, str]]
+) -> tuple[pl.DataFrame, list[tuple[str, Note]]]:
+    """The variants of all generators as one table, and their notes, each with the generator's title.
 
-    Variants are numbered together with those that the same generator made under other options. A control marks its
-    variants with its name, so that nothing counts them among the rewordings. A name of the user's stands before the
-    signature in `how`, and decides nothing else: ids and random choices are the same without it.
+    Variants are numbered together with those that the same generator made under other options: `counts` says how many
+    there are. A control marks its variants with its name, so that nothing counts them among the rewordings. A name of
+    the user's stands before the signature in `how`, and decides nothing else: ids and random choices are the same
+    without it. Problems are made only if a generator asks for them, and once for all.
     """
+    names = Counter(one.plugin.name for one in using)
+    pieces: list[pl.DataFrame | list[dict[str, Any]]] = []
+    notes: list[tuple[str, Note]] = []
+    made: list[Problem] | None = None
+    for generator in using if originals.height else ():
+        if as_generator(generator.function).columns is not None:
+            table = _by_columns(generator, originals, task, counts)
+            pieces.append(variant_table(table, task))
+            if names[name := generator.plugin.name] > 1:  # another one goes on counting
+                counts.update({(of, name): count for of, count in table["of"].value_counts().iter_rows()})
+            continue
+        made = problems(originals, task) if made is None else made
+        rows: list[dict[str, Any]] = []
+        for one in _by_problems(generator, made, originals["cluster"].to_list(), seed, counts):
+            notes.append((generator.title, one)) if isinstance(one, Note) else rows.append(one)
+        pieces.append(rows)
+    return stack_rows(pieces, task), notes
+
+
+def _by_problems(
+    generator: Bound, originals: list[Problem], clusters: list[str], seed: int, counts: Counter[tuple[str, str]]
+) -> Iterator[dict[str, Any] | Note]:
+    """Variants of one generator, as rows, and its notes, batch by batch."""
     name, function = generator.plugin.name, as_generator(generator.function)
-    mark = {"control": name} if function.control else {}
+    marks = {"control": name} if function.control else {}
     for start in range(0, len(originals), BATCH):
         some = originals[start : start + BATCH]
-        given = {problem.id for problem in some}
+        given = {problem.id: cluster for problem, cluster in zip(some, clusters[start : start + BATCH], strict=True)}
         texts = (text for problem in some for text in problem.text.values())
         warn_if_foreign(generator.plugin, texts, function.language)
         seeds = [seed_for(seed, generator.signature, problem.id) for problem in some]
         for one in _refuse_others(function(some, seeds), generator.title):
             if one.of not in given:
-                raise BadInput(f"{generator.signature} returned a variant of {one.of!r}, which is not in its input")
+                _refuse_stranger(generator, one.of)
             if isinstance(one, Note):
                 yield one
                 continue
             counts[one.of, name] += 1
             identity = one.id or f"{one.of}~{name}.{counts[one.of, name]}"
-            extra = {**one.extra, **mark}
-            yield Variant(identity, one.task, one.text, one.label, extra, of=one.of, how=generator.title)
+            yield variant_row(one, given[one.of], identity, generator.title, **marks)
         current().advance(len(some))
+
+
+def _by_columns(
+    generator: Bound, originals: pl.DataFrame, task: Task, counts: Counter[tuple[str, str]]
+) -> pl.DataFrame:
+    """The same of a generator that works on columns; problems keep their order."""
+    function, name = as_generator(generator.function), generator.plugin.name
+    texts = originals.select(task.fields)
+    for start in range(0, originals.height, BATCH):
+        some = chain.from_iterable(texts.slice(start, BATCH).iter_rows())
+        warn_if_foreign(generator.plugin, some, function.language)
+    left = {"id", "of", "how", "cluster", *task.fields, "label"}
+    others = [column for column in originals.columns if column not in left and not column.startswith("check:")]
+    given = originals.select(pl.col("id").alias("of"), *task.fields, "label", *others)
+    made = _refuse_other_tables(function.columns(given, task) if function.columns else None, given, generator.title)
+    place, cluster = "\0place", "\0cluster"  # no column of the user's is called so
+    about = originals.select(pl.col("id").alias("of"), pl.col("cluster").alias(cluster)).with_row_index(place)
+    made = made.join(about, on="of", how="left", maintain_order="left")
+    if made[place].null_count():
+        _refuse_stranger(generator, made.filter(pl.col(place).is_null())["of"][0])
+    if not made[place].is_sorted():
+        made = made.sort(place, maintain_order=True)
+    known = {of: count for (of, plugin), count in counts.items() if plugin == name}
+    before = pl.col("of").replace_strict(known, default=0, return_dtype=pl.Int64) if known else pl.lit(0)
+    row = pl.int_range(pl.len())
+    number = before + 1 + row - pl.when(pl.col(place).ne_missing(pl.col(place).shift(1))).then(row).forward_fill()
+    identity = pl.format(f"{{}}~{name}.{{}}", "of", number)
+    if "id" in made.columns:
+        identity = pl.coalesce(pl.col("id").cast(pl.String).replace("", None), identity)
+    made = made.with_columns(
+        identity.alias("id"), pl.lit(generator.title).alias("how"), pl.col(cluster).alias("cluster"),
+        *([pl.lit(name).alias("control")] if function.control else []),
+    ).drop(place, cluster)  # fmt: skip
+    current().advance(originals.height)
+    return made
+
+
+def _refuse_stranger(generator: Bound, of: str) -> NoReturn:
+    raise BadInput(f"{generator.signature} returned a variant of {of!r}, which is not in its input")
 
 
 def _refuse_others(made: Any, where: str) -> Iterator[Variant | Note]:
@@ -253,6 +325,19 @@ def _refuse_others(made: Any, where: str) -> Iterator[Variant | Note]:
         if not isinstance(one, (Variant, Note)):
             raise BadInput(f"gave {shorten(one)}", where=where, fix=fix)
         yield one
+
+
+def _refuse_other_tables(made: Any, given: pl.DataFrame, where: str) -> pl.DataFrame:
+    """What a generator made of columns, if it is a table with all columns that it was given."""
+    fix = "return rows of the table that was given, with other texts: table.with_columns(...)"
+    if not isinstance(made, pl.DataFrame):
+        raise BadInput(f"returned {shorten(made)}", where=where, fix=fix)
+    for name, kind in given.schema.items():
+        if name not in made.columns:
+            raise BadInput("gave a table without this column", where=where, field=name, fix=fix)
+        if made.height and kind == pl.String and made.schema[name] not in (pl.String, pl.Null):
+            raise BadInput(f"gave {made.schema[name]}, not text", where=where, field=name, fix=fix)
+    return made
 
 
 def warn_unused_rows(using: Sequence[Bound], problems: int) -> None:

@@ -9,6 +9,9 @@ from .language import split_words
 #: In texts with more words, or with a longer word, words match only if they are equal: time grows with the third power.
 _MAX_MATCHED = 500
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+#: The same for ASCII texts as bytes: small letters, and a blank for what Python splits texts at, but not bytes.
+_SMALL = bytes(range(256)).lower().translate(bytes.maketrans(b"\x1c\x1d\x1e\x1f", b"    "))
+_MARKS = string.punctuation.encode()
 
 
 def jaccard(one: str, other: str) -> float:
@@ -17,8 +20,12 @@ def jaccard(one: str, other: str) -> float:
     >>> jaccard("Two films won six Oscars .", "Six Oscars were won by two films.")
     0.7142857142857143
     """
-    a, b = set(words(one)), set(words(other))
-    return len(a & b) / len(a | b) if a | b else 1.0
+    if one.isascii() and other.isascii():  # the same on bytes, in a third of the time
+        a, b = (set(text.encode().translate(_SMALL, _MARKS).split()) for text in (one, other))
+    else:
+        a, b = set(words(one)), set(words(other))  # type: ignore[arg-type]
+    shared = len(a & b)
+    return shared / (len(a) + len(b) - shared) if a or b else 1.0
 
 
 def words(text: str) -> list[str]:
