@@ -13,7 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from .answers.alignment import Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
-from .answers.collapsing import collapse_files
+from .answers.collapsing import collapse
 from .answers.groups import columns_of, of_model, one_answer
 from .answers.reading import answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
@@ -413,17 +413,17 @@ def scored(
 
 
 def read_collapsed(
-    parts: Sequence[Path], using: Sequence[Bound], by: Sequence[str], labels: Sequence[str]
+    parts: Sequence[pl.LazyFrame], using: Sequence[Bound], by: Sequence[str], labels: Sequence[str]
 ) -> pl.DataFrame | None:
-    """The distinct buckets of answers in Parquet parts, where metrics need no more; None where they need all.
+    """The distinct buckets of answers that come in parts, where metrics need no more; None where they need all.
 
     Of a table whose asking was stopped by looking, the order of the clusters counts, too.
     """
     if not all(as_metric(one.function).labels_only for one in using):
         return None
-    if any(UNTIL in pl.read_parquet_schema(part) for part in parts):
+    if any(UNTIL in part.collect_schema() for part in parts):
         return None
-    return collapse_files(parts, by, labels)
+    return collapse(parts, by, labels)
 
 
 def _warn_stopped(answers: pl.DataFrame, scores: Sequence[Score]) -> None:

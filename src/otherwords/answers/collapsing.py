@@ -8,9 +8,8 @@ Scores made of it are those of the whole table, to the bit.
 Of every bucket, sixteen bytes are kept until the end: a cluster may come up again in any part.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -26,8 +25,6 @@ from .table import COUNT, PLACES, WHOLE_TABLE, Array, codes, has_duplicates
 _MOST_DISTINCT = 50_000
 #: More kinds of answers than this (a column to group by has a value for every row) are not, either.
 _MOST_KINDS = 10_000
-#: Rows that are in memory at a time, at least.
-_AT_ONCE = 50_000
 _VARIED = "\0varied"  # no column of the user's is called so
 _TEXTS = (pl.String, pl.Null)
 _NEEDED = ("model", "bucket", "variant", "pred")
@@ -37,43 +34,25 @@ class _NotCollapsible(Exception):
     """The table is not as the answer stage writes it, or its buckets hardly repeat: it is read as a whole instead."""
 
 
-def collapse(
-    parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], by: Sequence[str] = (), labels: Sequence[str] = ()
-) -> pl.DataFrame | None:
+def collapse(parts: Sequence[pl.LazyFrame], by: Sequence[str] = (), labels: Sequence[str] = ()) -> pl.DataFrame | None:
     """The distinct buckets of a table that comes in parts, none of which splits a bucket; None where that cannot be.
 
-    `schema` has the columns of all parts, `by` those to group by; `labels` are the task's. None is the answer, too, to
-    rows that `read` refuses: it can then name them in the whole table.
+    One part is in memory at a time, and no more of its columns than needed. `by` names columns to group by, `labels`
+    are the task's. None is the answer, too, to rows that `read` refuses: it can then name them in the whole table.
     """
+    schema = pl.concat(parts, how="diagonal_relaxed").collect_schema()
+    wanted = _columns_needed(schema, by)
     try:
         collapser = _Collapser(schema, by)
         for part in parts:
-            collapser.add(part)
+            there = part.collect_schema()
+            collapser.add(part.select(name for name in wanted if name in there).collect())
         return collapser.table(labels)
     except _NotCollapsible:
         return None
 
 
-def collapse_files(parts: Sequence[Path], by: Sequence[str] = (), labels: Sequence[str] = ()) -> pl.DataFrame | None:
-    """The same of Parquet files, of which a few are in memory at a time, and no more of their columns than needed."""
-    schema = pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed").collect_schema()
-    return collapse(_in_batches(parts, columns_needed(schema, by)), schema, by, labels)
-
-
-def _in_batches(parts: Sequence[Path], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Files put together until they have enough rows: small ones cost as much as large ones."""
-    batch: list[pl.DataFrame] = []
-    for part in parts:
-        there = pl.read_parquet_schema(part)
-        batch.append(pl.read_parquet(part, glob=False, columns=[name for name in columns if name in there]))
-        if sum(one.height for one in batch) >= _AT_ONCE:
-            yield pl.concat(batch, how="diagonal_relaxed")
-            batch = []
-    if batch:
-        yield pl.concat(batch, how="diagonal_relaxed")
-
-
-def columns_needed(schema: Iterable[str], by: Sequence[str] = ()) -> list[str]:
+def _columns_needed(schema: Iterable[str], by: Sequence[str]) -> list[str]:
     """Those of a table's columns that collapsing looks at."""
     wanted = {*_NEEDED, "gold", "cluster", CONTRAST, CONTROL, REJECTED, *by}
     return [name for name in schema if name in wanted or name.startswith("p:")]
@@ -122,7 +101,7 @@ class _Collapser:
         """Take in the rows of some buckets, of one model or several."""
         if REJECTED in part.columns:
             part, _ = answered(part)
-        lacking = [name for name in columns_needed(self.schema, self.columns) if name not in part.columns]
+        lacking = [name for name in _columns_needed(self.schema, self.columns) if name not in part.columns]
         other = [name for name, kind in part.schema.items() if kind != self.schema[name]]  # null in this part
         part = part.with_columns(*(pl.lit(None, self.schema[name]).alias(name) for name in lacking),
                                  *(pl.col(name).cast(self.schema[name]) for name in other))  # fmt: skip

@@ -162,14 +162,21 @@ def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
     >>> one_answer(pl.DataFrame(rows))
     {'model': OneAnswer(label='yes', given=40, answers=40, right=False)}
     """
-    lacking = {"model": "model", "pred": None, "gold": None}
-    text = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in lacking.items()]
-    count = pl.col(COUNT).sum() if COUNT in answers.columns else pl.len().cast(pl.Int64).alias(COUNT)
-    return constant_answers(answers.group_by(one.cast(pl.String) for one in text).agg(count))
+    return constant_answers(count_given(answers))
+
+
+def count_given(answers: pl.DataFrame) -> pl.DataFrame:
+    """How often each model gives each `pred` where the right answer is `gold`: those of several tables add up."""
+    defaults = {"model": "model", "pred": None, "gold": None, COUNT: 1}
+    columns = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in defaults.items()]
+    known = answers.select(columns).select(
+        pl.col("model", "pred", "gold").cast(pl.String), pl.col(COUNT).cast(pl.Int64)
+    )
+    return known.group_by("model", "pred", "gold").agg(pl.col(COUNT).sum())
 
 
 def constant_answers(counts: pl.DataFrame) -> dict[str, OneAnswer]:
-    """The same, of how often each model gives each `pred` where the right answer is `gold`."""
+    """The models that give one label to everything, from what `count_given` says of them."""
     blank = pl.col("gold", "pred").replace("", None)
     known = counts.with_columns(blank).drop_nulls(("model", "pred"))
     most = known.group_by("model", "pred").agg(pl.col(COUNT).sum()).sort(COUNT, "pred", descending=[True, False])

@@ -385,8 +385,8 @@ class Driver:
     def _read_answers(self) -> pl.DataFrame:
         """The answers of all models: collapsed, where metrics need no more; with texts, where one needs them."""
         study, chosen = self.study, [*choose(self.study.metrics)[0], *map(metrics.make, self._required())]
-        parts = self.folder.parts("answers")
-        if parts and (answers := pipeline.read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
+        parts = self.folder.batches("answers")
+        if (answers := pipeline.read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
             return answers
         answers = self.folder.read("answers")
         if not any(metrics.takes(name, "suite") for name in (*self.study.metrics, *self._required())):
