@@ -98,11 +98,7 @@ def mark_flips(answers: pl.DataFrame) -> pl.DataFrame:
     An original's own row has a null variant and is no flip. Where the original was not answered, an answer is a flip if
     it is not the commonest of its problem. `right` is null where the right answer is not known.
     """
-    names = {"model", "bucket", "variant", "gold", "pred"}
-    if missing := sorted(names - {"model"} - set(answers.columns)):
-        raise BadInput(
-            f"no column {', '.join(missing)}", where="the answers", fix=f"found {', '.join(answers.columns)}"
-        )
+    refuse_missing(answers.columns)
     if "model" not in answers.columns:
         answers = answers.with_columns(pl.lit("model").alias("model"))
     sure = [pl.when(pl.col("pred") == name[2:]).then(pl.col(name)) for name in answers.columns if name.startswith("p:")]
@@ -118,6 +114,12 @@ def mark_flips(answers: pl.DataFrame) -> pl.DataFrame:
         (pl.col("pred") == pl.col("gold")).alias("right"),
         (pl.col("variant").is_not_null() & (pl.col("pred") != pl.col("first_pred"))).alias("flip"),
     )
+
+
+def refuse_missing(columns: Sequence[str]) -> None:
+    """Refuse answers that lack a column."""
+    if missing := sorted({"bucket", "variant", "gold", "pred"} - set(columns)):
+        raise BadInput(f"no column {', '.join(missing)}", where="the answers", fix=f"found {', '.join(columns)}")
 
 
 def by_problem(marked: pl.DataFrame) -> pl.DataFrame:

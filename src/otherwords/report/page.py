@@ -154,7 +154,9 @@ def _count(answers: Sequence[pl.LazyFrame]) -> _Counts:
     known, marks = ("model", "bucket", "variant", "gold", "pred", REJECTED), (CONTRAST, CONTROL)
     counts, total, given, marked = flips.FlipCounts(), 0, [], []
     for part in answers:
-        columns = [name for name in part.collect_schema() if name in (*known, *marks)]
+        there = list(part.collect_schema())
+        flips.refuse_missing([*there, *(["gold"] if "gold" not in there else ())])
+        columns = [name for name in there if name in (*known, *marks)]
         some, _ = answered(part.select(columns).collect())
         total += some.height
         given.append(count_given(some))
