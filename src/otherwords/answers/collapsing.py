@@ -8,21 +8,25 @@ Scores made of it are those of the whole table, to the bit.
 Of every bucket, sixteen bytes are kept until the end: a cluster may come up again in any part.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import REJECTED
+from ..frames import MISSING, REJECTED
 from .groups import of_model
-from .reading import answered, bad_probabilities, cluster_names, read
+from .reading import answered, bad_probabilities, read
 from .roles import CONTRAST, CONTROL, split_roles
-from .table import COUNT, PLACES, WHOLE_TABLE, Array, codes, has_duplicates
+from .table import COUNT, PLACES, WHOLE_TABLE, Array, cluster_text, codes, has_duplicates
 
 #: More distinct buckets than this, and more than half of all, are not worth collapsing.
 _MOST_DISTINCT = 50_000
+#: Rows that fit into a processor's cache.
+_IN_CACHE = 100_000
 #: More kinds of answers than this (a column to group by has a value for every row) are not, either.
 _MOST_KINDS = 10_000
 _VARIED = "\0varied"  # no column of the user's is called so
@@ -50,6 +54,18 @@ def collapse(parts: Sequence[pl.LazyFrame], by: Sequence[str] = (), labels: Sequ
         return collapser.table(labels)
     except _NotCollapsible:
         return None
+
+
+def in_parts(table: pl.DataFrame) -> list[pl.LazyFrame]:
+    """A table in memory, cut between buckets into parts that fit into a processor's cache; whole, if they are mixed."""
+    if table.height < 2 * _IN_CACHE or "bucket" not in table.columns:
+        return [table.lazy()]
+    heads = _heads(table["bucket"])
+    if table["bucket"].filter(heads).hash().n_unique() < heads.sum():
+        return [table.lazy()]
+    starts = heads.arg_true().to_numpy()
+    cuts = starts[np.searchsorted(starts, np.arange(0, starts[-1], _IN_CACHE))].tolist()
+    return [table[begin:end].lazy() for begin, end in pairwise([*cuts, table.height])]
 
 
 def _columns_needed(schema: Iterable[str], by: Sequence[str]) -> list[str]:
@@ -107,8 +123,10 @@ class _Collapser:
                                  *(pl.col(name).cast(self.schema[name]) for name in other))  # fmt: skip
         if part.height and (part["pred"].null_count() or part["bucket"].null_count() or part["model"].null_count()):
             raise _NotCollapsible
-        for model in part["model"].unique():
-            self._add(self.models.setdefault(model, _OfModel()), of_model(part, WHOLE_TABLE, model)[0])
+        models = part["model"].unique()
+        for model in models:
+            own = part if len(models) == 1 else of_model(part, WHOLE_TABLE, model)[0]
+            self._add(self.models.setdefault(model, _OfModel()), own)
         distinct = len(self.patterns)
         if len(self.kinds) > _MOST_KINDS or (distinct > _MOST_DISTINCT and 2 * distinct > self.buckets):
             raise _NotCollapsible
@@ -125,51 +143,52 @@ class _Collapser:
         own.has_probabilities.add(any(frame[name].null_count() < frame.height for name in stated))
         if len(own.has_probabilities) > 1 or bad_probabilities(frame).any():
             raise _NotCollapsible
-        kind = self._kind_numbers(frame, varied)
-        counted = np.bincount(kind, minlength=len(self.kinds))
-        counted[: len(own.kinds)] += own.kinds
-        own.kinds = counted
-        own.pattern.append(self._pattern_numbers(number, kind, size))
+        kind, numbers, counts = self._kinds(frame, varied)
+        own.kinds = _padded(own.kinds, len(self.kinds))
+        own.kinds[numbers[counts > 0]] += counts[counts > 0]
+        own.pattern.append(self._pattern_numbers(number, kind, numbers, size))
         self.buckets += size
         if "cluster" in self.schema:
-            names = cluster_names(frame.select("bucket", "cluster")[originals], "bucket")
-            place = number[originals]
-            for hashes, seed, dtype in ((own.cluster, 0, np.uint64), (own.check, 1, np.uint32)):
-                by_bucket = np.empty(size, dtype=dtype)
-                by_bucket[place] = names.hash(seed).to_numpy().astype(dtype)
-                hashes.append(by_bucket)
+            first, second = _cluster_hashes(frame.select("bucket", "cluster")[originals])
+            place = np.argsort(number[originals], kind="stable")
+            own.cluster.append(first[place])
+            own.check.append(second[place].astype(np.uint32))
 
-    def _kind_numbers(self, frame: pl.DataFrame, varied: Array) -> Array:
-        """The number of each row's kind among those of all parts."""
-        mixed = varied.astype(np.int64)
+    def _kinds(self, frame: pl.DataFrame, varied: Array) -> tuple[Array, Array, Array]:
+        """The kind of each row, numbered in this part; the number of each kind in all parts; how often it occurs."""
         values: list[list[object]] = [[False, True]]
+        code = varied.view(np.uint8)
         for name in self.columns:
-            distinct, code = _coded(frame[name])
-            mixed = mixed * len(distinct) + code
+            distinct, of_column = _coded(frame[name])
             values.append(distinct)
-        size = int(np.prod([len(some) for some in values]))
-        if size > max(_MOST_KINDS, 4 * frame.height):
-            raise _NotCollapsible
-        there = np.flatnonzero(np.bincount(mixed, minlength=size))
-        places = np.unravel_index(there, [len(some) for some in values])
-        numbers = np.zeros(size, dtype=np.int32)
+            if len(distinct) > 1:
+                size = math.prod(len(some) for some in values)
+                if size > max(_MOST_KINDS, 4 * frame.height):
+                    raise _NotCollapsible
+                small = np.min_scalar_type(size)
+                code = code.astype(small) * small.type(len(distinct)) + of_column.astype(small)
+        sizes = [len(some) for some in values]
+        counts = np.bincount(code, minlength=math.prod(sizes))
+        there = np.flatnonzero(counts)
+        places = np.unravel_index(there, sizes)
+        numbers = np.zeros(len(counts), dtype=np.int32)
         for one, *place in zip(there.tolist(), *(each.tolist() for each in places), strict=True):
             kind = tuple(some[i] for some, i in zip(values, place, strict=True))
             numbers[one] = self.kinds.setdefault(kind, len(self.kinds))
-        return np.asarray(numbers[mixed])
+        return code, numbers, counts
 
-    def _pattern_numbers(self, number: Array, kind: Array, size: int) -> Array:
+    def _pattern_numbers(self, number: Array, kind: Array, numbers: Array, size: int) -> Array:
         """The number of each bucket's pattern: one bucket of each distinct hash is looked at, and stands for all."""
-        hashes = _sums(_mixed(np.arange(len(self.kinds)))[kind], number, size)
+        hashes = _sums(_mixed(numbers)[kind], number, size)
         _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
         chosen = np.zeros(size, dtype=bool)
         chosen[first] = True
         rows = np.flatnonzero(chosen[number])
-        rows = rows[np.lexsort((kind[rows], number[rows]))]
+        rows = rows[np.lexsort((numbers[kind[rows]], number[rows]))]
         cuts = np.flatnonzero(np.diff(number[rows])) + 1
-        by_bucket = dict(zip(np.sort(first).tolist(), np.split(kind[rows], cuts), strict=True))
-        numbers = [self.patterns.setdefault(by_bucket[one].tobytes(), len(self.patterns)) for one in first.tolist()]
-        return np.array(numbers, dtype=np.int32)[place]
+        by_bucket = dict(zip(np.sort(first).tolist(), np.split(numbers[kind[rows]], cuts), strict=True))
+        patterns = [self.patterns.setdefault(by_bucket[one].tobytes(), len(self.patterns)) for one in first.tolist()]
+        return np.array(patterns, dtype=np.int32)[place]
 
     def table(self, labels: Sequence[str]) -> pl.DataFrame:
         """The distinct buckets of all models, refused where the table cannot be read or a hash stood for two things."""
@@ -223,24 +242,39 @@ class _Collapser:
 
 def _bucket_numbers(names: pl.Series) -> tuple[Array, int]:
     """Number the buckets of some rows; those of a bucket mostly stand together."""
-    heads = (names != names.shift(1)).fill_null(True)
+    heads = _heads(names)
     count = int(heads.sum())
     if names.filter(heads).hash().n_unique() == count:
         return heads.cast(pl.Int64).cum_sum().to_numpy() - 1, count
     return codes(names, WHOLE_TABLE)
 
 
+def _cluster_hashes(heads: pl.DataFrame) -> tuple[Array, Array]:
+    """Two numbers for the name of each bucket's cluster; one without a cluster (see `cluster_names`) is its own."""
+    names, whole = heads["cluster"], heads["cluster"].str
+    if whole.contains(r"^\s|\s$|\.0").any() or names.is_in(list(MISSING)).any() or names.null_count():
+        names = heads.select(cluster_text()).to_series()
+    alone = names.is_null().to_numpy()
+    first, second = (
+        np.where(alone, heads["bucket"].hash(seed + 2).to_numpy(), names.hash(seed).to_numpy()) for seed in (0, 1)
+    )
+    return first, second
+
+
+def _heads(names: pl.Series) -> pl.Series:
+    """Which rows have another name than the one before."""
+    return (names != names.shift(1)).fill_null(True)
+
+
 def _coded(column: pl.Series) -> tuple[list[object], Array]:
     """The distinct values of a column, and the place of each row's among them."""
-    distinct = column.unique(maintain_order=True)
-    if len(distinct) == 1:
-        return distinct.to_list(), np.zeros(len(column), dtype=np.int64)
-    code = np.zeros(len(column), dtype=np.int64)
-    if len(distinct) <= 8:
-        for place, value in enumerate(distinct.to_list()[1:], 1):
-            code[column.eq_missing(value).to_numpy()] = place
-        return distinct.to_list(), code
-    code = column.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64).to_numpy()
+    distinct = column.unique()
+    if len(distinct) > 8:
+        code = column.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+        return distinct.to_list(), code.to_numpy()
+    code = np.zeros(len(column), dtype=np.uint8)
+    for place, value in enumerate(distinct.to_list()[1:], 1):
+        code += (column.eq_missing(value) if column.null_count() else column == value).to_numpy() * np.uint8(place)
     return distinct.to_list(), code
 
 

@@ -277,8 +277,12 @@ def codes(column: pl.Series, where: Location) -> tuple[Array, int]:
 
 
 def _by_hash(texts: pl.Series) -> tuple[Array, int]:
-    distinct, code = np.unique(texts.hash().to_numpy(), return_inverse=True)
-    first = np.empty(len(distinct), dtype=np.int64)
+    hashes = texts.hash()
+    order = hashes.arg_sort().to_numpy()  # which uses all cores
+    ordered = hashes.to_numpy()[order]
+    code = np.empty(len(order), dtype=np.int64)
+    code[order] = np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])])
+    first = np.empty(int(code.max()) + 1, dtype=np.int64)
     first[code] = np.arange(len(code))
     if (texts.gather(first).gather(code) != texts).any():  # two strings with one hash: once in ten million tables
         # Sorted names keep the promise of `codes` too; which of two names shares a hash is a matter of the set alone.
@@ -358,10 +362,9 @@ def respelled(frame: pl.DataFrame, spellings: Mapping[str, str], where: Location
 
 
 def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
-    """Whether a (bucket, variant) pair occurs twice, by hashes; sorted numbers are compared, not strings."""
+    """Whether a (bucket, variant) pair occurs twice, by hashes; numbers are compared, not strings."""
     mixed = variant.hash().to_numpy() ^ (bucket.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    mixed.sort()
-    return bool((mixed[1:] == mixed[:-1]).any())
+    return pl.Series(mixed).n_unique() < len(mixed)
 
 
 # Probabilities, cut at decimal edges, which binary fractions miss by a hair
