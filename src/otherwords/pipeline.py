@@ -13,7 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from .answers.alignment import Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
-from .answers.collapsing import collapse
+from .answers.collapsing import collapse, in_parts
 from .answers.groups import columns_of, of_model, one_answer
 from .answers.reading import answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
@@ -43,9 +43,17 @@ from .problem import Note, Score, Task, Variant, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.grouped import averages, measure_groups, measure_together, weigh_groups
-from .scoring.requirements import missing_metrics, needs_anytime, refuse_unanswerable, refuse_unknown, with_required
+from .scoring.requirements import (
+    group_columns,
+    missing_metrics,
+    needs_anytime,
+    refuse_unanswerable,
+    refuse_unknown,
+    with_required,
+)
 from .scoring.results import Results
 from .scoring.select import (
+    USUAL,
     IntervalSettings,
     choose,
     explain_no_pairs,
@@ -63,6 +71,8 @@ from .variants.generating import generate, notes_table, numbered, prepared, warn
 from .words import language
 from .words.language import warn_if_foreign
 
+#: From so many answers on, a table in memory is worth collapsing.
+LARGE = 200_000
 #: A plug-in by its name, or as a function of what `python:FILE:function` takes.
 Named = str | Bound | Metric | Callable[..., Any]
 
@@ -323,7 +333,12 @@ def score(
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
-    scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require, more=more)
+    rows, where = table, location
+    if table.height >= LARGE:
+        grouped, chosen = [*by, *group_columns(require)], choose([*(using or USUAL), *more])[0]
+        if (collapsed := read_collapsed(in_parts(table), chosen, grouped, known)) is not None:
+            rows, where = collapsed, replace(location, rows=None)
+    scores = scored(rows, using, by=by, task=task, settings=settings, where=where, require=require, more=more)
     scores = scores.shrunk() if shrink else scores
     if shrink and all(one.shrunk is None for one in scores):
         why = "no metric here is a share with Wilson's interval in two groups or more"

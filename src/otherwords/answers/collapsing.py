@@ -270,8 +270,8 @@ def _coded(column: pl.Series) -> tuple[list[object], Array]:
     """The distinct values of a column, and the place of each row's among them."""
     distinct = column.unique()
     if len(distinct) > 8:
-        code = column.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
-        return distinct.to_list(), code.to_numpy()
+        places = column.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+        return distinct.to_list(), places.to_numpy()
     code = np.zeros(len(column), dtype=np.uint8)
     for place, value in enumerate(distinct.to_list()[1:], 1):
         code += (column.eq_missing(value) if column.null_count() else column == value).to_numpy() * np.uint8(place)
