@@ -61,7 +61,7 @@ def in_parts(table: pl.DataFrame) -> list[pl.LazyFrame]:
     if table.height < 2 * _IN_CACHE or "bucket" not in table.columns:
         return [table.lazy()]
     heads = _heads(table["bucket"])
-    if table["bucket"].filter(heads).hash().n_unique() < heads.sum():
+    if heads is None:
         return [table.lazy()]
     starts = heads.arg_true().to_numpy()
     cuts = starts[np.searchsorted(starts, np.arange(0, starts[-1], _IN_CACHE))].tolist()
@@ -243,10 +243,9 @@ class _Collapser:
 def _bucket_numbers(names: pl.Series) -> tuple[Array, int]:
     """Number the buckets of some rows; those of a bucket mostly stand together."""
     heads = _heads(names)
-    count = int(heads.sum())
-    if names.filter(heads).hash().n_unique() == count:
-        return heads.cast(pl.Int64).cum_sum().to_numpy() - 1, count
-    return codes(names, WHOLE_TABLE)
+    if heads is None:
+        return codes(names, WHOLE_TABLE)
+    return heads.cast(pl.Int64).cum_sum().to_numpy() - 1, int(heads.sum())
 
 
 def _cluster_hashes(heads: pl.DataFrame) -> tuple[Array, Array]:
@@ -261,9 +260,12 @@ def _cluster_hashes(heads: pl.DataFrame) -> tuple[Array, Array]:
     return first, second
 
 
-def _heads(names: pl.Series) -> pl.Series:
-    """Which rows have another name than the one before."""
-    return (names != names.shift(1)).fill_null(True)
+def _heads(names: pl.Series) -> pl.Series | None:
+    """Which rows begin a bucket; None where the rows of one do not stand together. The first rows mostly tell."""
+    if len(names) > _IN_CACHE and _heads(names.head(_IN_CACHE // 5)) is None:
+        return None
+    heads = (names != names.shift(1)).fill_null(True)
+    return heads if names.filter(heads).hash().n_unique() == heads.sum() else None
 
 
 def _coded(column: pl.Series) -> tuple[list[object], Array]:
