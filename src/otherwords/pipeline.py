@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from .answers.alignment import Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
+from .answers.alignment import COLUMNS, Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
 from .answers.collapsing import collapse, in_parts
 from .answers.groups import columns_of, of_model, one_answer
 from .answers.reading import answered, separate_rejects, warn_suspicious
@@ -22,6 +22,7 @@ from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level
 from .frames import (
+    REJECTED,
     AnyTable,
     as_list,
     by_bucket,
@@ -61,7 +62,7 @@ from .scoring.select import (
     keep_supported,
     metrics_by_role,
 )
-from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
+from .significance.anytime import ASKED, UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
 from .storage import tables
 from .storage.specs import split_name
 from .storage.user_code import as_specs
@@ -439,6 +440,15 @@ def read_collapsed(
     if any(UNTIL in part.collect_schema() for part in parts):
         return None
     return collapse(parts, by, labels)
+
+
+def columns_needed(schema: Sequence[str], using: Sequence[Bound], by: Sequence[str]) -> list[str]:
+    """Those of the columns of answers that metrics look at, and groups; some metrics may look at any."""
+    plugins = [one.plugin for one in using]
+    if any(one.source or one.name == "python" or {"suite", "runs_of"} & one.options().keys() for one in plugins):
+        return list(schema)
+    known = {*COLUMNS, *by, UNTIL, ASKED, REJECTED}
+    return [name for name in schema if name in known or name.startswith("p:")]
 
 
 def _warn_stopped(answers: pl.DataFrame, scores: Sequence[Score]) -> None:
