@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import otherwords as ow
-from otherwords.answers.collapsing import collapse
+from otherwords.answers.collapsing import collapse, in_parts
 from otherwords.answers.table import COUNT
 from otherwords.metrics.metric import as_metric, role_of
 from otherwords.pipeline import read_collapsed, scored
 from otherwords.registry import metrics
+from otherwords.report import rerender
 from otherwords.scoring.select import USUAL, IntervalSettings, choose
+from otherwords.storage.run_folder import RunFolder
 
 TASK = ow.TASKS["nli"]
 OPTIONS = ("pa(of=2)", "flip_when_right(baseline=true)", "r_r(baseline=true)", "majority_vote(original=false)")
@@ -182,3 +185,39 @@ def test_rejected_answers_are_left_out() -> None:
     assert found is not None
     how = IntervalSettings(replicates=40)
     assert measured(found, (), (), how) == measured(table.filter(~rejected), (), (), how)
+
+
+def test_large_tables_in_memory_are_collapsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts between buckets where their rows stand together; shuffled tables as one."""
+    monkeypatch.setattr("otherwords.answers.collapsing._IN_CACHE", 50)
+    table = answers(5, 120).drop("^p:.*$")
+    gate = ["flip_rate[how=first.v1()]<=0.9"]
+
+    def found(rows: pl.DataFrame) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            scores = ow.score(rows, by="label", require=gate, replicates=40)
+        return [asdict(one) for one in scores], [str(one.message) for one in caught]
+
+    wanted = found(table)
+    monkeypatch.setattr("otherwords.pipeline.LARGE", 1)
+    assert len(in_parts(table)) > 3
+    assert found(table) == wanted
+    assert found(table.sample(fraction=1, shuffle=True, seed=1)) == wanted
+
+
+def test_a_run_has_the_scores_and_the_page_of_its_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards of a few rows, two models, a control, groups: scores.json and report.html do not know of parts."""
+    study = {"data": ["everyday"], "vary": ["recorded", "identity"], "models": ["a=scripted", "b=scripted(seed=2)"]}
+    more: Any = {"canary": False, "cache": None, "by": ["label", "how"], "shard": 4, "out": tmp_path / "run"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        done = ow.run(study, **more)
+        scores, page = (tmp_path / "run" / "scores.json").read_bytes(), done.report.read_bytes()
+        assert rerender(tmp_path / "run").read_bytes() == page
+        monkeypatch.setattr("otherwords.storage.run_folder._BATCH", 1)
+        assert len(RunFolder(tmp_path / "run").batches("answers")) > 6
+        assert rerender(tmp_path / "run").read_bytes() == page
+        monkeypatch.setattr("otherwords.pipeline.read_collapsed", lambda *_: None)
+        ow.run(tmp_path / "run", seed=1)
+    assert (tmp_path / "run" / "scores.json").read_bytes() == scores
