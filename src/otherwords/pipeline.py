@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from .answers.alignment import Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
+from .answers.alignment import COLUMNS, Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
+from .answers.collapsing import collapse, in_parts
 from .answers.groups import columns_of, of_model, one_answer
 from .answers.reading import answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
@@ -21,6 +22,7 @@ from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level
 from .frames import (
+    REJECTED,
     AnyTable,
     as_list,
     by_bucket,
@@ -39,9 +41,17 @@ from .problem import Score, Task, get_task
 from .progress import current
 from .registry import Bound, checks, metrics, models
 from .scoring.grouped import averages, measure_groups, measure_together, weigh_groups
-from .scoring.requirements import missing_metrics, needs_anytime, refuse_unanswerable, refuse_unknown, with_required
+from .scoring.requirements import (
+    group_columns,
+    missing_metrics,
+    needs_anytime,
+    refuse_unanswerable,
+    refuse_unknown,
+    with_required,
+)
 from .scoring.results import Results
 from .scoring.select import (
+    USUAL,
     IntervalSettings,
     choose,
     explain_no_pairs,
@@ -49,7 +59,7 @@ from .scoring.select import (
     keep_supported,
     metrics_by_role,
 )
-from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
+from .significance.anytime import ASKED, UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
 from .storage import tables
 from .storage.specs import split_name
 from .storage.user_code import as_specs
@@ -59,6 +69,8 @@ from .variants.generating import generate, notes_table, numbered, prepared, text
 from .words import language
 from .words.language import warn_if_foreign
 
+#: From so many answers on, a table in memory is worth collapsing.
+LARGE = 200_000
 #: A plug-in by its name, or as a function of what `python:FILE:function` takes.
 Named = str | Bound | Metric | Callable[..., Any]
 
@@ -299,7 +311,12 @@ def score(
     known = get_task(task).labels if task else ()
     table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
-    scores = scored(table, using, by=by, task=task, settings=settings, where=location, require=require, more=more)
+    rows, where = table, location
+    if table.height >= LARGE:
+        grouped, chosen = [*by, *group_columns(require)], choose([*(using or USUAL), *more])[0]
+        if (collapsed := read_collapsed(in_parts(table), chosen, grouped, known)) is not None:
+            rows, where = collapsed, replace(location, rows=None)
+    scores = scored(rows, using, by=by, task=task, settings=settings, where=where, require=require, more=more)
     scores = scores.shrunk() if shrink else scores
     if shrink and all(one.shrunk is None for one in scores):
         why = "no metric here is a share with Wilson's interval in two groups or more"
@@ -386,6 +403,29 @@ def scored(
     results = Results(scores)
     results.one_answer = one_answer(answers)
     return results
+
+
+def read_collapsed(
+    parts: Sequence[pl.LazyFrame], using: Sequence[Bound], by: Sequence[str], labels: Sequence[str]
+) -> pl.DataFrame | None:
+    """The distinct buckets of answers that come in parts, where metrics need no more; None where they need all.
+
+    Of a table whose asking was stopped by looking, the order of the clusters counts, too.
+    """
+    if not all(as_metric(one.function).labels_only for one in using):
+        return None
+    if any(UNTIL in part.collect_schema() for part in parts):
+        return None
+    return collapse(parts, by, labels)
+
+
+def columns_needed(schema: Sequence[str], using: Sequence[Bound], by: Sequence[str]) -> list[str]:
+    """Those of the columns of answers that metrics look at, and groups; some metrics may look at any."""
+    plugins = [one.plugin for one in using]
+    if any(one.source or one.name == "python" or {"suite", "runs_of"} & one.options().keys() for one in plugins):
+        return list(schema)
+    known = {*COLUMNS, *by, UNTIL, ASKED, REJECTED}
+    return [name for name in schema if name in known or name.startswith("p:")]
 
 
 def _warn_stopped(answers: pl.DataFrame, scores: Sequence[Score]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otherwords.report.flips import bar, by_problem, mark_flips
+from otherwords.report.flips import FlipCounts, by_problem, count_problems, mark_flips
 from otherwords.report.plot import Bar, describe
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -26,8 +26,19 @@ def table(problems: list[tuple[str | None, list[str]]], original: bool = True) -
     return pl.DataFrame(rows, schema=schema).with_columns(model=pl.lit("m"))
 
 
+def counted(*parts: pl.DataFrame) -> Bar:
+    return flips_of(*parts).bar("m")
+
+
+def flips_of(*parts: pl.DataFrame) -> FlipCounts:
+    counts = FlipCounts()
+    for part in parts:
+        counts.add(part)
+    return counts
+
+
 def count(problems: list[tuple[str | None, list[str]]], original: bool = True) -> Bar:
-    return bar("m", by_problem(mark_flips(table(problems, original))))
+    return counted(table(problems, original))
 
 
 def test_the_original_is_one_of_the_wordings() -> None:
@@ -65,7 +76,7 @@ def test_right_answers_that_differ_are_right() -> None:
     """Where a file gives two wordings two labels, a model that answers both correctly is not blamed."""
     both = table([("neutral", ["neutral", "entailment"])])
     either = both.with_columns(gold=pl.col("pred"))
-    assert bar("m", by_problem(mark_flips(either))).right == 1
+    assert counted(either).right == 1
 
 
 problems = st.lists(
@@ -111,3 +122,28 @@ def test_any_name_can_be_drawn(study: Any, name: str) -> None:
     )
     assert "<script" not in page
     assert 'href="#m2-mixed"' in page
+
+
+some = st.lists(
+    st.tuples(st.sampled_from([None, "", *LABELS]), st.lists(st.sampled_from(LABELS), min_size=1, max_size=4)),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(some, st.integers(0, 12), st.randoms(use_true_random=False))
+def test_parts_and_the_order_of_rows_change_nothing(given_problems: Any, cut: int, random: Any) -> None:
+    """Counted in arrays where rows of a problem stand together, by groups elsewhere, in one part or in two."""
+    whole = table(given_problems)
+    inside = pl.col("bucket").str.tail(-1).cast(pl.Int64) < cut
+    parts = [part for part in (whole.filter(inside), whole.filter(~inside)) if part.height]
+    shuffled = whole[random.sample(range(whole.height), whole.height)]
+    wanted = by_problem(mark_flips(whole))
+    for found in (count_problems(whole), count_problems(shuffled)):
+        assert found.sort("bucket").equals(wanted.cast(dict(found.schema)), null_equal=True)
+    one, *others = (flips_of(*tables) for tables in ([whole], parts, [shuffled]))
+    for other in others:
+        assert other.bar("m") == one.bar("m")
+        assert {part: rows["bucket"].to_list() for part, rows in other.of("m").items()} == {
+            part: rows["bucket"].to_list() for part, rows in one.of("m").items()
+        }

@@ -15,7 +15,7 @@ import polars as pl
 from ..errors import BadInput, UnknownName, Unmeasurable, caller_level
 from ..problem import rounded
 from .roles import CONTRAST, CONTROL, is_contrast, is_control
-from .table import Location, is_original, label_texts
+from .table import COUNT, Location, count_rows, is_original, label_texts
 
 #: From this share on, a label is a model's one answer: then at most one answer in ten can differ from the original's.
 CONSTANT = 0.95
@@ -106,7 +106,7 @@ def values_of(answers: pl.DataFrame, column: str) -> pl.Series:
     if answers[column].dtype == pl.String:  # an empty cell of a CSV file is what a data frame calls missing
         named = pl.col(column).str.strip_chars() != ""
         answers = answers.with_columns(pl.when(named).then(pl.col(column)))
-    without = answers.filter(~is_original(), pl.col(column).is_null()).height
+    without = count_rows(answers.filter(~is_original(), pl.col(column).is_null()))
     if without:
         warnings.warn(f"{without} variants have no {column} and belong to no group", stacklevel=caller_level())
     return answers[column]
@@ -162,15 +162,32 @@ def one_answer(answers: pl.DataFrame) -> dict[str, OneAnswer]:
     >>> one_answer(pl.DataFrame(rows))
     {'model': OneAnswer(label='yes', given=40, answers=40, right=False)}
     """
-    lacking = {"model": "model", "pred": None, "gold": None}
-    text = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in lacking.items()]
+    return constant_answers(count_given(answers))
+
+
+def count_given(answers: pl.DataFrame) -> pl.DataFrame:
+    """How often each model gives each `pred` where the right answer is `gold`: those of several tables add up."""
+    defaults = {"model": "model", "pred": None, "gold": None, COUNT: 1}
+    columns = [pl.col(n) if n in answers.columns else pl.lit(default).alias(n) for n, default in defaults.items()]
+    known = answers.select(columns).select(
+        pl.col("model", "pred", "gold").cast(pl.String), pl.col(COUNT).cast(pl.Int64)
+    )
+    return known.group_by("model", "pred", "gold").agg(pl.col(COUNT).sum())
+
+
+def constant_answers(counts: pl.DataFrame) -> dict[str, OneAnswer]:
+    """The models that give one label to everything, from what `count_given` says of them."""
     blank = pl.col("gold", "pred").replace("", None)
-    known = answers.select(one.cast(pl.String) for one in text).with_columns(blank).drop_nulls(("model", "pred"))
-    most = known.group_by("model", "pred").len("given").sort("given", "pred", descending=[True, False])
+    known = counts.with_columns(blank).drop_nulls(("model", "pred"))
+    most = known.group_by("model", "pred").agg(pl.col(COUNT).sum()).sort(COUNT, "pred", descending=[True, False])
     found = {}
     for model, label, given in most.unique("model", keep="first", maintain_order=True).sort("model").rows():
         own = known.filter(pl.col("model") == model)
-        usual = (own["gold"].drop_nulls() == label).mean()
-        if given == own.height or (given >= CONSTANT * own.height and (usual is None or usual < CONSTANT)):
-            found[model] = OneAnswer(label, given, own.height, usual == 1)
+        labelled = own.drop_nulls("gold")
+        asked, known_gold, right = (
+            count_rows(some) for some in (own, labelled, labelled.filter(pl.col("gold") == label))
+        )
+        usual = right / known_gold if known_gold else None
+        if given == asked or (given >= CONSTANT * asked and (usual is None or usual < CONSTANT)):
+            found[model] = OneAnswer(label, given, asked, usual == 1)
     return found

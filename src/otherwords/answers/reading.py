@@ -19,6 +19,7 @@ from .table import (
     Array,
     Location,
     cluster_text,
+    clusters_in,
     codes,
     has_duplicates,
     is_variant,
@@ -71,7 +72,8 @@ def read(frame: pl.DataFrame, labels: Sequence[str] = (), where: Location = WHOL
     cluster = np.arange(size)
     if "cluster" in frame.columns:
         cluster[bucket[heads]] = codes(cluster_names(frame.select("bucket", "cluster")[heads], "bucket"), where)[0]
-    return Answers(names, bucket, varied, gold, pred, cluster, frame, where.fields)
+    clusters = clusters_in(frame, bucket)
+    return Answers(names, bucket, varied, gold, pred, cluster, frame, where.fields, clusters)
 
 
 def answered(frame: pl.DataFrame, where: Location = WHOLE_TABLE) -> tuple[pl.DataFrame, Location]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,10 @@ from ..problem import label_key
 Array = npt.NDArray[Any]
 #: Significant digits that single precision holds; 0.7 is 0.69999999 in it.
 SINGLE = 7
+#: Hidden columns of a collapsed table: how often the bucket of each row occurs; on originals, its places in distinct
+#: clusters, each with the number of the cluster and how often that occurs. No column of the user's is called so.
+COUNT, PLACES = "\0count", "\0places"
+_NUMBER = "\0number"
 
 
 @dataclass(frozen=True)
@@ -46,13 +50,25 @@ class Location:
 WHOLE_TABLE = Location()
 
 
+class Clusters(NamedTuple):
+    """The distinct clusters of a collapsed table: a bucket and a cluster for each place, in the order of clusters.
+
+    `times` says how often each cluster occurs.
+    """
+
+    bucket: Array
+    cluster: Array
+    times: Array
+
+
 @dataclass(frozen=True)
 class Answers:
     """What metrics see. Rows are answers; `bucket` numbers their buckets from 0 to `n_buckets` - 1.
 
     `original_pred` is, for every row, the answer to its bucket's original; `cluster` holds one number per bucket;
     `fields` are the text fields of the task, where one is named. Without gold labels, `gold` is -1 throughout; without
-    originals, all rows are variants. What depends on either is then refused.
+    originals, all rows are variants. What depends on either is then refused. A collapsed table has each distinct bucket
+    once, and `clusters` say which they are in.
     """
 
     labels: tuple[str, ...]
@@ -63,6 +79,7 @@ class Answers:
     cluster: Array
     frame: pl.DataFrame
     fields: tuple[str, ...] = ()
+    clusters: Clusters | None = None
 
     @property
     def n_buckets(self) -> int:
@@ -160,10 +177,49 @@ class Answers:
         count = np.bincount(cells, minlength=self.n_buckets * len(self.labels))
         return count.reshape(self.n_buckets, len(self.labels))
 
+    def of_places(self, values: Array) -> Array:
+        """One value (or row) per bucket, for each of its places in distinct clusters; once if none is collapsed."""
+        return values if self.clusters is None else values[self.clusters.bucket]
+
+    @property
+    def cluster_of_places(self) -> Array:
+        """The number of the cluster of each of these."""
+        return self.cluster if self.clusters is None else self.clusters.cluster
+
+    @property
+    def times(self) -> Array:
+        """How often each cluster occurs: once, if none is collapsed."""
+        return np.ones(int(self.cluster.max()) + 1, dtype=np.int64) if self.clusters is None else self.clusters.times
+
+    @property
+    def occurrences(self) -> Array:
+        """How often each bucket occurs: once, if none is collapsed."""
+        if self.clusters is None:
+            return np.ones(self.n_buckets, dtype=np.int64)
+        times = self.clusters.times[self.clusters.cluster]
+        return np.bincount(self.clusters.bucket, times, self.n_buckets).astype(np.int64)
+
     def evidence(self, uses: str) -> Array:
         """How many answers of each bucket a metric looks at."""
         count = self.n_variants
         return {"originals": np.ones_like(count), "both": count + 1}.get(uses, count)
+
+
+def clusters_in(frame: pl.DataFrame, bucket: Array) -> Clusters | None:
+    """The distinct clusters of a collapsed table, whose rows are in buckets so numbered; None of another table."""
+    if PLACES not in frame.columns:
+        return None
+    places = frame.select(pl.Series(_NUMBER, bucket), PLACES).drop_nulls(PLACES).explode(PLACES).unnest(PLACES)
+    places = places.sort("cluster", maintain_order=True)
+    numbers, cluster = np.unique(places["cluster"].to_numpy(), return_inverse=True)
+    times = np.empty(len(numbers), dtype=np.int64)
+    times[cluster] = places["times"].to_numpy()
+    return Clusters(places[_NUMBER].to_numpy(), cluster, times)
+
+
+def count_rows(table: pl.DataFrame) -> int:
+    """How many answers a table holds, or stands for where it is collapsed."""
+    return int(table[COUNT].sum()) if COUNT in table.columns else table.height
 
 
 # Originals and variants
@@ -221,8 +277,12 @@ def codes(column: pl.Series, where: Location) -> tuple[Array, int]:
 
 
 def _by_hash(texts: pl.Series) -> tuple[Array, int]:
-    distinct, code = np.unique(texts.hash().to_numpy(), return_inverse=True)
-    first = np.empty(len(distinct), dtype=np.int64)
+    hashes = texts.hash()
+    order = hashes.arg_sort().to_numpy()  # which uses all cores
+    ordered = hashes.to_numpy()[order]
+    code = np.empty(len(order), dtype=np.int64)
+    code[order] = np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])])
+    first = np.empty(int(code.max()) + 1, dtype=np.int64)
     first[code] = np.arange(len(code))
     if (texts.gather(first).gather(code) != texts).any():  # two strings with one hash: once in ten million tables
         # Sorted names keep the promise of `codes` too; which of two names shares a hash is a matter of the set alone.
@@ -302,10 +362,9 @@ def respelled(frame: pl.DataFrame, spellings: Mapping[str, str], where: Location
 
 
 def has_duplicates(bucket: Array, variant: pl.Series) -> bool:
-    """Whether a (bucket, variant) pair occurs twice, by hashes; sorted numbers are compared, not strings."""
+    """Whether a (bucket, variant) pair occurs twice, by hashes; numbers are compared, not strings."""
     mixed = variant.hash().to_numpy() ^ (bucket.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    mixed.sort()
-    return bool((mixed[1:] == mixed[:-1]).any())
+    return pl.Series(mixed).n_unique() < len(mixed)
 
 
 # Probabilities, cut at decimal edges, which binary fractions miss by a hair

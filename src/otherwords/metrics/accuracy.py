@@ -27,7 +27,7 @@ def accuracy_original() -> Any:
     def statistics(answers: Answers) -> Array:
         return answers.sum_by_bucket(answers.correct & ~answers.is_variant, ~answers.is_variant)
 
-    return Metric(statistics, uses="originals", blind=True)
+    return Metric(statistics, uses="originals", blind=True, labels_only=True)
 
 
 @metrics("accuracy_original_weighted.v1")
@@ -48,7 +48,7 @@ def accuracy_original_weighted() -> Any:
         _, n = answers.variants
         return np.stack([answers.correct[answers.originals] * n, n], axis=1)
 
-    return Metric(statistics, uses="originals", blind=True)
+    return Metric(statistics, uses="originals", blind=True, labels_only=True)
 
 
 @metrics("accuracy_seeds.v1")
@@ -68,7 +68,7 @@ def accuracy_seeds() -> Any:
         seeds = answers.n_variants > 0
         return np.stack([answers.correct[answers.originals] & seeds, seeds], axis=1).astype(np.int64)
 
-    return Metric(statistics, uses="originals", blind=True)
+    return Metric(statistics, uses="originals", blind=True, labels_only=True)
 
 
 @metrics("accuracy_variants.v1")
@@ -78,7 +78,7 @@ def accuracy_variants() -> Any:
     def statistics(answers: Answers) -> Array:
         return np.stack(answers.variants, axis=1)
 
-    return Metric(statistics, original=False)
+    return Metric(statistics, original=False, labels_only=True)
 
 
 @metrics("accuracy_drop.v1")
@@ -99,7 +99,7 @@ def accuracy_drop() -> Any:
         right, n = answers.variants
         return np.stack([right, answers.correct[answers.originals] * n, n], axis=1)
 
-    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares)
+    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares, labels_only=True)
 
 
 @metrics("majority_class.v1")
@@ -123,6 +123,7 @@ def majority_class() -> Any:
         interval=False,
         original=False,
         blind=True,
+        labels_only=True,
     )
 
 
@@ -144,7 +145,7 @@ def majority_vote(original: bool = True) -> Any:
     def statistics(answers: Answers) -> Array:
         return np.column_stack([_votes(answers, original), answers.n_variants > 0])
 
-    return Metric(statistics, uses="both" if original else "variants", original=original)
+    return Metric(statistics, uses="both" if original else "variants", original=original, labels_only=True)
 
 
 @metrics("vote_gain.v1")
@@ -164,7 +165,7 @@ def vote_gain(original: bool = True) -> Any:
         right = answers.correct[answers.originals] & has_variants
         return np.column_stack([_votes(answers, original), right, has_variants])
 
-    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares)
+    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares, labels_only=True)
 
 
 def _votes(answers: Answers, original: bool) -> Array:

@@ -38,7 +38,7 @@ def p_c() -> Any:
         k, n = answers.variants
         return np.stack([agreement(k, n), n > 0], axis=1)
 
-    return Metric(statistics, bounds=(0.5, 1), original=False, fewest=2, blind=True)
+    return Metric(statistics, bounds=(0.5, 1), original=False, fewest=2, blind=True, labels_only=True)
 
 
 @metrics("p_c_distinct.v1")
@@ -58,7 +58,7 @@ def p_c_distinct() -> Any:
         k, n = answers.variants
         return np.stack([pairs_alike(k, n), n >= 2], axis=1)
 
-    return Metric(statistics, original=False, fewest=2, blind=True)
+    return Metric(statistics, original=False, fewest=2, blind=True, labels_only=True)
 
 
 @metrics("label_agreement.v1")
@@ -77,7 +77,7 @@ def label_agreement() -> Any:
         counts = answers.label_counts
         return np.stack([_alike(counts), counts.sum(axis=1) >= 2], axis=1)
 
-    return Metric(statistics, gold=False, original=False, fewest=2, blind=True)
+    return Metric(statistics, gold=False, original=False, fewest=2, blind=True, labels_only=True)
 
 
 @metrics("fleiss_kappa.v1")
@@ -109,7 +109,17 @@ def fleiss_kappa() -> Any:
         kappa = divide(divide(totals[..., 0], problems) - chance, np.where(chance > 1 - ROUNDING, 0, 1 - chance))
         return np.asarray(np.clip(kappa, -1, 1))
 
-    return Metric(statistics, combine, share=False, gold=False, original=False, fewest=2, bounds=(-1, 1), blind=True)
+    return Metric(
+        statistics,
+        combine,
+        share=False,
+        gold=False,
+        original=False,
+        fewest=2,
+        bounds=(-1, 1),
+        blind=True,
+        labels_only=True,
+    )
 
 
 @metrics("accuracy_buckets.v1")
@@ -128,7 +138,7 @@ def accuracy_buckets() -> Any:
         k, n = answers.variants
         return np.stack([k / np.maximum(n, 1), n > 0], axis=1)
 
-    return Metric(statistics, original=False)
+    return Metric(statistics, original=False, labels_only=True)
 
 
 # Variance within buckets
@@ -162,6 +172,7 @@ def vap(weights: str = "buckets") -> Any:
         fewest=2,
         bounds=(0, 0.25),
         blind=True,
+        labels_only=True,
     )
 
 
@@ -178,7 +189,14 @@ def pvap(weights: str = "buckets") -> Any:
     0.8571428571428571
     """
     _check_weights(weights)
-    return Metric(lambda answers: _within(weights, *answers.variants), _share, original=False, fewest=2, blind=True)
+    return Metric(
+        lambda answers: _within(weights, *answers.variants),
+        _share,
+        original=False,
+        fewest=2,
+        blind=True,
+        labels_only=True,
+    )
 
 
 @metrics("pvap_distinct.v1")
@@ -199,7 +217,15 @@ def pvap_distinct() -> Any:
         counts = n >= 2
         return np.stack([counts * (1 - pairs_alike(k, n)) / 2, counts * k / np.maximum(n, 1), counts], axis=1)
 
-    return Metric(statistics, lambda sums: _share(sums, most=2.0), original=False, fewest=2, bounds=(0, 2), blind=True)
+    return Metric(
+        statistics,
+        lambda sums: _share(sums, most=2.0),
+        original=False,
+        fewest=2,
+        bounds=(0, 2),
+        blind=True,
+        labels_only=True,
+    )
 
 
 @metrics("p_c_bound.v1")
@@ -227,6 +253,7 @@ def p_c_bound() -> Any:
         no_interval=lambda answers: {"": "a function of accuracy_buckets: see its interval"},
         bounds=(0.5, 1),
         blind=True,
+        labels_only=True,
     )
 
 

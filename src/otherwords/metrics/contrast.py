@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..answers.roles import CONTROL, is_control
-from ..answers.table import Answers, Array, is_original
+from ..answers.table import COUNT, Answers, Array, is_original
 from ..registry import metrics
 from .metric import Metric
 
@@ -38,7 +38,7 @@ def sensitivity() -> Any:
         changed = answers.pred != answers.original_pred
         return answers.sum_by_bucket(changed & answers.is_changed, answers.is_changed)
 
-    return Metric(statistics, uses="contrasts", counted=_last, blind=True)
+    return Metric(statistics, uses="contrasts", counted=_last, blind=True, labels_only=True)
 
 
 @metrics("contrast_accuracy.v1")
@@ -54,7 +54,7 @@ def contrast_accuracy() -> Any:
     def statistics(answers: Answers) -> Array:
         return answers.sum_by_bucket(answers.correct & answers.is_changed, answers.is_changed)
 
-    return Metric(statistics, uses="contrasts", counted=_last)
+    return Metric(statistics, uses="contrasts", counted=_last, labels_only=True)
 
 
 @metrics("contrast_consistency.v1")
@@ -73,7 +73,7 @@ def contrast_consistency() -> Any:
         whole = (right == count) & answers.correct[answers.originals] & some
         return np.stack([whole, some, (count + 1) * some], axis=1).astype(np.int64)
 
-    return Metric(statistics, uses="contrasts", counted=_last)
+    return Metric(statistics, uses="contrasts", counted=_last, labels_only=True)
 
 
 @metrics("control_flips.v1")
@@ -84,7 +84,7 @@ def control_flips() -> Any:
         changed = answers.pred != answers.original_pred
         return answers.sum_by_bucket(changed & answers.is_variant, answers.is_variant)
 
-    return Metric(statistics, uses="controls", gold=False)
+    return Metric(statistics, uses="controls", gold=False, labels_only=True)
 
 
 def warn_unsteady_controls(answers: pl.DataFrame) -> None:
@@ -95,7 +95,10 @@ def warn_unsteady_controls(answers: pl.DataFrame) -> None:
     again = answers.filter(pl.col(CONTROL).cast(pl.String).str.strip_chars().str.to_lowercase() == SAME_TEXT).join(
         first, on=["model", "bucket"]
     )
-    counts = again.group_by("model").agg(pl.len(), (pl.col("pred") != pl.col("first")).sum().alias("other"))
+    if COUNT not in again.columns:
+        again = again.with_columns(pl.lit(1, pl.Int64).alias(COUNT))
+    asked, other = pl.col(COUNT).sum().alias("asked"), pl.col(COUNT).filter(pl.col("pred") != pl.col("first")).sum()
+    counts = again.group_by("model").agg(asked, other.alias("other"))
     for model, asked, other in counts.filter(pl.col("other") > 0).sort("model").rows():
         message = f"{model}: {other:,} of {asked:,} identical texts ({SAME_TEXT}) got another answer"
         warnings.warn(f"{message}: the model is not deterministic, or its answers depend on the batch", stacklevel=3)

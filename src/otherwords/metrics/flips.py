@@ -41,7 +41,7 @@ def flip_rate() -> Any:
         changed = answers.pred != answers.original_pred
         return answers.sum_by_bucket(changed & answers.is_variant, answers.is_variant)
 
-    return Metric(statistics, gold=False)
+    return Metric(statistics, gold=False, labels_only=True)
 
 
 @metrics("flip_to_wrong.v1")
@@ -85,7 +85,7 @@ def _outcome(chosen: Callable[[Array, Array, Array], Array], blind: bool = False
         flips = chosen(was, answers.correct, changed)
         return answers.sum_by_bucket(flips & answers.is_variant, answers.is_variant)
 
-    return Metric(statistics, blind=blind)
+    return Metric(statistics, blind=blind, labels_only=True)
 
 
 @metrics("flip_directions.v1")
@@ -111,7 +111,7 @@ def flip_directions() -> Any:
         _refuse_one_label(answers)
         return tuple(f"{a}>{b}" for a, b in permutations(answers.labels, 2))
 
-    return Metric(statistics, combine, parts=parts, rate=True, gold=False)
+    return Metric(statistics, combine, parts=parts, rate=True, gold=False, labels_only=True)
 
 
 @metrics("flip_when_right.v1")
@@ -161,7 +161,7 @@ def _flip_rate_when(right: bool, baseline: bool) -> Any:
         return np.stack([value, turned, value], axis=-1), np.stack([nothing, nothing, turned], axis=-1)
 
     if not baseline:
-        return Metric(statistics, blind=not right)
+        return Metric(statistics, blind=not right, labels_only=True)
     return Metric(
         beside,
         lambda totals: with_baseline(*(side[..., 2] for side in sides(totals))),
@@ -170,6 +170,7 @@ def _flip_rate_when(right: bool, baseline: bool) -> Any:
         sides=sides,
         weights=lambda rows: (rows[:, [1, 4, 1]], rows[:, [4, 4, 4]]),
         bounds=(-1, 1),
+        labels_only=True,
     )
 
 
@@ -276,7 +277,12 @@ def flip_rate_merged(merge: str = NLI, by: str = "argmax") -> Any:
         given = _given(answers, merge, by)
         return answers.sum_by_bucket((given != answers.of_original(given)) & answers.is_variant, answers.is_variant)
 
-    return Metric(statistics, gold=False, no_interval=lambda answers: _all_merged(answers, merge, {"": 0}))
+    return Metric(
+        statistics,
+        gold=False,
+        no_interval=lambda answers: _all_merged(answers, merge, {"": 0}),
+        labels_only=by == "argmax",
+    )
 
 
 @metrics("flips_lost_by_merging.v1")
@@ -292,7 +298,7 @@ def flips_lost_by_merging(merge: str = NLI) -> Any:
         lost = (answers.pred != answers.original_pred) & (given == answers.of_original(given))
         return answers.sum_by_bucket(lost & answers.is_variant, answers.is_variant)
 
-    return Metric(statistics, gold=False)
+    return Metric(statistics, gold=False, labels_only=True)
 
 
 @metrics("accuracy_merged.v1")
@@ -328,6 +334,7 @@ def accuracy_merged(merge: str = NLI, by: str = "argmax") -> Any:
         rate=True,
         counted=counted,
         no_interval=lambda answers: _all_merged(answers, merge, constant),
+        labels_only=by == "argmax",
     )
 
 

@@ -44,7 +44,7 @@ def r_r(baseline: bool = False) -> Any:
     0.5385
     """
     if not baseline:
-        return Metric(_any_statistics(relaxed), rate, uses="both", rate=True)
+        return Metric(_any_statistics(relaxed), rate, uses="both", rate=True, labels_only=True)
     return Metric(
         _turned_statistics,
         lambda totals: with_baseline(*(side[..., 2] for side in _both_rates(totals))),
@@ -54,6 +54,7 @@ def r_r(baseline: bool = False) -> Any:
         sides=_both_rates,
         weights=lambda rows: (rows[:, [2, 7, 2]], rows[:, [7, 7, 7]]),
         bounds=(-1, 1),
+        labels_only=True,
     )
 
 
@@ -71,7 +72,7 @@ def r_s(opposite: str = "") -> Any:
     >>> ow.measure("r_s", **rows).value, ow.measure("r_s_without_neutral", **rows).value
     (0.5, 0.0)
     """
-    return Metric(_any_statistics(strict(opposite)), rate, uses="both", rate=True)
+    return Metric(_any_statistics(strict(opposite)), rate, uses="both", rate=True, labels_only=True)
 
 
 @metrics("r_s_without_neutral.v1")
@@ -80,7 +81,7 @@ def r_s_without_neutral(opposite: str = "") -> Any:
 
     `opposite` is as in `r_s`.
     """
-    return Metric(_any_statistics(strict(opposite), opposite), rate, uses="both", rate=True)
+    return Metric(_any_statistics(strict(opposite), opposite), rate, uses="both", rate=True, labels_only=True)
 
 
 @metrics("r_r_at.v1")
@@ -92,7 +93,7 @@ def r_r_at(k: int = 5) -> Any:
     >>> ow.measure("r_r_at(k=1)", **rows, pred=["no", "yes", "no"]).value
     0.5
     """
-    return Metric(_at_statistics(relaxed, k))
+    return Metric(_at_statistics(relaxed, k), labels_only=True)
 
 
 @metrics("r_s_at.v1")
@@ -101,7 +102,7 @@ def r_s_at(k: int = 5, opposite: str = "") -> Any:
 
     `opposite` names two labels, as in "a<->b", where they are not entailment and contradiction.
     """
-    return Metric(_at_statistics(strict(opposite), k))
+    return Metric(_at_statistics(strict(opposite), k), labels_only=True)
 
 
 @metrics("r_s_without_neutral_at.v1")
@@ -110,7 +111,7 @@ def r_s_without_neutral_at(k: int = 5, opposite: str = "") -> Any:
 
     `opposite` names two labels, as in "a<->b", where they are not entailment and contradiction.
     """
-    return Metric(_at_statistics(strict(opposite), k, opposite))
+    return Metric(_at_statistics(strict(opposite), k, opposite), labels_only=True)
 
 
 @metrics("too_few_variants.v1")
@@ -121,7 +122,7 @@ def too_few_variants(k: int = 5) -> Any:
     def statistics(answers: Answers) -> Array:
         return np.stack([_too_few(answers, k), answers.correct[answers.originals]], axis=1).astype(np.int64)
 
-    return Metric(statistics, uses="both", compared=False, blind=True)
+    return Metric(statistics, uses="both", compared=False, blind=True, labels_only=True)
 
 
 def list_too_few_variants(answers: pl.DataFrame, k: int = 5) -> list[str]:

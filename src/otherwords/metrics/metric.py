@@ -99,9 +99,11 @@ class Metric:
     not matter, `original` where the answers to originals do not. `fewest` is how many variants some problem must have:
     with one each, two drawn with replacement are always the same one, and P_C would be 1 by construction.
 
-    Two more are checked as well. `bounds` are the least and greatest value (of three labels, where
-    that matters). `blind` says that the metric, by definition, gives the same value to a model that is always right
-    and to one that is right on originals and wrong on all variants.
+    Three more are checked as well. `bounds` are the least and greatest value (of three labels, where that matters).
+    `blind` says that the metric, by definition, gives the same value to a model that is always right and to one that is
+    right on originals and wrong on all variants. `labels_only` is true where a bucket's row hangs on the labels of its
+    own answers alone (given and right ones, and which is the original's): not on probabilities, texts, names or other
+    buckets. Equal buckets are then measured once and counted, part by part, and the table need not be in memory.
     """
 
     statistics: Callable[[Any], Array]
@@ -125,6 +127,7 @@ class Metric:
     fewest: int = 1
     bounds: tuple[float, float] = (0.0, 1.0)
     blind: bool = False
+    labels_only: bool = False
 
     def part_names(self, answers: Answers) -> tuple[str, ...]:
         """Name the numbers it gives; a metric of one number has one part without a name."""

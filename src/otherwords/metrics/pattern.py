@@ -41,7 +41,7 @@ def pa(at: float = 0.9, of: int = 0) -> Any:
     def statistics(answers: Answers) -> Array:
         return np.column_stack([passing(*answers.variants, thresholds, of), _enough(answers, of)])
 
-    return Metric(statistics, original=False)
+    return Metric(statistics, original=False, labels_only=True)
 
 
 @metrics("pa_curve.v1")
@@ -60,7 +60,9 @@ def pa_curve(step: float = 0.05, of: int = 0) -> Any:
     def statistics(answers: Answers) -> Array:
         return np.column_stack([passing(*answers.variants, thresholds, of), _enough(answers, of)])
 
-    return Metric(statistics, _shares, parts=step_names(step), compared=False, rate=True, original=False)
+    return Metric(
+        statistics, _shares, parts=step_names(step), compared=False, rate=True, original=False, labels_only=True
+    )
 
 
 @metrics("pa_drop.v1")
@@ -80,7 +82,7 @@ def pa_drop(at: float = 0.9, of: int = 0) -> Any:
     def statistics(answers: Answers) -> Array:
         return _rows(answers, thresholds, of)
 
-    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares)
+    return Metric(statistics, first_less_second, uses="both", bounds=(-1, 1), sides=both_shares, labels_only=True)
 
 
 @metrics("matching_threshold.v1")
@@ -104,7 +106,7 @@ def matching_threshold(of: int = 0) -> Any:
         nearest = _nearest(totals[..., : len(GRID)], totals[..., -2])
         return np.where(totals[..., -1:] > 0, nearest, np.nan)
 
-    return Metric(statistics, combine, uses="both", parts=("low", "high"), smooth=False, blind=True)
+    return Metric(statistics, combine, uses="both", parts=("low", "high"), smooth=False, blind=True, labels_only=True)
 
 
 def pa_subsampled(

@@ -136,8 +136,8 @@ def _metric(
         return np.column_stack([share * counted, both * paired, paired, counted]).astype(np.float64)
 
     def too_far(answers: Answers) -> dict[str, str]:
-        at_hand = answers.n_variants[answers.n_variants > 0]
-        far = len(at_hand) and k > FAR * at_hand.mean()
+        buckets = np.where(answers.n_variants > 0, answers.occurrences, 0)
+        far = buckets.any() and k > FAR * (answers.n_variants * buckets).sum() / buckets.sum()
         return {"": f"{k} wordings are more than {FAR} times the variants at hand"} if far else {}
 
-    return Metric(statistics, combine, rate=True, fewest=2, no_interval=too_far, **more)
+    return Metric(statistics, combine, rate=True, fewest=2, no_interval=too_far, **more, labels_only=True)

@@ -91,6 +91,8 @@ class Balance:
 
 def rewordings(answers: pl.DataFrame) -> pl.DataFrame:
     """A table of answers without contrasts and controls."""
+    if not any(name in answers.columns and answers[name].null_count() < answers.height for name in (CONTRAST, CONTROL)):
+        return answers
     return next((part for name, part, _ in split_roles(answers, Location()) if name == "rewordings"), answers.clear())
 
 

@@ -7,15 +7,17 @@ from dataclasses import fields
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import polars as pl
 from markupsafe import Markup, escape
 
-from ..answers.groups import one_answer
+from ..answers.groups import constant_answers, count_given
 from ..answers.reading import answered
+from ..answers.roles import CONTRAST, CONTROL
 from ..errors import BadInput
+from ..frames import REJECTED
 from ..problem import ALL_MODELS, Score, Task
 from ..scoring.measure import FEW_CLUSTERS
 from ..scoring.select import explain_no_pairs
@@ -36,7 +38,8 @@ def write_report(folder: RunFolder, scores: Sequence[Score], out: Path | None = 
     """Render the report of a run folder."""
     manifest = folder.manifest
     task = Task(**manifest["task"])
-    page = render(scores, folder.read("answers"), folder.read("buckets"), task, manifest)
+    with folder.naming_damage():
+        page = render_parts(scores, folder.batches("answers"), folder.batches("buckets"), task, manifest)
     path = out or folder.path / "report.html"
     write_text(path, page)
     return path
@@ -81,20 +84,30 @@ def render(
     `answers` may hold several models; `buckets` has the texts and the verdicts of the checks; of the `manifest`,
     whatever is there is shown.
     """
-    answers, _ = answered(answers)
-    if not scores or answers.height == 0:
+    return render_parts(scores, [answers.lazy()], [buckets.lazy()], task, manifest)
+
+
+def render_parts(
+    scores: Sequence[Score],
+    answers: Sequence[pl.LazyFrame],
+    buckets: Sequence[pl.LazyFrame],
+    task: Task,
+    manifest: Mapping[str, Any],
+) -> str:
+    """The same of tables that come in parts, of which one is in memory at a time; none splits a bucket."""
+    about = _count(answers)
+    if not scores or about.answers == 0:
         raise BadInput("no scores or no answers", fix="give at least one score and one answer")
-    marked = flips.mark_flips(accounts.rewordings(answers))
-    constant, buckets = one_answer(answers), accounts.problems(buckets)
-    counted = flips.by_problem(marked)
+    marked, texts = _look_up(about.flips.shown(), answers, buckets)
+    constant = constant_answers(about.given)
     own = [score for score in scores if score.model != ALL_MODELS]
-    every = dict.fromkeys([*(score.model for score in own), *marked["model"].unique().sort()])
-    bars = {model: bar for model in every if (bar := flips.bar(model, counted)).total}
+    every = dict.fromkeys([*(score.model for score in own), *sorted(about.flips.models)])
+    bars = {model: bar for model in every if (bar := about.flips.bar(model)).total}
     models = plot.ranked(list(every), own, list(bars.values()), constant)
     own.sort(key=lambda score: models.index(score.model))
     bars_in_order = [bars[model] for model in models if model in bars]
     names = short_names(_generators(manifest, buckets))
-    balance = accounts.balance(own, answers)
+    balance = accounts.balance(own, about.marks)
     return _template().render(
         title=_title(manifest),
         models=models,
@@ -114,9 +127,9 @@ def render(
         no_pairs=explain_no_pairs(scores),
         bars=bars_in_order,
         described=plot.describe(bars_in_order),
-        listings={m: flips.listings(m, marked, counted, buckets, task, names) for m in models},
+        listings={m: flips.listings(m, about.flips, marked, texts, task, names) for m in models},
         parts=plot.PARTS,
-        funnel=funnel(buckets),
+        funnel=funnel(*buckets),
         given_up=accounts.given_up(manifest, names),
         accepted=accounts.accepted(manifest),
         task=task,
@@ -127,12 +140,53 @@ def render(
     )
 
 
-def _generators(manifest: Mapping[str, Any], buckets: pl.DataFrame) -> list[str]:
+class _Counts(NamedTuple):
+    """What the page says of all answers: how many there are, their flips, labels and marks."""
+
+    answers: int
+    flips: flips.FlipCounts
+    given: pl.DataFrame
+    marks: pl.DataFrame
+
+
+def _count(answers: Sequence[pl.LazyFrame]) -> _Counts:
+    """Count answers part by part."""
+    known, marks = ("model", "bucket", "variant", "gold", "pred", REJECTED), (CONTRAST, CONTROL)
+    counts, total, given, marked = flips.FlipCounts(), 0, [], []
+    for part in answers:
+        there = list(part.collect_schema())
+        flips.refuse_missing([*there, *(["gold"] if "gold" not in there else ())])
+        columns = [name for name in there if name in (*known, *marks)]
+        some, _ = answered(part.select(columns).collect())
+        total += some.height
+        given.append(count_given(some))
+        marked.append(some.select(name for name in marks if name in some.columns).unique())
+        counts.add(accounts.rewordings(some))
+    return _Counts(total, counts, pl.concat(given), pl.concat(marked, how="diagonal_relaxed"))
+
+
+def _look_up(
+    wanted: set[str], answers: Sequence[pl.LazyFrame], buckets: Sequence[pl.LazyFrame]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The answers to some problems, marked, and their texts."""
+    names = pl.Series(sorted(wanted), dtype=pl.String).implode()
+    some = [part.filter(pl.col("bucket").cast(pl.String).is_in(names)).collect() for part in answers]
+    marked = flips.mark_flips(accounts.rewordings(answered(pl.concat(some, how="diagonal_relaxed"))[0]))
+    ids = pl.Series(sorted(wanted | set(marked["variant"].drop_nulls())), dtype=pl.String).implode()
+    texts = [part.filter(pl.col("id").cast(pl.String).is_in(ids)).collect() for part in buckets]
+    return marked, accounts.problems(pl.concat(texts, how="diagonal_relaxed"))
+
+
+def _generators(manifest: Mapping[str, Any], buckets: Sequence[pl.LazyFrame]) -> list[str]:
     """All generators of the study, and those that made the variants of the data."""
     signatures = manifest.get("signatures")
     varied = signatures.get("vary") if isinstance(signatures, Mapping) else ()
-    found = buckets["how"].cast(pl.String).drop_nulls().unique().sort() if "how" in buckets.columns else ()
-    return list(dict.fromkeys([*(str(one) for one in varied or ()), *found]))
+    found: set[str] = set()
+    for part in buckets:
+        columns = [name for name in part.collect_schema() if name in ("how", CONTRAST)]
+        if "how" in columns:
+            found |= set(accounts.problems(part.select(columns).unique().collect())["how"].cast(pl.String).drop_nulls())
+    return list(dict.fromkeys([*(str(one) for one in varied or ()), *sorted(found)]))
 
 
 def _is_off(manifest: Mapping[str, Any], setting: str) -> bool:
@@ -167,11 +221,6 @@ def _template() -> jinja2.Template:
 def _title(manifest: Mapping[str, Any]) -> str:
     study = manifest.get("study")
     return str(study.get("title") or study.get("name") or "") if isinstance(study, Mapping) else ""
-
-
-def _counted(counted: pl.DataFrame) -> dict[str, tuple[int, int, int]]:
-    sums = counted.group_by("model").agg(pl.col("flips").sum(), pl.col("n").sum(), pl.len()).sort("model")
-    return {model: (flipped, asked, problems) for model, flipped, asked, problems in sums.rows()}
 
 
 def _footer(

@@ -384,11 +384,17 @@ class Driver:
         return missing_metrics(self.study.require, choose(self.study.metrics)[0])
 
     def _read_answers(self) -> pl.DataFrame:
-        """The answers of all models, with their texts where a metric of texts is named."""
-        answers = self.folder.read("answers")
-        if not any(metrics.takes(name, "suite") for name in (*self.study.metrics, *self._required())):
+        """The answers of all models: collapsed, where metrics need no more; with texts, where one needs them."""
+        study, chosen = self.study, [*choose(self.study.metrics)[0], *map(metrics.make, self._required())]
+        parts = self.folder.batches("answers")
+        if (distinct := pipeline.read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
+            return distinct
+        whole = self.folder.scan("answers")
+        answers = whole.select(pipeline.columns_needed(list(whole.collect_schema()), chosen, study.grouped)).collect()
+        if not any(metrics.takes(name, "suite") for name in (*study.metrics, *self._required())):
             return answers
-        return with_texts(answers, self.folder.read("buckets"), self.task.fields, str(self.folder.path))
+        texts = self.folder.scan("buckets").select("id", *self.task.fields).collect()
+        return with_texts(answers, texts, self.task.fields, str(self.folder.path))
 
     def run_stage(
         self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = ""

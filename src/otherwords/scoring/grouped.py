@@ -16,7 +16,7 @@ import polars as pl
 from ..answers.alignment import align
 from ..answers.groups import coded, groups, scored_as_a_whole, split
 from ..answers.reading import read
-from ..answers.table import Answers, Array, Location
+from ..answers.table import Answers, Array, Clusters, Location
 from ..errors import BadInput, caller_level
 from ..metrics.metric import Metric, as_metric
 from ..problem import ALL_MODELS, Score
@@ -150,7 +150,21 @@ def _expanded(data: Answers, code: Array) -> tuple[Answers, Array]:
     place = np.concatenate([np.arange(len(originals)), np.searchsorted(pairs, key[variants])])
     cluster = np.unique(group * data.n_buckets + data.cluster[bucket], return_inverse=True)[1]
     gold, pred, frame = data.gold[rows], data.pred[rows], data.frame[rows]
-    return Answers(data.labels, place, data.is_variant[rows], gold, pred, cluster, frame, data.fields), group
+    clusters = None if data.clusters is None else _expanded_clusters(data.clusters, group, bucket)
+    return Answers(data.labels, place, data.is_variant[rows], gold, pred, cluster, frame, data.fields, clusters), group
+
+
+def _expanded_clusters(clusters: Clusters, group: Array, bucket: Array) -> Clusters:
+    """The distinct clusters of a collapsed table, in each of the groups that their buckets have rows in."""
+    order = np.argsort(clusters.bucket, kind="stable")
+    begin, end = (np.searchsorted(clusters.bucket[order], bucket, side) for side in ("left", "right"))
+    sizes = end - begin
+    pair = np.repeat(np.arange(len(bucket)), sizes)
+    places = order[np.repeat(begin, sizes) + np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
+    key = group[pair] * len(clusters.times) + clusters.cluster[places]
+    order = np.argsort(key, kind="stable")
+    distinct, cluster = np.unique(key[order], return_inverse=True)
+    return Clusters(pair[order], cluster, clusters.times[distinct % len(clusters.times)])
 
 
 def _measure_portion(
@@ -181,21 +195,23 @@ def _measured_by_group(
 ) -> Iterator[Measured]:
     """A metric on each group of an expanded table."""
     rows, cluster = statistics_of(metric, data)
+    times, group_of_bucket, group = data.times[:, None], group, data.of_places(group)
     if metric.fewest > 1:  # where no problem of a group has so many variants, the group has no value
         most = np.zeros(n_groups, dtype=np.int64)
-        np.maximum.at(most, group, data.n_variants)
+        np.maximum.at(most, group_of_bucket, data.n_variants)
         rows = np.where((most >= metric.fewest)[group][:, None], rows, 0)
     titles = [title(bound, named, part) for part in metric.part_names(data)]
     reasons = reasons_of(metric, data)
     counted = answers_counted(metric, rows, data, len(titles))
     units, of_unit = by_cluster(rows, cluster), np.zeros(int(cluster.max()) + 1, dtype=np.int64)
     of_unit[cluster] = group
-    clusters = _add(of_unit, by_cluster(counted, cluster) > 0, n_groups).astype(np.int64).tolist()
-    buckets, answers = (_add(group, each, n_groups).astype(np.int64).tolist() for each in (counted > 0, counted))
+    clusters = _add(of_unit, (by_cluster(counted, cluster) > 0) * times, n_groups).astype(np.int64).tolist()
+    each_place = ((counted > 0) * times[cluster], counted * times[cluster])
+    buckets, answers = (_add(group, each, n_groups).astype(np.int64).tolist() for each in each_place)
     weight = denominators(metric, units, len(titles)).astype(np.float64)
-    effective = kish(_add(of_unit, weight, n_groups), _add(of_unit, weight**2, n_groups))
+    effective = kish(_add(of_unit, weight * times, n_groups), _add(of_unit, weight**2 * times, n_groups))
     there = units[:, -1] > 0
-    samples = iter(collapse_by(of_unit[there], units[there]) if there.any() else [])
+    samples = iter(collapse_by(of_unit[there], units[there], times[there, 0]) if there.any() else [])
     filled = np.isin(np.arange(n_groups), of_unit[there])
     for place in range(n_groups):
         distinct, counts = next(samples) if filled[place] else (units[:0], np.zeros(0, dtype=np.int64))

@@ -246,21 +246,28 @@ def _warn_nothing(
 
 
 def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ()) -> tuple[Array, Array]:
-    """The rows of a metric and the cluster of each: a bucket's own, or a model alone."""
+    """The rows of a metric and the cluster of each: a bucket's own, or a model alone.
+
+    Of a collapsed table, a distinct bucket has its row in each of its places.
+    """
     rows = metric.rows(list(models) if models else data)
     wanted = len(models) if metric.across == "models" else data.n_buckets
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or len(rows) != wanted or rows.dtype.kind not in "biuf":
         found = f"shape {rows.shape}" if isinstance(rows, np.ndarray) else shorten(rows)
         message = f"its statistics are {found}, not an array of numbers with a row for each of {wanted} units"
         raise BadInput(message, where="metric", fix="use answers.sum_by_bucket(hits, counted), or give such an array")
-    return rows, np.arange(len(rows)) if metric.across == "models" else data.cluster
+    return (rows, np.arange(len(rows))) if metric.across == "models" else (data.of_places(rows), data.cluster_of_places)
 
 
-def sample_of(metric: Metric, rows: Array, cluster: Array, name: str, outside: Outside | None = None) -> Sample:
-    """Sum by cluster and collapse equal rows; clusters without evidence are not drawn."""
+def sample_of(
+    metric: Metric, rows: Array, cluster: Array, name: str, outside: Outside | None = None, times: Array | None = None
+) -> Sample:
+    """Sum by cluster and collapse equal rows; clusters without evidence are not drawn. `times` is as in `collapse`."""
     units = by_cluster(rows, cluster)
+    there = units[:, -1] > 0
     beyond = None if outside is None else collapse(by_cluster(outside.rows, outside.clusters))
-    return Sample(*collapse(units[units[:, -1] > 0]), metric.by_part, name, beyond)
+    inside = collapse(units[there], None if times is None else times[there])
+    return Sample(*inside, metric.by_part, name, beyond)
 
 
 def _measured(
@@ -269,13 +276,14 @@ def _measured(
     rows, cluster = statistics_of(metric, data, models)
     outside = metric.outside(data) if metric.outside else None
     titles = [title(bound, chosen, part) for part in metric.part_names(data)]
-    sample = sample_of(metric, rows, cluster, bound.plugin.full_name, outside)
+    sample = sample_of(metric, rows, cluster, bound.plugin.full_name, outside, data.clusters and data.clusters.times)
     counts = evidence_of(metric, rows, cluster, data, len(titles), len(models))
     if outside is not None and not counts.any():
         items = len(outside.rows)
         counts = np.array([[len(np.unique(outside.clusters))], [items], [items]])
     weight = denominators(metric, rows, len(titles)).max(axis=1)
-    heaviest = float(weight.max() / max(weight.sum(), 1))
+    total = weight.sum() if data.clusters is None else (weight * data.clusters.times[cluster]).sum()
+    heaviest = float(weight.max() / max(total, 1))
     clusters, units, answers = counts.tolist()
     effective = effective_sizes(metric, sample.strata, len(titles))
     reasons = reasons_of(metric, data)
@@ -289,7 +297,7 @@ def answers_counted(metric: Metric, rows: Array, data: Answers, parts: int, mode
     else:
         answers = (rows[:, -1:] > 0).astype(np.int64)
         if metric.across != "models":
-            answers = answers * data.evidence(metric.uses)[:, None] * max(models, 1)
+            answers = answers * data.of_places(data.evidence(metric.uses))[:, None] * max(models, 1)
     return np.ascontiguousarray(np.broadcast_to(answers, (len(rows), parts)))
 
 
@@ -302,8 +310,14 @@ def reasons_of(metric: Metric, data: Answers) -> list[str]:
 def evidence_of(metric: Metric, rows: Array, cluster: Array, data: Answers, parts: int, models: int = 1) -> Array:
     """Clusters, units and answers that count: a row of each, a column per part."""
     answers = answers_counted(metric, rows, data, parts, models)
-    clusters = (by_cluster(answers, cluster) > 0).sum(axis=0)
-    return np.stack([clusters, (answers > 0).sum(axis=0), answers.sum(axis=0)])
+    clusters, units = by_cluster(answers, cluster) > 0, answers > 0
+    if data.clusters is not None:
+        of_cluster = data.clusters.times[:, None]
+        clusters, units, answers = (
+            clusters * of_cluster,
+            *(each * of_cluster[data.clusters.cluster] for each in (units, answers)),
+        )
+    return np.stack([clusters.sum(axis=0), units.sum(axis=0), answers.sum(axis=0)])
 
 
 def _reason(one: Measured, settings: IntervalSettings) -> str:

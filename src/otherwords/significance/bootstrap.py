@@ -165,16 +165,20 @@ def by_cluster(statistics: Array, cluster: Array) -> Array:
     return np.asarray(np.add.reduceat(statistics[order], starts, axis=0))
 
 
-def collapse(rows: Array) -> tuple[Array, Array]:
+def collapse(rows: Array, times: Array | None = None) -> tuple[Array, Array]:
     """Give the distinct rows, in an order that depends on their values alone, and how often each occurs.
 
-    The result does not know the order or the names of the units it came from, and so neither does anything after it.
+    A row may stand for several units: `times` says for how many. The result does not know the order or the names of the
+    units it came from, and so neither does anything after it.
     """
-    collapsed = _by_sorting(rows) if len(rows) < _FEW else _by_key(rows) if rows.shape[1] > _WIDE else None
+    times = np.ones(len(rows), dtype=np.int64) if times is None else times
+    few = times.sum() < _FEW  # of the units, not the rows: the order is the same however they are counted
+    collapsed = _by_sorting(rows, times) if few else _by_key(rows, times) if rows.shape[1] > _WIDE else None
     if collapsed is None:
         names = [f"c{i}" for i in range(rows.shape[1])]
         table = pl.DataFrame(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
-        distinct = table.group_by(names).len("count").sort(names)
+        table = table.with_columns(pl.Series("count", times))
+        distinct = table.group_by(names).agg(pl.col("count").sum()).sort(names)
         collapsed = distinct.select(names).to_numpy(), distinct["count"].to_numpy().astype(np.int64)
     values, counts = collapsed
     if np.issubdtype(values.dtype, np.integer):
@@ -182,30 +186,33 @@ def collapse(rows: Array) -> tuple[Array, Array]:
     return values, counts
 
 
-def collapse_by(group: Array, rows: Array) -> list[tuple[Array, Array]]:
+def collapse_by(group: Array, rows: Array, times: Array) -> list[tuple[Array, Array]]:
     """The same for each group of rows; groups are numbered from 0, and none is empty."""
-    distinct, counts = _by_sorting(np.column_stack([group, rows]))
+    distinct, counts = _by_sorting(np.column_stack([group, rows]), times)
     cuts = np.flatnonzero(np.diff(distinct[:, 0])) + 1
     return list(zip(np.split(distinct[:, 1:], cuts), np.split(counts, cuts), strict=True))
 
 
-def _by_sorting(rows: Array) -> tuple[Array, Array]:
+def _by_sorting(rows: Array, times: Array) -> tuple[Array, Array]:
     """The same for few rows, for which a data frame costs more than all the rest."""
-    ordered = rows[np.lexsort(rows.T[::-1])]
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
     first = np.flatnonzero(np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])[: len(rows)])
-    return ordered[first], np.diff(np.append(first, len(rows)))
+    return ordered[first], np.add.reduceat(times[order], first) if len(rows) else times
 
 
-def _by_key(rows: Array) -> tuple[Array, Array] | None:
+def _by_key(rows: Array, times: Array) -> tuple[Array, Array] | None:
     """The same for wide rows, by a number made of each; None where two different rows share theirs."""
     integers = np.issubdtype(rows.dtype, np.integer) or rows.dtype == np.bool_
     bits = rows.astype(np.int64) if integers else np.ascontiguousarray(rows + 0.0, dtype=np.float64).view(np.int64)
     factors = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | np.uint64(1)
     keys = (bits.view(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
-    _, first, place, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     if (rows[first][place] != rows).any():
         return None
-    return rows[first], counts.astype(np.int64)
+    counts = np.zeros(len(first), dtype=np.int64)
+    np.add.at(counts, place, times)
+    return rows[first], counts
 
 
 def totals(distinct: Array, counts: Array) -> Array:

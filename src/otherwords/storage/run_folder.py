@@ -20,6 +20,8 @@ from .files import RUN_FILES, STAGES, atomic, digest, lock_folder, refuse_link, 
 #: What Polars raises of a damaged Parquet file; of some damage it panics, and that is no Exception.
 DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 _KEY = "otherwords.key"
+#: Rows that are read at a time, at least, where a stage is read in batches.
+_BATCH = 50_000
 #: Letters of Polars' message that are shown.
 _MOST = 200
 _PART = re.compile(r"part-(\d{5,})\.parquet")
@@ -177,6 +179,20 @@ class RunFolder:
                 read_part(part)  # names the damaged one
             raise BadInput(f"{stage} cannot be read together: {error}", where=str(self.path)) from error
 
+    def batches(self, stage: str) -> list[pl.LazyFrame]:
+        """A whole stage as tables of a few parts each, which are read when they are collected.
+
+        No bucket is split between them. Small parts are put together, because each table costs time.
+        """
+        batches: list[list[Path]] = []
+        rows = _BATCH
+        for part in self._parts_there(stage):
+            if rows >= _BATCH:
+                batches, rows = [*batches, []], 0
+            batches[-1].append(part)
+            rows += int(pl.scan_parquet(part, glob=False).select(pl.len()).collect().item())
+        return [_together(some) for some in batches]
+
     @contextmanager
     def naming_damage(self) -> Iterator[None]:
         """Name the damaged part, where one is read in the block whose key fits and whose data cannot be read."""
@@ -189,10 +205,12 @@ class RunFolder:
 
     def scan(self, stage: str) -> pl.LazyFrame:
         """A whole stage as one table that is read when it is collected."""
-        parts = self.parts(stage)
-        if not parts:
-            raise BadInput(f"has no {stage}", where=str(self.path), fix="run the study first: otherwords run")
-        return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
+        return _together(self._parts_there(stage))
+
+    def _parts_there(self, stage: str) -> list[Path]:
+        if parts := self.parts(stage):
+            return parts
+        raise BadInput(f"has no {stage}", where=str(self.path), fix="run the study first: otherwords run")
 
     def begin(self, **about: Any) -> None:
         """Open the manifest of a study, and delete the results of a different study that used this folder before."""
@@ -226,6 +244,11 @@ def answer_folder(model: str, signature: str) -> str:
     """The folder of a model's answers, named after it."""
     plain = "".join(letter if letter.isalnum() else "-" for letter in model)[:40].strip("-")
     return f"answers/{plain}-{digest(model, signature)[:8]}"
+
+
+def _together(parts: list[Path]) -> pl.LazyFrame:
+    """Some parts as one table; they may differ in their extra columns."""
+    return pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
 
 
 def read_part(path: Path) -> pl.DataFrame:
