@@ -4,11 +4,11 @@ A batch either passes as a whole or is left to `Intake`, row by row, which alone
 what they know of the data so far in the same place, so that batches of either kind may follow one another.
 """
 
-import hashlib
-import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from hashlib import sha256
 from itertools import chain
+from json.encoder import encode_basestring
 from typing import Any
 
 import polars as pl
@@ -175,17 +175,15 @@ def _clusters(frame: pl.DataFrame, fields: Sequence[str]) -> pl.Series:
     unnamed = frame.select((pl.col("cluster") == "") & pl.col("of").is_null()).to_series()
     if not unnamed.any():
         return frame["cluster"]
-    found: dict[tuple[str, ...], str] = {}
-    texts = frame.filter(unnamed).select(fields).iter_rows()
-    names = [found.get(text) or found.setdefault(text, _digest(text)) for text in texts]
-    if len(names) == frame.height:
-        return pl.Series("cluster", names)
-    return frame["cluster"].scatter(unnamed.arg_true(), names)
+    texts = [frame[name].filter(unnamed).to_list() for name in fields]
+    problems = texts[0] if len(fields) == 1 else list(zip(*texts, strict=True))
+    spelled = encode_basestring if len(fields) == 1 else _spelled
+    names = {one: sha256(f"[{spelled(one)}]".encode()).hexdigest()[:16] for one in dict.fromkeys(problems)}
+    return frame["cluster"].scatter(unnamed.arg_true(), [names[one] for one in problems])
 
 
-def _digest(texts: tuple[str, ...]) -> str:
-    spelled = f"[{', '.join(map(json.encoder.encode_basestring, texts))}]"
-    return hashlib.sha256(spelled.encode()).hexdigest()[:16]
+def _spelled(texts: Iterable[str]) -> str:
+    return ", ".join(map(encode_basestring, texts))
 
 
 def _labelled(intake: Intake, columns: pl.DataFrame) -> bool | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -140,14 +140,10 @@ def json_batches(path: Path) -> Iterator[Batch]:
     with _open(path) as file:
         before = 0
         while lines := file.readlines(_CHUNK):
-            if not before:
-                lines[0] = lines[0].removeprefix(_BOM)
-            if rows := _flat_objects(lines):
-                wheres = range(before + 1, before + 1 + len(lines))
-                yield Batch(partial(_numbered, f"{path}, line", wheres, rows), *_columns(rows))
-            else:
+            if (batch := _flat_objects(path, before, lines)) is None:
                 numbered = enumerate(lines, before + 1)
-                yield _batch([record for number, line in numbered for record in _json_record(path, number, line)])
+                batch = _batch([record for number, line in numbered for record in _json_record(path, number, line)])
+            yield batch
             before += len(lines)
 
 
@@ -167,26 +163,39 @@ def _json_record(path: Path, number: int, line: bytes) -> Iterator[Record]:
         yield Record(where, {"line": row}, f"found {type(row).__name__}, not a JSON object")
 
 
-def _flat_objects(lines: list[bytes]) -> list[dict[str, Any]]:
-    """The objects of lines that hold one each; none if some line is broken, or holds anything that is not so simple.
+def _flat_objects(path: Path, before: int, lines: list[bytes]) -> Batch | None:
+    """Lines that hold an object each, without inner ones; None if some line is broken, or not so simple.
 
-    Neither a string nor an object without inner ones can go on over what separates the lines here, so that as many
-    objects as lines are one per line. A key that a line has twice leaves quotation marks that belong to nothing.
+    Neither a string nor such an object can go on over what separates the lines here, so that as many objects as lines
+    are one in each line. A key that an object has twice leaves quotation marks that belong to nothing.
     """
     try:
-        text = b",".join(lines).decode("utf-8")
+        text = b",".join(lines).removeprefix(b"" if before else _BOM).decode("utf-8")
         if text.count("}\n,{") + text.count("}\r\n,{") < len(lines) - 1 or '\\\\"' in text:
-            return []
+            return None
         rows = json.loads(f"[{text}]")
     except (ValueError, RecursionError):
-        return []
+        return None
     if len(rows) != len(lines) or set(map(type, rows)) != {dict}:
-        return []
-    kinds = [*map(type, chain.from_iterable(map(dict.values, rows)))]
-    if dict in kinds or list in kinds:
-        return []
-    marks = text.count('"') - text.count('\\"')
-    return rows if marks == 2 * (sum(map(len, rows)) + kinds.count(str)) else []
+        return None
+    frame, different = _columns(rows)
+    if frame is None:
+        return None
+    strings = 0
+    for column in frame:
+        if column.dtype == pl.Object:
+            kinds = [type(value) for value in column.to_list()]
+            if dict in kinds or list in kinds:
+                return None
+            strings += kinds.count(str)
+        elif column.dtype == pl.String:
+            strings += len(column) - column.null_count()
+    keys = frame.height * frame.width if different is None else sum(map(len, rows))
+    if text.count('"') - text.count('\\"') != 2 * (keys + strings):
+        return None
+    return Batch(
+        partial(_numbered, f"{path}, line", range(before + 1, before + 1 + len(lines)), rows), frame, different
+    )
 
 
 def _numbered(what: str, numbers: Iterable[int], rows: Iterable[dict[str, Any]]) -> Iterator[Record]:
@@ -208,24 +217,23 @@ def delimited_batches(path: Path, separator: str, quoting: int = csv.QUOTE_MINIM
     Polars fills up short lines, and has another idea of stray quotation marks. So what it reads counts only where
     writing it gives the same bytes again: then there is nothing in them that can be read in two ways.
     """
-    file = _open(path)
-    if not file.seekable():
-        yield from in_batches(_Cells(path, separator, quoting).records(file))
-        return
-    line = file.readline()
-    cells = _Cells(path, separator_of(line) if separator == "," else separator, quoting)
-    header, lines = cells.plain_header(line), 1
-    while header:
-        begin = file.tell()
-        if not (chunk := cells.some_rows(file)):
-            file.close()
+    with _open(path) as file:
+        if not file.seekable():
+            yield from in_batches(_Cells(path, separator, quoting).records(file))
             return
-        if (frame := cells.frame(chunk, header, line)) is None:
-            break
-        yield Batch(partial(cells.as_records, frame, lines), frame)
-        lines += chunk.count(b"\n")
-    file.seek(begin if header else 0)
-    yield from in_batches(cells.records(file, header, lines if header else 0))
+        line = file.readline()
+        cells = _Cells(path, separator_of(line) if separator == "," else separator, quoting)
+        header, lines = cells.plain_header(line), 1
+        while header:
+            begin = file.tell()
+            if not (chunk := cells.some_rows(file)):
+                return
+            if (frame := cells.frame(chunk, header, line)) is None:
+                break
+            yield Batch(partial(cells.as_records, frame, lines), frame)
+            lines += chunk.count(b"\n")
+        file.seek(begin if header else 0)
+        yield from in_batches(cells.records(file, header, lines if header else 0))
 
 
 class _Cells(NamedTuple):
@@ -293,7 +301,8 @@ class _Cells(NamedTuple):
         except (*DAMAGED, ValueError):
             return None
         whole = chunk if chunk.endswith(b"\n") else chunk + end.encode()
-        for style in ("never",) if plain else ("necessary", "always"):
+        styles: tuple[Literal["never", "necessary", "always"], ...] = ("never",) if plain else ("necessary", "always")
+        for style in styles:
             written = io.BytesIO()
             frame.write_csv(
                 written, include_header=False, separator=self.separator, line_terminator=end, quote_style=style

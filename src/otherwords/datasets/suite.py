@@ -96,7 +96,7 @@ def _open(
     names = tuple(os.fspath(one) for one in data if isinstance(one, str | os.PathLike))
     if len(data) == 1 and not names:
         return Suite(source.chosen, source.intake, _in_order(source))
-    return Suite(source.chosen, source.intake, source, source, names, tuple(_runs(names).values()))
+    return Suite(source.chosen, source.intake, source.pieces(), source, names, tuple(_runs(names).values()))
 
 
 def open_source(

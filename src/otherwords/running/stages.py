@@ -279,7 +279,9 @@ class _Cutter:
             else pl.DataFrame({name: pl.Series([row[name] for row in piece], dtype=pl.String) for name in ("id", "of")})
         )
         is_original = frame["of"].is_null()
-        buckets = frame.select(pl.when(is_original).then("id").forward_fill().fill_null(pl.lit(self._bucket, pl.String))).to_series()
+        buckets = frame.select(
+            pl.when(is_original).then("id").forward_fill().fill_null(pl.lit(self._bucket, pl.String))
+        ).to_series()
         self.contiguous &= bool((is_original | buckets.eq_missing(frame["of"])).all())
         self.originals += int(is_original.sum())
         self._bucket = buckets[-1] if len(buckets) else self._bucket
