@@ -201,6 +201,7 @@ ROWS = st.lists(st.tuples(st.lists(CELLS, min_size=0, max_size=4), LINE_ENDS), m
 HEADERS = st.sampled_from(["id,premise,hypothesis", "id;premise;hypothesis", "id", '"id","pre\nmise"', "id,id", "", "\ufeffid,x", 'i"d,x', "é,x"])
 
 
+@example("id,premise,hypothesis", "\r", [([], "\r\n"), (["a"], "\n")], ",", "csv", True)
 @given(HEADERS, LINE_ENDS, ROWS, st.sampled_from([",", ";", "\t"]), st.sampled_from(["csv", "tsv"]), st.booleans())
 def test_files_of_cells_of_any_kind(tmp_path_factory, header, end, rows, separator, kind, whole):
     text = header + end + "".join(separator.join(cells) + ending for cells, ending in rows)
@@ -224,9 +225,13 @@ def test_tables_of_text(tmp_path_factory, rows, options, style, end):
 
 def _as_texts(rows: list[dict[str, Any]]) -> pl.DataFrame:
     names = dict.fromkeys(name for row in rows for name in row)
-    texts = {name: [row.get(name) for row in rows] for name in names}
-    shown = {name: [None if v is None else str(v).encode("utf-8", "replace").decode() for v in texts[name]] for name in names}
-    return pl.DataFrame(shown, schema=dict.fromkeys(names, pl.String))
+    texts = {name: [_as_text(row.get(name)) for row in rows] for name in names}
+    return pl.DataFrame(texts, schema=dict.fromkeys(names, pl.String))
+
+
+def _as_text(value: Any) -> str | None:
+    """A text without half characters, and without zero bytes, several of which make a file look like UTF-16."""
+    return None if value is None else str(value).encode("utf-8", "replace").decode().replace("\0", "0")
 
 
 def test_cells_that_are_not_text_and_lines_that_are_short(tmp_path):

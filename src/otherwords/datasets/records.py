@@ -274,7 +274,8 @@ class _Cells(NamedTuple):
     def plain_header(self, line: bytes) -> list[str]:
         """The names in the first line, if it is the whole header of more than one column, each another."""
         text = line.removeprefix(_BOM).decode("utf-8", "replace")
-        whole = line.endswith(b"\n") and not line.count(b'"') % 2 and line.rstrip(b"\r\n").count(b"\r") == 0
+        inner = line.removesuffix(b"\n").removesuffix(b"\r")
+        whole = line.endswith(b"\n") and b"\r" not in inner and not line.count(b'"') % 2
         if not whole or "\ufffd" in text:
             return []
         header = next(csv.reader([text], delimiter=self.separator, quoting=self.quoting), [])  # type: ignore[arg-type]
