@@ -331,19 +331,12 @@ def table_batches(path: Path) -> Iterator[Batch]:
         raise BadInput("no such file", where=str(path / "*.parquet" if path.is_dir() else path))
     try:
         table = pl.concat([pl.scan_parquet(part, glob=False) for part in parts], how="diagonal_relaxed")
-        yield from frame_batches(_slices(table), f"{path}, row")
+        height = table.select(pl.len()).collect().item()
+        slices = (table.slice(start, BATCH).collect() for start in range(0, height, BATCH))
+        yield from frame_batches(slices, f"{path}, row")
     except (*DAMAGED, OSError) as error:
         message = f"cannot be read as Parquet: {str(error).partition(chr(10))[0][:200]}"
         raise BadInput(message, where=str(path)) from error
-
-
-def _slices(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """A table piece by piece. Where Polars can only cut it, each cut reads what lies before it in its row group."""
-    if hasattr(table, "collect_batches"):
-        yield from table.collect_batches(chunk_size=BATCH, maintain_order=True)
-        return
-    height = table.select(pl.len()).collect().item()
-    yield from (table.slice(start, BATCH).collect() for start in range(0, height, BATCH))
 
 
 def frame_batches(frames: Iterable[pl.DataFrame], what: str) -> Iterator[Batch]:
