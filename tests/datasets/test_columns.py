@@ -1,4 +1,4 @@
-"""Intake in whole columns gives exactly what intake row by row gives: tables, counts, errors, rejected rows, warnings."""
+"""Intake in whole columns gives what intake row by row gives: tables, counts, errors, rejected rows, warnings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 import re
 import warnings
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -37,7 +36,7 @@ def small_batches():
 
 
 def outcome(intake: Intake, work: Any) -> dict[str, Any]:
-    """Everything that a user can see of an intake: what came out before an error, the error, counts, lists, warnings."""
+    """All that a user can see of an intake: what came out before an error, the error, counts, lists, warnings."""
     given_out: list[Any] = []
     error = ""
     with warnings.catch_warnings(record=True) as caught:
@@ -60,7 +59,10 @@ def assert_same(dataset: Dataset, task: Task = NLI, **options: Any) -> None:
     """Both ways through the intake, with everything that can be seen of them."""
     by_row = outcome(Intake(task, **options), lambda intake: intake.rows(dataset()))
     by_column = outcome(Intake(task, **options), lambda intake: columns.pieces(intake, dataset.batches()))
-    tables = [_table(lambda: to_frame(by_row.pop("out"), task)), _table(lambda: join_pieces(by_column.pop("out"), task))]
+    tables = [
+        _table(lambda: to_frame(by_row.pop("out"), task)),
+        _table(lambda: join_pieces(by_column.pop("out"), task)),
+    ]
     assert by_column == by_row
     if isinstance(tables[0], str) or isinstance(tables[1], str):
         assert tables[0] == tables[1]
@@ -82,18 +84,38 @@ def of_rows(*rows: dict[str, Any]) -> Dataset:
 
 # Odd rows: mostly good ones with some value exchanged, because a batch of nothing but bad ones says little.
 
-TEXTS = st.sampled_from(["A.", "B b.", "", " ", "\x1f", "\u3000", None, "\ud83d", 'say "no": \\', "l1\nl2", "é", "x" * 300])
+TEXTS = st.sampled_from(
+    ["A.", "B b.", "", " ", "\x1f", "\u3000", None, "\ud83d", 'say "no": \\', "l1\nl2", "é", "x" * 300]
+)
 IDS = st.sampled_from(["a", "b", "c", "d", " a ", "e", "f", 7, 7.0, 0.5, "007", "7", "", None, True, "\x00", "nan"])
 LABELS = st.sampled_from(["entailment", "Neutral ", "-", "", None, "maybe", 0, "ENTAILMENT", True, "\uff45ntailment"])
 ANY = st.sampled_from(
-    [None, 1, 2.5, "x", "", True, math.inf, 10**30, -(2**63), 2**63 - 1, ["a", None], {"k": [1]}, "\ud83d", "true", (1, 2)]
+    [
+        None,
+        1,
+        2.5,
+        "x",
+        "",
+        True,
+        math.inf,
+        10**30,
+        -(2**63),
+        2**63 - 1,
+        ["a", None],
+        {"k": [1]},
+        "\ud83d",
+        "true",
+        (1, 2),
+    ]
 )
 CHANGES = st.one_of(
     st.tuples(st.sampled_from(["premise", "hypothesis"]), st.one_of(TEXTS, ANY)),
     st.tuples(st.sampled_from(["id", "of", "id", "of", "of"]), IDS),
     st.tuples(st.sampled_from(["label"]), LABELS),
     st.tuples(st.sampled_from(["how", "cluster"]), st.sampled_from(["human", " ", None, 5, "nan", "<NA>", 1.5])),
-    st.tuples(st.sampled_from(["contrast", "control"]), st.sampled_from(["mine", "", " mine ", None, True, "False", 3])),
+    st.tuples(
+        st.sampled_from(["contrast", "control"]), st.sampled_from(["mine", "", " mine ", None, True, "False", 3])
+    ),
     st.tuples(st.sampled_from(["topic", "n", "model", "input_model", "check:x", "check:x:reason", "^n$", "pair"]), ANY),
     st.tuples(st.sampled_from(["premise", "label", "id", "topic"]), st.just(...)),
 )
@@ -122,7 +144,9 @@ OPTIONS = st.fixed_dictionaries(
     {
         "skip_bad": st.booleans(),
         "gold": st.sampled_from(["all or none", "all or none", "all", "any"]),
-        "columns": st.sampled_from([{}, {}, {}, {"id": "pair"}, {"premise": "topic"}, {"label": "n"}, {"cluster": "id"}]),
+        "columns": st.sampled_from(
+            [{}, {}, {}, {"id": "pair"}, {"premise": "topic"}, {"label": "n"}, {"cluster": "id"}]
+        ),
         "labels": st.sampled_from([{}, {}, {"0": "neutral", "x": "-"}]),
     }
 )
@@ -138,7 +162,9 @@ def test_rows_of_any_kind(rows, options):
 
 @given(suites(), st.booleans())
 def test_a_task_with_optional_fields_and_clusters_of_two_texts(rows, skip_bad):
-    task = Task("own", ("premise", "hypothesis"), ("entailment", "neutral"), (), ("premise",), ("premise", "hypothesis"))
+    task = Task(
+        "own", ("premise", "hypothesis"), ("entailment", "neutral"), (), ("premise",), ("premise", "hypothesis")
+    )
     assert_same(of_rows(*rows), task, skip_bad=skip_bad)
 
 
@@ -154,9 +180,30 @@ LINES = st.sampled_from(
         json.dumps({"id": 1, **GOOD}),
         json.dumps({"id": "b", **GOOD}, separators=(",", ":")),
         json.dumps({"id": "c", "of": "b", **GOOD}),
-        *('{"a":1', '"b":2}', '{"a":1},{"b":2}', '{"a":[1', "2]}", '{"a":"x', 'y"}', "[1]", "[]", "{}", "7", "", " ", "nul"),
+        *(
+            '{"a":1',
+            '"b":2}',
+            '{"a":1},{"b":2}',
+            '{"a":[1',
+            "2]}",
+            '{"a":"x',
+            'y"}',
+            "[1]",
+            "[]",
+            "{}",
+            "7",
+            "",
+            " ",
+            "nul",
+        ),
         *('{"id": "d", "id": "e"}', '{"id": null, "id": "e"}', '{"n" : 1, "n": 2}', '{"n": 1e400}', '{"n": NaN}'),
-        *('{"n": {"n": 1}, "n": 2}', '{"n\\\\": 1, "n\\\\": 2}', '{"t": "a\\\\"}', '{"t": "say \\"no\\": x"}', '{"n": -0}'),
+        *(
+            '{"n": {"n": 1}, "n": 2}',
+            '{"n\\\\": 1, "n\\\\": 2}',
+            '{"t": "a\\\\"}',
+            '{"t": "say \\"no\\": x"}',
+            '{"n": -0}',
+        ),
         *('{"n": 123456789012345678901234567890}', '{"t": "\\ud83d"}', '{"t": "\\ud83d\\ude00"}', '\ufeff{"n": 1}'),
         *('{"n": 1}\r', '{"n": 1} ', ' {"n": 1}', '{"n": "a\tb"}', '{"\\u006e": 1, "n": 2}', '{"n": 1}{"n": 2}'),
     ]
@@ -195,10 +242,43 @@ def assert_reads_the_same(dataset: Dataset) -> None:
 
 # Text tables: cells of any kind, and pieces of files that no writer would write.
 
-CELLS = st.sampled_from(["", "a", "A man.", 'x"y', '"x"', '"x""y"', '"l1\nl2"', '"l1\r\nl2"', "a\rb", '"', '""', " ", "é", "\x00", "007", '"a"b', "1;2", "\t"])
+CELLS = st.sampled_from(
+    [
+        "",
+        "a",
+        "A man.",
+        'x"y',
+        '"x"',
+        '"x""y"',
+        '"l1\nl2"',
+        '"l1\r\nl2"',
+        "a\rb",
+        '"',
+        '""',
+        " ",
+        "é",
+        "\x00",
+        "007",
+        '"a"b',
+        "1;2",
+        "\t",
+    ]
+)
 LINE_ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\r", "\n\n"])
 ROWS = st.lists(st.tuples(st.lists(CELLS, min_size=0, max_size=4), LINE_ENDS), max_size=6)
-HEADERS = st.sampled_from(["id,premise,hypothesis", "id;premise;hypothesis", "id", '"id","pre\nmise"', "id,id", "", "\ufeffid,x", 'i"d,x', "é,x"])
+HEADERS = st.sampled_from(
+    [
+        "id,premise,hypothesis",
+        "id;premise;hypothesis",
+        "id",
+        '"id","pre\nmise"',
+        "id,id",
+        "",
+        "\ufeffid,x",
+        'i"d,x',
+        "é,x",
+    ]
+)
 
 
 @example("id,premise,hypothesis", "\r", [([], "\r\n"), (["a"], "\n")], ",", "csv", True)
