@@ -59,6 +59,62 @@ def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+#: Rows of a table, as columns or one by one.
+Piece = pl.DataFrame | list[dict[str, Any]]
+
+
+def join_pieces(pieces: Sequence[Piece], task: Task) -> pl.DataFrame:
+    """Make the table that `to_frame` makes of all rows of the pieces; only columns of several kinds go value by value.
+
+    >>> from otherwords.problem import TASKS
+    >>> row = {"id": "a", "premise": "A.", "hypothesis": "B.", "note": 1}
+    >>> join_pieces([to_frame([row], TASKS["nli"]), [{**row, "note": "x"}]], TASKS["nli"])["note"].to_list()
+    ['1', 'x']
+    """
+    if not any(isinstance(piece, pl.DataFrame) for piece in pieces):
+        return to_frame([row for piece in pieces for row in piece], task)  # type: ignore[misc]
+    main = ["id", "of", "how", *task.fields, "label", "cluster"]
+    rows = [[piece.columns] if isinstance(piece, pl.DataFrame) else piece for piece in pieces]
+    extras = dict.fromkeys(name for some in rows for row in some for name in row if name not in main)
+    columns = [pl.concat([_cast(part, pl.String) for part in _parts(pieces, name)]).alias(name) for name in main]
+    return pl.DataFrame([*columns, *(_extra(name, _parts(pieces, name)) for name in extras)])
+
+
+def _parts(pieces: Sequence[Piece], name: str) -> list[pl.Series | list[Any]]:
+    """A column of each piece; nulls where it has none."""
+    parts: list[pl.Series | list[Any]] = []
+    for piece in pieces:
+        if isinstance(piece, pl.DataFrame):
+            parts.append(piece[name] if name in piece.columns else pl.repeat(None, piece.height, eager=True))
+        else:
+            parts.append([row.get(name) for row in piece])
+    return parts
+
+
+def _cast(part: pl.Series | list[Any], kind: Any) -> pl.Series:
+    return pl.Series("", part, dtype=kind) if isinstance(part, list) else part.cast(kind).alias("")
+
+
+def _extra(name: str, parts: list[pl.Series | list[Any]]) -> pl.Series:
+    is_verdict = bool(re.fullmatch("check:[^:]+", name))
+    filled = [part for part in parts if isinstance(part, list) or part.null_count() < len(part)]
+    kinds = {None if isinstance(part, list) else _kind(part) for part in filled}
+    kind = next(iter(kinds), pl.Boolean if is_verdict else pl.Null)
+    if len(kinds) > 1 or kind is None or (is_verdict and kind != pl.Boolean):
+        values = [v for part in parts for v in (part if isinstance(part, list) else map(_scalar, part.to_list()))]
+        return (_verdicts if is_verdict else _column)(name, values)
+    return pl.concat([_cast(part, kind) for part in parts]).alias(name)
+
+
+def _kind(column: pl.Series) -> Any:
+    """How `to_frame` keeps the values of a column; None if it must look at them."""
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return pl.String
+    if column.dtype in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32):
+        return pl.Int64 if column.min() > -(2**63) else None  # type: ignore[operator]
+    return pl.Float64 if column.dtype.is_float() else pl.Boolean if column.dtype == pl.Boolean else None
+
+
 def _column(name: str, values: list[Any]) -> pl.Series:
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} and kinds != {int}:

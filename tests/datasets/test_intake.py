@@ -6,13 +6,15 @@ import json
 import random
 from datetime import date
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import refuses
 
+from otherwords.datasets.columns import pieces
 from otherwords.datasets.intake import Intake, SeenIds, SeenOriginal
-from otherwords.datasets.records import Record
+from otherwords.datasets.records import Dataset, Record
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Task
 from otherwords.storage.files import digest
@@ -541,6 +543,42 @@ def test_seen_ids_are_a_dictionary_that_keeps_the_first(rows):
         expected.setdefault(name, known)
         assert seen.original(name) == expected[name]
     assert {name: seen.original(name) for name in expected} == expected
+
+
+SEEN = {"id": pl.String, "label": pl.String, "cluster": pl.String, "contrast": pl.String}
+
+
+@given(st.lists(st.lists(st.tuples(IDS, st.booleans()), max_size=5), max_size=6), st.lists(st.booleans(), max_size=6))
+def test_ids_of_whole_columns_and_single_ones_are_known_to_each_other(batches, by_row):
+    """Columns with an id that occurred are noticed, and then added one by one; originals are found either way."""
+    seen, expected = SeenIds(), {}
+    for number, batch in enumerate(batches):
+        rows = [(name, "neutral", f"c{number}", "") if original else (name, None, "", "") for name, original in batch]
+        names = [name for name, _ in batch]
+        repeats = len(set(names)) < len(names) or bool(set(names) & set(expected))
+        frame = pl.DataFrame(rows, schema=SEEN, orient="row")
+        assert seen.may_repeat(frame["id"]) is repeats
+        if repeats or by_row[number : number + 1] == [True]:
+            for name, *known in rows:
+                assert seen.add(name, SeenOriginal(*known) if known[0] else None) is (name not in expected)
+                expected.setdefault(name, SeenOriginal(*known) if known[0] else None)
+        else:
+            seen.extend(frame)
+            expected |= {name: SeenOriginal(*known) if known[0] else None for name, *known in rows}
+    found = seen.originals(pl.Series([*expected, "gone"], dtype=pl.String))
+    assert {name: SeenOriginal(*known) for name, *known in found.rows()} == {k: v for k, v in expected.items() if v}
+    assert {name: seen.original(name) for name in expected} == expected
+
+
+def test_two_ids_of_one_hash_are_told_apart(monkeypatch):
+    """What a hash only suggests is looked up: no row is refused for it."""
+    monkeypatch.setattr(pl.Series, "hash", lambda ids: pl.Series([1] * len(ids), dtype=pl.UInt64))
+    rows = [{**GOOD, "id": name} for name in "abc"]
+    dataset = Dataset(lambda: iter(records(*rows)))
+    intake = Intake(NLI)
+    (piece,) = pieces(intake, dataset.batches())
+    assert [row["id"] for row in piece] == ["a", "b", "c"]
+    assert intake.accepted == 3
 
 
 def test_names_that_look_alike_are_not_the_same():

@@ -305,7 +305,7 @@ def test_a_folder_without_tables_is_no_data():
 
 
 def test_rows_of_long_tables_are_numbered_through(good, monkeypatch):
-    monkeypatch.setattr("otherwords.datasets.records._SLICE", 10)
+    monkeypatch.setattr("otherwords.datasets.records.BATCH", 10)
     rows = [{**good, "id": str(i)} for i in range(21)]
     rows[-1]["label"] = "maybe"
     pl.DataFrame(rows).write_parquet("long.parquet")

@@ -17,9 +17,11 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords import pipeline
+from otherwords.datasets import records
 from otherwords.datasets.source import Source
 from otherwords.datasets.suite import load
 from otherwords.errors import BadInput
+from otherwords.frames import to_frame
 from otherwords.problem import Note, Score, Task
 from otherwords.running import InProcess, Study, stages
 from otherwords.running.runner import Driver
@@ -154,6 +156,32 @@ def test_scattered_buckets_are_put_together_and_never_cut(tmp_path: Path, order:
             assert part.height >= shard
     assert Counter(seen) == Counter(f"p{i}" for i in range(18))
     assert sum(part.height for part in parts) == len(rows)
+
+
+@pytest.mark.parametrize("batch", [1, 4, 1_000])
+@pytest.mark.parametrize("shard", [1, 5, 12, 1_000])
+@pytest.mark.parametrize("bad", [False, True])
+def test_shards_end_at_the_first_bucket_after_so_many_rows_however_the_data_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int, shard: int, bad: bool
+) -> None:
+    """The same parts as of rows that are taken one by one, also where a bad row makes some of them be so."""
+    monkeypatch.setattr(records, "BATCH", batch)
+    rows = sorted([*originals(), *variants()], key=lambda row: int(row["id"][1:].partition(".")[0]))
+    rows += [{"id": "x", "label": "maybe"}, {**rows[0], "id": "y", "contrast": "mine"}] if bad else []
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(tmp_path / "rows.parquet")
+    source, folder = Source([str(tmp_path / "rows.parquet")], skip_bad=bad), RunFolder(tmp_path / "run")
+    noted = stages.take_in(source, folder, shard)
+    wanted: list[list[dict[str, Any]]] = [[]]
+    for row in Source([str(tmp_path / "rows.parquet")], skip_bad=bad):
+        if row["of"] is None and len(wanted[-1]) >= shard:
+            wanted.append([])
+        wanted[-1].append(row)
+    whole = pl.concat([to_frame(some, source.chosen) for some in wanted], how="diagonal_relaxed")
+    parts = [pl.read_parquet(part) for part in folder.parts("problems")]
+    assert [part["id"].to_list() for part in parts] == [[row["id"] for row in some] for some in wanted]
+    assert pl.concat(parts).equals(whole, null_equal=True)
+    assert pl.concat(parts).schema == whole.schema
+    assert (noted["rows"], noted["originals"], noted["rejected"]) == (len(whole), 18 + bad, bad)
 
 
 def test_a_smaller_study_in_the_same_folder_leaves_nothing_of_the_larger(tmp_path: Path) -> None:

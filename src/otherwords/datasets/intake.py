@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import polars as pl
+
 from ..errors import ON_COMMAND_LINE, BadInput, caller_level, shorten
 from ..frames import MISSING, free_columns
 from ..problem import NO_MAJORITY, Task, label_key
 from ..storage.files import Scratch, digest
-from .records import Record
+from .records import BATCH, Record
 
 ProblemRow = dict[str, Any]
 #: How messages spell an option: on the command line, and to somebody who calls from Python.
@@ -25,6 +28,8 @@ KEYWORDS = {
     "skip": "skip_bad=True",
     "task": "task",
 }
+#: What is known of an id.
+_SEEN = dict.fromkeys(("id", "label", "cluster", "contrast"), pl.String)
 _SAME_LABEL = "a variant keeps the label of its original, unless both name a suite in a column `contrast`"
 
 
@@ -61,32 +66,43 @@ class Intake:
         if unknown := set(self.labels.values()) - {NO_MAJORITY, *self.task.labels}:
             fix = f"{self.task.name} has {', '.join(self.task.labels)}"
             raise BadInput(f"cannot map to {', '.join(map(repr, sorted(unknown)))}", fix=fix)
-        self._labels = {label_key(label): label for label in (*self.task.labels, NO_MAJORITY)}
-        self._labels |= {label_key(label): name for label, name in self.labels.items()}
-        self._unmapped = known - set(self.columns)
-        self._used = self._unmapped | set(self.columns.values())
-        self._mapped: set[str] = set()  # the names in `columns` whose column occurred in some row
-        self._labelled: bool | None = None  # whether the rows seen so far, but for contrasts, have labels
-        self._has_label_column = False
-        self._seen = SeenIds()
-        self._waiting: dict[str, list[tuple[Record, ProblemRow]]] = {}  # variants that came before their original
+        self.meanings = {label_key(label): label for label in (*self.task.labels, NO_MAJORITY)}
+        self.meanings |= {label_key(label): name for label, name in self.labels.items()}
+        self.unmapped = known - set(self.columns)
+        self.used = self.unmapped | set(self.columns.values())
+        # What is known of the records so far, whether they were checked one by one or in columns (`columns`).
+        self.number = 0
+        self.mapped: set[str] = set()  # the names in `columns` whose column occurred in some row
+        self.labelled: bool | None = None  # whether the rows, but for contrasts, have labels
+        self.has_label_column = False
+        self.seen = SeenIds()
+        self.waiting: dict[str, list[tuple[Record, ProblemRow]]] = {}  # variants that came before their original
+        self.reordered = False  # whether such a variant came out, later than it stands in the data
 
     def rows(self, records: Iterable[Record]) -> Iterator[ProblemRow]:
         """Check records one by one; an original comes out before its variants."""
-        number = 0
-        for number, record in enumerate(self._until_labelled(records), 1):
+        yield from self.checked(self.until_labelled(records))
+        self.finish()
+
+    def checked(self, records: Iterable[Record]) -> Iterator[ProblemRow]:
+        """Check some records one by one; others may have been checked before, or come after them."""
+        for record in records:
+            self.number += 1
             try:
-                yield from self._accept(record, number)
+                yield from self._accept(record, self.number)
             except BadInput as error:
                 self._reject(record, error)
-        if not number:
+
+    def finish(self) -> None:
+        """Check what can be known after the last record only: originals that did not come, columns that no row had."""
+        if not self.number:
             raise BadInput("the data have no rows", fix="give at least one problem")
-        for variants in self._waiting.values():
+        for variants in self.waiting.values():
             for record, row in variants:
                 message = f"no problem has the id {row['of']!r}"
                 fix = "give the originals too (you can give several files)"
                 self._reject(record, BadInput(message, where=record.where, field="of", fix=fix))
-        if absent := [name for name in self.columns if name not in self._mapped]:
+        if absent := [name for name in self.columns if name not in self.mapped]:
             message = f"no row has the column {self.columns[absent[0]]!r}"
             option = self.options["column"].format(absent[0])
             raise BadInput(message, field=absent[0], fix=f"map an existing column with {option}, or leave it out")
@@ -94,12 +110,12 @@ class Intake:
             first = f", the first: {self.rejected[0]['reason']}" if self.rejected else ""
             counts = f"{self.no_majority} without a majority label, {len(self.rejected)} rejected{first}"
             raise BadInput(f"no problems left ({counts})", fix="give at least one problem")
-        if self.unlabelled and not self._has_label_column and self.gold != "any":
+        if self.unlabelled and not self.has_label_column and self.gold != "any":
             message = "the data has no column `label`, and nothing that needs the right answers can be measured"
             option = self.options["column"].format("label")
             warnings.warn(f"{message}; if another column has them, map it with {option}", stacklevel=caller_level())
 
-    def _until_labelled(self, records: Iterable[Record]) -> Iterator[Record]:
+    def until_labelled(self, records: Iterable[Record]) -> Iterator[Record]:
         """The records; where those without a label are to be left out, none before it is known that some have one."""
         records = iter(records)
         if self.skip_bad and self.gold == "all or none":
@@ -110,37 +126,39 @@ class Intake:
                     held.write(f"{text}\n")
                     if not text:
                         odd[number] = record
-                    if self._has_label(record):
-                        self._labelled = True
+                    if self.has_label(record):
+                        self.labelled = True
                         break
                 held.seek(0)
                 for number, line in enumerate(held):
                     yield odd[number] if number in odd else Record(*json.loads(line))
         yield from records
 
-    def _has_label(self, record: Record) -> bool:
+    def has_label(self, record: Record) -> bool:
+        """Whether a row has a label that is known, and is no contrast."""
         values = {} if record.error else self._split(record.row)[0]
-        return label_key(_text(values.get("label"))) in self._labels and not _text(values.get("contrast"))
+        return label_key(plain_text(values.get("label"))) in self.meanings and not plain_text(values.get("contrast"))
 
     def _accept(self, record: Record, number: int) -> Iterator[ProblemRow]:
         row = self._row(record, number)
         if row["label"] == NO_MAJORITY:
-            self.no_majority += 1 + len(self._waiting.pop(row["id"], ()))  # its variants are left out, too
+            self.no_majority += 1 + len(self.waiting.pop(row["id"], ()))  # its variants are left out, too
         elif row["of"] is None:
             self._count(row)
             yield row
-            for waiting, variant in self._waiting.pop(row["id"], ()):
+            for waiting, variant in self.waiting.pop(row["id"], ()):
+                self.reordered = True
                 try:
                     yield self._check_variant(waiting, variant, _original(row))
                 except BadInput as error:
                     self._reject(waiting, error)
-        elif original := self._seen.original(row["of"]):
+        elif original := self.seen.original(row["of"]):
             if original.label == NO_MAJORITY:
                 self.no_majority += 1
             else:
                 yield self._check_variant(record, row, original)
         else:
-            self._waiting.setdefault(row["of"], []).append((record, row))
+            self.waiting.setdefault(row["of"], []).append((record, row))
 
     def _check_variant(self, record: Record, row: ProblemRow, original: SeenOriginal) -> ProblemRow:
         """Require the label of the original, unless both are in a contrast suite, and take over its cluster."""
@@ -178,14 +196,14 @@ class Intake:
         row: ProblemRow = {
             "id": _identify(values.pop("id", number), where),
             "of": name_text(values.pop("of", None)) or None,
-            "how": _text(values.pop("how", None)) or None,
+            "how": plain_text(values.pop("how", None)) or None,
         }
         if row["of"] == row["id"]:
             raise BadInput(f"{row['id']!r} is a variant of itself", where=where, field="of")
         row.update({name: self._read_text(name, values.pop(name, ""), where) for name in self.task.fields})
-        self._has_label_column |= "label" in values
-        row["label"] = self._read_label(values.pop("label", None), bool(_text(values.get("contrast"))), where)
-        row["cluster"] = _text(values.pop("cluster", None))
+        self.has_label_column |= "label" in values
+        row["label"] = self._read_label(values.pop("label", None), bool(plain_text(values.get("contrast"))), where)
+        row["cluster"] = plain_text(values.pop("cluster", None))
         row["cluster"] = "" if row["cluster"] in MISSING else row["cluster"]
         row |= _mark("contrast", values.pop("contrast", None), where)
         row |= _mark("control", values.pop("control", None), where)
@@ -193,7 +211,7 @@ class Intake:
         row |= free_columns(others, (*row, "contrast", "control"))
         _refuse_halves(row, where)
         row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
-        if not self._seen.add(row["id"], None if row["of"] else _original(row)):
+        if not self.seen.add(row["id"], None if row["of"] else _original(row)):
             other = self.options["column"].format("id")
             fix = f"ids must be unique: name another column with {other}, or rename this one, and rows are numbered"
             raise BadInput(f"{row['id']!r} occurs twice", where=where, field="id", fix=fix)
@@ -202,9 +220,9 @@ class Intake:
     def _split(self, row: ProblemRow) -> tuple[ProblemRow, ProblemRow]:
         """Separate the columns used here, under the names used here, from the others, which are passed on."""
         mapped = {name: row[column] for name, column in self.columns.items() if column in row}
-        self._mapped |= mapped.keys()
-        values = {name: value for name, value in row.items() if name in self._unmapped}
-        return {**values, **mapped}, {name: value for name, value in row.items() if name not in self._used}
+        self.mapped |= mapped.keys()
+        values = {name: value for name, value in row.items() if name in self.unmapped}
+        return {**values, **mapped}, {name: value for name, value in row.items() if name not in self.used}
 
     def _read_text(self, name: str, value: Any, where: str) -> str:
         if value is None:
@@ -217,8 +235,8 @@ class Intake:
         return value
 
     def _read_label(self, value: Any, contrast: bool, where: str) -> str | None:
-        label = self._labels.get(label_key(_text(value)))
-        if label is None and not _text(value):
+        label = self.meanings.get(label_key(plain_text(value)))
+        if label is None and not plain_text(value):
             self._refuse_unlabelled(contrast, where)
             return None
         if label is None:
@@ -227,10 +245,10 @@ class Intake:
             fix = f"{self.task.name} has {known}: map it with {option}, or choose another {self.options['task']}"
             raise BadInput(f"found {shorten(value)}", where=where, field="label", fix=fix)
         if not contrast:
-            if self._labelled is False and self.gold == "all or none":
+            if self.labelled is False and self.gold == "all or none":
                 message = f"found {shorten(value)}, but the rows before it have no label"
                 raise BadInput(message, where=where, field="label", fix=self._all_or_none)
-            self._labelled = True
+            self.labelled = True
         return label
 
     def _refuse_unlabelled(self, contrast: bool, where: str) -> None:
@@ -239,10 +257,10 @@ class Intake:
             raise BadInput("a contrast without a label", where=where, field="label", fix=fix)
         if self.gold == "all":
             raise BadInput("found nothing", where=where, field="label", fix="give every problem a label")
-        if self._labelled and self.gold == "all or none":
+        if self.labelled and self.gold == "all or none":
             message = "found nothing, but other rows have a label"
             raise BadInput(message, where=where, field="label", fix=self._all_or_none)
-        self._labelled = False
+        self.labelled = False
 
     @property
     def _all_or_none(self) -> str:
@@ -264,7 +282,11 @@ class SeenOriginal(NamedTuple):
 
 
 class SeenIds:
-    """The ids seen so far and what is known of originals, on disk so that memory stays flat."""
+    """The ids seen so far and what is known of originals, on disk so that memory stays flat.
+
+    Ids of whole columns are remembered as 8 bytes each in memory, which say whether an id may have occurred, and lie on
+    disk as they came. Only when a single id is looked up are they sorted into a table there, from which it is known.
+    """
 
     def __init__(self) -> None:
         self._db = Scratch()
@@ -272,25 +294,82 @@ class SeenIds:
             self._db.execute(f"pragma {pragma}")
         columns = "id text primary key, label text, cluster text, contrast text"
         self._db.execute(f"create table seen ({columns}) without rowid")
+        self._db.execute("create table unsorted (rows blob)")
         self._db.execute("begin")  # and never commit: an insert then costs microseconds
         self._last: tuple[str, SeenOriginal] = ("", SeenOriginal("", ""))  # rows of a bucket are mostly adjacent
+        self._recent = pl.DataFrame(schema=_SEEN)  # the originals of the last columns: their variants may follow
+        self._hashes: list[np.ndarray] = []  # sorted, each at most half as long as the one before
+        self._single: list[str] = []  # ids that were added one by one, and are not in `_hashes` yet
+        self._sorted = True
 
     def add(self, name: str, original: SeenOriginal | None) -> bool:
         """Add an id, and its row's label, cluster and suite if it is an original; False if the id is known already."""
+        self._sort()
         values = original or (None, None, None)
         result = self._db.execute("insert or ignore into seen values (?, ?, ?, ?)", (name, *values))
-        if result.rowcount and original:
+        if not result.rowcount:
+            return False
+        self._single.append(name)
+        if len(self._single) >= BATCH:
+            self._hash_single()
+        if original:
             self._last = (name, original)
-        return bool(result.rowcount)
+        return True
 
     def original(self, name: str) -> SeenOriginal | None:
         """Find an original; None if the id is unknown or a variant's."""
         if self._last[0] != name:
+            self._sort()
             values = self._db.execute("select label, cluster, contrast from seen where id = ?", (name,)).fetchone()
             if values is None or values[0] is None:
                 return None
             self._last = (name, SeenOriginal(*values))
         return self._last[1]
+
+    def may_repeat(self, ids: pl.Series) -> bool:
+        """Whether an id occurs twice or was added before. It may be said of other ids, too, though very seldom."""
+        self._hash_single()
+        new = np.sort(ids.hash().to_numpy())
+        return bool((new[1:] == new[:-1]).any()) or any(_overlap(new, old) for old in self._hashes)
+
+    def extend(self, rows: pl.DataFrame) -> None:
+        """Add many ids that do not repeat; a row has null for a label if it is no original, and "" if it has none."""
+        self._merge(np.sort(rows["id"].hash().to_numpy()))
+        data = rows.select(*_SEEN).write_ipc(None, compression="uncompressed")
+        self._db.execute("insert into unsorted values (?)", (data.getbuffer(),))
+        self._recent, self._sorted = rows.select(*_SEEN).filter(pl.col("label").is_not_null()), False
+
+    def originals(self, names: pl.Series) -> pl.DataFrame:
+        """Find many originals: those that are known, as they were added."""
+        recent = self._recent.filter(pl.col("id").is_in(names.implode()))
+        others = names.filter(~names.is_in(recent["id"].implode()))
+        rows = [(name, *found) for name in others if (found := self.original(name))]
+        return pl.concat([recent, pl.DataFrame(rows, schema=_SEEN, orient="row")])
+
+    def _sort(self) -> None:
+        """Sort the ids of columns into the table."""
+        if not self._sorted:
+            for (data,) in self._db.execute("select rows from unsorted order by rowid"):
+                self._db.executemany("insert into seen values (?, ?, ?, ?)", pl.read_ipc(data).iter_rows())
+            self._db.execute("delete from unsorted")
+            self._sorted = True
+
+    def _hash_single(self) -> None:
+        if self._single:
+            self._merge(np.sort(pl.Series(self._single, dtype=pl.String).hash().to_numpy()))
+            self._single = []
+
+    def _merge(self, new: np.ndarray) -> None:
+        while self._hashes and len(self._hashes[-1]) < 2 * len(new):
+            new = np.sort(np.concatenate([self._hashes.pop(), new]), kind="stable")
+        self._hashes.append(new)
+
+
+def _overlap(new: np.ndarray, old: np.ndarray) -> bool:
+    """Whether two sorted arrays share a value."""
+    places = np.searchsorted(old, new)
+    inside = places < len(old)
+    return bool((old[places[inside]] == new[inside]).any())
 
 
 def _as_json(record: Record) -> str:
@@ -302,7 +381,8 @@ def _as_json(record: Record) -> str:
         return ""
 
 
-def _text(value: Any) -> str:
+def plain_text(value: Any) -> str:
+    """A value as text without outer spaces; what is missing is empty."""
     return "" if value is None else str(value).strip()
 
 
@@ -312,7 +392,7 @@ def name_text(value: Any) -> str:
     >>> name_text(7.0), name_text(" a1 "), name_text(0.5)
     ('7', 'a1', '0.5')
     """
-    return _text(int(value) if isinstance(value, float) and value.is_integer() else value)
+    return plain_text(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _identify(value: Any, where: str) -> str:
@@ -328,11 +408,11 @@ def _original(row: ProblemRow) -> SeenOriginal:
 
 def _mark(name: str, value: Any, where: str) -> ProblemRow:
     """Return the column of a contrast (a suite's name) or a control (its name), or no column if it is empty."""
-    if label_key(_text(value)) in ("true", "false"):
+    if label_key(plain_text(value)) in ("true", "false"):
         what = "suite" if name == "contrast" else "control"
         fix = f"give the name of the {what}, and leave the column empty on rows that are not {name}s"
         raise BadInput(f"found {shorten(value)}", where=where, field=name, fix=fix)
-    return {name: _text(value)} if _text(value) else {}
+    return {name: plain_text(value)} if plain_text(value) else {}
 
 
 def _refuse_misplaced(row: ProblemRow, where: str) -> None:

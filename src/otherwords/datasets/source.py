@@ -13,12 +13,13 @@ from typing import Any, Literal
 import polars as pl
 
 from ..errors import BadInput, UnknownName
-from ..frames import AnyTable, as_rows, texts_by_text
+from ..frames import AnyTable, Piece, as_rows, texts_by_text
 from ..problem import Task, get_task
 from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
+from .columns import pieces
 from .intake import Intake, ProblemRow
-from .records import Dataset, Record
+from .records import BATCH, Batch, Dataset, Record, frame_batches, in_batches
 
 #: How the name of a table in memory begins.
 MEMORY = "memory#"
@@ -73,7 +74,11 @@ def _of_table(table: AnyTable) -> Bound:
     def read() -> Iterator[Record]:
         return (Record(f"the table, row {number}", row) for number, row in enumerate(as_rows(kept), 1))
 
-    return Bound(Plugin("memory", 1, lambda: None), memory_name(kept), Dataset(read))
+    def columns() -> Iterator[Batch]:
+        slices = kept.iter_slices(BATCH) if isinstance(kept, pl.DataFrame) else ()
+        return frame_batches(slices, "the table, row") if isinstance(kept, pl.DataFrame) else in_batches(read())
+
+    return Bound(Plugin("memory", 1, lambda: None), memory_name(kept), Dataset(read, columns=columns))
 
 
 def files_of(names: Any) -> list[str | Path]:
@@ -120,6 +125,10 @@ class Source:
 
     def __iter__(self) -> Iterator[ProblemRow]:
         return self.intake.rows(chain.from_iterable(bound.function() for bound in self.bound))
+
+    def pieces(self) -> Iterator[Piece]:
+        """The same rows as tables, checked in whole columns, or as lists where rows had to be looked at."""
+        return pieces(self.intake, chain.from_iterable(bound.function.batches() for bound in self.bound))
 
     @contextmanager
     def rejected_to(self, folder: Path) -> Iterator[None]:

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, caller_level
-from ..frames import AnyTable, to_frame
+from ..frames import AnyTable, Piece, as_rows, join_pieces
 from ..problem import Task
 from ..storage.run_folder import RunFolder
-from .intake import Intake, ProblemRow, name_text, warn_no_majority
+from .intake import Intake, name_text, warn_no_majority
 from .source import Name, Source
 
 #: What a user may give: a table, a path or the name of a data set, or several names that are read as one.
@@ -22,14 +22,14 @@ SuiteName = AnyTable | Name | Sequence[Name]
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite whose rows pass the intake when they are read.
+    """A suite whose rows pass the intake when its pieces are read.
 
     `names` is what the user named, `runs` the run folders among it. A table has neither, and no `source`.
     """
 
     task: Task
     intake: Intake
-    rows: Iterable[ProblemRow]
+    pieces: Iterable[Piece]
     source: Source | None = None
     names: tuple[str, ...] = ()
     runs: tuple[RunFolder, ...] = ()
@@ -41,13 +41,13 @@ class Suite:
 
     def table(self) -> pl.DataFrame:
         """All rows as one table."""
-        rows = list(self.rows)
+        whole = join_pieces(list(self.pieces), self.task)
         if rejected := self.intake.rejected:
             warnings.warn(
                 f"left out {len(rejected)} rows, the first: {rejected[0]['reason']}", stacklevel=caller_level()
             )
         warn_no_majority(self.intake.no_majority)
-        return to_frame(rows, self.task)
+        return whole
 
 
 def open_suite(
@@ -96,7 +96,7 @@ def _open(
     names = tuple(os.fspath(one) for one in data if isinstance(one, str | os.PathLike))
     if len(data) == 1 and not names:
         return Suite(source.chosen, source.intake, _in_order(source))
-    return Suite(source.chosen, source.intake, source, source, names, tuple(_runs(names).values()))
+    return Suite(source.chosen, source.intake, source.pieces(), source, names, tuple(_runs(names).values()))
 
 
 def open_source(
@@ -127,9 +127,13 @@ def _runs(names: Sequence[Any]) -> dict[str, RunFolder]:
     return {name: one for name, one in folders.items() if one.is_run() or (one.path / "buckets").is_dir()}
 
 
-def _in_order(source: Source) -> Iterator[ProblemRow]:
+def _in_order(source: Source) -> Iterator[Piece]:
     """The checked rows of a table in the table's own order, so that what is set beside it stays beside it."""
-    name = source.columns.get("id", "id")
-    records = enumerate(source.bound[0].function(), 1)
-    places = {name_text(record.row.get(name, number)): number for number, record in records}
-    yield from sorted(source, key=lambda row: places[row["id"]])
+    pieces = list(source.pieces())
+    if source.intake.reordered:
+        name = source.columns.get("id", "id")
+        records = enumerate(source.bound[0].function(), 1)
+        places = {name_text(record.row.get(name, number)): number for number, record in records}
+        rows = [row for piece in pieces for row in as_rows(piece)]
+        pieces = [sorted(rows, key=lambda row: places[row["id"]])]
+    yield from pieces

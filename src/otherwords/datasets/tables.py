@@ -5,11 +5,21 @@ So are the bundled problems about everyday situations, with which a first run ne
 
 import csv
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from ..errors import BadInput
 from ..registry import datasets
-from .records import Dataset, Record, delimited, json_lines, table_rows
+from .records import (
+    Dataset,
+    Record,
+    delimited,
+    delimited_batches,
+    json_batches,
+    json_lines,
+    table_batches,
+    table_rows,
+)
 
 _EVERYDAY = Path(__file__).parents[1] / "assets" / "everyday.jsonl"
 _SPLITS = ("train", "test", "all")
@@ -18,13 +28,13 @@ _SPLITS = ("train", "test", "all")
 @datasets("jsonl.v1")
 def jsonl(path: Path) -> Dataset:
     """JSON Lines: one object per line, of any task."""
-    return Dataset(lambda: json_lines(path), files=(path,))
+    return Dataset(lambda: json_lines(path), files=(path,), columns=lambda: json_batches(path))
 
 
 @datasets("csv.v1")
 def comma_separated(path: Path) -> Dataset:
     """CSV with a header line, of any task."""
-    return Dataset(lambda: delimited(path, ","), files=(path,))
+    return Dataset(lambda: delimited(path, ","), files=(path,), columns=lambda: delimited_batches(path, ","))
 
 
 @datasets("tsv.v1")
@@ -35,13 +45,14 @@ def tab_separated(path: Path, quoted: bool = False) -> Dataset:
     begins with one would swallow the lines after it.
     """
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    return Dataset(lambda: delimited(path, "\t", quoting), files=(path,))
+    columns = partial(delimited_batches, path, "\t", quoting)
+    return Dataset(lambda: delimited(path, "\t", quoting), files=(path,), columns=columns)
 
 
 @datasets("parquet.v1")
 def parquet(path: Path) -> Dataset:
     """A Parquet file, or a folder of Parquet parts, of any task."""
-    return Dataset(lambda: table_rows(path), files=(path,))
+    return Dataset(lambda: table_rows(path), files=(path,), columns=lambda: table_batches(path))
 
 
 @datasets("everyday.v1")

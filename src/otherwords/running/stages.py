@@ -11,14 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 import polars as pl
 
 from .. import pipeline
 from .._version import __version__
-from ..datasets.intake import ProblemRow
 from ..datasets.source import Source
 from ..errors import caller_level
-from ..frames import REJECTED, by_bucket, is_unmarked, kept, to_frame
+from ..frames import REJECTED, Piece, by_bucket, is_unmarked, join_pieces, kept
 from ..models.answering import load
 from ..models.cache import Cache
 from ..models.model import Answerer
@@ -224,7 +224,7 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     try:
         cutter = _Cutter(shard)
         with warnings.catch_warnings(record=True) as caught:
-            count = _write(draft, key, cutter.cut(iter(source), source.chosen), unseen)
+            count = _write(draft, key, cutter.cut(source.pieces(), source.chosen), unseen)
         if not cutter.contiguous:
             count = _write(draft, key, _slices(by_bucket(draft.read("problems")), shard), unseen)
             draft.trim("problems", count)
@@ -262,22 +262,41 @@ class _Cutter:
 
     def __init__(self, shard: int):
         self.shard, self.contiguous, self.originals = shard, True, 0
+        self._bucket: str | None = None
 
-    def cut(self, rows: Iterable[ProblemRow], task: Task) -> Iterator[pl.DataFrame]:
-        some: list[ProblemRow] = []
-        bucket = None
-        for row in rows:
-            if row["of"] is None:
-                bucket, self.originals = row["id"], self.originals + 1
-                if len(some) >= self.shard:
-                    yield to_frame(some, task)
-                    some = []
-            elif row["of"] != bucket:
-                self.contiguous = False
-            some.append(row)
-            current().advance(1)
+    def cut(self, pieces: Iterable[Piece], task: Task) -> Iterator[pl.DataFrame]:
+        some: list[Piece] = []
+        height = 0
+        for piece in pieces:
+            begin, starts = 0, self._starts(piece)
+            while begin < len(piece):
+                beginnings = starts[np.searchsorted(starts, begin + max(self.shard - height, 0 if height else 1)) :]
+                end = int(beginnings[0]) if len(beginnings) else len(piece)
+                if end > begin:
+                    some.append(piece[begin:end])
+                    current().advance(end - begin)
+                height, begin = height + end - begin, end
+                if len(beginnings):
+                    yield join_pieces(some, task)
+                    some, height = [], 0
         if some:
-            yield to_frame(some, task)
+            yield join_pieces(some, task)
+
+    def _starts(self, piece: Piece) -> np.ndarray:
+        """Where the buckets of a piece begin."""
+        frame = (
+            piece.select("id", "of")
+            if isinstance(piece, pl.DataFrame)
+            else pl.DataFrame({name: pl.Series([row[name] for row in piece], dtype=pl.String) for name in ("id", "of")})
+        )
+        is_original = frame["of"].is_null()
+        buckets = frame.select(
+            pl.when(is_original).then("id").forward_fill().fill_null(pl.lit(self._bucket, pl.String))
+        ).to_series()
+        self.contiguous &= bool((is_original | buckets.eq_missing(frame["of"])).all())
+        self.originals += int(is_original.sum())
+        self._bucket = buckets[-1] if len(buckets) else self._bucket
+        return is_original.arg_true().to_numpy()
 
 
 def _write(folder: RunFolder, key: str, frames: Iterable[pl.DataFrame], unseen: bool) -> int:
