@@ -12,7 +12,8 @@ from ..errors import BadInput, WrongAnswer, shorten
 from ..problem import Batch, Task
 from ..registry import models
 from ..storage.files import seed_for
-from .model import Floats, Model
+from .cache import Floats
+from .model import Model
 
 
 @models("scripted.v1", unsigned=("delay", "log", "batch_size"))
@@ -47,7 +48,7 @@ def scripted(
             time.sleep(delay)
         return np.stack([_improvise(text, task, otherwise, seed) if text not in book else book[text] for text in texts])
 
-    return Model(answer, batch_size=batch_size)
+    return Model(answer, batch_size=batch_size, light=True)
 
 
 def _row(record: Record) -> tuple[str, dict[str, Any]]:
