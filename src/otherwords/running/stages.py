@@ -179,14 +179,15 @@ def _ahead(items: Iterator[Item]) -> Iterator[Item]:
 
 
 def _chunks(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker]) -> Iterator[_Chunk]:
-    """Read the shards, as many at a time as make a batch for a model, and look up their texts in the cache."""
+    """Read the shards, as many at a time as fit into a batch of a model, and look up their texts in the cache."""
     size = max(asker.size for asker in askers.values())
     shards: list[_Shard] = []
     judged = False
     for _, some in groupby(jobs, lambda job: job.number):
         shard = _read_shard(list(some), askers)
         judged |= bool(judged_by(shard.suite.columns))
-        if shards and (judged or shard.todo.keys() != shards[0].todo.keys() or sum(one.rows for one in shards) >= size):
+        fits = sum(one.rows for one in (*shards, shard)) <= size
+        if shards and (judged or not fits or shard.todo.keys() != shards[0].todo.keys()):
             yield _look_up(shards, askers, judged)
             shards = []
         shards.append(shard)
