@@ -165,11 +165,11 @@ def test_several_models_answer_as_each_does_alone(tmp_path, check):
         "def ask(batch):\n    return [['entailment', 'neutral'][len(p) % 2] for p in batch['premise']]\n"
     )
     models = (*MODELS, f"four=python:{tmp_path}/m.py:ask")
-    several = run(tmp_path / "several", models, check=check, metrics=["flip_rate"])
+    several = run(tmp_path / "several", models, check=check, metrics=["flip_rate", "accuracy_original"])
     assert list(several.manifest["answered"]) == ["one", "two", "three", "four"]
     for model in models:
         name = model.partition("=")[0]
-        alone = run(tmp_path / name, [model], check=check, metrics=["flip_rate"])
+        alone = run(tmp_path / name, [model], check=check, metrics=["flip_rate", "accuracy_original"])
         assert alone.manifest["answered"][name] == several.manifest["answered"][name]
         [folder] = (alone.folder / "answers").iterdir()
         for part in folder.iterdir():
