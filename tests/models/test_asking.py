@@ -25,7 +25,7 @@ from otherwords.models import writing
 from otherwords.models.answering import Asker, Texts, _task_key, answer_table, ask
 from otherwords.models.cache import Cache, Cached, Keyed, Predictions, key, keys_of
 from otherwords.models.model import AnswerCount, Answerer, Model, Reply
-from otherwords.models.writing import Writer
+from otherwords.models.writing import AnswerWriter
 from otherwords.problem import TASKS, Batch
 from otherwords.storage.files import digest
 
@@ -215,7 +215,7 @@ def test_what_is_asked_meanwhile_is_not_asked_again():
     """Questions may be looked up before the answers to earlier ones are stored, or even known."""
     recorded = Recorded(batch_size=2)
     texts = [Texts.of(columns([(letter, "x") for letter in letters]), NLI) for letters in ("abc", "bcd", "cde")]
-    with Cache() as cache, Writer(cache) as writer:
+    with Cache() as cache, AnswerWriter(cache) as writer:
         asker = Asker(recorded.model, writer)
         questions = [asker.look_up(one) for one in texts]
         answers = [list(asker.ask(one)) for one in questions]
@@ -228,7 +228,7 @@ def test_what_is_asked_meanwhile_is_not_asked_again():
 def test_what_may_not_be_stored_is_asked_again():
     recorded = Recorded(uncacheable=lambda: "it is random")
     texts = Texts.of(columns([("a", "x")]), NLI)
-    with Cache() as cache, Writer(cache) as writer:
+    with Cache() as cache, AnswerWriter(cache) as writer:
         asker = Asker(recorded.model, writer)
         questions = [asker.look_up(texts) for _ in "ab"]
         with pytest.warns(UserWarning, match="m: answers are not cached: it is random"):
@@ -246,7 +246,7 @@ def batch(number, count=3):
 
 def test_a_slow_model_waits_until_its_batch_is_stored(tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "SLOW", 0.0)
-    with Cache(tmp_path / "c.sqlite") as cache, Writer(cache) as writer:
+    with Cache(tmp_path / "c.sqlite") as cache, AnswerWriter(cache) as writer:
         for number in range(3):
             writer.add(*batch(number))
             other = sqlite3.connect(cache.path)
@@ -261,7 +261,7 @@ def test_a_fast_model_has_few_transactions_and_loses_nothing(tmp_path, monkeypat
     monkeypatch.setattr(Cache, "store", lambda self, some: (sizes.append(len(some)), store(self, some))[1])
     written = []
     with Cache(tmp_path / "c.sqlite") as cache:
-        with Writer(cache) as writer:
+        with AnswerWriter(cache) as writer:
             writer.add(*batch(0))
             writer.wait()
             for number in range(1, 200):
@@ -291,7 +291,7 @@ def test_what_goes_wrong_behind_the_model_is_raised_with_the_file(tmp_path, end)
     with Cache(tmp_path / "c.sqlite") as cache:
         cache._db.execute("pragma query_only = true")
         fix = "make file and folder writable, or give another file with --cache, or use --no-cache"
-        with refuses(BadInput, where=str(cache.path), fix=fix), Writer(cache) as writer:
+        with refuses(BadInput, where=str(cache.path), fix=fix), AnswerWriter(cache) as writer:
             writer.add(*batch(0))
             if end == "wait":
                 writer.wait()
@@ -302,7 +302,7 @@ def test_what_goes_wrong_behind_the_model_is_raised_with_the_file(tmp_path, end)
 
 
 def test_a_part_that_cannot_be_written_is_an_error_too(tmp_path):
-    with Cache() as cache, pytest.raises(FileNotFoundError), Writer(cache) as writer:
+    with Cache() as cache, pytest.raises(FileNotFoundError), AnswerWriter(cache) as writer:
         writer.then(lambda: Path(tmp_path / "gone" / "part").write_text("x"))
 
 
@@ -315,7 +315,7 @@ def test_an_error_of_the_model_is_not_hidden_by_one_of_the_cache(tmp_path, monke
             writer.add(*batch(0))
             raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt), Writer(cache) as writer:
+        with pytest.raises(KeyboardInterrupt), AnswerWriter(cache) as writer:
             work(writer)
 
 
@@ -323,7 +323,7 @@ def test_more_answers_than_may_wait_are_waited_for(monkeypatch):
     monkeypatch.setattr(writing, "ROWS", 5)
     monkeypatch.setattr(writing, "SLOW", 1e9)
     with Cache() as cache:
-        with Writer(cache) as writer:
+        with AnswerWriter(cache) as writer:
             for number in range(50):
                 writer.add(*batch(number))
                 assert writer._rows < 2 * 5 + 3

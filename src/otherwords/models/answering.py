@@ -19,7 +19,7 @@ from .cache import Cache, Found, Ints, Predictions, keys_of, order_of
 from .canary import canary_batch, refuse_permuted
 from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix, with_merged
 from .python_callable import AnyModel, as_spec
-from .writing import Writer
+from .writing import AnswerWriter
 
 Progress = Callable[[int], None]
 #: The column that marks answers to truncated problems.
@@ -124,7 +124,7 @@ class Asker:
     `look_up` may be called in another thread, ahead: `ask` knows what was answered since.
     """
 
-    def __init__(self, model: Answerer, writer: Writer, batch_size: int = 0):
+    def __init__(self, model: Answerer, writer: AnswerWriter, batch_size: int = 0):
         task = _task_key(model.task)
         self.model, self._writer, self.size = model, writer, batch_size or model.model.batch_size
         self._number = writer.cache.model(model.signature, task)
@@ -203,7 +203,7 @@ def ask(
 
     `tally` counts the answers, and those that were stored before the model was loaded.
     """
-    with Writer(cache) as writer:
+    with AnswerWriter(cache) as writer:
         asker = Asker(model, writer, batch_size)
         return asker.ask(asker.look_up(Texts.of(columns, model.task)), progress, tally)
 

@@ -15,7 +15,7 @@ REST = 2
 SLOW = 1 / 2000
 
 
-class Writer:
+class AnswerWriter:
     """Stores batches of answers in a cache, in the background, in the order in which they come.
 
     While one transaction is written, answers come together for the next; so a fast model has few, large ones. A slow
@@ -35,7 +35,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._last, self._due = time.monotonic(), 0.0
 
-    def __enter__(self) -> "Writer":
+    def __enter__(self) -> "AnswerWriter":
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:

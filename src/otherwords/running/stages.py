@@ -23,7 +23,7 @@ from ..frames import REJECTED, by_bucket, is_unmarked, kept, to_frame
 from ..models.answering import Asker, Questions, Texts, answer_table, load
 from ..models.cache import Cache
 from ..models.model import Answerer
-from ..models.writing import Writer
+from ..models.writing import AnswerWriter
 from ..problem import Task
 from ..progress import current
 from ..registry import KINDS, Bound, load_plugins
@@ -138,7 +138,7 @@ def answer_shards(jobs: Sequence[ShardJob]) -> list[Made]:
     """
     load_plugins(jobs[0].plugins)
     models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh) for job in jobs}
-    with Cache(jobs[0].cache) as cache, Writer(cache) as writer:
+    with Cache(jobs[0].cache) as cache, AnswerWriter(cache) as writer:
         askers = {using: Asker(model, writer, jobs[0].batch_size) for using, model in models.items()}
         made: dict[ShardJob, Made] = {}
         for chunk in _ahead(_chunks(jobs, askers)):
@@ -220,7 +220,7 @@ def _look_up(shards: list[_Shard], askers: Mapping[Specs, Asker], judged: bool) 
     return _Chunk(shards, {using: askers[using].look_up(texts) for using in models})
 
 
-def _answer_chunk(chunk: _Chunk, using: Specs, asker: Asker, writer: Writer) -> Iterator[tuple[ShardJob, Made]]:
+def _answer_chunk(chunk: _Chunk, using: Specs, asker: Asker, writer: AnswerWriter) -> Iterator[tuple[ShardJob, Made]]:
     """Ask a model about the shards, and hand its answers over to be written."""
     model, begin = asker.model, 0
     if using in chunk.questions:
