@@ -20,6 +20,7 @@ NAMES = (
     "synonyms",
     "inference",
     "merge",
+    "answers",
     "memory",
     "startup",
     "fuzz",

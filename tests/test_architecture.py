@@ -8,6 +8,7 @@ import inspect
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -385,8 +386,10 @@ def test_every_call_of_the_walk_is_made(tmp_path):
     study = {"data": [str(tmp_path / "a.jsonl")], "vary": ["contractions"], "models": ["scripted"], "replicates": 10}
     before = sys.getprofile()
     sys.setprofile(note)
+    threading.setprofile(note)  # shards are read, and parts written, in other threads
     try:
         otherwords.run(otherwords.Study(**study, canary=False), out=tmp_path / "run")
     finally:
         sys.setprofile(before)
+        threading.setprofile(None)  # type: ignore[arg-type]
     assert [name for name in walk() if name not in called] == ["cli.run.run"]

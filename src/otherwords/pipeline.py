@@ -4,7 +4,7 @@ Every stage takes a table and gives one. The driver in `running` calls the same 
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -224,11 +224,16 @@ def answers_of(model: Answerer, suite: pl.DataFrame, store: Cache, batch_size: i
     judged, accepted = with_own_verdicts(left, model, store, batch_size)
     asked = judged.filter(accepted)
     current().advance(judged.height - asked.height)
-    columns = {name: asked[name].fill_null("").to_list() for name in model.task.fields}
+    columns = {name: asked[name] for name in model.task.fields}
+    warn_if_foreign_to(model, columns.values())
+    answers = ask(columns, model, store, batch_size, current().advance, model.tally)
+    return answer_table(judged, model, answers, accepted)
+
+
+def warn_if_foreign_to(model: Answerer, columns: Iterable[Iterable[str | None]]) -> None:
+    """Warn, once, where the texts are in a language that the model was not made for."""
     if models.has(plain := model.signature.partition("(")[0]):
-        warn_if_foreign(models.get(plain), chain.from_iterable(columns.values()))
-    answers = iter(ask(columns, model, store, batch_size, current().advance, model.tally))
-    return answer_table(judged, model, [next(answers) if one else None for one in accepted])
+        warn_if_foreign(models.get(plain), chain.from_iterable(columns))
 
 
 def answers_until(model: Answerer, plan: Plan, store: Cache, batch_size: int = 0) -> tuple[pl.DataFrame, Stopped]:

@@ -286,12 +286,12 @@ def test_equal_texts_are_asked_once_and_known_ones_never():
     texts = {"premise": ["a", "bb", "a", "ccc"], "hypothesis": ["x", "x", "x", "x"]}
     settled = []
     with Cache() as cache:
-        first = ask(texts, model, cache, progress=settled.append)
+        first = list(ask(texts, model, cache, progress=settled.append))
         assert sorted(text for some in seen for text in some) == [("a", "x"), ("bb", "x"), ("ccc", "x")]
         assert first[0] == first[2] != first[1]
         assert sum(settled) == 4
         seen.clear()
-        assert ask(texts, model, cache) == first
+        assert list(ask(texts, model, cache)) == first
         assert seen == []
         ask({"premise": ["a", "new"], "hypothesis": ["x", "x"]}, model, cache)
         assert seen == [[("new", "x")]]
@@ -314,7 +314,7 @@ def test_batches_are_sorted_by_length_and_of_the_size_asked_for():
 def test_order_and_batch_size_do_not_matter(words, size, chance):
     model, _ = recording()
     with Cache() as one, Cache() as other:
-        first = ask({"premise": [w * ord(w) for w in words], "hypothesis": words}, model, one)
+        first = list(ask({"premise": [w * ord(w) for w in words], "hypothesis": words}, model, one))
         order = list(range(len(words)))
         chance.shuffle(order)
         again = ask(
@@ -323,7 +323,7 @@ def test_order_and_batch_size_do_not_matter(words, size, chance):
             other,
             size,
         )
-        assert [first[i] for i in order] == again
+        assert [first[i] for i in order] == list(again)
 
 
 def test_answers_of_one_model_task_or_label_map_are_not_anothers():

@@ -18,7 +18,7 @@ from otherwords.running import stages
 
 ROWS = contracted(4)
 MODEL = "m=scripted(log=log)"
-LABELS = "def ask(batch):\n    return ['neutral'] * len(batch)\n"
+LABELS = "def ask(batch):\n    return ['neutral'] * len(batch)\ndef other(batch):\n    return ask(batch)\n"
 
 
 @pytest.fixture
@@ -181,8 +181,11 @@ def test_one_model_is_loaded_once_and_the_first_of_several_is_kept(here, monkeyp
     ow.run(study(), out="one")
     assert loaded == [MODEL]
     loaded.clear()
-    ow.run(study(models=["a=scripted", "b=scripted(seed=1)"]), out="two")
-    assert loaded == ["b=scripted(seed=1)", "a=scripted", "b=scripted(seed=1)"]
+    ow.run(study(models=["a=python:mine.py:ask", "b=python:mine.py:other"]), out="two")
+    assert loaded == ["b=python:mine.py:other", "a=python:mine.py:ask", "b=python:mine.py:other"]
+    loaded.clear()
+    ow.run(study(models=["a=scripted", "b=scripted(seed=1)"]), out="light")
+    assert loaded == ["b=scripted(seed=1)", "a=scripted"]  # which take no room, and answer together
 
 
 def test_one_model_at_a_time_is_in_memory(here, monkeypatch):
@@ -196,8 +199,27 @@ def test_one_model_at_a_time_is_in_memory(here, monkeypatch):
         return model
 
     monkeypatch.setattr(stages, "load", counted)
-    ow.run(study(models=["a=scripted", "b=scripted(seed=1)", "c=scripted(seed=2)"]), out="run")
+    models = ["a=python:mine.py:ask", "b=python:mine.py:other", "c=python:mine.py:ask(batch_size=3)"]
+    ow.run(study(models=models), out="run")
     assert most == [0] * 5
+
+
+def test_light_models_stay_beside_the_one_in_memory(here, monkeypatch):
+    alive, most = weakref.WeakSet(), []
+    load = stages.load
+
+    def counted(*args, **options):
+        most.append(sum(not model.light for model in alive))
+        model = load(*args, **options)
+        alive.add(model.model)
+        return model
+
+    monkeypatch.setattr(stages, "load", counted)
+    models = ["a=python:mine.py:ask", "b=scripted", "c=python:mine.py:other", "d=scripted(seed=1)"]
+    ow.run(study(models=models), out="run")
+    assert most == [0] * len(most)
+    assert len(most) == 5  # a was the last to be tried, and the first to answer
+    assert list(ow.run("run").manifest["signatures"]["models"]) == ["a", "b", "c", "d"]
 
 
 def test_the_progress_says_what_is_done(here):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .cache import Cache, Cached, default_path
-from .model import Answerer, Model, Predictions, Reply, as_model
+from .cache import Cache, Cached, Predictions, default_path
+from .model import Answerer, Model, Reply, as_model
 
 if TYPE_CHECKING:
     from .answering import answer_table, ask, load, run_canary

@@ -1,9 +1,13 @@
 """Asking a model: each distinct text once, through the answer cache, in batches of similar length."""
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ..errors import BadInput, WrongAnswer, caller_level
@@ -11,10 +15,11 @@ from ..problem import Batch, Task, label_key
 from ..registry import models
 from ..storage.files import digest
 from ..storage.specs import split_name
-from .cache import Cache, Cached, key
+from .cache import Cache, Found, Ints, Predictions, keys_of, order_of
 from .canary import canary_batch, refuse_permuted
 from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix, with_merged
 from .python_callable import AnyModel, as_spec
+from .writing import AnswerWriter
 
 Progress = Callable[[int], None]
 #: The column that marks answers to truncated problems.
@@ -51,73 +56,171 @@ def refuse_wrong_models(specs: Sequence[str], label_map: LabelMap | None = None)
             raise BadInput(f"no model is named {name!r}", where="label_map", fix=f"use one of {', '.join(names)}")
 
 
+@dataclass(frozen=True)
+class Texts:
+    """The distinct texts of some rows, field by field: what all models share.
+
+    `places` says of each row which of them it has, `counts` how many rows have each, `lengths` its characters.
+    """
+
+    columns: tuple[list[str], ...]
+    places: Ints
+    counts: Ints
+    lengths: Ints
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Sequence[str] | pl.Series], task: Task) -> "Texts":
+        """The distinct ones, in the order of their first rows; of a Polars column, null is the empty text."""
+        given = [columns[name] for name in task.fields]
+        if all(isinstance(one, pl.Series) for one in given):
+            texts, places = _distinct_columns([pl.Series(one).fill_null("") for one in given])
+        else:
+            texts, places = _distinct_rows([list(one) for one in given])
+        lengths = np.zeros(len(texts[0]), np.int64)
+        for column in texts:
+            lengths += np.fromiter(map(len, column), np.int64, len(column))
+        return cls(tuple(texts), places, np.bincount(places, minlength=len(texts[0])), lengths)
+
+
+def _distinct_columns(columns: Sequence[pl.Series]) -> tuple[list[list[str]], Ints]:
+    frame = pl.DataFrame([column.alias(str(number)) for number, column in enumerate(columns)])
+    first = frame.with_row_index("row").select(pl.col("row").first().over(frame.columns)).to_series().to_numpy()
+    is_first = first == np.arange(frame.height)
+    places = (np.cumsum(is_first) - 1)[first]
+    distinct = frame if is_first.all() else frame.filter(pl.Series(is_first))
+    return [column.to_list() for column in distinct], places
+
+
+def _distinct_rows(columns: Sequence[list[str]]) -> tuple[list[list[str]], Ints]:
+    """The same for texts that Polars may not be able to hold, such as half of a surrogate pair."""
+    numbers: dict[tuple[str, ...], int] = {}
+    places = [numbers.setdefault(row, len(numbers)) for row in zip(*columns, strict=True)]
+    return [[row[field] for row in numbers] for field in range(len(columns))], np.array(places, np.int64)
+
+
+class Questions(NamedTuple):
+    """Texts as one model is asked about them: their keys, their numbers by key, and what the cache has of them.
+
+    `seen` is how many batches of this process the cache had by then.
+    """
+
+    texts: Texts
+    keys: list[bytes]
+    order: Ints
+    found: Found
+    seen: int
+
+    @property
+    def were_stored(self) -> npt.NDArray[np.bool_]:
+        """Of each row, whether its answer was stored before the model was loaded."""
+        old = np.zeros(len(self.keys), np.bool_)
+        old[self.found.rows] = self.found.old
+        return old[self.texts.places]
+
+
+class Asker:
+    """Asks a model through the answer cache: every distinct text once, in batches of similar length.
+
+    `look_up` may be called in another thread, ahead: `ask` knows what was answered since.
+    """
+
+    def __init__(self, model: Answerer, writer: AnswerWriter, batch_size: int = 0):
+        task = _task_key(model.task)
+        self.model, self._writer, self.size = model, writer, batch_size or model.model.batch_size
+        self._number = writer.cache.model(model.signature, task)
+        self._key = bytes.fromhex(digest(model.signature, task))
+        self._recent: deque[tuple[int, dict[bytes, int], Predictions]] = deque()
+
+    def look_up(self, texts: Texts) -> Questions:
+        """Find what is stored."""
+        seen = self._writer.stored
+        keys = keys_of(self._key, texts.columns)
+        order = order_of(keys)
+        found = self._writer.cache.find([keys[row] for row in order.tolist()], self.model.loaded)
+        usable = ~found.old if self.model.fresh else np.ones(len(found.rows), np.bool_)
+        if self.model.model.max_length:  # answers of a version that did not store `cut` are asked for again
+            usable &= np.asarray(found.answers.cut) >= 0
+        rows = np.flatnonzero(usable)
+        usable_ones = Found(order[found.rows[rows]], found.answers.take(rows), found.old[rows])
+        return Questions(texts, keys, order, usable_ones, seen)
+
+    def ask(
+        self, questions: Questions, progress: Progress = lambda count: None, tally: AnswerCount | None = None
+    ) -> Predictions:
+        """Answer the rows of the texts, in order. Arguments are as for the function `ask`."""
+        texts, keys, found = questions.texts, questions.keys, questions.found
+        if tally:
+            tally.answers += len(texts.places)
+            tally.from_cache += int(questions.were_stored.sum())
+        unknown = np.ones(len(keys), np.bool_)
+        unknown[found.rows] = False
+        parts = [(found.rows, found.answers), *self._answered_since(questions, unknown)]
+        for rows, _ in parts:
+            unknown[rows] = False
+        progress(int(texts.counts[~unknown].sum()))
+        todo = questions.order[unknown[questions.order]]
+        todo = todo[np.argsort(texts.lengths[todo], kind="stable")]
+        stored = []
+        for rows in (todo[start : start + self.size] for start in range(0, len(todo), self.size)):
+            numbers = rows.tolist()
+            columns = ([column[row] for row in numbers] for column in texts.columns)
+            answers = self.model(Batch(self.model.task, dict(zip(self.model.task.fields, columns, strict=True))))
+            parts.append((rows, answers))
+            if self.model.is_storable():
+                self._writer.add(self._number, [keys[row] for row in numbers], answers)
+                stored.append(rows)
+            progress(int(texts.counts[rows].sum()))
+        whole = Predictions.merge(len(keys), parts)
+        if stored:
+            numbers = np.concatenate(stored).tolist()
+            self._recent.append((self._writer.added, {keys[row]: row for row in numbers}, whole))
+        return whole.take(texts.places)
+
+    def _answered_since(self, questions: Questions, unknown: npt.NDArray[np.bool_]) -> list[tuple[Ints, Predictions]]:
+        """What was asked since the questions were looked up. What is older, later questions found in the cache."""
+        while self._recent and self._recent[0][0] <= questions.seen:
+            self._recent.popleft()
+        if not self._recent:
+            return []
+        wanted = {questions.keys[row]: row for row in np.flatnonzero(unknown).tolist()}
+        shared = [(wanted.keys() & places.keys(), places, answers) for _, places, answers in self._recent]
+        return [
+            (np.array([wanted[one] for one in same]), answers.take(np.array([places[one] for one in same])))
+            for same, places, answers in shared
+            if same
+        ]
+
+
 def ask(
-    columns: Mapping[str, Sequence[str]],
+    columns: Mapping[str, Sequence[str] | pl.Series],
     model: Answerer,
     cache: Cache,
     batch_size: int = 0,
     progress: Progress = lambda count: None,
     tally: AnswerCount | None = None,
-) -> list[Cached]:
+) -> Predictions:
     """Answer every row of texts, in order. `progress` is called with the number of rows that each step has answered.
 
     `tally` counts the answers, and those that were stored before the model was loaded.
     """
-    task, size = model.task, batch_size or model.model.batch_size
-    number = cache.model(model.signature, _task_key(task))
-    model_key = bytes.fromhex(digest(model.signature, _task_key(task)))
-    rows = list(zip(*(columns[name] for name in task.fields), strict=True))
-    keys = [key(model_key, row) for row in rows]
-    places: dict[bytes, list[int]] = {}
-    for place, one in enumerate(keys):
-        places.setdefault(one, []).append(place)
-    stored = cache.find(list(places))
-    if model.fresh:
-        stored = {one: found for one, found in stored.items() if found[1] >= model.loaded}
-    if model.model.max_length:  # answers of a version that did not store `cut` are asked for again
-        stored = {one: found for one, found in stored.items() if found[0].cut is not None}
-    if tally:
-        tally.answers += len(rows)
-        tally.from_cache += sum(len(places[one]) for one, (_, at) in stored.items() if at < model.loaded)
-    known = {one: answer for one, (answer, _) in stored.items()}
-    progress(sum(len(places[one]) for one in known))
-    todo = sorted((one for one in places if one not in known), key=lambda one: (_length(rows[places[one][0]]), one))
-    for some in (todo[start : start + size] for start in range(0, len(todo), size)):
-        texts = [rows[places[one][0]] for one in some]
-        found = model(Batch(task, {name: [text[i] for text in texts] for i, name in enumerate(task.fields)}))
-        p = [None] * len(some) if found.p is None else [tuple(row) for row in found.p.tolist()]
-        cut = [None] * len(some) if found.cut is None else found.cut.tolist()
-        fresh = dict(zip(some, map(Cached, found.pred.tolist(), p, cut), strict=True))
-        if model.is_storable():
-            cache.put(number, fresh)
-        known.update(fresh)
-        progress(sum(len(places[one]) for one in some))
-    return [known[one] for one in keys]
+    with AnswerWriter(cache) as writer:
+        asker = Asker(model, writer, batch_size)
+        return asker.ask(asker.look_up(Texts.of(columns, model.task)), progress, tally)
 
 
-def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached | None]) -> pl.DataFrame:
+def answer_table(
+    frame: pl.DataFrame, model: Answerer, answers: Predictions, accepted: pl.Series | None = None
+) -> pl.DataFrame:
     """Join answers to their rows: `model, bucket, variant, gold, pred, p:<label>...` and the other columns of the rows.
 
-    A row with None for an answer was not asked: its `pred` and probabilities are null. Where any text was truncated
-    to the length that the model reads, `truncated` says which. Probabilities and `truncated` of the rows are another
-    model's, and are kept as `input_p:<label>` and `input_truncated`.
+    Where only some rows are `accepted`, the answers are to these: `pred` and probabilities of the others are null.
+    Where any text was truncated to the length that the model reads, `truncated` says which. Probabilities and
+    `truncated` of the rows are another model's, and are kept as `input_p:<label>` and `input_truncated`.
     """
-    labels = model.task.labels
-    asked = [answer for answer in answers if answer is not None]
-    pred = pl.Series([answer.pred for answer in asked], dtype=pl.UInt32)
-    given = pl.DataFrame({"pred": pl.Series("pred", labels, dtype=pl.String).gather(pred)})
-    p = np.array([answer.p for answer in asked if answer.p is not None])
-    if 0 < len(p) < len(asked):
-        found = f"{model.name} returned probabilities for {len(p)} of {len(asked)} problems, labels for the rest"
-        raise WrongAnswer(f"{found}; return probabilities for all, or labels for all")
-    if len(p):
-        given = given.with_columns(pl.Series(f"p:{label}", p[:, i]) for i, label in enumerate(labels))
-    if any(answer.cut for answer in asked):
-        given = given.with_columns(pl.Series(TRUNCATED, [bool(answer.cut) for answer in asked]))
-    if len(asked) < len(answers):
-        numbers = iter(range(len(asked)))
-        rows = pl.Series([None if answer is None else next(numbers) for answer in answers], dtype=pl.UInt32)
-        given = given.select(pl.all().gather(rows))
+    given = _answer_columns(model, answers)
+    if accepted is not None and not accepted.all():
+        places = pl.Series(np.cumsum(accepted.to_numpy()) - 1)
+        given = given.select(pl.all().gather(pl.select(pl.when(accepted).then(places)).to_series()))
     table = frame.select(
         pl.lit(model.name).alias("model"),
         pl.coalesce("of", "id").alias("bucket"),
@@ -127,6 +230,20 @@ def answer_table(frame: pl.DataFrame, model: Answerer, answers: Sequence[Cached 
     others = [name for name in frame.columns if name not in {"id", "of", "label", *model.task.fields}]
     inputs = frame.select(pl.col(name).alias(_input_name(name)) for name in others)
     return pl.concat([table, given, inputs], how="horizontal")
+
+
+def _answer_columns(model: Answerer, answers: Predictions) -> pl.DataFrame:
+    """The answers alone, as columns."""
+    labels, has_p = model.task.labels, answers.has_p
+    if has_p.any() and not has_p.all():
+        found = f"{model.name} returned probabilities for {has_p.sum()} of {len(answers)} problems, labels for the rest"
+        raise WrongAnswer(f"{found}; return probabilities for all, or labels for all")
+    given = pl.DataFrame({"pred": pl.Series("pred", labels, dtype=pl.String).gather(pl.Series(answers.pred))})
+    if answers.p is not None and has_p.any():
+        p = np.ascontiguousarray(answers.p.T)
+        given = given.with_columns(pl.Series(f"p:{label}", p[i]) for i, label in enumerate(labels))
+    cut = answers.cut if answers.cut is not None else np.zeros(0, np.int8)
+    return given.with_columns(pl.Series(TRUNCATED, cut > 0)) if (cut > 0).any() else given
 
 
 def warn_truncated(model: Answerer, cut: int, count: int) -> None:
@@ -167,7 +284,3 @@ def _input_name(name: str) -> str:
 def _task_key(task: Task) -> str:
     """All of a task that an answer may depend on: the target decides which text a pair classifier reads second."""
     return f"{','.join(task.fields)} (of these {','.join(task.targets)}) -> {','.join(task.labels)}"
-
-
-def _length(row: tuple[str, ...]) -> int:
-    return sum(map(len, row))

@@ -17,7 +17,8 @@ from ..errors import BadInput
 from ..problem import TASKS, Batch, Task
 from ..registry import models
 from ..storage.files import digest
-from .model import Floats, Model
+from .cache import Floats
+from .model import Model
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
@@ -50,7 +51,7 @@ def bag_of_words(
         x = _matrix([_features(list(row)) for row in rows], vocabulary)
         return np.round(_softmax(_product(x, weights)), 6)
 
-    return Model(answer, identity=identity, batch_size=batch_size)
+    return Model(answer, identity=identity, batch_size=batch_size, light=True)
 
 
 def _training_rows(train: str, task: Task) -> tuple[list[dict[str, Any]], str]:

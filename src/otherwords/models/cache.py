@@ -7,18 +7,25 @@ import functools
 import hashlib
 import os
 import sqlite3
-import struct
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate, pairwise, repeat
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from ..errors import BadInput
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 _SCHEMA = """
 create table if not exists models (id integer primary key, key text unique, signature text, task text);
 create table if not exists answers (
@@ -48,7 +55,20 @@ _TROUBLES = {
         f"make file and folder writable, or {_ELSEWHERE}",
     ),
 }
-_STORE = "insert or replace into answers (key, model, pred, p, at, cut) values (?, ?, ?, ?, ?, ?)"
+#: Bytes of a key.
+_KEY = 20
+#: Keys that are looked up in one statement: their answers come back as one text.
+_MOST_KEYS = 50_000
+# Columns go in and come out as one value each, so that a statement is one call of SQLite, which then needs neither
+# Python nor its lock: a model or another thread works on meanwhile.
+_NUMBERS = "with recursive rows(n) as (select 0 union all select n + 1 from rows where n + 1 < ?1)"
+_STORE = f"""{_NUMBERS}
+insert or replace into answers (key, model, pred, p, at, cut)
+select substr(?2, 1 + {_KEY} * n, {_KEY}), ?3, cast(substr(?4, 1 + ?5 * n, ?5) as integer),
+       substr(?6, 1 + ?7 * n, ?7), ?8, nullif(cast(substr(?9, 1 + 2 * n, 2) as integer), -1) from rows"""
+_FIND = f"""{_NUMBERS}
+select group_concat(n), group_concat(pred), group_concat(hex(p), ' '), group_concat(ifnull(cut, -1)),
+       group_concat(at < ?3) from rows cross join answers on key = substr(?2, 1 + {_KEY} * n, {_KEY})"""
 
 
 class Cached(NamedTuple):
@@ -60,6 +80,79 @@ class Cached(NamedTuple):
     pred: int
     p: tuple[float, ...] | None
     cut: bool | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Answers, column by column: a label's position for each problem and, if the model gives them, probabilities.
+
+    `cut` is 1 for problems that were truncated, 0 for others, -1 where the model does not say, or None where it never
+    does. Where only some answers have probabilities, as stored ones may, the rows of the others are NaN.
+    """
+
+    pred: Ints
+    p: Floats | None
+    cut: npt.NDArray[np.int8] | None = None
+
+    def __len__(self) -> int:
+        return len(self.pred)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Predictions) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __iter__(self) -> Iterator[Cached]:
+        """The answers one by one."""
+        p = repeat(None) if self.p is None else (None if one[0] != one[0] else tuple(one) for one in self.p.tolist())
+        cut = repeat(None) if self.cut is None else (None if one < 0 else bool(one) for one in self.cut.tolist())
+        return (Cached(*one) for one in zip(self.pred.tolist(), p, cut, strict=False))
+
+    def take(self, rows: Ints | slice) -> Predictions:
+        """The answers with these numbers."""
+        p = None if self.p is None else self.p[rows]
+        return Predictions(self.pred[rows], p, None if self.cut is None else self.cut[rows])
+
+    @property
+    def has_p(self) -> npt.NDArray[np.bool_]:
+        """Which answers have probabilities."""
+        return np.zeros(len(self), np.bool_) if self.p is None else ~np.isnan(self.p[:, 0])
+
+    @classmethod
+    def merge(cls, count: int, parts: Sequence[tuple[Ints, Predictions]]) -> Predictions:
+        """So many answers, from parts of which each says which answers it has."""
+        pred, cut = np.zeros(count, np.int64), np.full(count, -1, np.int8)
+        widths = [one.p.shape[1] for _, one in parts if one.p is not None]
+        p = np.full((count, widths[0]), np.nan) if widths else None
+        for rows, one in parts:
+            pred[rows] = one.pred
+            if one.cut is not None:
+                cut[rows] = one.cut
+            if one.p is not None and p is not None:
+                p[rows] = one.p
+        return cls(pred, p, cut)
+
+    @classmethod
+    def join(cls, parts: Sequence[Predictions]) -> Predictions:
+        """All answers of the parts, one part after the other."""
+        ends = [0, *accumulate(map(len, parts))]
+        return cls.merge(ends[-1], [(np.arange(*pair), one) for pair, one in zip(pairwise(ends), parts, strict=True)])
+
+
+class Found(NamedTuple):
+    """What is stored of some keys: their places, the answers, and which are old, as whoever asked defined it."""
+
+    rows: Ints
+    answers: Predictions
+    old: npt.NDArray[np.bool_]
+
+
+class Keyed(NamedTuple):
+    """Answers of a model, by its number, under their keys."""
+
+    model: int
+    keys: Sequence[bytes]
+    answers: Predictions
 
 
 def default_path() -> Path:
@@ -100,7 +193,9 @@ class Cache:
         with self._named_errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             refuse_foreign(self.path)
-            self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            self._db = self._connect()
+            self._reading: sqlite3.Connection | None = None
+            self._lock, self._reading_lock = threading.RLock(), threading.RLock()
         try:
             with self._named_errors():
                 self._prepare()
@@ -110,6 +205,10 @@ class Cache:
         except BaseException:
             self.close()
             raise
+
+    def _connect(self) -> sqlite3.Connection:
+        """A connection for any thread, one at a time."""
+        return sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
 
     def _prepare(self) -> None:
         if not self._db.execute("select count(*) from sqlite_master").fetchone()[0]:
@@ -149,6 +248,8 @@ class Cache:
 
     def close(self) -> None:
         """Close the file, and remove it if it was temporary."""
+        if self._reading:
+            self._reading.close()
         self._db.close()
         if self._temporary:
             self._temporary.cleanup()
@@ -167,42 +268,65 @@ class Cache:
     def model(self, signature: str, task: str) -> int:
         """Number a model under a task; the same pair always gets the same number."""
         key = hashlib.sha256(f"{signature}\0{task}".encode()).hexdigest()
-        self._db.execute("insert or ignore into models (key, signature, task) values (?, ?, ?)", (key, signature, task))
-        return int(self._db.execute("select id from models where key = ?", (key,)).fetchone()[0])
+        row = (key, signature, task)
+        with self._lock:
+            self._db.execute("insert or ignore into models (key, signature, task) values (?, ?, ?)", row)
+            return int(self._db.execute("select id from models where key = ?", (key,)).fetchone()[0])
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Cached]:
         """Look up many keys at once; unknown ones are absent."""
-        return {key: answer for key, (answer, _) in self.find(keys).items()}
+        found = self.find(keys)
+        return {keys[row]: answer for row, answer in zip(found.rows.tolist(), found.answers, strict=True)}
 
     @_named
-    def find(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Cached, float]]:
-        """Look up many keys at once: the answers, and when each was stored."""
-        found: dict[bytes, tuple[Cached, float]] = {}
-        for start in range(0, len(keys), 500):
-            some = keys[start : start + 500]
-            marks = ",".join("?" * len(some))
-            query = f"select key, pred, p, cut, at from answers where key in ({marks})"
-            for key, pred, p, cut, at in self._db.execute(query, some):
-                values = None if p is None else struct.unpack(f"<{len(p) // 8}d", p)
-                found[key] = Cached(pred, values, None if cut is None else bool(cut)), at
-        return found
+    def find(self, keys: Sequence[bytes], before: float = 0.0) -> Found:
+        """Look up many keys at once; those that were stored `before` a time are marked as old.
 
-    @_named
+        Neighbours in the file are found together: it is fastest where keys are sorted. Other threads may store
+        answers meanwhile.
+        """
+        parts = [self._find(keys[start : start + _MOST_KEYS], before) for start in range(0, len(keys), _MOST_KEYS)]
+        if len(parts) < 2:
+            return parts[0] if parts else _nothing()
+        rows = np.concatenate([part.rows + place * _MOST_KEYS for place, part in enumerate(parts)])
+        return Found(rows, Predictions.join([one.answers for one in parts]), np.concatenate([one.old for one in parts]))
+
+    def _find(self, keys: Sequence[bytes], before: float) -> Found:
+        with self._reading_lock:
+            if self._reading is None:
+                self._reading = self._connect()
+                self._reading.execute("pragma cache_size = -16384")
+            row = self._reading.execute(_FIND, (len(keys), b"".join(keys), before)).fetchone()
+        if row[0] is None:
+            return _nothing()
+        numbers, pred, cut, old = (np.fromstring(row[i], np.int64, sep=",") for i in (0, 1, 3, 4))
+        answers = Predictions(pred, _read_hex(row[2], len(pred)), cut.astype(np.int8))
+        return Found(numbers, answers, old.astype(np.bool_))
+
     def put(self, model: int, answers: Mapping[bytes, Cached]) -> None:
-        """Store a batch in one transaction."""
+        """Store some answers in one transaction."""
+        width = max((len(one.p) for one in answers.values() if one.p is not None), default=0)
+        p = [[np.nan] * width if one.p is None else one.p for one in answers.values()]
+        cut = [-1 if one.cut is None else one.cut for one in answers.values()]
+        pred = np.array([one.pred for one in answers.values()], np.int64)
+        columns = Predictions(pred, np.array(p, np.float64) if width else None, np.array(cut, np.int8))
+        self.store([Keyed(model, list(answers), columns)])
+
+    @_named
+    def store(self, batches: Sequence[Keyed]) -> None:
+        """Store batches in one transaction, all or nothing. Many at once are fastest: their neighbours share pages."""
         now = time.time()
-        rows = [
-            (k, model, a.pred, None if a.p is None else struct.pack(f"<{len(a.p)}d", *a.p), now, a.cut)
-            for k, a in answers.items()
-        ]
-        try:
-            self._db.execute("begin immediate")
-            self._db.executemany(_STORE, rows)
-            self._db.execute("commit")
-        except BaseException:
-            if self._db.in_transaction:  # a full disk may have ended it
-                self._db.execute("rollback")
-            raise
+        with self._lock:
+            try:
+                self._db.execute("begin immediate")
+                for model in dict.fromkeys(one.model for one in batches):
+                    for values in _sorted_columns([one for one in batches if one.model == model]):
+                        self._db.execute(_STORE, (values[0], values[1], model, *values[2:6], now, values[6]))
+                self._db.execute("commit")
+            except BaseException:
+                if self._db.in_transaction:  # a full disk may have ended it
+                    self._db.execute("rollback")
+                raise
 
     @_named
     def info(self) -> list[dict[str, Any]]:
@@ -262,9 +386,66 @@ def open_cache(chosen: Cache | str | Path | Literal[False] | None = "") -> Itera
 
 def key(model_key: bytes, texts: Iterable[str]) -> bytes:
     """The key of an answer: a hash of the model and the texts."""
-    state = hashlib.blake2b(model_key, digest_size=20)
-    for text in texts:
-        raw = text.encode("utf-8", "surrogatepass")
-        state.update(len(raw).to_bytes(8, "little"))
-        state.update(raw)
-    return state.digest()
+    return keys_of(model_key, [[text] for text in texts])[0]
+
+
+def keys_of(model_key: bytes, columns: Sequence[Sequence[str]]) -> list[bytes]:
+    """The keys of many answers, whose texts are given field by field.
+
+    >>> keys_of(b"model", [["a", "b"], ["c", "d"]])[1] == key(b"model", ["b", "d"])
+    True
+    """
+    raw = [part for texts in columns for part in _with_lengths(texts)]
+    wholes = map(b"".join, zip(repeat(model_key), *raw, strict=False)) if raw else [model_key]
+    return [hashlib.blake2b(whole, digest_size=_KEY).digest() for whole in wholes]
+
+
+def _with_lengths(texts: Sequence[str]) -> tuple[Iterable[bytes], Iterable[bytes]]:
+    """The length of each text, so that it counts where one ends, and the texts as bytes."""
+    try:
+        raw = list(map(str.encode, texts))
+    except UnicodeEncodeError:  # half of a surrogate pair is a text, too
+        raw = [text.encode("utf-8", "surrogatepass") for text in texts]
+    lengths = {length: length.to_bytes(8, "little") for length in set(map(len, raw))}
+    return map(lengths.__getitem__, map(len, raw)), raw
+
+
+def order_of(keys: Sequence[bytes]) -> Ints:
+    """The numbers of keys in the order in which the file has them."""
+    return np.argsort(np.frombuffer(b"".join(keys), f"S{_KEY}"), kind="stable") if keys else np.empty(0, np.int64)
+
+
+def _nothing() -> Found:
+    none = np.empty(0, np.int64)
+    return Found(none, Predictions(none, None, none.astype(np.int8)), none.astype(np.bool_))
+
+
+def _read_hex(text: str, count: int) -> Floats | None:
+    """Rows of probabilities as `_FIND` gives them: one after the other, and nothing for an answer without."""
+    raw = bytes.fromhex(text)
+    width = (text + " ").index(" ") // 2
+    if not raw:
+        return None
+    if len(raw) == count * width:
+        return np.frombuffer(raw, "<f8").reshape(count, -1)
+    rows = [np.frombuffer(bytes.fromhex(one), "<f8") for one in text.split(" ")]
+    p = np.full((count, max(map(len, rows))), np.nan)
+    for place, row in enumerate(rows):
+        p[place, : len(row)] = row
+    return p
+
+
+def _sorted_columns(batches: Sequence[Keyed]) -> Iterator[tuple[Any, ...]]:
+    """The columns of a model's answers as `_STORE` takes them, by key; those with probabilities, and those without."""
+    keys = [one for batch in batches for one in batch.keys]
+    whole = Predictions.join([batch.answers for batch in batches])
+    raw, order, has_p = np.frombuffer(b"".join(keys), f"V{_KEY}"), order_of(keys), whole.has_p
+    for rows in (order[has_p[order]], order[~has_p[order]]):
+        if len(rows):
+            some = whole.take(rows)
+            digits = len(str(some.pred.max()))
+            numbers = np.array([f"{one:0{digits}}" for one in range(int(some.pred.max()) + 1)], f"S{digits}")
+            p = None if some.p is None or not has_p[rows[0]] else some.p.astype("<f8").tobytes()
+            cut = np.array([b"-1", b"00", b"01"], "S2")[np.asarray(some.cut) + 1]
+            width = 8 * some.p.shape[1] if some.p is not None else 0
+            yield len(rows), raw[rows].tobytes(), numbers[some.pred].tobytes(), digits, p, width, cut.tobytes()

@@ -18,8 +18,8 @@ from ..errors import ON_COMMAND_LINE, BadInput, WrongAnswer, caller_level, short
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import clean
 from ..problem import TOLERANCE, Batch, Task, label_key
+from .cache import Floats, Predictions
 
-Floats = npt.NDArray[np.float64]
 #: What a model's labels mean: for all models, or, under a model's name, for this one.
 LabelMap = Mapping[str, str | Mapping[str, str]]
 
@@ -47,7 +47,8 @@ class Model:
     for each of `labels` (by default the task's). `identity` distinguishes two contents of the same name. The answers
     of a model that is not `batch_invariant` may depend on the rest of the batch; manifest and report say so. A model
     that reads no more than `max_length` tokens truncates the rest, and says so in a Reply; `positions` is the most
-    that it can read. It is given `batch_size` problems at a time, and their answers are stored at once.
+    that it can read. It is given `batch_size` problems at a time, and their answers are stored within a second.
+    Models that are `light` stay in memory beside others, and answer a study together, so that it is read once for all.
 
     `version`, and the content of `files` (weights, prompts; paths relative to the file of the code), are signed, too:
     what decides the answers and is not code. `uncacheable` says, after a batch, why answers from there on must not be
@@ -65,6 +66,7 @@ class Model:
     files: Sequence[str | Path] = ()
     uncacheable: Callable[[], str] | None = None
     name: str = ""
+    light: bool = False
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -73,21 +75,6 @@ class Model:
     def __call__(self, batch: Batch) -> Any:
         """Answer a batch."""
         return self.function(batch)
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """Checked answers to a batch: a label's position for each problem and, if the model gives them, probabilities.
-
-    `cut` says which problems were truncated, if the model says so.
-    """
-
-    pred: npt.NDArray[np.int64]
-    p: Floats | None
-    cut: npt.NDArray[np.bool_] | None = None
-
-    def __len__(self) -> int:
-        return len(self.pred)
 
 
 @dataclass
@@ -196,7 +183,8 @@ class Answerer:
     def _from_labels(self, raw: Sequence[str], count: int) -> Predictions:
         self._count(len(raw), count)
         place = {name: i for i, name in enumerate(self.task.labels)}
-        return Predictions(np.array([place[self._translate(label)] for label in raw], dtype=np.int64), None)
+        meant = {label: place[self._translate(label)] for label in dict.fromkeys(raw)}  # few are distinct
+        return Predictions(np.array([meant[label] for label in raw], dtype=np.int64), None)
 
     def _from_probabilities(self, raw: Any, batch: Batch) -> Predictions:
         try:
@@ -232,14 +220,14 @@ class Answerer:
             merged[:, target] += given[:, column]
         return Predictions(place[given.argmax(axis=1)], merged)  # argmax first, then merge: as the PaRTE paper does
 
-    def _flags(self, raw: Any, count: int) -> npt.NDArray[np.bool_] | None:
+    def _flags(self, raw: Any, count: int) -> npt.NDArray[np.int8] | None:
         if raw is None:
             return None
         flags = np.asarray(raw)
         if flags.shape != (count,) or (count and flags.dtype != np.bool_):
             found = f"{self.name} returned flags of shape {flags.shape} and type {flags.dtype} as cut"
             raise WrongAnswer(f"{found}; use True or False for each of {count} problems, or None")
-        return flags.astype(np.bool_)
+        return flags.astype(np.int8)
 
     def _count(self, found: int, wanted: int) -> None:
         if found != wanted:

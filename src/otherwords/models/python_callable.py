@@ -98,6 +98,7 @@ def from_object(given: Any) -> Model:
         function=guard(function, where, WrongAnswer),
         identity=f"{name}@{'+'.join(filter(None, (content, *declared)))}",
         uncacheable=(lambda: reason) if reason or not path else LateModules(sources(path), known),
+        light=True,  # who gave it keeps it in memory anyway
     )
 
 

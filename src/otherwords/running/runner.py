@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -38,6 +38,7 @@ from ..storage.run_folder import RunFolder, answer_folder
 from ..storage.specs import split_name
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import funnel, scans
+from ..validity.mutual_entailment import Counts
 from ..variants.generating import refuse_repeated
 from . import stages
 from .readiness import (
@@ -307,38 +308,50 @@ class Driver:
             (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
 
     def answer(self, plan: Plan | None = None) -> None:
-        """Ask the models, one after the other, what no check dropped. They are `ready` already.
+        """Ask the models what no check dropped. They are `ready` already.
 
+        Light ones answer together, shard by shard; others one after the other, because two may not fit into memory.
         With a `plan`, each is asked until its rule is answered.
         """
-        total = self.folder.manifest["counts"]["asked"]
-        signatures, invariant, accepted, wanted = {}, {}, {}, set()
-        answered: dict[str, dict[str, int | bool]] = {}
-        labels: dict[str, tuple[str, ...]] = {}
-        stopped: dict[str, str] = {}
+        asked: dict[str, _Asked] = {}
         with self._timed("answers"), self._open_cache() as cache:
-            for spec in self.study.models:
-                model = self._load(spec)
-                if plan is None:
-                    parts = self.run_stage("answers", [spec], total, str(cache.path))
-                else:
-                    part, ended = stages.answer_until(self.folder, model, plan, cache, self.study.batch_size)
-                    parts, stopped[model.name] = [part], str(ended) if ended.known else ""
-                answered[model.name] = _count_answers(parts, self.fresh)
-                labels[model.name] = model.model.labels
-                stage = answer_folder(model.name, model.signature)
-                accepted[model.name] = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
-                signatures[model.name], invariant[model.name] = model.signature, model.model.batch_invariant
-                wanted.add(self.folder.path / stage)
-                del model  # before the next is loaded
+            for specs in [[spec] for spec in self.study.models] if plan else self._together():
+                asked |= dict(zip(specs, self._ask(specs, cache, plan), strict=True))
+        models = [asked[spec] for spec in self.study.models]
+        wanted = {self.folder.path / one.stage for one in models}
         for other in self.folder.inner("answers"):
             if other not in wanted:  # of a model that is no longer in the study; the cache still has its answers
                 self.folder.remove(f"answers/{other.name}")
-        warn_unused_labels(self.study.label_map, labels)
-        self._note("models", signatures)
-        self.folder.note(batch_invariant=invariant, answered=answered, **({"stopped": stopped} if plan else {}))
-        if any(accepted.values()):
-            self.folder.note(self_judged=accepted)
+        warn_unused_labels(self.study.label_map, {one.name: one.labels for one in models})
+        self._note("models", {one.name: one.signature for one in models})
+        stopped = {"stopped": {one.name: one.stopped for one in models}} if plan else {}
+        invariant, answered = ({one.name: getattr(one, what) for one in models} for what in ("invariant", "answered"))
+        self.folder.note(batch_invariant=invariant, answered=answered, **stopped)
+        if any(one.accepted for one in models):
+            self.folder.note(self_judged={one.name: one.accepted for one in models})
+
+    def _together(self) -> list[list[str]]:
+        """The models that are asked together: all light ones, each of the others by itself, in the study's order."""
+        known = {spec: (spec, self.task, self._label_map(spec), self.fresh) for spec in self.study.models}
+        light = [spec for spec in known if stages.is_light(*known[spec])]
+        alone = [[spec] for spec in known if spec not in light]
+        return ([light, *alone] if light[:1] == self.study.models[:1] else [*alone, light]) if light else alone
+
+    def _ask(self, specs: Sequence[str], cache: Cache, plan: Plan | None) -> Iterator["_Asked"]:
+        """Ask some models, and say how each of them answered."""
+        if plan:
+            part, ended = stages.answer_until(self.folder, self._load(specs[0]), plan, cache, self.study.batch_size)
+            parts, stopped = [[part]], str(ended) if ended.known else ""
+        else:
+            parts, stopped = self._run_models(specs, str(cache.path)), ""
+        for spec, some in zip(specs, parts, strict=True):
+            model = self._load(spec)
+            stage = answer_folder(model.name, model.signature)
+            accepted = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
+            counts = _count_answers(some, self.fresh)
+            about = (model.signature, model.model.labels, model.model.batch_invariant)
+            yield _Asked(model.name, *about, stage, counts, accepted, stopped)
+            del model  # before the next is loaded
 
     def score(self) -> Results[Score]:
         """Measure the answers of all models, and write `scores.json`."""
@@ -400,16 +413,34 @@ class Driver:
         self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = ""
     ) -> list[stages.Made]:
         """Map one stage over all shards, on the engine; say of each part what was made."""
-        study, folder, shards = self.study, str(self.folder.path), self.intake["shards"]
-        label_map = self._label_map(using[0]) if stage == "answers" else ()
-        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, tuple(study.plugins))
         current().start(stage, total)
-        jobs = [stages.ShardJob(folder, number, *about, self.fresh) for number in range(shards)]
-        counts = list(self.engine.map(stages.SHARD_FUNCTIONS[stage], jobs))
+        counts = list(self.engine.map(stages.SHARD_FUNCTIONS[stage], self._jobs(stage, using, cache)))
         for name in ("variants", "notes") if stage == "variants" else (stage,):
-            self.folder.trim(name, shards)  # leftovers of a larger study
+            self.folder.trim(name, self.intake["shards"])  # leftovers of a larger study
         current().done()
         return counts
+
+    def _run_models(self, specs: Sequence[str], cache: str) -> list[list[stages.Made]]:
+        """Let models answer all shards, and say of each model's parts what was made.
+
+        In this process, they answer one shard after the other, which is read once for all of them.
+        """
+        jobs = [self._jobs("answers", [spec], cache) for spec in specs]
+        current().start("answers", len(specs) * self.folder.manifest["counts"]["asked"])
+        if type(self.engine) is InProcess:
+            made = stages.answer_shards([job for some in zip(*jobs, strict=True) for job in some])
+            parts = [made[place :: len(specs)] for place in range(len(specs))]
+        else:
+            parts = [list(self.engine.map(stages.answer_shard, some)) for some in jobs]
+        self.folder.trim("answers", self.intake["shards"])
+        current().done()
+        return parts
+
+    def _jobs(self, stage: str, using: Sequence[str], cache: str) -> list[stages.ShardJob]:
+        study, folder = self.study, str(self.folder.path)
+        label_map = self._label_map(using[0]) if stage == "answers" else ()
+        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, tuple(study.plugins))
+        return [stages.ShardJob(folder, number, *about, self.fresh) for number in range(self.intake["shards"])]
 
     def _load(self, spec: str) -> Answerer:
         return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
@@ -450,6 +481,19 @@ def _warn_removed(folder: RunFolder, study: Study) -> None:
         verb, whose = ("is", "its") if len(removed) == 1 else ("are", "their")
         message = f"{', '.join(removed)} {verb} no longer in the study: {whose} answers go from {folder.path}"
         warnings.warn(message + stored, stacklevel=3)
+
+
+class _Asked(NamedTuple):
+    """How a model answered: what the manifest says of it, and the folder of its answers."""
+
+    name: str
+    signature: str
+    labels: tuple[str, ...]
+    invariant: bool
+    stage: str
+    answered: dict[str, int | bool]
+    accepted: Counts
+    stopped: str
 
 
 def _count_answers(parts: Sequence[stages.Made], fresh: bool) -> dict[str, int | bool]:

@@ -5,9 +5,11 @@ import shutil
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -19,9 +21,10 @@ from .._version import __version__
 from ..datasets.source import Source
 from ..errors import caller_level
 from ..frames import REJECTED, Piece, by_bucket, is_unmarked, join_pieces, kept
-from ..models.answering import load
+from ..models.answering import Asker, Questions, Texts, answer_table, load
 from ..models.cache import Cache
 from ..models.model import Answerer
+from ..models.writing import AnswerWriter
 from ..problem import Task
 from ..progress import current
 from ..registry import KINDS, Bound, load_plugins
@@ -40,6 +43,8 @@ SHARD, SLOW_SHARD = 20_000, 2_000
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+#: What a job names: generators, checks, or a model.
+Specs = tuple[str, ...]
 
 
 class Engine(Protocol):
@@ -126,22 +131,127 @@ def check_shard(job: ShardJob) -> Made:
 
 def answer_shard(job: ShardJob) -> Made:
     """buckets/ -> answers/<model>/"""
-    load_plugins(job.plugins)
-    folder, model = RunFolder(job.folder), load_cached(job.using[0], job.task, job.label_map, job.fresh)
-    source = folder.part("buckets", job.number)
-    stage = answer_folder(model.name, model.signature)
-    key = digest(__version__, key_of(source), model.name, model.signature)
-    part = folder.part(stage, job.number)
-    if key_of(part) == key and not job.fresh and _has_rejected(source, part):
-        current().advance(_height(part))
-        return Made(_height(part), reused=True)
-    before = model.tally.from_cache
-    with Cache(job.cache) as cache:
-        answers = pipeline.answers_of(model, read_part(source), cache, job.batch_size)
-    if not model.is_storable():
-        key = digest(key, uuid.uuid4().hex)  # fits no later run: it asks again
-    folder.write(stage, job.number, key, answers)
-    return Made(answers.height, from_cache=model.tally.from_cache - before)
+    return answer_shards([job])[0]
+
+
+def answer_shards(jobs: Sequence[ShardJob]) -> list[Made]:
+    """The same for many shards, one after the other; jobs of one shard, for several models, follow each other.
+
+    The next shards are read and looked up in the cache while a model works, once for all models; parts are written
+    when the answers are stored, behind its back. Shards that are smaller than a model's batch are asked together.
+    """
+    load_plugins(jobs[0].plugins)
+    models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh) for job in jobs}
+    with Cache(jobs[0].cache) as cache, AnswerWriter(cache) as writer:
+        askers = {using: Asker(model, writer, jobs[0].batch_size) for using, model in models.items()}
+        made: dict[ShardJob, Made] = {}
+        for chunk in _ahead(_chunks(jobs, askers)):
+            for shard in chunk.shards:
+                made.update(shard.reused)
+                current().advance(sum(one.rows for one in shard.reused.values()))
+            for using in chunk.shards[0].todo:
+                made.update(_answer_chunk(chunk, using, askers[using], writer))
+    return [made[job] for job in jobs]
+
+
+class _Shard(NamedTuple):
+    """A shard: the parts that are there already and, for the models that are still to answer, the suite and their keys.
+
+    A model is named by its specs, as in a job.
+    """
+
+    reused: dict[ShardJob, Made]
+    todo: dict[Specs, tuple[ShardJob, str]]
+    suite: pl.DataFrame
+    rows: int
+
+
+class _Chunk(NamedTuple):
+    """Shards that are asked together, and the questions to each model; none yet where models judge variants first."""
+
+    shards: list[_Shard]
+    questions: dict[Specs, Questions]
+
+
+def _ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items, each made in another thread while the one before is used."""
+    with ThreadPoolExecutor(1, "next-shards") as pool:
+        coming = pool.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, items, None)
+            yield item
+
+
+def _chunks(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker]) -> Iterator[_Chunk]:
+    """Read the shards, as many at a time as fit into a batch of a model, and look up their texts in the cache."""
+    size = max(asker.size for asker in askers.values())
+    shards: list[_Shard] = []
+    judged = False
+    for _, some in groupby(jobs, lambda job: job.number):
+        shard = _read_shard(list(some), askers)
+        judged |= bool(judged_by(shard.suite.columns))
+        fits = sum(one.rows for one in (*shards, shard)) <= size
+        if shards and (judged or not fits or shard.todo.keys() != shards[0].todo.keys()):
+            yield _look_up(shards, askers, judged)
+            shards = []
+        shards.append(shard)
+    yield _look_up(shards, askers, judged)
+
+
+def _read_shard(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker]) -> _Shard:
+    folder = RunFolder(jobs[0].folder)
+    source = folder.part("buckets", jobs[0].number)
+    reused, todo = {}, {}
+    for job in jobs:
+        model = askers[job.using].model
+        part = folder.part(answer_folder(model.name, model.signature), job.number)
+        key = digest(__version__, key_of(source), model.name, model.signature)
+        if key_of(part) == key and not job.fresh and _has_rejected(source, part):
+            reused[job] = Made(_height(part), reused=True)
+        else:
+            todo[job.using] = (job, key)
+    suite = kept(read_part(source).lazy()).collect() if todo else pl.DataFrame()
+    return _Shard(reused, todo, suite, suite.height + sum(one.rows for one in reused.values()))
+
+
+def _look_up(shards: list[_Shard], askers: Mapping[Specs, Asker], judged: bool) -> _Chunk:
+    models = list(shards[0].todo)
+    if judged or not models:
+        return _Chunk(shards, {})
+    task = askers[models[0]].model.task
+    columns = {name: pl.concat([one.suite[name].cast(pl.String) for one in shards]) for name in task.fields}
+    texts = Texts.of(columns, task)
+    return _Chunk(shards, {using: askers[using].look_up(texts) for using in models})
+
+
+def _answer_chunk(chunk: _Chunk, using: Specs, asker: Asker, writer: AnswerWriter) -> Iterator[tuple[ShardJob, Made]]:
+    """Ask a model about the shards, and hand its answers over to be written."""
+    model, begin = asker.model, 0
+    if using in chunk.questions:
+        for shard in chunk.shards:
+            pipeline.warn_if_foreign_to(model, (shard.suite[name] for name in model.task.fields))
+        answers = asker.ask(chunk.questions[using], current().advance, model.tally)
+        were_stored = chunk.questions[using].were_stored
+    for shard in chunk.shards:
+        if using in chunk.questions:
+            rows = slice(begin, begin := begin + shard.suite.height)
+            build = partial(answer_table, shard.suite, model, answers.take(rows))
+            made = Made(shard.suite.height, from_cache=int(were_stored[rows].sum()))
+        else:
+            writer.wait()  # it asks through the cache, twice
+            before = model.tally.from_cache
+            table = pipeline.answers_of(model, shard.suite, writer.cache, asker.size)
+            build = partial(pl.DataFrame, table)
+            made = Made(table.height, from_cache=model.tally.from_cache - before)
+        job, key = shard.todo[using]
+        if not model.is_storable():
+            key = digest(key, uuid.uuid4().hex)  # fits no later run: it asks again
+        writer.then(partial(_write_answers, job, model, key, build))
+        yield job, made
+
+
+def _write_answers(job: ShardJob, model: Answerer, key: str, build: Callable[[], pl.DataFrame]) -> None:
+    RunFolder(job.folder).write(answer_folder(model.name, model.signature), job.number, key, build())
 
 
 def answer_until(folder: RunFolder, model: Answerer, plan: Plan, cache: Cache, batch_size: int) -> tuple[Made, Stopped]:
@@ -187,17 +297,24 @@ def make_cached(kind: str, name: str) -> Bound:
     return KINDS[kind].make(name)
 
 
-#: The model that is loaded. One at a time: several may not fit into memory.
+#: The models that are loaded: one, and those that are light. Several others may not fit into memory.
 _loaded: dict[tuple[Any, ...], Answerer] = {}
 
 
 def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> Answerer:
-    """A model by name, loaded once for all of its shards; the one before it is released first."""
+    """A model by name, loaded once for all of its shards; the one before it is released first, unless it is light."""
     key = (spec, task, label_map, fresh)
     if key not in _loaded:
-        _loaded.clear()
+        for other in [one for one, model in _loaded.items() if not model.model.light]:
+            del _loaded[other]
         _loaded[key] = load(spec, task, dict(label_map), fresh=fresh)
     return _loaded[key]
+
+
+def is_light(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> bool:
+    """Whether a model is loaded, and will be whatever else is."""
+    model = _loaded.get((spec, task, label_map, fresh))
+    return model is not None and model.model.light
 
 
 def forget() -> None:

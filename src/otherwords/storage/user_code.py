@@ -312,9 +312,12 @@ class LateModules:
         self._signed, self._start = signed, next(iter(signed))
         self._own = sys.modules.keys() - known.keys()  # loaded with the model
         self._known = {k: v for k, v in known.items() if k not in _loaded or _loaded[k][0] in signed_files}
+        self._last: dict[str, ModuleType] = {}
 
     def __call__(self) -> str:
         """Say why answers from now on cannot be stored, or nothing."""
+        if sys.modules == self._last:  # as after almost every batch
+            return ""
         root = root_of(self._start)
         for name, module in list(sys.modules.items()):
             if self._known.get(name) is module:
@@ -325,6 +328,7 @@ class LateModules:
                 found = "it has loaded" if own else "it may use"
                 return f"{found} {file.name}, which is not signed; import it at the top of {self._start.name}"
             self._known[name] = module
+        self._last = dict(sys.modules)
         return ""
 
     def _is_unsigned(self, file: Path, root: Path) -> bool:

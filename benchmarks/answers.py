@@ -1,0 +1,167 @@
+"""From Parquet through keys and cache to Parquet, with a model that costs nothing, against a bare loop in the same run.
+
+The bare loop reads the same shards, hashes each row in Python, upserts all of them with one `executemany` into a table
+like that of the cache, with the same settings, and writes the shards again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import polars as pl
+
+from otherwords.models import answering, cache, model
+from otherwords.problem import TASKS
+from otherwords.running import stages
+from otherwords.storage.run_folder import RunFolder
+
+ROWS, TINY_ROWS, SHARD = 500_000, 200, 20_000
+#: Microseconds a row at 60,000 rows a second.
+MOST = 1e6 / 60_000
+MODEL = """
+import numpy as np
+
+def free(batch):
+    return np.tile([0.0, 1.0, 0.0], (len(batch), 1))
+"""
+#: The steps: where the function is looked up, its name, and what it does. Those inside others count by themselves.
+STEPS = (
+    (stages, "_read_shard", "read"),
+    (answering, "_distinct_columns", "deduplicate"),
+    (answering, "keys_of", "key"),
+    (cache.Cache, "find", "look up"),
+    (model.Model, "__call__", "model"),
+    (model.Answerer, "__call__", "check answers"),
+    (answering.Asker, "ask", "batch"),
+    (cache.Cache, "store", "store"),
+    (stages, "_write_answers", "write"),
+)
+
+
+def run(tiny: bool = False) -> list[dict[str, Any]]:
+    rows = TINY_ROWS if tiny else ROWS
+    with tempfile.TemporaryDirectory() as place:
+        folder = RunFolder(Path(place) / "run")
+        shards = _make(folder, rows, min(SHARD, rows // 2))
+        (Path(place) / "model.py").write_text(MODEL)
+        specs = [f"m{number}=python:{place}/model.py:free(batch_size={1024 + number})" for number in range(2)]
+        jobs = [_jobs(folder, shards, spec, f"{place}/cache.sqlite") for spec in specs]
+        bare = _timed(lambda: _bare(folder, shards, Path(place)))
+        with _steps() as seconds:
+            cold = _timed(lambda: stages.answer_shards(jobs[0]))
+        shares = _shares(seconds, cold[1])
+        shutil.rmtree(folder.path / "answers")
+        warm = _timed(lambda: stages.answer_shards(jobs[1]))
+    detail = f"{_speed(cold, rows)}; bare {_speed(bare, rows)}; {shares}"
+    claims = [("asked and stored", cold, 1.5, detail), ("all in the cache already", warm, 1.0, _speed(warm, rows))]
+    path = "Parquet -> keys -> cache -> Parquet"
+    return [
+        {
+            "claim": f"{path}, free model, {rows:,} rows {what}, times a bare loop (CPU time)",
+            "measured": took[1] / bare[1],
+            "unit": "times",
+            "at_most": most,
+            "detail": detail,
+        }
+        for what, took, most, detail in claims
+    ] + [
+        {
+            "claim": f"{path}, the same, a row",
+            "measured": cold[0] / rows * 1e6,
+            "unit": "microseconds",
+            "at_most": MOST,
+            "detail": f"{rows / cold[0]:,.0f} rows/s on {os.cpu_count()} cores",
+        }
+    ]
+
+
+def _make(folder: RunFolder, rows: int, size: int) -> int:
+    """Write buckets of an original and three variants; the number of shards."""
+    for number, start in enumerate(range(0, rows, size)):
+        some = range(start, min(start + size, rows))
+        names = [f"p{i // 4}-{i % 4}" if i % 4 else f"p{i // 4}" for i in some]
+        columns = {
+            "id": names,
+            "of": [f"p{i // 4}" if i % 4 else None for i in some],
+            "premise": [f"Person {i // 4} walked {i} metres along the river before breakfast on a day." for i in some],
+            "hypothesis": [f"Person {i // 4} was up early, in wording {i % 4}." for i in some],
+            "label": ["neutral"] * len(some),
+            "cluster": [f"p{i // 4}" for i in some],
+            "how": ["recorded.v1" if i % 4 else None for i in some],
+        }
+        folder.write("buckets", number, f"key {number}", pl.DataFrame(columns))
+    return number + 1
+
+
+def _jobs(folder: RunFolder, shards: int, spec: str, path: str) -> list[stages.ShardJob]:
+    return [stages.ShardJob(str(folder.path), number, TASKS["nli"], (spec,), cache=path) for number in range(shards)]
+
+
+def _bare(folder: RunFolder, shards: int, place: Path) -> None:
+    frames = [pl.read_parquet(folder.part("buckets", number)) for number in range(shards)]
+    keys = [
+        hashlib.sha256(f"{premise}\0{hypothesis}".encode()).digest()
+        for frame in frames
+        for premise, hypothesis in frame.select("premise", "hypothesis").iter_rows()
+    ]
+    with cache.Cache(place / "bare.sqlite") as store:
+        database = sqlite3.connect(store.path, isolation_level=None)
+        database.execute("pragma synchronous = normal")
+        database.execute("begin immediate")
+        insert = "insert or replace into answers (key, model, pred, p, at) values (?, 1, 1, ?, 0)"
+        database.executemany(insert, [(key, b"p" * 24) for key in keys])
+        database.execute("commit")
+        database.close()
+    for number, frame in enumerate(frames):
+        frame.drop("premise", "hypothesis").write_parquet(place / f"bare-{number}.parquet")
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds, and seconds of CPU time of all threads."""
+    wall, processor = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - processor
+
+
+def _speed(took: tuple[float, float], rows: int) -> str:
+    return f"{took[0]:.1f} s, {took[1] / rows * 1e6:.1f} microseconds of CPU time a row"
+
+
+@contextmanager
+def _steps() -> Iterator[dict[str, float]]:
+    """Measure the CPU time of each step, in whatever thread it runs; at the end, without that of steps inside it."""
+    seconds: dict[str, float] = defaultdict(float)
+
+    def measured(function: Callable[..., Any], step: str) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def timed(*given: Any, **options: Any) -> Any:
+            start = time.thread_time()
+            result = function(*given, **options)
+            seconds[step] += time.thread_time() - start
+            return result
+
+        return timed
+
+    with ExitStack() as stack:
+        for owner, name, step in STEPS:
+            stack.enter_context(mock.patch.object(owner, name, measured(getattr(owner, name), step)))
+        yield seconds
+    seconds["batch"] -= seconds["check answers"]
+    seconds["check answers"] -= seconds["model"]
+
+
+def _shares(seconds: dict[str, float], whole: float) -> str:
+    rest = whole - sum(seconds.values())
+    return ", ".join(f"{step} {value / whole:.0%}" for step, value in [*seconds.items(), ("rest", rest)])
