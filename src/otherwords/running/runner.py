@@ -26,7 +26,7 @@ from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
 from ..problem import Score
 from ..progress import current
-from ..registry import metrics
+from ..registry import is_local, metrics, plugin_files
 from ..report.page import write_report
 from ..scoring.gates import GateResult, check
 from ..scoring.requirements import missing_metrics, needs_anytime, refuse_unknown, refuse_unlabelled
@@ -40,6 +40,7 @@ from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import funnel, scans
 from ..variants.generating import refuse_repeated
 from . import stages
+from .engines import Engine, InProcess, closing, make_engine
 from .readiness import (
     OpenedData,
     all_need_variants,
@@ -50,7 +51,6 @@ from .readiness import (
     refuse_unmeasurable,
     refuse_wrong_groups,
 )
-from .stages import Engine, InProcess
 from .study import Study, read_study
 
 #: The cache of a run without a lasting one.
@@ -103,7 +103,7 @@ def run(
     study: str | Path | dict[str, Any] | Study | AnyTable | None = None,
     *,
     out: str | Path | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
     fresh: bool = False,
     require: str | Sequence[str] = (),
     **overrides: Any,
@@ -119,11 +119,14 @@ def run(
     With `fresh`, the models are asked everything anew, and the answers that were stored are replaced. Without a cache
     (`cache=None`), answers are of one run: they are used again where it was interrupted, or is continued by its folder.
 
+    `engine` is "in-process", "processes" (a worker for each core), "processes:N", or an object with a method `map`.
+
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
     ['accuracy_drop', 'accuracy_original', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
     overrides |= {"require": require} if require else {}
+    overrides |= {"engine": engine} if isinstance(engine, str) else {}
     earlier = RunFolder(study) if isinstance(study, (str, os.PathLike)) and Path(study).is_dir() else None
     study = read_study(study, **overrides)
     refuse_unknown(study.require, study.metrics)
@@ -133,12 +136,13 @@ def run(
     folder.refuse_foreign()
     opened = open_data(study, earlier, overrides)
     refuse_own_files(study, opened, folder)
-    driver = Driver(study, opened.source, folder, engine or InProcess(), fresh)
+    chosen = make_engine(study.engine) if engine is None or isinstance(engine, str) else engine
+    driver = Driver(study, opened.source, folder, chosen, fresh)
     driver.continues = earlier is not None and "cache" not in overrides
     if out:
         _warn_replaced(folder, study, opened)
     _warn_removed(folder, study)
-    with folder.locked(), folder.naming_damage(), _collected_warnings() as messages:
+    with folder.locked(), folder.naming_damage(), _collected_warnings() as messages, closing(chosen):
         scores = _drive(driver, opened)
         timings = {stage: round(seconds, 3) for stage, seconds in driver.timings.items()}
         # A warning given when a part was made still holds when the part is not made again.
@@ -395,14 +399,33 @@ class Driver:
         """Map one stage over all shards, on the engine; say of each part what was made."""
         study, folder, shards = self.study, str(self.folder.path), self.intake["shards"]
         label_map = self._label_map(using[0]) if stage == "answers" else ()
-        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, tuple(study.plugins))
+        since = self._load(using[0]).loaded if stage == "answers" else 0.0
+        plugins = tuple(dict.fromkeys([*study.plugins, *plugin_files()]))
+        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, plugins)
         current().start(stage, total)
-        jobs = [stages.ShardJob(folder, number, *about, self.fresh) for number in range(shards)]
-        counts = list(self.engine.map(stages.SHARD_FUNCTIONS[stage], jobs))
+        jobs = (stages.ShardJob(folder, number, *about, self.fresh, since) for number in range(shards))
+        counts = []
+        for made in self._engine_for(stage, using).map(stages.SHARD_FUNCTIONS[stage], jobs):
+            stages.merge_accounts(using, made)
+            counts.append(made._replace(accounts=()))
         for name in ("variants", "notes") if stage == "variants" else (stage,):
             self.folder.trim(name, shards)  # leftovers of a larger study
         current().done()
         return counts
+
+    def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
+        """The engine; but this process for what cannot travel, or would give other bytes elsewhere."""
+        if isinstance(self.engine, InProcess):
+            return self.engine
+        kind = {"variants": "generators", "answers": "models"}.get(stage, "checks")
+        if local := next((spec for spec in using if is_local(kind, spec)), ""):
+            fix = "put it in a file: python:FILE.py:NAME, or --plugin FILE.py (plugins=[...])"
+            message = f"{split_name(local)[0]} exists in this process only, and is not given to workers; {fix}"
+            warnings.warn(message, stacklevel=caller_level())
+            return InProcess()
+        if stage == "answers" and not self._load(using[0]).model.batch_invariant:
+            return InProcess()  # an answer must not depend on which worker was the first to ask
+        return self.engine
 
     def _load(self, spec: str) -> Answerer:
         return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)

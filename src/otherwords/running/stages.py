@@ -1,14 +1,14 @@
-"""The stages on a run folder: a shard in, a part out; and the engine that maps a stage over its shards."""
+"""The stages on a run folder: a shard in, a part out. An engine maps them over the shards."""
 
 import json
 import shutil
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -29,39 +29,19 @@ from ..storage import tables
 from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, answer_folder, key_of, read_part
 from ..validity.mutual_entailment import judged_by
-from ..variants.generating import left_out, surveyed, totals, warn_unused_rows
+from ..variants.generating import as_generator, left_out, surveyed, totals, warn_unused_rows
 from ..words import language
 
 #: Rows after which a shard ends, at the next bucket.
 SHARD = 2_000
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-class Engine(Protocol):
-    """Anything that can map a function over jobs.
-
-    Jobs hold names, paths and numbers only, and the function is importable, so that both can travel to another machine.
-    Results come back in the order of the jobs. No stage needs more than this.
-    """
-
-    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
-        """Apply the function to every job."""
-        ...
-
-
-class InProcess:
-    """Do one shard after the other, here."""
-
-    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
-        """Apply the function to every job, lazily, so that memory stays flat."""
-        return map(function, jobs)
-
 
 @dataclass(frozen=True)
 class ShardJob:
-    """One shard of one stage: what to do, with what, where. `using` names the generators or checks, or the model."""
+    """One shard of one stage: what to do, with what, where. `using` names the generators or checks, or the model.
+
+    `since` is when the driver loaded that model: what is older in the cache was stored before this run.
+    """
 
     folder: str
     number: int
@@ -73,14 +53,19 @@ class ShardJob:
     batch_size: int = 0
     plugins: tuple[str, ...] = ()
     fresh: bool = False
+    since: float = 0.0
 
 
 class Made(NamedTuple):
-    """A part: its rows, whether it was there already, and how many of its answers were in the cache."""
+    """A part: its rows, whether it was there already, and how many of its answers were in the cache.
+
+    `accounts` are what its generators have counted, whose copies in the driver have not seen this shard.
+    """
 
     rows: int
     reused: bool = False
     from_cache: int = 0
+    accounts: tuple[Any, ...] = ()
 
 
 def vary_shard(job: ShardJob) -> Made:
@@ -99,7 +84,7 @@ def vary_shard(job: ShardJob) -> Made:
     variants = variants.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
     folder.write("notes", job.number, key, notes)
     folder.write("variants", job.number, key, variants)
-    return Made(variants.height)
+    return Made(variants.height, accounts=tuple(as_generator(one.function).drain() for one in generators))
 
 
 def check_shard(job: ShardJob) -> Made:
@@ -123,7 +108,7 @@ def check_shard(job: ShardJob) -> Made:
 def answer_shard(job: ShardJob) -> Made:
     """buckets/ -> answers/<model>/"""
     load_plugins(job.plugins)
-    folder, model = RunFolder(job.folder), load_cached(job.using[0], job.task, job.label_map, job.fresh)
+    folder, model = RunFolder(job.folder), load_cached(job.using[0], job.task, job.label_map, job.fresh, job.since)
     source = folder.part("buckets", job.number)
     stage = answer_folder(model.name, model.signature)
     key = digest(__version__, key_of(source), model.name, model.signature)
@@ -180,12 +165,18 @@ def make_cached(kind: str, name: str) -> Bound:
 _loaded: dict[tuple[Any, ...], Answerer] = {}
 
 
-def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> Answerer:
-    """A model by name, loaded once for all of its shards; the one before it is released first."""
+def load_cached(
+    spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False, since: float = 0.0
+) -> Answerer:
+    """A model by name, loaded once for all of its shards; the one before it is released first.
+
+    A worker loads it later than the driver, and counts it as loaded `since` then.
+    """
     key = (spec, task, label_map, fresh)
     if key not in _loaded:
         _loaded.clear()
-        _loaded[key] = load(spec, task, dict(label_map), fresh=fresh)
+        model = load(spec, task, dict(label_map), fresh=fresh)
+        _loaded[key] = replace(model, loaded=since) if since else model
     return _loaded[key]
 
 
@@ -343,6 +334,12 @@ class Unvaried:
     problems: int = 0
     total: int = 0
     left_out: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+def merge_accounts(specs: Sequence[str], part: Made) -> None:
+    """Give the generators of this process what those that made a part have counted, wherever that was."""
+    for spec, account in zip(specs, part.accounts, strict=False):
+        as_generator(make_cached("generators", spec).function).merge(account)
 
 
 def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "") -> Unvaried:
