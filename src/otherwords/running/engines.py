@@ -130,7 +130,7 @@ class Processes:
         while True:
             while more and (idle or len(self._workers) < self.count):
                 if more := (job := next(jobs, None)) is not None:
-                    (idle.pop() if idle else self._hire()).give(function, *job)  # type: ignore[misc]
+                    (idle.pop() if idle else self._hire()).give(function, *job)
             if wanted in outcomes:
                 yield self._settle(outcomes.pop(wanted))
                 wanted += 1
@@ -169,7 +169,7 @@ class Processes:
             key = getattr(warning, "once", (type(warning), str(warning)))
             if key not in self._shown:
                 self._shown.add(key)
-                warnings.warn(warning, stacklevel=caller_level())  # type: ignore[arg-type]
+                warnings.warn(warning, stacklevel=caller_level())  # type: ignore[call-overload]
         if outcome.error is not None:
             raise _unpacked(outcome.error) from _Remote(outcome.trace)
         return outcome.result
@@ -302,7 +302,7 @@ def _packed(error: BaseException) -> _Packed:
     text = f"{type(error).__name__}: {error}"
     content = b""
     with suppress(Exception):  # one that holds an open file, or is of a class that cannot be imported
-        content = pickle.dumps((type(error), error.args, error.__dict__))
+        content = pickle.dumps((type(error), error.__reduce__()[1], error.__dict__))
     return _Packed(content, str(error) if isinstance(error, Warning) else text, isinstance(error, Warning))
 
 
@@ -310,7 +310,6 @@ def _unpacked(packed: _Packed) -> BaseException:
     with suppress(Exception):
         kind, given, attributes = pickle.loads(packed.content)
         error: BaseException = kind.__new__(kind, *given)
-        error.args = given
         error.__dict__.update(attributes)
         return error
     return UserWarning(packed.text) if packed.warning else RuntimeError(packed.text)

@@ -74,9 +74,7 @@ def vary_files(
     return summary
 
 
-def check_files(
-    source: Source, out: str, using: Sequence[str], *, shard: int = SHARD, engine: str = USUAL
-) -> Summary:
+def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = SHARD, engine: str = USUAL) -> Summary:
     """Write the suite with the verdicts of all checks as columns."""
     with spooled(source, out, check=list(using), shard=shard, engine=engine) as (driver, summary):
         driver.check()

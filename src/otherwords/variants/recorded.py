@@ -55,8 +55,7 @@ def recorded(path: Path = EVERYDAY, format: str = "", pair: str = "") -> Any:  #
     generator, transformation or test; none: not at all).
     """
     rows = _RecordedRows(open_book(path, format), pair)
-    counted = {"left_out": rows.left_out, "unmatched": rows.unmatched, "drain": rows.drain, "merge": rows.merge}
-    return Generator(rows.vary, **counted)
+    return Generator(rows.vary, left_out=rows.left_out, unmatched=rows.unmatched, drain=rows.drain, merge=rows.merge)
 
 
 class _RecordedRows:
