@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "benchmarks").glob("*.py"))
 #: Scripts with a command line of their own, and what benchmarks share.
 SCRIPTS = {"gpu", "gpu_explore"}
-SHARED = {"__init__", "__main__", "isolated", "gpu_busy", "gpu_checks", "gpu_models", "levels"}
+SHARED = {"__init__", "__main__", "isolated", "bare", "gpu_busy", "gpu_checks", "gpu_models", "levels"}
 
 
 @pytest.fixture(scope="module")
