@@ -414,7 +414,7 @@ class Driver:
         return counts
 
     def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
-        """The engine; but this process for what cannot travel, or would give other bytes elsewhere."""
+        """The engine; but this process for what cannot travel, would give other bytes elsewhere, or be slower."""
         if isinstance(self.engine, InProcess):
             return self.engine
         kind = {"variants": "generators", "answers": "models"}.get(stage, "checks")
@@ -423,9 +423,12 @@ class Driver:
             message = f"{split_name(local)[0]} exists in this process only, and is not given to workers; {fix}"
             warnings.warn(message, stacklevel=caller_level())
             return InProcess()
-        if stage == "answers" and not self._load(using[0]).model.batch_invariant:
-            return InProcess()  # an answer must not depend on which worker was the first to ask
-        return self.engine
+        if stage == "answers":
+            model = self._load(using[0]).model
+            # An answer must not depend on which worker was the first to ask.
+            return self.engine if model.batch_invariant and not model.uses_all_cores else InProcess()
+        surveyed = stage == "variants" and not set(using) & set(self.study.vary)
+        return InProcess() if surveyed else self.engine  # what was learned of the texts, their tags, is in this process
 
     def _load(self, spec: str) -> Answerer:
         return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
