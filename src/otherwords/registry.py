@@ -347,8 +347,8 @@ def load_plugins(files: Sequence[str]) -> None:
 
 
 def plugin_files() -> list[str]:
-    """The files of plug-ins that this process has loaded."""
-    return [str(path) for path in _plugin_files]
+    """The files of plug-ins that this process has loaded, if they are still there."""
+    return [str(path) for path in _plugin_files if path.is_file()]
 
 
 def is_local(kind: str, spec: str) -> bool:

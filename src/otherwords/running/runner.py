@@ -5,12 +5,14 @@ import platform
 import time
 import warnings
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -259,10 +261,9 @@ class Driver:
         with self._timed("variants"):
             counts = self.run_stage("variants", generators, self.intake["originals"] * len(generators))
             found = stages.list_unvaried(self.folder, generators, unvaried)
-            self._note(
-                "vary", list(found.by_generator), variants=sum(made.rows for made in counts), unvaried=found.problems
-            )
-            self.folder.note(unvaried=found.by_generator, left_out=found.left_out)
+            about = {"unvaried": found.by_generator, "left_out": found.left_out}
+            made = sum(part.rows for part in counts)
+            self._note("vary", list(found.by_generator), about, variants=made, unvaried=found.problems)
 
     def skip_vary(self) -> None:
         """Continue with the variants of the data; remove those that an earlier study made in this folder."""
@@ -442,10 +443,12 @@ class Driver:
         yield
         self.timings[stage] = self.timings.get(stage, 0) + time.perf_counter() - start
 
-    def _note(self, stage: str, signatures: Any, **counts: int) -> None:
+    def _note(
+        self, stage: str, signatures: Any, about: Mapping[str, Any] = MappingProxyType({}), **counts: int
+    ) -> None:
         known = self.folder.manifest
         signed = {**known.get("signatures", {}), stage: signatures}
-        self.folder.note(signatures=signed, counts={**known.get("counts", {}), **counts})
+        self.folder.note(signatures=signed, counts={**known.get("counts", {}), **counts}, **about)
 
 
 def _warn_replaced(folder: RunFolder, study: Study, opened: OpenedData) -> None:
@@ -492,15 +495,18 @@ def _about(study: Study, opened: OpenedData) -> dict[str, Any]:
         "seed": study.seed,
         "task": asdict(opened.source.chosen),
         "inputs": opened.inputs,
-        "versions": {"python": platform.python_version(), **dict(_installed(_PACKAGES))},
+        "versions": {"python": platform.python_version(), **_installed()},
     }
 
 
-def _installed(packages: Sequence[str]) -> Iterator[tuple[str, str]]:
+@cache
+def _installed() -> dict[str, str]:
     """The versions of packages as they are installed, without importing any."""
-    for name in packages:
+    found = {}
+    for name in _PACKAGES:
         with suppress(PackageNotFoundError):
-            yield name, version(name)
+            found[name] = version(name)
+    return found
 
 
 @contextmanager

@@ -203,7 +203,7 @@ class RunFolder:
             for name in ("scores.json", "report.html"):
                 (self.path / name).unlink(missing_ok=True)
             before = {"intake": before.get("intake", {})}
-        write_json(self.path / "manifest.json", {**before, **about})
+        self._write_manifest({**before, **about})
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -221,7 +221,12 @@ class RunFolder:
 
     def note(self, **entries: Any) -> None:
         """Add entries to the manifest."""
-        write_json(self.path / "manifest.json", {**self.manifest, **entries})
+        self._write_manifest({**self.manifest, **entries})
+
+    def _write_manifest(self, entries: dict[str, Any]) -> None:
+        """Replace the manifest, if anything in it has changed: every write waits for the disk."""
+        if not (self.path / "manifest.json").exists() or self.manifest != _as_json(entries):
+            write_json(self.path / "manifest.json", entries)
 
 
 def answer_folder(model: str, signature: str) -> str:
