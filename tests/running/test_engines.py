@@ -14,11 +14,14 @@ from typing import Any
 
 import jobs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from refusals import refuses
 from warned import lines
 
 import otherwords as ow
 from otherwords.errors import BadInput, MissingExtra, WorkerLost
+from otherwords.problem import TASKS
 from otherwords.progress import Progress, current, reporting_to
 from otherwords.running import InProcess, Processes, Study, engines, stages
 from otherwords.running.engines import make_engine
@@ -137,7 +140,7 @@ class Odd(Exception):
 
 def test_errors_of_every_class_travel():
     for error in (MissingExtra("a model", "hf"), OSError(28, "No space left", "part"), BadInput("found 1", fix="2")):
-        copy = engines._unpacked(pickle.loads(pickle.dumps(engines._packed(error))))
+        copy = engines._unpacked(engines._packed(error))
         assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
         assert getattr(copy, "errno", None) == getattr(error, "errno", None)
         assert getattr(copy, "filename", None) == getattr(error, "filename", None)
@@ -164,6 +167,23 @@ def test_a_killed_worker_is_reported_and_the_others_end():
     with pytest.raises(WorkerLost, match=r"was killed \(SIGKILL\) while it worked on shard 2.*--engine in-process"):
         list(engine.map(jobs.die, range(4)))
     assert engine._workers == []
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec=None)),
+        lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text() | st.integers(), inner),
+    )
+)
+def test_names_and_numbers_travel_as_they_are(value):
+    job = stages.ShardJob("a folder", 3, TASKS["a-nli"], ("m=x",), label_map=(("a", "b"),), since=1.5)
+    for one in (value, stages.Made(1, accounts=(value, None)), job, stages.vary_shard):
+        assert engines._decoded(json.loads(json.dumps(engines._encoded(one)))) == one
+
+
+def test_what_is_no_name_or_number_is_refused():
+    with pytest.raises(TypeError, match="Lock cannot travel|lock cannot travel"):
+        engines._encoded([threading.Lock()])
 
 
 def test_engines_have_names():

@@ -3,9 +3,11 @@
 A worker of `Processes` is a fresh interpreter: jobs come on its standard input, and what they gave goes back.
 """
 
+import importlib
+import inspect
 import io
+import json
 import os
-import pickle
 import queue
 import re
 import signal
@@ -17,6 +19,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -237,7 +240,7 @@ class _Worker:
         message: Any = ""
         with self._process.stdout as stream:  # type: ignore[union-attr]
             while message is not None:
-                message = _read(stream.fileno())
+                message = _decoded(_read(stream.fileno()))
                 news.put((self, message))
 
 
@@ -261,21 +264,21 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# Messages: a length, and a pickle
+# Messages: a length, and JSON
 
 
 def _write(file: int, message: Any) -> None:
-    data = pickle.dumps(message)
+    data = json.dumps(_encoded(message)).encode()
     data = len(data).to_bytes(8, "little") + data
     while data:
         data = data[os.write(file, data) :]
 
 
 def _read(file: int) -> Any:
-    """The next message; None where there are no more."""
+    """The next message, still encoded; None where there are no more."""
     head = _bytes(file, 8)
     data = _bytes(file, int.from_bytes(head, "little")) if head else b""
-    return pickle.loads(data) if data else None
+    return json.loads(data) if data else None
 
 
 def _bytes(file: int, count: int) -> bytes:
@@ -289,26 +292,65 @@ def _bytes(file: int, count: int) -> bytes:
     return b"".join(parts)
 
 
-class _Packed(NamedTuple):
-    """An error or a warning on its way: its class, arguments and attributes as a pickle, and its text."""
+def _encoded(value: Any) -> Any:
+    """A value as JSON: names, numbers, lists, and records (dataclasses, named tuples) of importable classes."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) in (list, tuple):
+        return {type(value).__name__: [_encoded(one) for one in value]}
+    if isinstance(value, Mapping):
+        return {"dict": [[_encoded(key), _encoded(one)] for key, one in value.items()]}
+    if inspect.isfunction(value) or isinstance(value, type):
+        return {"name": f"{value.__module__}:{value.__qualname__}"}
+    if is_dataclass(value) or hasattr(value, "_fields"):
+        names = getattr(value, "_fields", None) or [one.name for one in fields(value)]
+        return {
+            "record": _encoded(type(value))["name"],
+            "fields": {one: _encoded(getattr(value, one)) for one in names},
+        }
+    raise TypeError(f"{type(value).__name__} cannot travel: give workers names, paths and numbers")
 
-    content: bytes
+
+def _decoded(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "record" in value:
+        return _found(value["record"])(**{name: _decoded(one) for name, one in value["fields"].items()})
+    [(kind, content)] = value.items()
+    if kind == "name":
+        return _found(content)
+    if kind == "dict":
+        return {_decoded(key): _decoded(one) for key, one in content}
+    return {"list": list, "tuple": tuple}[kind](map(_decoded, content))
+
+
+def _found(name: str) -> Any:
+    module, _, path = name.partition(":")
+    found: Any = importlib.import_module(module)
+    for one in path.split("."):
+        found = getattr(found, one)
+    return found
+
+
+class _Packed(NamedTuple):
+    """An error or a warning on its way: its class, arguments and attributes, and its text where these cannot travel."""
+
+    content: str
     text: str
     warning: bool
 
 
 def _packed(error: BaseException) -> _Packed:
-    """Pack an error or a warning. Pickle alone would call its class with the text as the only argument."""
-    text = f"{type(error).__name__}: {error}"
-    content = b""
-    with suppress(Exception):  # one that holds an open file, or is of a class that cannot be imported
-        content = pickle.dumps((type(error), error.__reduce__()[1], error.__dict__))
-    return _Packed(content, str(error) if isinstance(error, Warning) else text, isinstance(error, Warning))
+    text = str(error) if isinstance(error, Warning) else f"{type(error).__name__}: {error}"
+    content = ""
+    with suppress(Exception):  # one that holds an open file
+        content = json.dumps(_encoded((type(error), error.__reduce__()[1], error.__dict__)))
+    return _Packed(content, text, isinstance(error, Warning))
 
 
 def _unpacked(packed: _Packed) -> BaseException:
-    with suppress(Exception):
-        kind, given, attributes = pickle.loads(packed.content)
+    with suppress(Exception):  # of a class that cannot be imported here
+        kind, given, attributes = _decoded(json.loads(packed.content))
         error: BaseException = kind.__new__(kind, *given)
         error.__dict__.update(attributes)
         return error
@@ -330,9 +372,7 @@ def work() -> None:
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_take_jobs, args=(commands, jobs), daemon=True).start()
     while True:
-        on_command_line, function, job = jobs.get()
-        ON_COMMAND_LINE.set(on_command_line)
-        channel.send(_carry_out(function, job, channel))
+        channel.send(_carry_out(jobs.get(), channel))
 
 
 def _take_jobs(file: int, jobs: "queue.SimpleQueue[Any]") -> None:
@@ -341,7 +381,7 @@ def _take_jobs(file: int, jobs: "queue.SimpleQueue[Any]") -> None:
     os._exit(1)  # the driver was killed: another may be at work in its folder already
 
 
-def _carry_out(function: Callable[[Any], Any], job: Any, channel: "_Channel") -> _Outcome:
+def _carry_out(message: Any, channel: "_Channel") -> _Outcome:
     language.forget()  # what each shard would warn of first: the driver shows the first of them
     report = _Report(channel)
     outcome = _Outcome()
@@ -350,7 +390,10 @@ def _carry_out(function: Callable[[Any], Any], job: Any, channel: "_Channel") ->
         for kind in _HIDDEN:
             warnings.simplefilter("ignore", kind)
         try:
+            on_command_line, function, job = _decoded(message)
+            ON_COMMAND_LINE.set(on_command_line)
             outcome = _Outcome(function(job))
+            _encoded(outcome)
         except SystemExit:  # it is stopped
             raise
         except BaseException as error:

@@ -40,7 +40,7 @@ _MARKS = ("contrast", "control")
 #: A row by column.
 Cells = Mapping[str, Any]
 #: What was counted in some shards: problems, the places of rows that were used, and rows that were left out by reason.
-Account = tuple[int, "array[int]", Counter[str]]
+Account = tuple[int, list[int], dict[str, int]]
 
 
 @generators("recorded.v1")
@@ -93,7 +93,7 @@ class _RecordedRows:
     def drain(self) -> Account:
         """What was counted since the last `merge`; it no longer counts here."""
         given, left_out = self._merged
-        account: Account = (self._given - given, self._new, self.left_out - left_out)
+        account: Account = (self._given - given, self._new.tolist(), dict(self.left_out - left_out))
         self._given, self._new = given, array("L")
         self.left_out.subtract(account[2])
         for place in account[1]:
