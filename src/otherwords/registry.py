@@ -352,8 +352,8 @@ def plugin_files() -> list[str]:
 
 
 def is_local(kind: str, spec: str) -> bool:
-    """Whether a spec names what this process alone knows: a function given here, or a plug-in of no file or package."""
-    if HERE in spec:
+    """Whether a spec names what this process alone has: a function given here, standard input, a plug-in of no file."""
+    if HERE in spec or any(str(file) == "-" for file in KINDS[kind].files(spec)):
         return True
     plugin, _ = KINDS[kind]._read(split_name(spec)[1])
     return bool(plugin.source) and not plugin.distribution and Path(plugin.source) not in _plugin_files

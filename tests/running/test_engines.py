@@ -23,6 +23,7 @@ import otherwords as ow
 from otherwords.errors import BadInput, MissingExtra, WorkerLost
 from otherwords.problem import TASKS
 from otherwords.progress import Progress, current, reporting_to
+from otherwords.registry import is_local
 from otherwords.running import InProcess, Processes, Study, engines, stages
 from otherwords.running.engines import make_engine
 
@@ -182,8 +183,15 @@ def test_names_and_numbers_travel_as_they_are(value):
 
 
 def test_what_is_no_name_or_number_is_refused():
-    with pytest.raises(TypeError, match="Lock cannot travel|lock cannot travel"):
+    with pytest.raises(TypeError, match=r"[Ll]ock cannot travel"):
         engines._encoded([threading.Lock()])
+
+
+def test_what_only_this_process_has_is_recognised():
+    assert is_local("models", "mine=python:this-process:mine")
+    assert is_local("checks", "human:-")
+    assert not is_local("models", "mine=python:models.py:ask")
+    assert not is_local("generators", "recorded:some-file.jsonl")
 
 
 def test_engines_have_names():
