@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "benchmarks").glob("*.py"))
 #: Scripts with a command line of their own, and what benchmarks share.
 SCRIPTS = {"gpu", "gpu_explore"}
-SHARED = {"__init__", "__main__", "isolated", "gpu_busy", "gpu_checks", "gpu_models", "levels"}
+SHARED = {"__init__", "__main__", "isolated", "bare", "gpu_busy", "gpu_checks", "gpu_models", "levels"}
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +84,29 @@ def test_the_smallest_benchmark_runs():
 def test_a_benchmark_runs_at_a_tiny_size(name, names):
     assert name in names
     results = ROOT / "benchmarks" / "results" / f"{name}.json"
-    before = results.read_bytes()
+    before = results.read_bytes() if results.exists() else None  # where it was never run at its full size
     done = run("benchmarks", name, "--tiny", OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) >= 2
-    assert results.read_bytes() == before
+    assert (results.read_bytes() if results.exists() else None) == before
+
+
+def test_the_spine_benchmark_refuses_other_scores_than_before(tmp_path):
+    """Its digests are those of the version before the stages became columnar; its tiny run compares them, too."""
+    spine = importlib.import_module("benchmarks.spine")
+    assert {asked for _, asked in spine.SCORES} == {spine.TINY_ASKED, spine.ASKED}
+    assert all(len(one) == 64 for one in spine.SCORES.values())
+    (tmp_path / "scores.json").write_text("[]")
+    with pytest.raises(SystemExit, match=r"scores\.json has changed"):
+        spine.refuse_other_scores("suite", spine.TINY_ASKED, tmp_path / "scores.json")
+
+
+def test_a_whole_run_has_the_scores_of_before(tmp_path):
+    """Every stage, the default scores and the report, on the tiny suite of the spine benchmark."""
+    spine = importlib.import_module("benchmarks.spine")
+    spine.make_suite(tmp_path / "suite.parquet", spine.TINY_ASKED)
+    assert spine.study(tmp_path / "suite.parquet", tmp_path, [])["asked"] == spine.TINY_ASKED
+    spine.refuse_other_scores("suite", spine.TINY_ASKED, tmp_path / "out" / "scores.json")
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ OtherwordsError
 ├── WrongAnswer      a model broke its contract
 ├── LabelOrder       a model's labels seem permuted (exit code 1)
 ├── GateFailed       a score misses a required value (exit code 1)
-└── Busy             another process is using the folder
+├── Busy             another process is using the folder
+└── WorkerLost       a worker process was killed, or ended by itself
 """
 
 import os
@@ -78,6 +79,10 @@ class GateFailed(OtherwordsError):
 
 class Busy(OtherwordsError):
     """Another process is writing to the same folder."""
+
+
+class WorkerLost(OtherwordsError):
+    """A worker process ended in the middle of a shard. Shards that were done before are kept."""
 
 
 def shorten(value: object, limit: int = 60) -> str:

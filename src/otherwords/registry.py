@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from .errors import BadInput, OtherwordsError, UnknownName, WrongAnswer
 from .storage.signing import sign_declared, sign_files, sign_plugin, source_of, sources
 from .storage.specs import SPEC, nearest, parse_options, read_value, spell, split_name
-from .storage.user_code import guard, guarded, load_file
+from .storage.user_code import HERE, guard, guarded, load_file
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 #: A spec with which a plug-in can be tried, or a function that writes a sample into a folder and returns the spec.
@@ -344,6 +344,19 @@ def load_plugins(files: Sequence[str]) -> None:
             fix = "decorate a factory in it, as in @generators('mine.v1'), or name its function: python:FILE:function"
             raise BadInput("registers no plug-in", where=file, fix=fix)
         _plugin_files[path] = content
+
+
+def plugin_files() -> list[str]:
+    """The files of plug-ins that this process has loaded, if they are still there."""
+    return [str(path) for path in _plugin_files if path.is_file()]
+
+
+def is_local(kind: str, spec: str) -> bool:
+    """Whether a spec names what this process alone has: a function given here, standard input, a plug-in of no file."""
+    if HERE in spec or any(str(file) == "-" for file in KINDS[kind].files(spec)):
+        return True
+    plugin, _ = KINDS[kind]._read(split_name(spec)[1])
+    return bool(plugin.source) and not plugin.distribution and Path(plugin.source) not in _plugin_files
 
 
 def _bind(plugin: Plugin, given: dict[str, str], spec: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -278,6 +279,7 @@ def test_it_is_a_database_that_others_can_read_meanwhile(path):
 
 WRITE = """
 import sys
+import threading
 from otherwords.models.cache import Cache, Cached, key
 with Cache(sys.argv[1]) as cache:
     number = cache.model("m", "t")
@@ -362,3 +364,24 @@ def test_old_answers_are_pruned(path):
         assert cache.prune(older_than_days=2.01) == 0
         assert cache.prune(older_than_days=1.99) == 1
         assert list(cache.get([A, B])) == [B]
+
+
+def test_a_new_file_may_be_opened_by_several_at_once(tmp_path):
+    """SQLite does not wait where two switch to WAL at one moment."""
+    failed = []
+
+    def open_it(path, barrier):
+        barrier.wait()
+        try:
+            Cache(path).close()
+        except BadInput as error:
+            failed.append(str(error))
+
+    for number in range(40):
+        barrier = threading.Barrier(4)
+        some = [threading.Thread(target=open_it, args=(tmp_path / f"{number}.sqlite", barrier)) for _ in range(4)]
+        for one in some:
+            one.start()
+        for one in some:
+            one.join()
+    assert failed == []

@@ -22,6 +22,7 @@ def answer(
     until: opt.UntilRule = "",
     seed: opt.Seed = 1,
     confidence: opt.Confidence = 0.95,
+    engine: opt.EngineName = "in-process",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
@@ -53,6 +54,7 @@ def answer(
             until=until,
             seed=seed,
             confidence=confidence,
+            engine=engine,
         )
     if not quiet:
         print_summary(done, out)

@@ -24,6 +24,7 @@ def check(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    engine: opt.EngineName = "in-process",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
@@ -39,7 +40,7 @@ def check(
 
     with bars(quiet):
         source = open_source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
-        done = check_files(source, out, checks)
+        done = check_files(source, out, checks, engine=engine)
     if not quiet:
         print_summary(done, out)
         print_funnel(done.funnel)

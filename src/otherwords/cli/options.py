@@ -113,6 +113,15 @@ CachePath = Annotated[
     str, typer.Option("--cache", metavar="FILE", help="Answer cache to use instead of the shared one.")
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep answers for this run only.")]
+_ENGINE = partial(
+    typer.Option,
+    "--engine",
+    metavar="ENGINE",
+    help="Who works on the shards: in-process, processes (a worker for each core), or processes:N. Same results.",
+)
+EngineName = Annotated[str, _ENGINE()]
+#: Of a study, which may name one itself.
+StudyEngine = Annotated[str, _ENGINE(show_default="in-process")]
 BatchSize = Annotated[
     int,
     typer.Option(

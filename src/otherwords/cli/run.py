@@ -69,6 +69,7 @@ def run(
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,
     fresh: opt.Fresh = False,
+    engine: opt.StudyEngine = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = None,
@@ -116,7 +117,7 @@ def run(
         "columns": opt.pairs(field, "--field"), "labels": opt.pairs(label, "--label"),
         "label_map": parse_label_maps(label_map), "cache": cache, "plugins": plugin,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
-        "interval": interval, "batch_size": batch_size, "shard": shard, "require": require,
+        "interval": interval, "batch_size": batch_size, "shard": shard, "require": require, "engine": engine,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     if no_cache:

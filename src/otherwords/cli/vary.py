@@ -37,6 +37,7 @@ def vary(
     task: opt.TaskName = "",
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
+    engine: opt.EngineName = "in-process",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     seed: opt.Seed = 1,
@@ -55,7 +56,15 @@ def vary(
         source = open_source(inputs, task, columns, labels, skip_bad, stage="problems")
         specs = registered.with_options(generators, **opt.given(veto=veto, corpus=corpus, table=table))
         done = vary_files(
-            source, out, specs, seed=seed, suite=suite, unvaried=unvaried, notes=notes, save_table=save_table
+            source,
+            out,
+            specs,
+            seed=seed,
+            suite=suite,
+            unvaried=unvaried,
+            notes=notes,
+            save_table=save_table,
+            engine=engine,
         )
     if not quiet:
         print_summary(done, out)

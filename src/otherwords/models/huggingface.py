@@ -57,6 +57,7 @@ def hf(
         batch_size=PAIRS.get(opened.device.type, PAIRS["cpu"]),
         max_length=opened.length,
         positions=opened.room,
+        uses_all_cores=True,
     )
 
 

@@ -52,7 +52,8 @@ class Model:
 
     `version`, and the content of `files` (weights, prompts; paths relative to the file of the code), are signed, too:
     what decides the answers and is not code. `uncacheable` says, after a batch, why answers from there on must not be
-    stored, or nothing. A Model that is given itself is called by its `name`, or by that of its function.
+    stored, or nothing. A Model that is given itself is called by its `name`, or by that of its function. One that
+    `uses_all_cores` by itself, or a GPU, is not asked by several worker processes, which would only share them.
     """
 
     function: Callable[[Batch], Any]
@@ -67,6 +68,7 @@ class Model:
     uncacheable: Callable[[], str] | None = None
     name: str = ""
     light: bool = False
+    uses_all_cores: bool = False
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:

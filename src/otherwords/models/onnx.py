@@ -58,6 +58,7 @@ def onnx(path: Path, max_length: int = 256, threads: int = 0, tokens: int = onnx
         batch_size=PROBLEMS,
         max_length=length,
         positions=room,
+        uses_all_cores=not threads,
     )
 
 

@@ -1,7 +1,7 @@
 """Running a study: its description, its stages on a run folder, the driver, and the engine that carries stages out."""
 
+from .engines import Engine, InProcess, Processes
 from .runner import Run, run
-from .stages import Engine, InProcess
 from .study import Study, read_study
 
-__all__ = ["Engine", "InProcess", "Run", "Study", "read_study", "run"]
+__all__ = ["Engine", "InProcess", "Processes", "Run", "Study", "read_study", "run"]

@@ -16,9 +16,9 @@ from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
+from .engines import USUAL, closing, make_engine
 from .readiness import files_read
 from .runner import Driver
-from .stages import InProcess
 from .study import Study
 
 
@@ -48,6 +48,7 @@ def vary_files(
     notes: str = "",
     save_table: str = "",
     shard: int = 0,
+    engine: str = USUAL,
 ) -> Summary:
     """Write the variants of all problems; with `suite`, each original before its variants.
 
@@ -59,7 +60,7 @@ def vary_files(
         tables.refuse_unwritable(path, *files_read(source.names, study))
     refuse_overwriting(save_table, *files_read(source.names, study))
     _refuse_same(out=out, unvaried=unvaried, notes=notes, save_table=save_table)
-    with spooled(source, out, vary=list(using), seed=seed, shard=shard) as (driver, summary):
+    with spooled(source, out, vary=list(using), seed=seed, shard=shard, engine=engine) as (driver, summary):
         generators = driver.survey()
         if save_table:
             _save_table(driver.folder, Path(save_table))
@@ -72,9 +73,9 @@ def vary_files(
     return summary
 
 
-def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = 0) -> Summary:
+def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = 0, engine: str = USUAL) -> Summary:
     """Write the suite with the verdicts of all checks as columns."""
-    with spooled(source, out, check=list(using), shard=shard) as (driver, summary):
+    with spooled(source, out, check=list(using), shard=shard, engine=engine) as (driver, summary):
         driver.check()
         summary.funnel = funnel(*scans(driver.folder.parts("buckets")))
         summary.rows = _write(driver.folder, "buckets", out)
@@ -96,6 +97,7 @@ def answer_files(
     seed: int = 1,
     confidence: float = 0.95,
     shard: int = 0,
+    engine: str = USUAL,
 ) -> Summary:
     """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked.
 
@@ -109,7 +111,7 @@ def answer_files(
         "cache": cache,
         "batch_size": batch_size,
     }
-    settings |= {"models": list(models), "plugins": list(plugins), "shard": shard}
+    settings |= {"models": list(models), "plugins": list(plugins), "shard": shard, "engine": engine}
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
         plan = None
@@ -135,8 +137,9 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     tables.refuse_unwritable(out, *files_read(source.names, study))
     if source.skip_bad:
         refuse_overwriting(folder / "rejected.jsonl", *files_read(source.names, study))
-    with tempfile.TemporaryDirectory(prefix="otherwords-") as place:
-        driver, summary = Driver(study, source, RunFolder(place), InProcess()), Summary()
+    engine = make_engine(study.engine)
+    with tempfile.TemporaryDirectory(prefix="otherwords-") as place, closing(engine):
+        driver, summary = Driver(study, source, RunFolder(place), engine), Summary()
         driver.take_in(folder)
         yield driver, summary
         manifest = driver.folder.manifest

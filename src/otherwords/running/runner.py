@@ -5,12 +5,14 @@ import platform
 import time
 import warnings
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -26,7 +28,7 @@ from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
 from ..problem import Score
 from ..progress import current
-from ..registry import metrics
+from ..registry import is_local, metrics, plugin_files
 from ..report.page import write_report
 from ..scoring.gates import GateResult, check
 from ..scoring.requirements import missing_metrics, needs_anytime, refuse_unknown, refuse_unlabelled
@@ -41,6 +43,7 @@ from ..validity.funnel import funnel, scans
 from ..validity.mutual_entailment import Counts
 from ..variants.generating import refuse_repeated
 from . import stages
+from .engines import Engine, InProcess, closing, make_engine
 from .readiness import (
     OpenedData,
     all_need_variants,
@@ -51,7 +54,6 @@ from .readiness import (
     refuse_unmeasurable,
     refuse_wrong_groups,
 )
-from .stages import Engine, InProcess
 from .study import Study, read_study
 
 #: The cache of a run without a lasting one.
@@ -104,7 +106,7 @@ def run(
     study: str | Path | dict[str, Any] | Study | AnyTable | None = None,
     *,
     out: str | Path | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
     fresh: bool = False,
     require: str | Sequence[str] = (),
     **overrides: Any,
@@ -120,11 +122,14 @@ def run(
     With `fresh`, the models are asked everything anew, and the answers that were stored are replaced. Without a cache
     (`cache=None`), answers are of one run: they are used again where it was interrupted, or is continued by its folder.
 
+    `engine` is "in-process", "processes" (a worker for each core), "processes:N", or an object with a method `map`.
+
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
     ['accuracy_drop', 'accuracy_original', 'flip_rate', 'label_agreement', 'p_c', 'p_c_distinct', 'pa']
     """
     overrides |= {"require": require} if require else {}
+    overrides |= {"engine": engine} if isinstance(engine, str) else {}
     earlier = RunFolder(study) if isinstance(study, (str, os.PathLike)) and Path(study).is_dir() else None
     study = read_study(study, **overrides)
     refuse_unknown(study.require, study.metrics)
@@ -134,12 +139,13 @@ def run(
     folder.refuse_foreign()
     opened = open_data(study, earlier, overrides)
     refuse_own_files(study, opened, folder)
-    driver = Driver(study, opened.source, folder, engine or InProcess(), fresh)
+    chosen = make_engine(study.engine) if engine is None or isinstance(engine, str) else engine
+    driver = Driver(study, opened.source, folder, chosen, fresh)
     driver.continues = earlier is not None and "cache" not in overrides
     if out:
         _warn_replaced(folder, study, opened)
     _warn_removed(folder, study)
-    with folder.locked(), folder.naming_damage(), _collected_warnings() as messages:
+    with folder.locked(), folder.naming_damage(), _collected_warnings() as messages, closing(chosen):
         scores = _drive(driver, opened)
         timings = {stage: round(seconds, 3) for stage, seconds in driver.timings.items()}
         # A warning given when a part was made still holds when the part is not made again.
@@ -257,10 +263,9 @@ class Driver:
         with self._timed("variants"):
             counts = self.run_stage("variants", generators, self.intake["originals"] * len(generators))
             found = stages.list_unvaried(self.folder, generators, unvaried)
-            self._note(
-                "vary", list(found.by_generator), variants=sum(made.rows for made in counts), unvaried=found.problems
-            )
-            self.folder.note(unvaried=found.by_generator, left_out=found.left_out)
+            about = {"unvaried": found.by_generator, "left_out": found.left_out}
+            made = sum(part.rows for part in counts)
+            self._note("vary", list(found.by_generator), about, variants=made, unvaried=found.problems)
 
     def skip_vary(self) -> None:
         """Continue with the variants of the data; remove those that an earlier study made in this folder."""
@@ -414,7 +419,10 @@ class Driver:
     ) -> list[stages.Made]:
         """Map one stage over all shards, on the engine; say of each part what was made."""
         current().start(stage, total)
-        counts = list(self.engine.map(stages.SHARD_FUNCTIONS[stage], self._jobs(stage, using, cache)))
+        counts = []
+        for made in self._engine_for(stage, using).map(stages.SHARD_FUNCTIONS[stage], self._jobs(stage, using, cache)):
+            stages.merge_accounts(using, made)
+            counts.append(made._replace(accounts=()))
         for name in ("variants", "notes") if stage == "variants" else (stage,):
             self.folder.trim(name, self.intake["shards"])  # leftovers of a larger study
         current().done()
@@ -426,12 +434,13 @@ class Driver:
         In this process, they answer one shard after the other, which is read once for all of them.
         """
         jobs = [self._jobs("answers", [spec], cache) for spec in specs]
+        engines = [self._engine_for("answers", [spec]) for spec in specs]
         current().start("answers", len(specs) * self.folder.manifest["counts"]["asked"])
-        if type(self.engine) is InProcess:
+        if all(type(one) is InProcess for one in engines):
             made = stages.answer_shards([job for some in zip(*jobs, strict=True) for job in some])
             parts = [made[place :: len(specs)] for place in range(len(specs))]
         else:
-            parts = [list(self.engine.map(stages.answer_shard, some)) for some in jobs]
+            parts = [list(one.map(stages.answer_shard, some)) for one, some in zip(engines, jobs, strict=True)]
         self.folder.trim("answers", self.intake["shards"])
         current().done()
         return parts
@@ -439,8 +448,27 @@ class Driver:
     def _jobs(self, stage: str, using: Sequence[str], cache: str) -> list[stages.ShardJob]:
         study, folder = self.study, str(self.folder.path)
         label_map = self._label_map(using[0]) if stage == "answers" else ()
-        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, tuple(study.plugins))
-        return [stages.ShardJob(folder, number, *about, self.fresh) for number in range(self.intake["shards"])]
+        since = self._load(using[0]).loaded if stage == "answers" else 0.0
+        plugins = tuple(dict.fromkeys([*study.plugins, *plugin_files()]))
+        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, plugins, self.fresh, since)
+        return [stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"])]
+
+    def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
+        """The engine; but this process for what cannot travel, would give other bytes elsewhere, or be slower."""
+        if isinstance(self.engine, InProcess):
+            return self.engine
+        kind = {"variants": "generators", "answers": "models"}.get(stage, "checks")
+        if local := next((spec for spec in using if is_local(kind, spec)), ""):
+            fix = "put it in a file: python:FILE.py:NAME, or --plugin FILE.py (plugins=[...])"
+            message = f"{split_name(local)[0]} exists in this process only, and is not given to workers; {fix}"
+            warnings.warn(message, stacklevel=caller_level())
+            return InProcess()
+        if stage == "answers":
+            model = self._load(using[0]).model
+            # An answer must not depend on which worker was the first to ask.
+            return self.engine if model.batch_invariant and not model.uses_all_cores else InProcess()
+        surveyed = stage == "variants" and not set(using) & set(self.study.vary)
+        return InProcess() if surveyed else self.engine  # what was learned of the texts, their tags, is in this process
 
     def _load(self, spec: str) -> Answerer:
         return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
@@ -454,10 +482,12 @@ class Driver:
         yield
         self.timings[stage] = self.timings.get(stage, 0) + time.perf_counter() - start
 
-    def _note(self, stage: str, signatures: Any, **counts: int) -> None:
+    def _note(
+        self, stage: str, signatures: Any, about: Mapping[str, Any] = MappingProxyType({}), **counts: int
+    ) -> None:
         known = self.folder.manifest
         signed = {**known.get("signatures", {}), stage: signatures}
-        self.folder.note(signatures=signed, counts={**known.get("counts", {}), **counts})
+        self.folder.note(signatures=signed, counts={**known.get("counts", {}), **counts}, **about)
 
 
 def _warn_replaced(folder: RunFolder, study: Study, opened: OpenedData) -> None:
@@ -517,15 +547,18 @@ def _about(study: Study, opened: OpenedData) -> dict[str, Any]:
         "seed": study.seed,
         "task": asdict(opened.source.chosen),
         "inputs": opened.inputs,
-        "versions": {"python": platform.python_version(), **dict(_installed(_PACKAGES))},
+        "versions": {"python": platform.python_version(), **_installed()},
     }
 
 
-def _installed(packages: Sequence[str]) -> Iterator[tuple[str, str]]:
+@cache
+def _installed() -> dict[str, str]:
     """The versions of packages as they are installed, without importing any."""
-    for name in packages:
+    found = {}
+    for name in _PACKAGES:
         with suppress(PackageNotFoundError):
-            yield name, version(name)
+            found[name] = version(name)
+    return found
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The stages on a run folder: a shard in, a part out; and the engine that maps a stage over its shards."""
+"""The stages on a run folder: a shard in, a part out. An engine maps them over the shards."""
 
 import json
 import shutil
@@ -7,11 +7,11 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -42,34 +42,16 @@ from ..words import language
 SHARD, SLOW_SHARD = 20_000, 2_000
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 #: What a job names: generators, checks, or a model.
 Specs = tuple[str, ...]
 
 
-class Engine(Protocol):
-    """Anything that can map a function over jobs.
-
-    Jobs hold names, paths and numbers only, and the function is importable, so that both can travel to another machine.
-    Results come back in the order of the jobs. No stage needs more than this.
-    """
-
-    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
-        """Apply the function to every job."""
-        ...
-
-
-class InProcess:
-    """Do one shard after the other, here."""
-
-    def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
-        """Apply the function to every job, lazily, so that memory stays flat."""
-        return map(function, jobs)
-
-
 @dataclass(frozen=True)
 class ShardJob:
-    """One shard of one stage: what to do, with what, where. `using` names the generators or checks, or the model."""
+    """One shard of one stage: what to do, with what, where. `using` names the generators or checks, or the model.
+
+    `since` is when the driver loaded that model: what is older in the cache was stored before this run.
+    """
 
     folder: str
     number: int
@@ -81,14 +63,19 @@ class ShardJob:
     batch_size: int = 0
     plugins: tuple[str, ...] = ()
     fresh: bool = False
+    since: float = 0.0
 
 
 class Made(NamedTuple):
-    """A part: its rows, whether it was there already, and how many of its answers were in the cache."""
+    """A part: its rows, whether it was there already, and how many of its answers were in the cache.
+
+    `accounts` are what its generators have counted, whose copies in the driver have not seen this shard.
+    """
 
     rows: int
     reused: bool = False
     from_cache: int = 0
+    accounts: tuple[Any, ...] = ()
 
 
 def vary_shard(job: ShardJob) -> Made:
@@ -107,7 +94,7 @@ def vary_shard(job: ShardJob) -> Made:
     variants = variants.with_columns(pl.col(name).cast(problems.schema[name]) for name in empty)
     folder.write("notes", job.number, key, notes)
     folder.write("variants", job.number, key, variants)
-    return Made(variants.height)
+    return Made(variants.height, accounts=tuple(as_generator(one.function).drain() for one in generators))
 
 
 def check_shard(job: ShardJob) -> Made:
@@ -141,7 +128,7 @@ def answer_shards(jobs: Sequence[ShardJob]) -> list[Made]:
     when the answers are stored, behind its back. Shards that are smaller than a model's batch are asked together.
     """
     load_plugins(jobs[0].plugins)
-    models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh) for job in jobs}
+    models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh, job.since) for job in jobs}
     with Cache(jobs[0].cache) as cache, AnswerWriter(cache) as writer:
         askers = {using: Asker(model, writer, jobs[0].batch_size) for using, model in models.items()}
         made: dict[ShardJob, Made] = {}
@@ -301,13 +288,19 @@ def make_cached(kind: str, name: str) -> Bound:
 _loaded: dict[tuple[Any, ...], Answerer] = {}
 
 
-def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> Answerer:
-    """A model by name, loaded once for all of its shards; the one before it is released first, unless it is light."""
+def load_cached(
+    spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False, since: float = 0.0
+) -> Answerer:
+    """A model by name, loaded once for all of its shards; the one before it is released first, unless it is light.
+
+    A worker loads it later than the driver, and counts it as loaded `since` then.
+    """
     key = (spec, task, label_map, fresh)
     if key not in _loaded:
         for other in [one for one, model in _loaded.items() if not model.model.light]:
             del _loaded[other]
-        _loaded[key] = load(spec, task, dict(label_map), fresh=fresh)
+        model = load(spec, task, dict(label_map), fresh=fresh)
+        _loaded[key] = replace(model, loaded=since) if since else model
     return _loaded[key]
 
 
@@ -490,6 +483,12 @@ class Unvaried:
     problems: int = 0
     total: int = 0
     left_out: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+def merge_accounts(specs: Sequence[str], part: Made) -> None:
+    """Give the generators of this process what those that made a part have counted, wherever that was."""
+    for spec, account in zip(specs, part.accounts, strict=False):
+        as_generator(make_cached("generators", spec).function).merge(account)
 
 
 def list_unvaried(folder: RunFolder, specs: Sequence[str], out: str | Path = "") -> Unvaried:

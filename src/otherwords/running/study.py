@@ -26,11 +26,12 @@ from ..storage.files import digest, write_text
 from ..storage.run_folder import RunFolder
 from ..storage.specs import nearest
 from ..storage.user_code import as_specs
+from .engines import USUAL, make_engine
 
 #: The study in its run folder.
 STUDY = "study.toml"
 #: Settings that change no result: where answers are kept, in which portions work is done, what is required of scores.
-_HOW = frozenset({"cache", "canary", "batch_size", "shard", "require"})
+_HOW = frozenset({"cache", "canary", "batch_size", "shard", "require", "engine"})
 _LISTS = ("data", "vary", "check", "models", "metrics", "by", "require")
 
 
@@ -64,6 +65,7 @@ class Study(BaseModel):
     interval: Literal["auto", "wilson", "percentile", "bca"] = "auto"
     shard: int = Field(0, ge=0, description="rows, 0 for what suits the plug-ins")
     plugins: list[str] = Field([], description="files that register plug-ins")
+    engine: str = Field(USUAL, description="in-process, processes or processes:N")
     _tables: dict[str, pl.DataFrame] = PrivateAttr({})
 
     @field_validator(*_LISTS, mode="before")
@@ -107,6 +109,12 @@ class Study(BaseModel):
         """So may columns of a table."""
         numbers = isinstance(value, Mapping) and any(isinstance(one, int) for one in value.values())
         return {name: str(column) for name, column in value.items()} if numbers else value
+
+    @field_validator("engine", mode="after")
+    @classmethod
+    def _known_engine(cls, value: str) -> str:
+        make_engine(value)
+        return value
 
     @field_validator("cache", mode="after")
     @classmethod

@@ -30,6 +30,8 @@ _INNER = re.compile(r"(.+-)?[0-9a-f]{8}")
 #: What a folder may hold and still count as empty.
 _NOTHING = (".lock", ".DS_Store")
 _WORK = (".lock", ".taking-in", ".answers.sqlite")
+#: What of a manifest says whether a folder has another study, or another version's.
+_OPENING = ("study", "task", "inputs", "otherwords")
 #: The manifest of a folder in which nothing has been done.
 _MARK = {"otherwords": __version__}
 
@@ -215,11 +217,11 @@ class RunFolder:
     def begin(self, **about: Any) -> None:
         """Open the manifest of a study, and delete the results of a different study that used this folder before."""
         before = self.manifest
-        if any(before.get(name) != _as_json(about[name]) for name in ("study", "task", "inputs", "otherwords")):
+        if any(_deciding(before.get(one)) != _deciding(_as_json(about[one])) for one in _OPENING):
             for name in ("scores.json", "report.html"):
                 (self.path / name).unlink(missing_ok=True)
             before = {"intake": before.get("intake", {})}
-        write_json(self.path / "manifest.json", {**before, **about})
+        self._write_manifest({**before, **about})
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -237,7 +239,12 @@ class RunFolder:
 
     def note(self, **entries: Any) -> None:
         """Add entries to the manifest."""
-        write_json(self.path / "manifest.json", {**self.manifest, **entries})
+        self._write_manifest({**self.manifest, **entries})
+
+    def _write_manifest(self, entries: dict[str, Any]) -> None:
+        """Replace the manifest, if anything in it has changed: every write waits for the disk."""
+        if not (self.path / "manifest.json").exists() or self.manifest != _as_json(entries):
+            write_json(self.path / "manifest.json", entries)
 
 
 def answer_folder(model: str, signature: str) -> str:
@@ -284,6 +291,11 @@ def _is_stranger(path: Path) -> bool:
 def _refuse_stranger(path: Path) -> None:
     if _is_stranger(path):
         raise BadInput("was not made by this run", where=str(path), fix="move it out of the run folder")
+
+
+def _deciding(entry: Any) -> Any:
+    """An entry of the manifest without what changes no result, nor any warning: by whom the work is done."""
+    return {name: value for name, value in entry.items() if name != "engine"} if isinstance(entry, dict) else entry
 
 
 def _as_json(value: Any) -> Any:

@@ -56,6 +56,8 @@ class Generator:
 
     A generator that reads recorded rows counts in `left_out`, by reason, those that it met and did not use, and
     `unmatched` gives, for a number of problems, how many rows belong to none of them, and an example (None: not known).
+    Shards may be done by several processes: `drain` gives what was counted since it was last called, and `merge` adds
+    that to the counts of another copy of the generator.
     """
 
     function: Callable[[Sequence[Problem], Sequence[int]], Iterable[Variant | Note]]
@@ -67,6 +69,8 @@ class Generator:
     left_out: Mapping[str, int] = field(default_factory=dict)
     unmatched: Callable[[int], tuple[int, str] | None] | None = None
     columns: Callable[[pl.DataFrame, Task], pl.DataFrame] | None = None
+    drain: Callable[[], Any] = lambda: None
+    merge: Callable[[Any], None] = lambda account: None
 
     def __call__(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterable[Variant | Note]:
         """Vary problems, with a seed for each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -38,6 +39,8 @@ WRITERS = ("worker", "annotator", "generator", "transformation", "test")
 _MARKS = ("contrast", "control")
 #: A row by column.
 Cells = Mapping[str, Any]
+#: What was counted in some shards: problems, the places of rows that were used, and rows that were left out by reason.
+Account = tuple[int, list[int], dict[str, int]]
 
 
 @generators("recorded.v1")
@@ -52,7 +55,7 @@ def recorded(path: Path = EVERYDAY, format: str = "", pair: str = "") -> Any:  #
     generator, transformation or test; none: not at all).
     """
     rows = _RecordedRows(open_book(path, format), pair)
-    return Generator(rows.vary, left_out=rows.left_out, unmatched=rows.unmatched)
+    return Generator(rows.vary, left_out=rows.left_out, unmatched=rows.unmatched, drain=rows.drain, merge=rows.merge)
 
 
 class _RecordedRows:
@@ -63,6 +66,8 @@ class _RecordedRows:
         self._used = bytearray(len(book))  # a byte for each row: 1 where it rewords a problem
         self._given = 0
         self.left_out: Counter[str] = Counter()
+        self._new = array("L")  # the places of rows that were used since the last `drain`
+        self._merged = (0, Counter(self.left_out))
 
     def vary(self, problems: Sequence[Problem], seeds: Sequence[int]) -> Iterator[Variant]:
         """Give the variants of each problem, in the file's order, pairs after them."""
@@ -85,6 +90,25 @@ class _RecordedRows:
         count = self._used.count(0)
         return count, self._book.describe(self._used.index(0) + 1) if count else ""
 
+    def drain(self) -> Account:
+        """What was counted since the last `merge`; it no longer counts here."""
+        given, left_out = self._merged
+        account: Account = (self._given - given, self._new.tolist(), dict(self.left_out - left_out))
+        self._given, self._new = given, array("L")
+        self.left_out.subtract(account[2])
+        for place in account[1]:
+            self._used[place] = 0
+        return account
+
+    def merge(self, account: Account | None) -> None:
+        """Count what this copy, or another, has counted and given away."""
+        given, used, left_out = account or (0, (), {})
+        self._given += given
+        self.left_out.update(left_out)
+        for place in used:
+            self._used[place] = 1
+        self._merged = self._given, Counter(self.left_out)
+
     def _variants(self, problem: Problem, seed: int) -> list[Variant]:
         rows = self._rows(problem)
         variants = [_variant(problem, one.where, one.cells) for one in rows]  # which refuses a wrong row at its place
@@ -98,6 +122,7 @@ class _RecordedRows:
         rows = list(self._book.find(problem))
         for one in rows:
             self._used[one.number - 1] = 1
+            self._new.append(one.number - 1)
         if self._book.format == NATIVE:
             return rows
         agreeing = [one for one in rows if not _contradicts(one.cells, problem)]

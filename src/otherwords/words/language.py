@@ -117,7 +117,9 @@ def warn_of_other_language(texts: Iterable[str | None], generator: str) -> bool:
         return False
     if generator.partition(".")[0] not in _warned:
         _warned.add(generator.partition(".")[0])
-        message = f"{generator}: supports only English, but a text seems to be in another language: {shorten(text)}"
+        found = f"{generator}: supports only English, but a text seems to be in another language: {shorten(text)}"
+        message = UserWarning(found)
+        message.once = generator.partition(".")[0]  # type: ignore[attr-defined]  # whichever text several workers met
         warnings.warn(message, stacklevel=3)
     return True
 

@@ -1,0 +1,127 @@
+"""All that is not the model: a whole `run` with a model that costs nothing, against `bare`, rows of one kind."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from . import isolated
+
+#: Texts that are asked: originals and variants.
+ASKED, TINY_ASKED = 500_000, 2_000
+PER_PROBLEM = 4
+REPEATS, TINY_REPEATS = 3, 1
+#: `scores.json` of each form and size (SHA-256), as the version before the stages became columnar wrote it.
+SCORES = {
+    ("suite", 2_000): "fb93dd5cb4ef0c8b3b32e3c8bf0bc894feea6bc325e7a63fa2f279f3346ef492",
+    ("contractions", 2_000): "2879af173dd6913e555007a2a96ee17ad7e28547759dcab3b781a2e72ac438b0",
+    ("suite", 500_000): "4e7a16d1edaebaf3a391488c409ffa4ca75cf7c0e27f102089213ab135a2cf43",
+    ("contractions", 500_000): "922754194e58d16481228594a65cc12e3defd0f34a113400bf67bb8f4240a877",
+}
+#: A model that costs next to nothing, and does not say the same to everything.
+MODEL = """
+LABELS = ("entailment", "neutral", "contradiction")
+def ask(batch):
+    return [LABELS[len(premise) % 3] for premise in batch["premise"]]
+"""
+
+_BARE = """
+from pathlib import Path
+from benchmarks import bare
+times = resource.getrusage(resource.RUSAGE_SELF)
+wall = bare.run(Path(sys.argv[1]), Path(sys.argv[2]))
+after = resource.getrusage(resource.RUSAGE_SELF)
+report(wall=wall, cpu=after.ru_utime + after.ru_stime - times.ru_utime - times.ru_stime)
+"""
+_RUN = """
+import os, time, warnings
+data, folder, *vary = sys.argv[1:]
+os.chdir(folder)
+warnings.simplefilter("ignore")
+import otherwords as ow
+from otherwords.running.runner import run
+times, start = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+done = run(data=[data], vary=vary, models=["python:model.py:ask"], cache="cache.sqlite", canary=False, out="out")
+wall = time.perf_counter() - start
+after = resource.getrusage(resource.RUSAGE_SELF)
+report(wall=wall, cpu=after.ru_utime + after.ru_stime - times.ru_utime - times.ru_stime,
+       stages=done.manifest["timings"], asked=done.manifest["counts"]["asked"])
+"""
+
+
+def run(tiny: bool = False) -> list[dict[str, Any]]:
+    asked, repeats = (TINY_ASKED, TINY_REPEATS) if tiny else (ASKED, REPEATS)
+    with tempfile.TemporaryDirectory() as place:
+        suite, problems = Path(place) / "suite.parquet", Path(place) / "problems.parquet"
+        make_suite(suite, asked)
+        make_problems(problems, asked // 2)
+        rows = [("suite", suite, []), ("contractions", problems, ["contractions(field=premise)"])]
+        return [_compare(name, data, vary, suite, asked, repeats) for name, data, vary in rows]
+
+
+def _compare(name: str, data: Path, vary: list[str], suite: Path, asked: int, repeats: int) -> dict[str, Any]:
+    """One form of the work: the median of its repetitions, each beside one of the bare loop."""
+    pairs = []
+    for _ in range(repeats):  # in turns, so that a busy moment hits both
+        with tempfile.TemporaryDirectory() as folder:
+            bare = isolated.run(_BARE, str(suite), folder)
+            ours = study(data, Path(folder), vary)
+            assert ours["asked"] == asked, f"{ours['asked']} texts were asked, not {asked}"
+            refuse_other_scores(name, asked, Path(folder) / "out" / "scores.json")
+            pairs.append((ours["wall"] / bare["wall"], ours, bare))
+    ratio, ours, bare = sorted(pairs, key=lambda pair: pair[0])[len(pairs) // 2]
+    rest = ours["wall"] - sum(ours["stages"].values())
+    stages = ", ".join(f"{stage} {1e6 * seconds / asked:.1f}" for stage, seconds in ours["stages"].items())
+    detail = f"{ours['wall']:.1f} s against {bare['wall']:.1f} s (CPU {ours['cpu']:.1f} against {bare['cpu']:.1f}); "
+    detail += f"microseconds a text: {stages}, report and the rest {1e6 * rest / asked:.1f}; "
+    detail += f"peak {ours['peak_mb']:.0f} MB; ratios {', '.join(f'{one:.1f}' for one, *_ in pairs)}"
+    claim = f"a whole run of {asked:,} texts, {_FORMS[name]}, times the bare loop"
+    return {"claim": claim, "measured": ratio, "unit": "x", "at_most": 4, "detail": detail}
+
+
+_FORMS = {"suite": "a Parquet suite", "contractions": "half of them made by contractions"}
+
+
+def study(data: Path, folder: Path, vary: list[str]) -> dict[str, Any]:
+    """Run the study in a folder, in a process of its own; say what it took."""
+    (folder / "model.py").write_text(MODEL)
+    return isolated.run(_RUN, str(data), str(folder), *vary)
+
+
+def refuse_other_scores(name: str, asked: int, scores: Path) -> None:
+    """Raise where the scores are not those of the version before."""
+    found, wanted = hashlib.sha256(scores.read_bytes()).hexdigest(), SCORES.get((name, asked), "")
+    if wanted and found != wanted:
+        raise SystemExit(f"{name}, {asked:,} texts: scores.json has changed: {found} instead of {wanted}")
+
+
+def make_suite(path: Path, count: int) -> None:
+    """Originals, each before its variants, as a run would write them."""
+    each = PER_PROBLEM + 1
+    number, place = pl.int_range(count) // each, pl.int_range(count) % each
+    text = pl.format("Person {} walked {} metres along the river before breakfast", number, number % 977)
+    wording = pl.when(place == 0).then(pl.lit(".")).otherwise(pl.format(", it is said in wording {}.", place * place))
+    frame = pl.select(
+        pl.when(place == 0).then(pl.format("p{}", number)).otherwise(pl.format("p{}~{}", number, place)).alias("id"),
+        pl.when(place > 0).then(pl.format("p{}", number)).alias("of"),
+        (text + wording).alias("premise"),
+        pl.format("Person {} was up early.", number).alias("hypothesis"),
+        label=pl.lit("neutral"),
+    )
+    frame.write_parquet(path)
+
+
+def make_problems(path: Path, count: int) -> None:
+    """Problems with one contraction each, in the premise."""
+    number = pl.int_range(count)
+    frame = pl.select(
+        pl.format("p{}", number).alias("id"),
+        pl.format("Person {} isn't {} metres from the river on this cold day.", number, number % 977).alias("premise"),
+        pl.format("Person {} was up early.", number).alias("hypothesis"),
+        label=pl.lit("neutral"),
+    )
+    frame.write_parquet(path)
