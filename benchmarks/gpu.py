@@ -31,7 +31,7 @@ from otherwords.inference import hf_folders
 from otherwords.models import huggingface
 
 from .gpu_busy import GPU, busy, traced
-from .gpu_checks import Texts, batch, full, masked_words, precision
+from .gpu_checks import Texts, batch, full, masked_words, precision, recorded
 from .gpu_models import LARGE, PLACE, SMALL, build, recombined, trained
 
 #: Settings of `hf` that are timed from strings to probabilities.
@@ -86,6 +86,7 @@ def main() -> None:
             title, some = f"in calls of {SHARD:,}: {name}", _shards(texts)
             log(title, lambda c=choice, s=some: _end_to_end(folder, s, c, peak, shape, [], SHARD))
             log(f"traced, {title}", lambda c=choice, s=some: _traced(folder, s, c, SHARD))
+        log("recorded kernels", lambda: recorded(folder, texts[::3]))
         if options.only_runs:
             return
         log("peer: pipeline, fp32, 32", lambda: _pipeline(folder, texts, torch.float32, 32, options.peer))
@@ -127,7 +128,7 @@ def _end_to_end(
     reference: list[Any],
     size: int = 0,
 ) -> dict[str, Any]:
-    """As `ask` sends them: chunks of `size` (or Model.batch_size) in, probabilities out. Some of all lengths warm up."""
+    """As `ask` sends them: chunks of `size` (or Model.batch_size) in, probabilities out. Some of them warm up."""
     with busy() as seen:
         start = time.perf_counter()
         model = huggingface.hf(folder, **choice)

@@ -53,6 +53,19 @@ def full(folder: str, texts: Texts, gigabytes: float) -> dict[str, Any]:
     }
 
 
+def recorded(folder: str, texts: Texts) -> dict[str, float]:
+    """The share of answers that differ in any bit where kernels are launched one by one instead of replayed."""
+    model = huggingface.hf(folder)
+    first, second = model(batch(texts)).answers, model(batch(texts)).answers
+    most, torch_device.MOST_RECORDINGS = torch_device.MOST_RECORDINGS, 0
+    try:
+        never = huggingface.hf(folder)(batch(texts)).answers
+    finally:
+        torch_device.MOST_RECORDINGS = most
+    differing = {"first_call": first, "second_call": second}
+    return {name: float((answers != never).any(axis=1).mean()) for name, answers in differing.items()}
+
+
 #: Settings of `hf` whose labels are held against those in single precision; the first also against the others.
 SETTINGS: dict[str, dict[str, Any]] = {
     "bfloat16, lean": {"dtype": "bfloat16", "forward": "lean"},
