@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
 from pathlib import Path
@@ -34,6 +35,7 @@ def full(folder: str, texts: Texts, gigabytes: float) -> dict[str, Any]:
         return real(error)
 
     if GPU:
+        gc.collect()
         torch.cuda.empty_cache()
         total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(min(1.0, gigabytes * 1e9 / total))

@@ -198,7 +198,7 @@ def checked(network: Network, fast: Parts, plain: Parts) -> Parts | None:
         if all(difference < TOLERANCE for difference in differences):
             return fast
         problem = f"differ by {', '.join(f'{one:.3g}' for one in differences)} from torch's own"
-    warnings.warn(f"kernels for short texts {problem}: continuing without them, at about half the speed", stacklevel=2)
+    warnings.warn(f"kernels for short texts {problem}: continuing without them, slower", stacklevel=2)
     return None
 
 

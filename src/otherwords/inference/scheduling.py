@@ -14,7 +14,7 @@ from .tokens import Ints, PaddedRows, Tokens, pad_rows
 
 Arrays = tuple[npt.NDArray[Any], ...]
 #: How many texts are tokenised at a time, while the device works on those before; few at first, when it is idle.
-PIECE, FIRST = 4096, 512
+PIECE, FIRST = 4096, 128
 #: What share of a batch may be padding rather than wait for more rows of one length.
 SLACK = 0.03
 
@@ -80,11 +80,11 @@ class Scheduler:
         return self.encode(texts[first:last])
 
     def _full(self, lengths: Ints, *, early: bool = False) -> tuple[list[Ints], Ints]:
-        """Batches to send now, and the rows that wait for more; `early` on, the device is idle, so none of packed rows.
+        """Batches to send now, and the rows that wait for more: none `early` on, when a GPU would be idle meanwhile.
 
         It depends on the texts alone what is early, not on the time: so do the batches, and the last bits with them.
         """
-        if self.packed and early:
+        if self.packed and self.in_flight > 1 and early:
             return self._last(lengths), np.empty(0, np.int64)
         if self.packed:
             return packed_batches(lengths, self.budget)
