@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
 from pathlib import Path
@@ -34,6 +35,7 @@ def full(folder: str, texts: Texts, gigabytes: float) -> dict[str, Any]:
         return real(error)
 
     if GPU:
+        gc.collect()
         torch.cuda.empty_cache()
         total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(min(1.0, gigabytes * 1e9 / total))
@@ -53,20 +55,58 @@ def full(folder: str, texts: Texts, gigabytes: float) -> dict[str, Any]:
     }
 
 
+def recorded(folder: str, texts: Texts) -> dict[str, float]:
+    """The share of answers that differ in any bit where kernels are launched one by one instead of replayed."""
+    model = huggingface.hf(folder)
+    first, second = model(batch(texts)).answers, model(batch(texts)).answers
+    most, torch_device.MOST_RECORDINGS = torch_device.MOST_RECORDINGS, 0
+    try:
+        never = huggingface.hf(folder)(batch(texts)).answers
+    finally:
+        torch_device.MOST_RECORDINGS = most
+    differing = {"first_call": first, "second_call": second}
+    return {name: float((answers != never).any(axis=1).mean()) for name, answers in differing.items()}
+
+
+#: Settings of `hf` whose labels are held against those in single precision; the first also against the others.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "bfloat16, lean": {"dtype": "bfloat16", "forward": "lean"},
+    "bfloat16, fused": {"dtype": "bfloat16", "forward": "fused"},
+    "bfloat16, transformers": {"dtype": "bfloat16", "forward": "transformers"},
+    "float16, lean": {"dtype": "float16", "forward": "lean"},
+    "float16, fused": {"dtype": "float16", "forward": "fused"},
+    "float8": {"dtype": "float8"},
+}
+
+
 def precision(folder: str, given: Given) -> dict[str, Any]:
-    """Labels in half precision against those in single, which transformers' own forward pass computes on a GPU."""
+    """Labels in other arithmetic against those in single precision, which transformers' forward pass computes."""
     texts = [(row["premise"] or "", row["hypothesis"] or "") for row in given]
-    found = {name: huggingface.hf(folder, dtype=name) for name in ("float32", "bfloat16", "float16")}
-    p = {name: model(batch(texts)).answers for name, model in found.items()}
-    names = found["float32"].labels
-    labelled = [(names[best], row.get("label")) for best, row in zip(p["float32"].argmax(axis=1), given, strict=True)]
-    right = [label == gold for label, gold in labelled if gold in names]
-    report: dict[str, Any] = {"pairs": len(texts), "accuracy_float32": float(np.mean(right)) if right else None}
-    for name in ("bfloat16", "float16"):
-        differ = p[name].argmax(axis=1) != p["float32"].argmax(axis=1)
-        gap = float(np.abs(p[name] - p["float32"]).max())
-        report[name] = {"other_labels": float(differ.mean()), "largest_difference": gap}
+    single = huggingface.hf(folder, dtype="float32", forward="transformers")
+    p, names = {"float32": single(batch(texts)).answers}, single.labels
+    report: dict[str, Any] = {"pairs": len(texts), "accuracy_float32": _accuracy(p["float32"], names, given)}
+    for name, setting in SETTINGS.items():
+        if not GPU and setting["dtype"] == "float8":
+            continue
+        p[name] = huggingface.hf(folder, **setting)(batch(texts)).answers
+        report[name] = {
+            "accuracy": _accuracy(p[name], names, given),
+            "against_float32": _other(p[name], p["float32"]),
+            "against_bfloat16_lean": _other(p[name], p["bfloat16, lean"]),
+        }
+    report["float16, fused"]["against_float16_lean"] = _other(p["float16, fused"], p["float16, lean"])
     return report
+
+
+def _other(found: Any, expected: Any) -> dict[str, float]:
+    differ = found.argmax(axis=1) != expected.argmax(axis=1)
+    return {"other_labels": float(differ.mean()), "largest_difference": float(np.abs(found - expected).max())}
+
+
+def _accuracy(p: Any, names: tuple[str, ...], given: Given) -> float | None:
+    labelled = [(names[best], row.get("label")) for best, row in zip(p.argmax(axis=1), given, strict=True)]
+    right = [label == gold for label, gold in labelled if gold in names]
+    return float(np.mean(right)) if right else None
 
 
 def masked_words(shape: dict[str, int], given: Given, tokenizer_file: str) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
@@ -82,3 +83,63 @@ def _tokenizer(given: Given, file: str) -> Any:
     words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", pair, ends)
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
     return PreTrainedTokenizerFast(tokenizer_object=words, model_input_names=["input_ids", "attention_mask"], **names)
+
+
+def trained(folder: Path) -> None:
+    """Save `nli-small`, which is stored as an ONNX file, as a classifier of transformers."""
+    import json
+    import shutil
+
+    from transformers import BertConfig, BertForSequenceClassification
+
+    from otherwords.inference.onnx_files import embedded
+
+    source = embedded("nli-small")
+    config = BertConfig(**json.loads((source / "config.json").read_text()))
+    model, state = BertForSequenceClassification(config), {}
+    arrays = iter(_arrays_of(source / "model.onnx"))
+    names = [name.removesuffix(".weight") for name in model.state_dict() if name.endswith(".weight")]
+    embeddings, pooler, out = names[:4], "bert.pooler.dense", "classifier"
+    for name in embeddings[:3]:
+        state[f"{name}.weight"] = next(arrays)
+    _put(state, embeddings[3], next(arrays), next(arrays))
+    for number in range(config.num_hidden_layers):
+        _put_layer(state, f"bert.encoder.layer.{number}", arrays, last=number == config.num_hidden_layers - 1)
+    _put(state, pooler, next(arrays).T, next(arrays))
+    _put(state, out, next(arrays), next(arrays))
+    tensors = {name: torch.tensor(array) for name, array in state.items()}
+    model.load_state_dict(tensors)
+    model.save_pretrained(folder)
+    shutil.copy(source / "tokenizer.json", folder)
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizerFast", "do_lower_case": true}')
+
+
+def _put_layer(state: dict[str, Any], layer: str, arrays: Any, *, last: bool) -> None:
+    """The arrays of a layer, as the graph uses them: queries, keys and values together, but not in the last layer."""
+    joint = np.concatenate([next(arrays).T for _ in range(3)]) if last else next(arrays).T
+    for name, weight, bias in zip(
+        ("query", "key", "value"), np.split(joint, 3), np.split(next(arrays), 3), strict=True
+    ):
+        _put(state, f"{layer}.attention.self.{name}", weight, bias)
+    _put(state, f"{layer}.attention.output.dense", next(arrays).T, next(arrays))
+    _put(state, f"{layer}.attention.output.LayerNorm", next(arrays), next(arrays))
+    _put(state, f"{layer}.intermediate.dense", next(arrays).T, next(arrays))
+    _put(state, f"{layer}.output.dense", next(arrays).T, next(arrays))
+    _put(state, f"{layer}.output.LayerNorm", next(arrays), next(arrays))
+
+
+def _put(state: dict[str, Any], name: str, weight: Any, bias: Any) -> None:
+    state[f"{name}.weight"], state[f"{name}.bias"] = weight, bias
+
+
+def _arrays_of(file: Path) -> list[Any]:
+    """All float constants of a graph, in the order of their use; tables are stored as int8 with scales."""
+    import onnx
+
+    graph = onnx.load(file).graph
+    known = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    for name in [name.removesuffix(".stored") for name in known if name.endswith(".stored")]:
+        scaled = known[f"{name}.stored"].astype(np.float32) * known[f"{name}.scale"]
+        known[name] = scaled.reshape(known.get(f"{name}.shape", scaled.shape))
+    constants = {int(name.removeprefix("constant_")): array for name, array in known.items() if "." not in name}
+    return [array for _, array in sorted(constants.items()) if array.dtype == np.float32]

@@ -158,7 +158,7 @@ def test_on_a_processor_parts_are_plain_and_elsewhere_there_are_none():
 
 def test_kernels_that_compute_something_else_are_found_out():
     network, plain = describe(tiny("Bert")), plain_parts()
-    assert measure_differences(network, plain, plain) == (0, 0)
+    assert set(measure_differences(network, plain, plain)) == {0}
     assert checked(network, same := replace(plain), plain) is same
     shifted = replace(plain, attention=lambda *given: padded_attention(*given).roll(1, 0))
     doubled = replace(plain, add_norm=lambda x, y, *rest: plain.add_norm(x, x, *rest))

@@ -16,7 +16,17 @@ from ..errors import BadInput, MissingExtra
 from ..storage.files import digest, fingerprint
 from .limits import Padding, choose_padding, limit, positions, refuse_sizes, with_limits_checked
 from .scheduling import Scheduler
-from .torch_device import TorchDevice, budget, choose_device, choose_dtype, refuse_budget
+from .torch_device import (
+    FLOAT8,
+    Recorder,
+    Replayed,
+    TorchDevice,
+    budget,
+    choose_device,
+    choose_dtype,
+    refuse_budget,
+    refuse_float8,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -61,7 +71,7 @@ class Folder:
 class OpenModel:
     """A model ready to compute on its device; it reads `length` tokens, and has `room` positions (0: no limit known).
 
-    A batch holds up to `tokens` tokens.
+    A batch holds up to `tokens` tokens. `float8` asks for products of 8 bits, whatever the weights' dtype.
     """
 
     folder: Folder
@@ -72,6 +82,7 @@ class OpenModel:
     length: int
     room: int
     tokens: int
+    float8: bool = False
 
     @property
     def who(self) -> str:
@@ -81,7 +92,7 @@ class OpenModel:
     @property
     def identity(self) -> str:
         """The folder's identity and the dtype, which `auto` leaves to the device."""
-        return f"{self.folder.identity}:{str(self.dtype).removeprefix('torch.')}"
+        return f"{self.folder.identity}:{FLOAT8 if self.float8 else str(self.dtype).removeprefix('torch.')}"
 
     @property
     def types(self) -> bool:
@@ -97,7 +108,8 @@ class OpenModel:
         self, encode: Callable[..., Any], forward: Callable[..., Any], *, exact: bool = False, packed: bool = False
     ) -> Scheduler:
         """A scheduler that computes batches with `forward`, as TorchDevice calls it."""
-        runner = TorchDevice(self.device, forward)
+        recorded = packed and self.device.type == "cuda"
+        runner = TorchDevice(self.device, Replayed(forward, Recorder()) if recorded else forward, filled=recorded)
         return Scheduler(
             encode,
             with_limits_checked(runner.start, self.model, self.who, self.length),
@@ -131,9 +143,11 @@ def open_model(
     room = positions(model)
     length = limit(folder.who, max_length, room)
     place = choose_device(device, folder.who)
-    arithmetic = choose_dtype(dtype, place, folder.who)
+    if float8 := dtype == FLOAT8 and auto == CLASSIFIER:
+        refuse_float8(place, folder.who)
+    arithmetic = choose_dtype("bfloat16" if float8 else dtype, place, folder.who)
     model = model.to(device=place, dtype=arithmetic).eval()
-    return OpenModel(folder, tokenizer, model, place, arithmetic, length, room, tokens or budget(place))
+    return OpenModel(folder, tokenizer, model, place, arithmetic, length, room, tokens or budget(place), float8)
 
 
 def find(name: str, revision: str = "", *, pickled: bool = False) -> Folder:

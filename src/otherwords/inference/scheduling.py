@@ -14,7 +14,7 @@ from .tokens import Ints, PaddedRows, Tokens, pad_rows
 
 Arrays = tuple[npt.NDArray[Any], ...]
 #: How many texts are tokenised at a time, while the device works on those before; few at first, when it is idle.
-PIECE, FIRST = 4096, 512
+PIECE, FIRST = 4096, 128
 #: What share of a batch may be padding rather than wait for more rows of one length.
 SLACK = 0.03
 
@@ -45,11 +45,11 @@ class Scheduler:
         cut = np.zeros(len(texts), np.bool_)
         pool, places = None, np.empty(0, np.int64)
         for first, tokens in self._tokenised(texts):
-            _refuse_empty(tokens.lengths, texts[first : first + len(tokens)])
+            _refuse_empty(tokens.lengths, texts, first)
             cut[first : first + len(tokens)] = tokens.cut
             pool = tokens if pool is None else pool.concat(tokens)
             places = np.concatenate([places, np.arange(first, first + len(tokens))])
-            batches, rest = self._full(pool.lengths)
+            batches, rest = self._full(pool.lengths, early=first + len(tokens) < PIECE)
             for rows in batches:
                 flight.send(pool, rows, places[rows])
             pool, places = pool.take(rest), places[rest]
@@ -69,14 +69,23 @@ class Scheduler:
             coming: deque[tuple[int, Any]] = deque()
             start, size = 0, min(FIRST, PIECE)
             while start < len(texts):
-                coming.append((start, ahead.submit(self.encode, texts[start : start + size])))
+                coming.append((start, ahead.submit(self._encode, texts, start, start + size)))
                 start, size = start + size, min(2 * size, PIECE)
                 if len(coming) > 1:
                     first, piece = coming.popleft()
                     yield first, piece.result()
             yield from ((first, piece.result()) for first, piece in coming)
 
-    def _full(self, lengths: Ints) -> tuple[list[Ints], Ints]:
+    def _encode(self, texts: Sequence[Any], first: int, last: int) -> Tokens:
+        return self.encode(texts[first:last])
+
+    def _full(self, lengths: Ints, *, early: bool = False) -> tuple[list[Ints], Ints]:
+        """Batches to send now, and the rows that wait for more: none `early` on, when a GPU would be idle meanwhile.
+
+        It depends on the texts alone what is early, not on the time: so do the batches, and the last bits with them.
+        """
+        if self.packed and self.in_flight > 1 and early:
+            return self._last(lengths), np.empty(0, np.int64)
         if self.packed:
             return packed_batches(lengths, self.budget)
         return full_batches(lengths, self.budget, 0.0 if self.exact else SLACK)
@@ -167,10 +176,10 @@ def _by_length(lengths: Ints) -> Iterator[Ints]:
     yield from (rows for rows in np.split(order, edges) if len(rows))
 
 
-def _refuse_empty(lengths: Ints, texts: Sequence[Any]) -> None:
+def _refuse_empty(lengths: Ints, texts: Sequence[Any], first: int) -> None:
     """Refuse rows without tokens: padded in a batch, they would get an answer."""
     if (empty := np.flatnonzero(lengths == 0)).size:
-        text = shorten(texts[int(empty[0])], 200)
+        text = shorten(texts[first + int(empty[0])], 200)
         raise WrongAnswer(f"the tokenizer returned no tokens for {text}; leave out texts without words")
 
 

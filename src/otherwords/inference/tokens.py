@@ -88,6 +88,25 @@ class Tokens:
         )
 
 
+def fill_up(tokens: Tokens, width: int, tokens_step: int, rows_step: int) -> Tokens:
+    """The same rows and more, so that the number of tokens and that of rows are multiples of these steps.
+
+    Further rows hold token 0, up to `width` times; the last may be empty.
+
+    >>> fill_up(Tokens.of([[7, 8, 9]], cut=[False]), width=2, tokens_step=8, rows_step=3).offsets.tolist()
+    [0, 3, 5, 7, 8, 8, 8]
+    """
+    total = -(-len(tokens.ids) // tokens_step) * tokens_step
+    ends = np.arange(len(tokens.ids), total, width)[1:]
+    ends = np.append(ends, total) if total > len(tokens.ids) else ends
+    count = -(-(len(tokens) + len(ends)) // rows_step) * rows_step - len(tokens)
+    offsets = np.concatenate([tokens.offsets, ends, np.full(count - len(ends), total)])
+    missing = np.zeros(total - len(tokens.ids), np.int64)
+    types = None if tokens.types is None else np.concatenate([tokens.types, missing])
+    cut = np.concatenate([tokens.cut, np.zeros(count, np.bool_)])
+    return Tokens(np.concatenate([tokens.ids, missing]), offsets, cut, types)
+
+
 @dataclass(frozen=True)
 class PaddedRows:
     """A batch of rows padded to the longest, one line per row. `mask` is None where nothing was padded."""
@@ -140,6 +159,8 @@ def pair_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Calla
     start = Beginning(count_of(tokenizer), max_length)
 
     def encode(pairs: Pairs) -> Tokens:
+        if max((len(text) for pair in pairs for text in pair), default=0) <= _PER_TOKEN * max_length:
+            return flattened(encodings(tokenizer, list(map(clean_pair, pairs))), types=types)
         starts = [start.pair(*pair) for pair in pairs]
         tokens = flattened(encodings(tokenizer, [clean_pair(pair) for pair in starts]), types=types)
         return mark_lost(tokens, [any(map(is_lost, whole, some)) for whole, some in zip(pairs, starts, strict=True)])

@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from ..errors import BadInput
-from ..inference.hf_folders import find, open_model
-from ..inference.lean import lean_classifier
+from ..inference.hf_folders import OpenModel, find, open_model
+from ..inference.lean import LeanClassifier, lean_classifier
 from ..inference.tokens import Beginning, Pairs, Tokens, clean_pair, is_lost, mark_lost, pair_encoder
 from ..inference.torch_device import compile_layers
 from ..registry import models
@@ -14,7 +14,7 @@ from .model import Model, label_names, reply
 
 #: How many pairs are asked at a time: seconds of work, so that the device is seldom idle.
 PAIRS = {"cuda": 131_072, "cpu": 512}
-FORWARDS = ("auto", "transformers", "compiled", "lean")
+FORWARDS = ("auto", "transformers", "compiled", "lean", "fused")
 
 
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
@@ -33,19 +33,22 @@ def hf(
     """Ask a sequence-pair classifier of the Hugging Face hub, or of a local folder (safetensors only).
 
     Pairs of more than `max_length` tokens are cut, or of more than the model has positions for. `device` is auto (cuda
-    where there is one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16 or float16. A
-    batch holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the hub. Code
-    that comes with a model is never run.
+    where there is one), cpu or cuda:N; `dtype` is auto (bfloat16 on GPUs that have it), float32, bfloat16, float16 or
+    float8. A batch holds up to `tokens` tokens (0: as suits the device). `revision` is a branch, tag or commit on the
+    hub. Code that comes with a model is never run.
 
     `forward` says by whom the model is computed: transformers, its layers `compiled` by torch (seconds at first), or a
-    `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) that never pads, which
-    is the fastest. By itself it is lean where there is such a pass, on a GPU in half precision only.
+    `lean` pass of our own for the common encoders (BERT, RoBERTa, ELECTRA, DistilBERT and kin) that never pads; `fused`
+    is the same with GELU inside the matrix products, in its tanh form, which is the fastest. By itself it is fused on a
+    GPU in half precision and lean on a CPU, where there is such a pass. `dtype=float8` multiplies numbers of 8 bits in
+    the fused pass, on GPUs that can: a third more pairs a second, and more other labels (docs/models.md has figures).
     """
     folder = find(name, revision)
     opened = open_model(folder, max_length=max_length, device=device, dtype=dtype, tokens=tokens, fast=False)
     labels = label_names(opened.model.config.id2label, f"{folder.who}: config.json")
-    chosen, compute = _forward(opened.model, forward, folder.who)
-    scheduler = opened.scheduler(_encoder(opened.tokenizer, opened.length), compute, packed=chosen == "lean")
+    chosen, compute = _forward(opened, forward)
+    packed = chosen in ("lean", "fused")
+    scheduler = opened.scheduler(_encoder(opened.tokenizer, opened.length), compute, packed=packed)
 
     # On a GPU the lean pass has other last bits than transformers', and so some other labels, whoever chose it.
     plain = forward == "auto" and (chosen == "transformers" or opened.device.type == "cpu")
@@ -61,20 +64,39 @@ def hf(
     )
 
 
-def _forward(classifier: Any, wanted: str, who: str) -> tuple[str, Callable[..., Any]]:
-    """The name of the forward pass, and the function; the lean pass takes packed rows."""
+def _forward(opened: OpenModel, wanted: str) -> tuple[str, Callable[..., Any]]:
+    """The name of the forward pass, and the function; the lean passes take packed rows."""
+    who, classifier = opened.who, opened.model
     if wanted not in FORWARDS:
         raise BadInput(f"found {wanted!r}", where=who, field="forward", fix=f"give one of {', '.join(FORWARDS)}")
-    lean = lean_classifier(classifier) if wanted in ("lean", "auto") else None
-    if lean is not None:
-        return "lean", lambda **inputs: (lean(**inputs).float(),)
-    if wanted == "lean":
+    if opened.float8 and wanted not in ("auto", "fused"):
+        message = f"found {wanted!r} with dtype=float8, which the fused pass alone computes"
+        raise BadInput(message, where=who, field="forward", fix="give auto or fused, or another dtype")
+    for name in _lean_forms(opened, wanted):
+        lean = lean_classifier(classifier, fused=name == "fused", float8=opened.float8)
+        if lean is not None:
+            return name, partial(_logits, lean)
+    if wanted in ("lean", "fused") or opened.float8:
         fix = "give auto; the lean pass supports BERT and similar models; on a GPU it needs Triton and half precision"
-        raise BadInput(f"{type(classifier).__name__} has no lean pass here", where=who, field="forward", fix=fix)
+        fix = fix if not opened.float8 else "give dtype=bfloat16; float8 needs a model like BERT or RoBERTa, and Triton"
+        field = "dtype" if opened.float8 else "forward"
+        raise BadInput(f"{type(classifier).__name__} has no lean pass here", where=who, field=field, fix=fix)
     if wanted == "compiled":
         compile_layers(classifier)
     chosen = "compiled" if wanted == "compiled" else "transformers"
     return chosen, lambda **inputs: (classifier(**inputs).logits.float(),)
+
+
+def _lean_forms(opened: OpenModel, wanted: str) -> tuple[str, ...]:
+    """The passes of our own to try, the fastest first."""
+    if wanted == "auto":
+        on_gpu = ("fused",) if opened.float8 else ("fused", "lean")
+        return ("lean",) if opened.device.type == "cpu" else on_gpu
+    return (wanted,) if wanted in ("lean", "fused") else ()
+
+
+def _logits(lean: LeanClassifier, **inputs: Any) -> tuple[Any, ...]:
+    return (lean(**inputs).float(),)
 
 
 def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:

@@ -303,11 +303,24 @@ def _in_python(labels: Sequence[str]) -> str:
 
 def reply(scheduler: Scheduler, labels: tuple[str, ...], where: str, batch: Batch) -> Reply:
     """Answer with a classifier's scheduler: a row of probabilities for each problem, and which were truncated."""
-    texts = pairs(batch)
-    if not texts:
+    refuse_other_tasks(batch.task)
+    if not len(batch):
         return Reply(np.empty((0, len(labels))), np.empty(0, np.bool_))
-    (logits,), cut = scheduler(texts)
+    (logits,), cut = scheduler(LazyPairs(batch))
     return Reply(probabilities(logits, labels, where), cut)
+
+
+@dataclass(frozen=True)
+class LazyPairs(Sequence[tuple[str, str]]):
+    """The problems of a batch as two texts each, made when they are asked for: the device need not wait for all."""
+
+    batch: Batch
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def __getitem__(self, key: Any) -> Any:
+        return pairs(self.batch[key]) if isinstance(key, slice) else pairs(self.batch[key : key + 1])[0]
 
 
 def pairs(batch: Batch) -> list[tuple[str, str]]:
@@ -320,7 +333,7 @@ def pairs(batch: Batch) -> list[tuple[str, str]]:
     refuse_other_tasks(batch.task)
     second = batch.task.fields[-1] if len(batch.task.fields) == 2 else batch.task.targets[-1]
     before = [batch[name] for name in batch.task.fields if name != second]
-    firsts = (" ".join(text for text in texts if text) for texts in zip(*before, strict=True))
+    firsts = before[0] if len(before) == 1 else [" ".join(filter(None, texts)) for texts in zip(*before, strict=True)]
     return [(clean(a), clean(b)) for a, b in zip(firsts, batch[second], strict=True)]
 
 
