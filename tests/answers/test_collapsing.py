@@ -142,6 +142,27 @@ def test_a_table_without_clusters_counts_buckets() -> None:
     assert "cluster" not in found.columns
 
 
+def test_odd_names_and_kinds_of_columns() -> None:
+    """Clusters that are one however they are written, or none; ids of any script; a column that is empty throughout."""
+    table = answers(4, 60)
+    number = table["bucket"].str.tail(-1).cast(pl.Int64)
+    written = pl.Series(["7", "7.0", " 7", "7.00 ", "nan", "", "<NA>", "x.0y", "ü", None])
+    odd = table.with_columns(
+        written.gather(number % 10).alias("cluster"),
+        pl.concat_str(pl.lit("日本 ~\n'\" "), "bucket", pl.lit(" 😀")).alias("bucket"),
+        (number % 3).alias("third"),
+        (number % 2 == 0).alias("even"),
+        contrast=pl.lit(None),
+    )
+    parts = [odd.filter(number % 4 == place) for place in range(4)]
+    found = read_collapsed([part.lazy() for part in parts], choose(())[0], ["third", "even"], TASK.labels)
+    assert found is not None
+    how = IntervalSettings(replicates=40)
+    assert measured(found, (), ["third", "even"], how) == measured(odd, (), ["third", "even"], how)
+    originals = table.filter(pl.col("variant").is_null()).with_columns(pl.lit(None).alias("variant"))
+    assert_same(originals, 9, ["accuracy_original"])
+
+
 def test_what_cannot_be_collapsed_is_left_to_the_whole_table() -> None:
     """Wrong rows are named in the whole table; numbers as ids, missing originals and columns are rare."""
     good = answers(1, 20)
@@ -158,6 +179,7 @@ def test_what_cannot_be_collapsed_is_left_to_the_whole_table() -> None:
         "an unknown label": good.with_columns(pred=pl.lit("perhaps")),
         "numbers as ids": good.with_columns(pl.col("bucket").str.tail(-1).cast(pl.Int64)),
         "no column pred": good.drop("pred"),
+        "lists": good.with_columns(pred=pl.concat_list("pred")),
         "probabilities that do not sum to one": good.with_columns(pl.lit(0.1).alias(f"p:{x}") for x in TASK.labels),
         "a control among originals": good.with_columns(control=pl.lit("identity")),
     }

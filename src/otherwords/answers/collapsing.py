@@ -30,8 +30,9 @@ _IN_CACHE = 100_000
 #: More kinds of answers than this (a column to group by has a value for every row) are not, either.
 _MOST_KINDS = 10_000
 _VARIED = "\0varied"  # no column of the user's is called so
-_TEXTS = (pl.String, pl.Null)
 _NEEDED = ("model", "bucket", "variant", "pred")
+_TEXTS = (*_NEEDED, "gold", "cluster", CONTRAST, CONTROL)
+_PLAIN = (pl.String, pl.Boolean, pl.Null)
 
 
 class _NotCollapsible(Exception):
@@ -44,15 +45,14 @@ def collapse(parts: Sequence[pl.LazyFrame], by: Sequence[str] = (), labels: Sequ
     One part is in memory at a time, and no more of its columns than needed. `by` names columns to group by, `labels`
     are the task's. None is the answer, too, to rows that `read` refuses: it can then name them in the whole table.
     """
-    schema = pl.concat(parts, how="diagonal_relaxed").collect_schema()
-    wanted = _columns_needed(schema, by)
     try:
-        collapser = _Collapser(schema, by)
+        schema = pl.concat(parts, how="diagonal_relaxed").collect_schema()
+        wanted, collapser = _columns_needed(schema, by), _Collapser(schema, by)
         for part in parts:
             there = part.collect_schema()
             collapser.add(part.select(name for name in wanted if name in there).collect())
         return collapser.table(labels)
-    except _NotCollapsible:
+    except (_NotCollapsible, pl.exceptions.PolarsError):  # a damaged part is named where all are read
         return None
 
 
@@ -70,7 +70,7 @@ def in_parts(table: pl.DataFrame) -> list[pl.LazyFrame]:
 
 def _columns_needed(schema: Iterable[str], by: Sequence[str]) -> list[str]:
     """Those of a table's columns that collapsing looks at."""
-    wanted = {*_NEEDED, "gold", "cluster", CONTRAST, CONTROL, REJECTED, *by}
+    wanted = {*_TEXTS, REJECTED, *by}
     return [name for name in schema if name in wanted or name.startswith("p:")]
 
 
@@ -93,11 +93,9 @@ class _Collapser:
     """
 
     def __init__(self, schema: Mapping[str, pl.DataType], by: Sequence[str]):
-        self.schema = schema
-        own = [name for name in by if name in schema and name not in (*_NEEDED, "gold", "cluster", CONTRAST, CONTROL)]
-        marks = [name for name in (CONTRAST, CONTROL) if name in schema]
-        gold = ["gold"] if "gold" in schema else []
-        self.columns = [*gold, "pred", *marks, *dict.fromkeys(own)]
+        self.schema = {**schema, **{name: pl.String() for name in _TEXTS if schema.get(name) == pl.Null}}
+        own = dict.fromkeys(name for name in by if name in schema and name not in _TEXTS)
+        self.columns = [*(name for name in ("gold", "pred", CONTRAST, CONTROL) if name in schema), *own]
         self._refuse_unusual(by)
         self.kinds: dict[tuple[object, ...], int] = {}
         self.patterns: dict[bytes, int] = {}
@@ -105,12 +103,11 @@ class _Collapser:
         self.buckets = 0
 
     def _refuse_unusual(self, by: Sequence[str]) -> None:
-        texts = [name for name in (*_NEEDED, "gold", "cluster", CONTRAST, CONTROL) if name in self.schema]
-        known = all(name in self.schema for name in _NEEDED) and all(self.schema[name] in _TEXTS for name in texts)
-        grouped = all(name in self.schema or name in ("label", "original") for name in by)
-        if not known or not grouped or {*by} & {"model", "bucket", "variant", "cluster"}:
-            raise _NotCollapsible
-        if any(self.schema[name].is_nested() or self.schema[name].is_float() for name in self.columns):
+        known = all(name in self.schema for name in _NEEDED)
+        texts = all(self.schema[name] == pl.String for name in _TEXTS if name in self.schema)
+        plain = all(kind.is_integer() or kind in _PLAIN for kind in map(self.schema.__getitem__, self.columns))
+        there = all(name in self.schema or name in ("label", "original") for name in by)
+        if not (known and texts and plain and there) or {*by} & {"model", "bucket", "variant", "cluster"}:
             raise _NotCollapsible
 
     def add(self, part: pl.DataFrame) -> None:

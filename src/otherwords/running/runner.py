@@ -388,11 +388,10 @@ class Driver:
         parts = self.folder.batches("answers")
         if (distinct := pipeline.read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
             return distinct
-        whole = self.folder.scan("answers")
-        answers = whole.select(pipeline.columns_needed(list(whole.collect_schema()), chosen, study.grouped)).collect()
+        answers = self.folder.read("answers", lambda names: pipeline.columns_needed(names, chosen, study.grouped))
         if not any(metrics.takes(name, "suite") for name in (*study.metrics, *self._required())):
             return answers
-        texts = self.folder.scan("buckets").select("id", *self.task.fields).collect()
+        texts = self.folder.read("buckets", lambda names: ["id", *(one for one in names if one in self.task.fields)])
         return with_texts(answers, texts, self.task.fields, str(self.folder.path))
 
     def run_stage(
