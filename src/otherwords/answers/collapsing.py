@@ -83,6 +83,16 @@ class _OfModel:
     check: list[Array] = field(default_factory=list)
     kinds: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     has_probabilities: set[bool] = field(default_factory=set)
+    times: Array | None = None
+    places: pl.DataFrame | None = None
+
+    def close(self) -> None:
+        """All parts of this model were seen: keep how often each pattern occurs, and the distinct clusters alone."""
+        if self.times is None:
+            pattern = np.concatenate(self.pattern)
+            self.times = np.bincount(pattern)
+            self.places = _places(pattern, self.times, self) if self.cluster else None
+            self.pattern, self.cluster, self.check = [], [], []
 
 
 class _Collapser:
@@ -120,15 +130,20 @@ class _Collapser:
                                  *(pl.col(name).cast(self.schema[name]) for name in other))  # fmt: skip
         if part.height and (part["pred"].null_count() or part["bucket"].null_count() or part["model"].null_count()):
             raise _NotCollapsible
-        models = part["model"].unique()
+        models = part["model"].unique().to_list()
+        for model, before in self.models.items():
+            if len(models) == 1 and model not in models:  # the parts of a run come model by model
+                before.close()
         for model in models:
-            own = part if len(models) == 1 else of_model(part, WHOLE_TABLE, model)[0]
-            self._add(self.models.setdefault(model, _OfModel()), own)
+            rows = part if len(models) == 1 else of_model(part, WHOLE_TABLE, model)[0]
+            self._add(self.models.setdefault(model, _OfModel()), rows)
         distinct = len(self.patterns)
         if len(self.kinds) > _MOST_KINDS or (distinct > _MOST_DISTINCT and 2 * distinct > self.buckets):
             raise _NotCollapsible
 
     def _add(self, own: _OfModel, frame: pl.DataFrame) -> None:
+        if own.times is not None:
+            raise _NotCollapsible
         number, size = _bucket_numbers(frame["bucket"])
         varied = (frame["variant"].is_not_null() & (frame["variant"] != "")).to_numpy()
         originals = np.flatnonzero(~varied)
@@ -192,8 +207,7 @@ class _Collapser:
         sequences = [np.frombuffer(one, dtype=np.int32) for one in self.patterns]
         kinds = pl.DataFrame(list(self.kinds), schema=[_VARIED, *self.columns], orient="row", infer_schema_length=None)
         kinds = kinds.with_columns(pl.col(name).cast(self.schema[name]) for name in self.columns)
-        names = list(self.models)
-        frames = [self._of_model(name, self.models.pop(name), sequences, kinds) for name in names]
+        frames = [self._of_model(name, own, sequences, kinds) for name, own in self.models.items()]
         if not frames:
             raise _NotCollapsible
         table, where = answered(pl.concat(frames))
@@ -206,9 +220,9 @@ class _Collapser:
         return table
 
     def _of_model(self, model: str, own: _OfModel, sequences: Sequence[Array], kinds: pl.DataFrame) -> pl.DataFrame:
-        pattern = np.concatenate(own.pattern)
-        times = np.bincount(pattern, minlength=len(sequences))
-        there = np.flatnonzero(times)
+        own.close()
+        assert own.times is not None
+        times, there = own.times, np.flatnonzero(own.times)
         row_kinds = np.concatenate([sequences[one] for one in there.tolist()])
         lengths = np.array([len(sequences[one]) for one in there.tolist()])
         repeated = np.repeat(times[there], lengths)
@@ -222,11 +236,10 @@ class _Collapser:
             pl.Series(COUNT, repeated),
             *(pl.lit(None, pl.Float64).alias(name) for name in self.schema if name.startswith("p:")),
         )
-        places = _places(pattern, times, own) if "cluster" in self.schema else None
-        if places is None:
+        each = own.places
+        if each is None:
             each = pl.DataFrame({"bucket": there, "cluster": there, "times": times[there]})
         else:
-            each = pl.DataFrame(places)
             table = table.with_columns(pl.col("bucket").alias("cluster"))
         lists = (
             each.group_by("bucket")
@@ -277,7 +290,7 @@ def _coded(column: pl.Series) -> tuple[list[object], Array]:
     return distinct.to_list(), code
 
 
-def _places(pattern: Array, times: Array, own: _OfModel) -> dict[str, Array]:
+def _places(pattern: Array, times: Array, own: _OfModel) -> pl.DataFrame:
     """Distinct clusters: for each of their places the pattern of the bucket, the cluster, and how often that occurs."""
     keys, checks = np.concatenate(own.cluster), np.concatenate(own.check)
     order = np.argsort(keys)
@@ -294,7 +307,7 @@ def _places(pattern: Array, times: Array, own: _OfModel) -> dict[str, Array]:
     bucket = pattern[np.repeat(starts[first], sizes) + inside]
     if not np.array_equal(np.bincount(bucket, counts[cluster], len(times)), times):
         raise _NotCollapsible  # two distinct clusters had one hash
-    return {"bucket": bucket, "cluster": cluster, "times": counts[cluster]}
+    return pl.DataFrame({"bucket": bucket, "cluster": cluster, "times": counts[cluster]})
 
 
 def _sums(values: Array, number: Array, size: int) -> Array:
