@@ -89,10 +89,9 @@ class _OfModel:
     def close(self) -> None:
         """All parts of this model were seen: keep how often each pattern occurs, and the distinct clusters alone."""
         if self.times is None:
-            pattern = np.concatenate(self.pattern)
+            pattern = _joined(self.pattern)
             self.times = np.bincount(pattern)
             self.places = _places(pattern, self.times, self) if self.cluster else None
-            self.pattern, self.cluster, self.check = [], [], []
 
 
 class _Collapser:
@@ -290,24 +289,46 @@ def _coded(column: pl.Series) -> tuple[list[object], Array]:
     return distinct.to_list(), code
 
 
+def _joined(arrays: list[Array]) -> Array:
+    """Several arrays as one; the list is left empty, so that nothing is held twice."""
+    whole = np.concatenate(arrays)
+    arrays.clear()
+    return whole
+
+
 def _places(pattern: Array, times: Array, own: _OfModel) -> pl.DataFrame:
     """Distinct clusters: for each of their places the pattern of the bucket, the cluster, and how often that occurs."""
-    keys, checks = np.concatenate(own.cluster), np.concatenate(own.check)
+    keys, checks = _joined(own.cluster), _joined(own.check)
     order = np.argsort(keys)
     keys, checks, pattern = keys[order], checks[order], pattern[order]
     begins = np.concatenate([[True], keys[1:] != keys[:-1]])
     if (checks[1:] != checks[:-1])[~begins[1:]].any():  # two names had one hash
         raise _NotCollapsible
-    starts = np.flatnonzero(begins)
-    hashes = np.add.reduceat(_mixed(np.arange(len(times)))[pattern], starts)
-    _, first, counts = np.unique(hashes, return_index=True, return_counts=True)
-    sizes = np.diff(np.append(starts, len(pattern)))[first]
-    cluster = np.repeat(np.arange(len(first)), sizes)
-    inside = np.arange(len(cluster)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    bucket = pattern[np.repeat(starts[first], sizes) + inside]
+    del keys, checks, order
+    alone = begins & np.append(begins[1:], True)  # clusters of one bucket, which mostly are all
+    single = np.bincount(pattern[alone], minlength=len(times))
+    there = np.flatnonzero(single)
+    bucket, cluster, counts = _distinct_lists(pattern[~alone], np.flatnonzero(begins[~alone]), len(times))
+    bucket, cluster = np.concatenate([there, bucket]), np.concatenate([np.arange(len(there)), cluster + len(there)])
+    counts = np.concatenate([single[there], counts])
     if not np.array_equal(np.bincount(bucket, counts[cluster], len(times)), times):
         raise _NotCollapsible  # two distinct clusters had one hash
     return pl.DataFrame({"bucket": bucket, "cluster": cluster, "times": counts[cluster]})
+
+
+def _distinct_lists(pattern: Array, starts: Array, size: int) -> tuple[Array, Array, Array]:
+    """The distinct lists among some that begin at `starts`, in any order of each: their entries, and how often each is.
+
+    The second array numbers the list of each entry.
+    """
+    if not len(starts):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    hashes = np.add.reduceat(_mixed(np.arange(size))[pattern], starts)
+    _, first, counts = np.unique(hashes, return_index=True, return_counts=True)
+    sizes = np.diff(np.append(starts, len(pattern)))[first]
+    numbers = np.repeat(np.arange(len(first)), sizes)
+    inside = np.arange(len(numbers)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return pattern[np.repeat(starts[first], sizes) + inside], numbers, counts
 
 
 def _sums(values: Array, number: Array, size: int) -> Array:
