@@ -10,19 +10,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
-from .answers.alignment import COLUMNS, Columns, Names, TableOrPath, labels_of_run, model_names, open_tables, stack
-from .answers.collapsing import collapse, in_parts
+from .answers.alignment import Columns, Names, TableOrPath, is_run, labels_of_run, model_names, open_tables, stack
+from .answers.collapsing import in_parts
 from .answers.groups import columns_of, of_model, one_answer
-from .answers.reading import answered, separate_rejects, warn_suspicious
+from .answers.reading import Suspicions, answered, separate_rejects, warn_suspicious
 from .answers.roles import split_roles
-from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings
+from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings, respelled
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level
 from .frames import (
-    REJECTED,
     AnyTable,
     as_list,
     by_bucket,
@@ -54,13 +54,16 @@ from .scoring.select import (
     USUAL,
     IntervalSettings,
     choose,
+    columns_needed,
     explain_no_pairs,
     keep_original_metrics,
     keep_supported,
     metrics_by_role,
+    read_collapsed,
 )
-from .significance.anytime import ASKED, UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
+from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
 from .storage import tables
+from .storage.run_folder import DAMAGED, RunFolder
 from .storage.specs import split_name
 from .storage.user_code import as_specs
 from .validity.checking import refuse_duplicate_names, refuse_unfit, verdicts, warn_replaced_verdicts, warn_unknown_ids
@@ -314,24 +317,61 @@ def score(
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()
-    table, location = _open(sources, Names(columns or {}, labels or {}, known), rejected)
+    names, needed = Names(columns or {}, labels or {}, known), _needed([*(using or USUAL), *more], by, require)
+    plain = len(sources) == 1 and not (columns or labels or rejected or average or sizes)
+    opened = _open_run(sources[0], needed, known) if plain else None
+    table, location, *found = opened or _open(sources, names, rejected)
     weights = weigh_groups(table, average, sizes or {}) if average or sizes else None
-    rows, where = table, location
-    if table.height >= LARGE:
-        grouped, chosen = [*by, *group_columns(require)], choose([*(using or USUAL), *more])[0]
-        if (collapsed := read_collapsed(in_parts(table), chosen, grouped, known)) is not None:
-            rows, where = collapsed, replace(location, rows=None)
+    rows, where = (table, location) if opened else _collapsed(table, location, needed, known)
     scores = scored(rows, using, by=by, task=task, settings=settings, where=where, require=require, more=more)
     scores = scores.shrunk() if shrink else scores
     if shrink and all(one.shrunk is None for one in scores):
         why = "no metric here is a share with Wilson's interval in two groups or more"
         warnings.warn(f"nothing to shrink: {why}", stacklevel=caller_level())
-    warn_suspicious(table, location, known or next(filter(None, map(labels_of_run, sources)), ()))
+    there = known or next(filter(None, map(labels_of_run, sources)), ())
+    found[0].warn(there) if found else warn_suspicious(table, location, there)
     if weights:
         scores += averages(scores, weights)
     if out:
         tables.write([scores.to_polars()], out)
     return scores
+
+
+def _needed(using: Sequence[str], by: Sequence[str], require: Sequence[str]) -> tuple[list[Bound], list[str]]:
+    """The metrics of a scoring, and the columns that it groups by."""
+    return choose(using)[0], [*by, *group_columns(require)]
+
+
+def _open_run(
+    source: TableOrPath, needed: tuple[list[Bound], list[str]], known: Sequence[str]
+) -> tuple[pl.DataFrame, Location, Suspicions] | None:
+    """The answers of a whole run folder, collapsed part by part; None where that cannot be: others may need a word."""
+    if isinstance(source, pl.DataFrame) or not is_run(source):
+        return None
+    folder, where = RunFolder(source), Location(str(source))
+    if not len(folder.parts("answers")) == len(folder.parts("buckets")) * len(folder.inner("answers")) > 0:
+        return None
+    try:
+        parts = folder.batches("answers")
+        distinct = read_collapsed(parts, *needed, known)
+    except DAMAGED:
+        return None
+    if distinct is None:
+        return None
+    found, rows = Suspicions(where.table), 0
+    for part in parts:
+        some = part.select(columns_needed(list(part.collect_schema()), *needed)).collect()
+        found.add(*answered(some, replace(where, rows=np.arange(rows, rows + some.height))))
+        rows += some.height
+    return respelled(distinct, label_spellings([distinct], known), where), where, found
+
+
+def _collapsed(
+    table: pl.DataFrame, where: Location, needed: tuple[list[Bound], list[str]], known: Sequence[str]
+) -> tuple[pl.DataFrame, Location]:
+    """A large table in memory, collapsed where its metrics need no more; any other as it is."""
+    distinct = read_collapsed(in_parts(table), *needed, known) if table.height >= LARGE else None
+    return (table, where) if distinct is None else (distinct, replace(where, rows=None))
 
 
 def _open(sources: Sequence[TableOrPath], names: Names, rejected: str | Path | None) -> tuple[pl.DataFrame, Location]:
@@ -408,29 +448,6 @@ def scored(
     results = Results(scores)
     results.one_answer = one_answer(answers)
     return results
-
-
-def read_collapsed(
-    parts: Sequence[pl.LazyFrame], using: Sequence[Bound], by: Sequence[str], labels: Sequence[str]
-) -> pl.DataFrame | None:
-    """The distinct buckets of answers that come in parts, where metrics need no more; None where they need all.
-
-    Of a table whose asking was stopped by looking, the order of the clusters counts, too.
-    """
-    if not all(as_metric(one.function).labels_only for one in using):
-        return None
-    if any(UNTIL in part.collect_schema() for part in parts):
-        return None
-    return collapse(parts, by, labels)
-
-
-def columns_needed(schema: Sequence[str], using: Sequence[Bound], by: Sequence[str]) -> list[str]:
-    """Those of the columns of answers that metrics look at, and groups; some metrics may look at any."""
-    plugins = [one.plugin for one in using]
-    if any(one.source or one.name == "python" or {"suite", "runs_of"} & one.options().keys() for one in plugins):
-        return list(schema)
-    known = {*COLUMNS, *by, UNTIL, ASKED, REJECTED}
-    return [name for name in schema if name in known or name.startswith("p:")]
 
 
 def _warn_stopped(answers: pl.DataFrame, scores: Sequence[Score]) -> None:

@@ -14,15 +14,18 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refuses
 
 import otherwords as ow
 from otherwords.answers.collapsing import collapse, in_parts
-from otherwords.answers.table import COUNT
+from otherwords.answers.reading import Suspicions
+from otherwords.answers.table import COUNT, Location
+from otherwords.errors import BadInput
 from otherwords.metrics.metric import as_metric, role_of
-from otherwords.pipeline import read_collapsed, scored
+from otherwords.pipeline import scored
 from otherwords.registry import metrics
 from otherwords.report import rerender
-from otherwords.scoring.select import USUAL, IntervalSettings, choose
+from otherwords.scoring.select import USUAL, IntervalSettings, choose, read_collapsed
 from otherwords.storage.run_folder import RunFolder
 
 TASK = ow.TASKS["nli"]
@@ -142,6 +145,27 @@ def test_a_table_without_clusters_counts_buckets() -> None:
     assert "cluster" not in found.columns
 
 
+def test_odd_names_and_kinds_of_columns() -> None:
+    """Clusters that are one however they are written, or none; ids of any script; a column that is empty throughout."""
+    table = answers(4, 60)
+    number = table["bucket"].str.tail(-1).cast(pl.Int64)
+    written = pl.Series(["7", "7.0", " 7", "7.00 ", "nan", "", "<NA>", "x.0y", "ü", None])
+    odd = table.with_columns(
+        written.gather(number % 10).alias("cluster"),
+        pl.concat_str(pl.lit("日本 ~\n'\" "), "bucket", pl.lit(" 😀")).alias("bucket"),
+        (number % 3).alias("third"),
+        (number % 2 == 0).alias("even"),
+        contrast=pl.lit(None),
+    )
+    parts = [odd.filter(number % 4 == place) for place in range(4)]
+    found = read_collapsed([part.lazy() for part in parts], choose(())[0], ["third", "even"], TASK.labels)
+    assert found is not None
+    how = IntervalSettings(replicates=40)
+    assert measured(found, (), ["third", "even"], how) == measured(odd, (), ["third", "even"], how)
+    originals = table.filter(pl.col("variant").is_null()).with_columns(pl.lit(None).alias("variant"))
+    assert_same(originals, 9, ["accuracy_original"])
+
+
 def test_what_cannot_be_collapsed_is_left_to_the_whole_table() -> None:
     """Wrong rows are named in the whole table; numbers as ids, missing originals and columns are rare."""
     good = answers(1, 20)
@@ -158,6 +182,7 @@ def test_what_cannot_be_collapsed_is_left_to_the_whole_table() -> None:
         "an unknown label": good.with_columns(pred=pl.lit("perhaps")),
         "numbers as ids": good.with_columns(pl.col("bucket").str.tail(-1).cast(pl.Int64)),
         "no column pred": good.drop("pred"),
+        "lists": good.with_columns(pred=pl.concat_list("pred")),
         "probabilities that do not sum to one": good.with_columns(pl.lit(0.1).alias(f"p:{x}") for x in TASK.labels),
         "a control among originals": good.with_columns(control=pl.lit("identity")),
     }
@@ -218,6 +243,58 @@ def test_a_run_has_the_scores_and_the_page_of_its_whole_table(tmp_path: Path, mo
         monkeypatch.setattr("otherwords.storage.run_folder._BATCH", 1)
         assert len(RunFolder(tmp_path / "run").batches("answers")) > 6
         assert rerender(tmp_path / "run").read_bytes() == page
-        monkeypatch.setattr("otherwords.pipeline.read_collapsed", lambda *_: None)
+        monkeypatch.setattr("otherwords.running.runner.read_collapsed", lambda *_: None)
         ow.run(tmp_path / "run", seed=1)
     assert (tmp_path / "run" / "scores.json").read_bytes() == scores
+
+
+def test_scores_of_a_run_folder_are_those_of_its_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = {"data": ["everyday"], "vary": ["recorded", "identity"], "models": ["a=scripted", "b=scripted(seed=2)"]}
+
+    def found() -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            scores = ow.score(tmp_path / "run", by=["how", "original"], require=["flip_rate<=1"])
+        return [asdict(one) for one in scores], [str(one.message) for one in caught]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ow.run(study, canary=False, cache=None, shard=4, out=tmp_path / "run")
+    part_by_part = found()
+    monkeypatch.setattr("otherwords.pipeline._open_run", lambda *_: None)
+    assert part_by_part == found()
+    monkeypatch.undo()
+    next((tmp_path / "run" / "answers").rglob("part-00001.parquet")).unlink()
+    assert any("the run is not finished" in message for message in found()[1])
+    next((tmp_path / "run" / "answers").rglob("part-00002.parquet")).write_bytes(b"no Parquet")
+    with refuses(BadInput, where=str(tmp_path / "run")):
+        found()
+
+
+@pytest.mark.parametrize("strange", ["labels", "probabilities", "clusters", "nothing"])
+def test_what_is_suspicious_is_found_part_by_part(strange: str) -> None:
+    """Labels that are never right, answers that are not the most probable, buckets in two clusters, or in none."""
+    table = answers(6, 60, models=2).with_row_index("row")
+    odd = pl.col("row") % 5 == 0
+    if strange == "labels":
+        table = table.with_columns(pred=pl.when(odd).then(pl.lit("perhaps")).otherwise("pred"))
+    if strange == "probabilities":
+        shares = zip(TASK.labels, (0.2, 0.7, 0.1), strict=True)
+        table = table.with_columns(pl.lit(share).alias(f"p:{label}") for label, share in shares)
+    if strange == "clusters":
+        table = table.with_columns(cluster=pl.when(odd).then(pl.lit("other")).otherwise("cluster"))
+    table = table.drop("row").sort("model", maintain_order=True)
+
+    def warned(parts: Sequence[pl.DataFrame]) -> list[str]:
+        found, rows = Suspicions("the answers"), 0
+        for part in parts:
+            found.add(part, Location(rows=np.arange(rows, rows + part.height)))
+            rows += part.height
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found.warn()
+        return [str(one.message) for one in caught]
+
+    whole = warned([table])
+    assert warned([part.collect() for part in cut(table, 7)]) == whole
+    assert len(whole) == {"labels": 3, "nothing": 1}.get(strange, 2)  # some buckets are always without a cluster

@@ -30,8 +30,9 @@ _IN_CACHE = 100_000
 #: More kinds of answers than this (a column to group by has a value for every row) are not, either.
 _MOST_KINDS = 10_000
 _VARIED = "\0varied"  # no column of the user's is called so
-_TEXTS = (pl.String, pl.Null)
 _NEEDED = ("model", "bucket", "variant", "pred")
+_TEXTS = (*_NEEDED, "gold", "cluster", CONTRAST, CONTROL)
+_PLAIN = (pl.String, pl.Boolean, pl.Null)
 
 
 class _NotCollapsible(Exception):
@@ -44,15 +45,14 @@ def collapse(parts: Sequence[pl.LazyFrame], by: Sequence[str] = (), labels: Sequ
     One part is in memory at a time, and no more of its columns than needed. `by` names columns to group by, `labels`
     are the task's. None is the answer, too, to rows that `read` refuses: it can then name them in the whole table.
     """
-    schema = pl.concat(parts, how="diagonal_relaxed").collect_schema()
-    wanted = _columns_needed(schema, by)
     try:
-        collapser = _Collapser(schema, by)
+        schema = pl.concat(parts, how="diagonal_relaxed").collect_schema()
+        wanted, collapser = _columns_needed(schema, by), _Collapser(schema, by)
         for part in parts:
             there = part.collect_schema()
             collapser.add(part.select(name for name in wanted if name in there).collect())
         return collapser.table(labels)
-    except _NotCollapsible:
+    except (_NotCollapsible, pl.exceptions.PolarsError):  # a damaged part is named where all are read
         return None
 
 
@@ -70,7 +70,7 @@ def in_parts(table: pl.DataFrame) -> list[pl.LazyFrame]:
 
 def _columns_needed(schema: Iterable[str], by: Sequence[str]) -> list[str]:
     """Those of a table's columns that collapsing looks at."""
-    wanted = {*_NEEDED, "gold", "cluster", CONTRAST, CONTROL, REJECTED, *by}
+    wanted = {*_TEXTS, REJECTED, *by}
     return [name for name in schema if name in wanted or name.startswith("p:")]
 
 
@@ -83,6 +83,15 @@ class _OfModel:
     check: list[Array] = field(default_factory=list)
     kinds: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     has_probabilities: set[bool] = field(default_factory=set)
+    times: Array | None = None
+    places: pl.DataFrame | None = None
+
+    def close(self) -> None:
+        """All parts of this model were seen: keep how often each pattern occurs, and the distinct clusters alone."""
+        if self.times is None:
+            pattern = _joined(self.pattern)
+            self.times = np.bincount(pattern)
+            self.places = _places(pattern, self.times, self) if self.cluster else None
 
 
 class _Collapser:
@@ -93,11 +102,9 @@ class _Collapser:
     """
 
     def __init__(self, schema: Mapping[str, pl.DataType], by: Sequence[str]):
-        self.schema = schema
-        own = [name for name in by if name in schema and name not in (*_NEEDED, "gold", "cluster", CONTRAST, CONTROL)]
-        marks = [name for name in (CONTRAST, CONTROL) if name in schema]
-        gold = ["gold"] if "gold" in schema else []
-        self.columns = [*gold, "pred", *marks, *dict.fromkeys(own)]
+        self.schema = {**schema, **{name: pl.String() for name in _TEXTS if schema.get(name) == pl.Null}}
+        own = dict.fromkeys(name for name in by if name in schema and name not in _TEXTS)
+        self.columns = [*(name for name in ("gold", "pred", CONTRAST, CONTROL) if name in schema), *own]
         self._refuse_unusual(by)
         self.kinds: dict[tuple[object, ...], int] = {}
         self.patterns: dict[bytes, int] = {}
@@ -105,12 +112,11 @@ class _Collapser:
         self.buckets = 0
 
     def _refuse_unusual(self, by: Sequence[str]) -> None:
-        texts = [name for name in (*_NEEDED, "gold", "cluster", CONTRAST, CONTROL) if name in self.schema]
-        known = all(name in self.schema for name in _NEEDED) and all(self.schema[name] in _TEXTS for name in texts)
-        grouped = all(name in self.schema or name in ("label", "original") for name in by)
-        if not known or not grouped or {*by} & {"model", "bucket", "variant", "cluster"}:
-            raise _NotCollapsible
-        if any(self.schema[name].is_nested() or self.schema[name].is_float() for name in self.columns):
+        known = all(name in self.schema for name in _NEEDED)
+        texts = all(self.schema[name] == pl.String for name in _TEXTS if name in self.schema)
+        plain = all(kind.is_integer() or kind in _PLAIN for kind in map(self.schema.__getitem__, self.columns))
+        there = all(name in self.schema or name in ("label", "original") for name in by)
+        if not (known and texts and plain and there) or {*by} & {"model", "bucket", "variant", "cluster"}:
             raise _NotCollapsible
 
     def add(self, part: pl.DataFrame) -> None:
@@ -123,15 +129,20 @@ class _Collapser:
                                  *(pl.col(name).cast(self.schema[name]) for name in other))  # fmt: skip
         if part.height and (part["pred"].null_count() or part["bucket"].null_count() or part["model"].null_count()):
             raise _NotCollapsible
-        models = part["model"].unique()
+        models = part["model"].unique().to_list()
+        for model, before in self.models.items():
+            if len(models) == 1 and model not in models:  # the parts of a run come model by model
+                before.close()
         for model in models:
-            own = part if len(models) == 1 else of_model(part, WHOLE_TABLE, model)[0]
-            self._add(self.models.setdefault(model, _OfModel()), own)
+            rows = part if len(models) == 1 else of_model(part, WHOLE_TABLE, model)[0]
+            self._add(self.models.setdefault(model, _OfModel()), rows)
         distinct = len(self.patterns)
         if len(self.kinds) > _MOST_KINDS or (distinct > _MOST_DISTINCT and 2 * distinct > self.buckets):
             raise _NotCollapsible
 
     def _add(self, own: _OfModel, frame: pl.DataFrame) -> None:
+        if own.times is not None:
+            raise _NotCollapsible
         number, size = _bucket_numbers(frame["bucket"])
         varied = (frame["variant"].is_not_null() & (frame["variant"] != "")).to_numpy()
         originals = np.flatnonzero(~varied)
@@ -195,8 +206,7 @@ class _Collapser:
         sequences = [np.frombuffer(one, dtype=np.int32) for one in self.patterns]
         kinds = pl.DataFrame(list(self.kinds), schema=[_VARIED, *self.columns], orient="row", infer_schema_length=None)
         kinds = kinds.with_columns(pl.col(name).cast(self.schema[name]) for name in self.columns)
-        names = list(self.models)
-        frames = [self._of_model(name, self.models.pop(name), sequences, kinds) for name in names]
+        frames = [self._of_model(name, own, sequences, kinds) for name, own in self.models.items()]
         if not frames:
             raise _NotCollapsible
         table, where = answered(pl.concat(frames))
@@ -209,9 +219,9 @@ class _Collapser:
         return table
 
     def _of_model(self, model: str, own: _OfModel, sequences: Sequence[Array], kinds: pl.DataFrame) -> pl.DataFrame:
-        pattern = np.concatenate(own.pattern)
-        times = np.bincount(pattern, minlength=len(sequences))
-        there = np.flatnonzero(times)
+        own.close()
+        assert own.times is not None
+        times, there = own.times, np.flatnonzero(own.times)
         row_kinds = np.concatenate([sequences[one] for one in there.tolist()])
         lengths = np.array([len(sequences[one]) for one in there.tolist()])
         repeated = np.repeat(times[there], lengths)
@@ -225,11 +235,10 @@ class _Collapser:
             pl.Series(COUNT, repeated),
             *(pl.lit(None, pl.Float64).alias(name) for name in self.schema if name.startswith("p:")),
         )
-        places = _places(pattern, times, own) if "cluster" in self.schema else None
-        if places is None:
+        each = own.places
+        if each is None:
             each = pl.DataFrame({"bucket": there, "cluster": there, "times": times[there]})
         else:
-            each = pl.DataFrame(places)
             table = table.with_columns(pl.col("bucket").alias("cluster"))
         lists = (
             each.group_by("bucket")
@@ -280,24 +289,46 @@ def _coded(column: pl.Series) -> tuple[list[object], Array]:
     return distinct.to_list(), code
 
 
-def _places(pattern: Array, times: Array, own: _OfModel) -> dict[str, Array]:
+def _joined(arrays: list[Array]) -> Array:
+    """Several arrays as one; the list is left empty, so that nothing is held twice."""
+    whole = np.concatenate(arrays)
+    arrays.clear()
+    return whole
+
+
+def _places(pattern: Array, times: Array, own: _OfModel) -> pl.DataFrame:
     """Distinct clusters: for each of their places the pattern of the bucket, the cluster, and how often that occurs."""
-    keys, checks = np.concatenate(own.cluster), np.concatenate(own.check)
+    keys, checks = _joined(own.cluster), _joined(own.check)
     order = np.argsort(keys)
     keys, checks, pattern = keys[order], checks[order], pattern[order]
     begins = np.concatenate([[True], keys[1:] != keys[:-1]])
     if (checks[1:] != checks[:-1])[~begins[1:]].any():  # two names had one hash
         raise _NotCollapsible
-    starts = np.flatnonzero(begins)
-    hashes = np.add.reduceat(_mixed(np.arange(len(times)))[pattern], starts)
-    _, first, counts = np.unique(hashes, return_index=True, return_counts=True)
-    sizes = np.diff(np.append(starts, len(pattern)))[first]
-    cluster = np.repeat(np.arange(len(first)), sizes)
-    inside = np.arange(len(cluster)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    bucket = pattern[np.repeat(starts[first], sizes) + inside]
+    del keys, checks, order
+    alone = begins & np.append(begins[1:], True)  # clusters of one bucket, which mostly are all
+    single = np.bincount(pattern[alone], minlength=len(times))
+    there = np.flatnonzero(single)
+    bucket, cluster, counts = _distinct_lists(pattern[~alone], np.flatnonzero(begins[~alone]), len(times))
+    bucket, cluster = np.concatenate([there, bucket]), np.concatenate([np.arange(len(there)), cluster + len(there)])
+    counts = np.concatenate([single[there], counts])
     if not np.array_equal(np.bincount(bucket, counts[cluster], len(times)), times):
         raise _NotCollapsible  # two distinct clusters had one hash
-    return {"bucket": bucket, "cluster": cluster, "times": counts[cluster]}
+    return pl.DataFrame({"bucket": bucket, "cluster": cluster, "times": counts[cluster]})
+
+
+def _distinct_lists(pattern: Array, starts: Array, size: int) -> tuple[Array, Array, Array]:
+    """The distinct lists among some that begin at `starts`, in any order of each: their entries, and how often each is.
+
+    The second array numbers the list of each entry.
+    """
+    if not len(starts):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    hashes = np.add.reduceat(_mixed(np.arange(size))[pattern], starts)
+    _, first, counts = np.unique(hashes, return_index=True, return_counts=True)
+    sizes = np.diff(np.append(starts, len(pattern)))[first]
+    numbers = np.repeat(np.arange(len(first)), sizes)
+    inside = np.arange(len(numbers)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return pattern[np.repeat(starts[first], sizes) + inside], numbers, counts
 
 
 def _sums(values: Array, number: Array, size: int) -> Array:

@@ -165,9 +165,9 @@ def count_problems(answers: pl.DataFrame) -> pl.DataFrame:
     right, known = (pred == gold).fill_null(False).to_numpy(), (gold.is_not_null() & (gold != "")).to_numpy()
     changed = (pred != pred.gather(originals[number])).to_numpy()
     wordings, n, flips, n_right = count(slice(None)), count(varied), count(changed), count(right)
-    alike = np.where(count(~known) > 0, "same", "wrong")
     mixed = (flips > 0) | ((n_right > 0) & (n_right < wordings))
-    part = np.where(n_right == wordings, "right", np.where(mixed, "mixed", alike))
+    place = np.select([n_right == wordings, mixed, count(~known) > 0], [0, 1, 2], 3)
+    part = pl.Series(["right", "mixed", "same", "wrong"]).gather(place)
     found = answers.select("model", "bucket").filter(heads)
     counts = {"n": n, "flips": flips, "part": part, "compared": n, "known": count(known) > 0}
     return found.with_columns(pl.Series(name, values) for name, values in counts.items()).filter(pl.col("n") > 0)

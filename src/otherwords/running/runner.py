@@ -33,7 +33,7 @@ from ..report.page import write_report
 from ..scoring.gates import GateResult, check
 from ..scoring.requirements import missing_metrics, needs_anytime, refuse_unknown, refuse_unlabelled
 from ..scoring.results import Results
-from ..scoring.select import IntervalSettings, choose
+from ..scoring.select import IntervalSettings, choose, columns_needed, read_collapsed
 from ..significance.anytime import Plan
 from ..storage.files import write_json
 from ..storage.run_folder import RunFolder, answer_folder
@@ -405,13 +405,12 @@ class Driver:
         """The answers of all models: collapsed, where metrics need no more; with texts, where one needs them."""
         study, chosen = self.study, [*choose(self.study.metrics)[0], *map(metrics.make, self._required())]
         parts = self.folder.batches("answers")
-        if (distinct := pipeline.read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
+        if (distinct := read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
             return distinct
-        whole = self.folder.scan("answers")
-        answers = whole.select(pipeline.columns_needed(list(whole.collect_schema()), chosen, study.grouped)).collect()
+        answers = self.folder.read("answers", lambda names: columns_needed(names, chosen, study.grouped))
         if not any(metrics.takes(name, "suite") for name in (*study.metrics, *self._required())):
             return answers
-        texts = self.folder.scan("buckets").select("id", *self.task.fields).collect()
+        texts = self.folder.read("buckets", lambda names: ["id", *(one for one in names if one in self.task.fields)])
         return with_texts(answers, texts, self.task.fields, str(self.folder.path))
 
     def run_stage(

@@ -10,13 +10,16 @@ from typing import Any, TypeVar
 import polars as pl
 
 from .._version import __version__
+from ..answers.alignment import COLUMNS
+from ..answers.collapsing import collapse
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level
-from ..frames import as_list
+from ..frames import REJECTED, as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio, role_of
 from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics
+from ..significance.anytime import ASKED, UNTIL
 from ..significance.intervals import KINDS, has_closed_form
 from ..storage.specs import short_names
 from ..storage.user_code import HERE, as_specs
@@ -214,6 +217,29 @@ def keep_supported(
             f"{where}: no {lacking}; not measured: {', '.join(names)}; {FIXES[lacking]}", stacklevel=caller_level()
         )
     return kept
+
+
+def read_collapsed(
+    parts: Sequence[pl.LazyFrame], using: Sequence[Bound], by: Sequence[str], labels: Sequence[str]
+) -> pl.DataFrame | None:
+    """The distinct buckets of answers that come in parts, where metrics need no more; None where they need all.
+
+    Of a table whose asking was stopped by looking, the order of the clusters counts, too.
+    """
+    if not all(as_metric(one.function).labels_only for one in using):
+        return None
+    if any(UNTIL in part.collect_schema() for part in parts):
+        return None
+    return collapse(parts, by, labels)
+
+
+def columns_needed(schema: Sequence[str], using: Sequence[Bound], by: Sequence[str]) -> list[str]:
+    """Those of the columns of answers that metrics look at, and groups; some metrics may look at any."""
+    plugins = [one.plugin for one in using]
+    if any(one.source or one.name == "python" or {"suite", "runs_of"} & one.options().keys() for one in plugins):
+        return list(schema)
+    known = {*COLUMNS, *by, UNTIL, ASKED, REJECTED}
+    return [name for name in schema if name in known or name.startswith("p:")]
 
 
 def explain_no_pairs(scores: Sequence[Score]) -> str:

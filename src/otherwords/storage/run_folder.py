@@ -172,10 +172,11 @@ class RunFolder:
         """The folders that a run made within a stage: one for each model's answers, or for each table."""
         return sorted(one for one in (self.path / stage).glob("*") if one.is_dir() and _INNER.fullmatch(one.name))
 
-    def read(self, stage: str) -> pl.DataFrame:
-        """Read a whole stage as one table; parts may differ in their extra columns."""
+    def read(self, stage: str, choose: Callable[[list[str]], list[str]] = list) -> pl.DataFrame:
+        """Read a whole stage as one table, or the columns of it that are chosen; parts may differ in extra ones."""
         try:
-            return self.scan(stage).collect()
+            table = self.scan(stage)
+            return table.select(choose(list(table.collect_schema()))).collect()
         except DAMAGED as error:
             for part in self.parts(stage):
                 read_part(part)  # names the damaged one
