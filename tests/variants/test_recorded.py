@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from refusals import refuses
@@ -192,6 +192,7 @@ ROWS = st.fixed_dictionaries(
     st.dictionaries(st.sampled_from(["n", "topic"]), st.none() | st.sampled_from([1, "t"])),
     st.sampled_from([None, "neutral"]),
 )
+@example([{"of": "b", "hypothesis": "It is wet.", "model": "gpt"}, {"of": "a", "hypothesis": "Wet."}], {}, None)
 def test_columns_give_what_problems_give(rows, extra, label):
     """Variants, what is left out and unmatched, and what is refused."""
     texts = {"premise": "It rains.", "hypothesis": "It is wet."}

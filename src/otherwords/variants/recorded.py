@@ -92,9 +92,11 @@ class _RecordedRows:
         self._given += rows.height
         for number in numbers:
             self._used[number - 1] = 1
-        if any(same):
-            self.left_out["unchanged"] += sum(same)
-        return made.filter(~pl.Series(same, dtype=pl.Boolean))
+        if not any(same):
+            return made
+        self.left_out["unchanged"] += sum(same)  # and the columns that only such rows have are none of the variants'
+        changed = [cells for cells, one in zip(recorded, same, strict=True) if not one]
+        return _as_columns(some.filter(~pl.Series(same, dtype=pl.Boolean)), changed, task)
 
     def unmatched(self, problems: int) -> tuple[int, str] | None:
         """How many rows reworded none of so many problems, and which is the first.
