@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from refusals import refuses
 
 import otherwords as ow
 from otherwords.errors import BadInput
+from otherwords.frames import to_frame
+from otherwords.pipeline import varied
 from otherwords.problem import TASKS, Problem
 from otherwords.registry import generators
-from otherwords.variants.generating import warn_unused_rows
+from otherwords.variants.generating import as_generator, warn_unused_rows
 
 NLI = TASKS["nli"]
 ONE = Problem("o1", NLI, {"premise": "P.", "hypothesis": "H."}, "neutral", {"topic": "t"})
@@ -159,3 +167,52 @@ def test_a_rewording_is_neither_contrast_nor_control(jsonl, mark, value):
 def test_a_blank_mark_is_none(jsonl, blank):
     (variant,) = vary(jsonl({"of": "o1", "premise": "P!", "contrast": blank, "control": blank}))
     assert variant.extra == {"topic": "t"}
+
+
+ROWS = st.fixed_dictionaries(
+    {"of": st.sampled_from(["a", "b", "gone"])},
+    optional={
+        "premise": st.none() | st.sampled_from(["It rains.", "It  rains.", "Rain!", "", "犬"]),
+        "hypothesis": st.sampled_from(["It is wet.", "Wet."]),
+        "id": st.none() | st.sampled_from(["", "x", 7]),
+        "label": st.none() | st.sampled_from(["Neutral ", "neutral", "entailment", "none", 3]),
+        "how": st.just("hand"),
+        "n": st.none() | st.integers(0, 3),
+        "topic": st.none() | st.sampled_from(["t", 5, True, 2.5, ["x"], 2**70, "None"]),
+        "model": st.sampled_from(["gpt", None]),
+        "check:mine": st.booleans(),
+    },
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(ROWS, min_size=1, max_size=5),
+    st.dictionaries(st.sampled_from(["n", "topic"]), st.none() | st.sampled_from([1, "t"])),
+    st.sampled_from([None, "neutral"]),
+)
+@example([{"of": "b", "hypothesis": "It is wet.", "model": "gpt"}, {"of": "a", "hypothesis": "Wet."}], {}, None)
+def test_columns_give_what_problems_give(rows, extra, label):
+    """Variants, what is left out and unmatched, and what is refused."""
+    texts = {"premise": "It rains.", "hypothesis": "It is wet."}
+    about = [{"id": one, "of": None, "how": None, **texts, "label": label, "cluster": "c", **extra} for one in "abc"]
+    table = to_frame(about, TASKS["nli"])
+
+    def made(by_row):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.jsonl"
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            bound = generators.make(f"recorded:{path}")
+            generator = as_generator(bound.function)
+            try:
+                using = replace(bound, function=replace(generator, columns=None)) if by_row else bound
+                found = varied(table, [using], TASKS["nli"])[0]
+            except BadInput as error:
+                return None, str(error).replace(folder, "")
+            return found, (dict(generator.left_out), str(generator.unmatched(3)).replace(folder, ""))
+
+    (found, noted), (expected, noted_by_row) = made(False), made(True)
+    assert noted == noted_by_row
+    if expected is not None:
+        assert_frame_equal(found, expected)

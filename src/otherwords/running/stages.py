@@ -34,7 +34,7 @@ from ..storage.files import digest, fingerprint
 from ..storage.run_folder import RunFolder, answer_folder, key_of, read_part
 from ..validity.checking import as_check
 from ..validity.mutual_entailment import judged_by
-from ..variants.generating import as_generator, left_out, surveyed, totals, warn_unused_rows
+from ..variants.generating import as_generator, left_out, surveyed, texts_of, totals, warn_unused_rows
 from ..words import language
 
 #: Rows after which a shard ends, at the next bucket; and where a generator or check works problem by problem: it may
@@ -458,9 +458,9 @@ def survey(folder: RunFolder, specs: Sequence[str], task: Task, rows: int) -> li
     def texts() -> Iterator[str]:
         current().start("survey", rows)
         for part in parts:
-            for row in _originals(part).select(task.fields).collect().iter_rows():
-                yield from (text for text in row if text)
-                current().advance(1)
+            originals = _originals(part).select(task.fields).collect()
+            yield from texts_of(originals, task)
+            current().advance(originals.height)
         current().done()
 
     place = folder.path / "tables"

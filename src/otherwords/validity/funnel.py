@@ -97,9 +97,8 @@ def _count(variants: pl.DataFrame, tallies: dict[str, _Tally]) -> int:
         left = _left(silent, f"check:{name}:by")
         tally.left, tally.unjudged = tally.left + left, tally.unjudged + silent.height - left
         if (column := f"check:{name}:reason") in variants.columns:
-            tally.reasons.update(
-                variants.filter(dropped)[column].cast(pl.String).fill_null("no reason given").to_list()
-            )
+            reasons = variants.filter(dropped)[column].cast(pl.String).fill_null("no reason given")
+            tally.reasons.update(dict(reasons.value_counts().iter_rows()))
     return int((times > 0).sum())
 
 

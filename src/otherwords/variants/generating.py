@@ -51,8 +51,8 @@ class Generator:
     `columns` is the same generator on whole columns, for generators that need neither seeds nor notes: it takes a table
     of problems and the task, and returns a table of variants. Each row of the first is what a variant would be that
     changes nothing: `of`, which is the problem's id, the texts by field, `label`, and all other columns. A row of the
-    second is a variant, in any order of the problems; it may have an `id` of its own, and more columns. The stage then
-    never calls `function`, which must give the same variants.
+    second is a variant, in any order of the problems; it may have an `id` of its own, and more columns. `function` must
+    give the same variants; it is called where `columns` gives None, because a table or task needs a closer look.
 
     A generator that reads recorded rows counts in `left_out`, by reason, those that it met and did not use, and
     `unmatched` gives, for a number of problems, how many rows belong to none of them, and an example (None: not known).
@@ -68,7 +68,7 @@ class Generator:
     spent: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     unmatched: Callable[[int], tuple[int, str] | None] | None = None
-    columns: Callable[[pl.DataFrame, Task], pl.DataFrame] | None = None
+    columns: Callable[[pl.DataFrame, Task], pl.DataFrame | None] | None = None
     drain: Callable[[], Any] = lambda: None
     merge: Callable[[Any], None] = lambda account: None
 
@@ -243,8 +243,8 @@ def generate(
     notes: list[tuple[str, Note]] = []
     made: list[Problem] | None = None
     for generator in using if originals.height else ():
-        if as_generator(generator.function).columns is not None:
-            table = _by_columns(generator, originals, task, counts)
+        table = _by_columns(generator, originals, task, counts)
+        if table is not None:
             pieces.append(variant_table(table, task))
             if names[name := generator.plugin.name] > 1:  # another one goes on counting
                 counts.update({(of, name): count for of, count in table["of"].value_counts().iter_rows()})
@@ -283,17 +283,20 @@ def _by_problems(
 
 def _by_columns(
     generator: Bound, originals: pl.DataFrame, task: Task, counts: Counter[tuple[str, str]]
-) -> pl.DataFrame:
-    """The same of a generator that works on columns; problems keep their order."""
+) -> pl.DataFrame | None:
+    """The same of a generator that works on columns, problems in their order; None of one that does not."""
     function, name = as_generator(generator.function), generator.plugin.name
+    left = {"id", "of", "how", "cluster", *task.fields, "label"}
+    others = [column for column in originals.columns if column not in left and not column.startswith("check:")]
+    given = originals.select(pl.col("id").alias("of"), *task.fields, "label", *others)
+    found = function.columns(given, task) if function.columns else None
+    if found is None:
+        return None
+    made = _refuse_other_tables(found, given, generator.title)
     texts = originals.select(task.fields)
     for start in range(0, originals.height, BATCH):
         some = chain.from_iterable(texts.slice(start, BATCH).iter_rows())
         warn_if_foreign(generator.plugin, some, function.language)
-    left = {"id", "of", "how", "cluster", *task.fields, "label"}
-    others = [column for column in originals.columns if column not in left and not column.startswith("check:")]
-    given = originals.select(pl.col("id").alias("of"), *task.fields, "label", *others)
-    made = _refuse_other_tables(function.columns(given, task) if function.columns else None, given, generator.title)
     place, cluster = "\0place", "\0cluster"  # no column of the user's is called so
     about = originals.select(pl.col("id").alias("of"), pl.col("cluster").alias(cluster)).with_row_index(place)
     made = made.join(about, on="of", how="left", maintain_order="left")

@@ -12,6 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from ..datasets import checklist, nl_augmenter, textattack
 from ..datasets.records import Record
 from ..datasets.rewordings import RecordedRewording, read_json, text_key, with_reasons
@@ -37,6 +39,8 @@ READERS: dict[str, Callable[[Path], Iterator[RecordedRewording]]] = {
 WRITERS = ("worker", "annotator", "generator", "transformation", "test")
 #: Columns that mark a variant as no rewording, which a recorded one is.
 _MARKS = ("contrast", "control")
+#: The columns that hold values of one kind as they are.
+_KINDS = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 #: A row by column.
 Cells = Mapping[str, Any]
 #: What was counted in some shards: problems, the places of rows that were used, and rows that were left out by reason.
@@ -55,7 +59,10 @@ def recorded(path: Path = EVERYDAY, format: str = "", pair: str = "") -> Any:  #
     generator, transformation or test; none: not at all).
     """
     rows = _RecordedRows(open_book(path, format), pair)
-    return Generator(rows.vary, left_out=rows.left_out, unmatched=rows.unmatched, drain=rows.drain, merge=rows.merge)
+    return Generator(
+        rows.vary, left_out=rows.left_out, unmatched=rows.unmatched, columns=rows.columns, drain=rows.drain,
+        merge=rows.merge,
+    )  # fmt: skip
 
 
 class _RecordedRows:
@@ -79,6 +86,25 @@ class _RecordedRows:
                 else:
                     self.left_out["unchanged"] += 1
 
+    def columns(self, rows: pl.DataFrame, task: Task) -> pl.DataFrame | None:
+        """The same for a table of problems, where the file has its originals' ids and all its rows are in order."""
+        if self._book.format != NATIVE or (self._pair != "none" and _is_choice(task)):
+            return None
+        places, numbers, recorded = self._book.find_all(rows["of"])
+        some = rows[pl.Series(places, dtype=pl.UInt32)]
+        made = _as_columns(some, recorded, task)
+        if made is None:
+            return None
+        pairs = [zip(made[name], some[name], strict=True) for name in task.fields]
+        same = [all(_says_the_same(*pair) for pair in row) for row in zip(*pairs, strict=True)]
+        self._given += rows.height
+        self._use(numbers)
+        if not any(same):
+            return made
+        self.left_out["unchanged"] += sum(same)  # and the columns that only such rows have are none of the variants'
+        changed = [cells for cells, one in zip(recorded, same, strict=True) if not one]
+        return _as_columns(some.filter(~pl.Series(same, dtype=pl.Boolean)), changed, task)
+
     def unmatched(self, problems: int) -> tuple[int, str] | None:
         """How many rows reworded none of so many problems, and which is the first.
 
@@ -89,6 +115,11 @@ class _RecordedRows:
             return None
         count = self._used.count(0)
         return count, self._book.describe(self._used.index(0) + 1) if count else ""
+
+    def _use(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._used[number - 1] = 1
+            self._new.append(number - 1)
 
     def drain(self) -> Account:
         """What was counted since the last `merge`; it no longer counts here."""
@@ -120,9 +151,7 @@ class _RecordedRows:
     def _rows(self, problem: Problem) -> list[RecordedRow]:
         """The rows on a problem. Another tool's labels may be its own numbers; our label names must agree."""
         rows = list(self._book.find(problem))
-        for one in rows:
-            self._used[one.number - 1] = 1
-            self._new.append(one.number - 1)
+        self._use(one.number for one in rows)
         if self._book.format == NATIVE:
             return rows
         agreeing = [one for one in rows if not _contradicts(one.cells, problem)]
@@ -144,6 +173,54 @@ def _variant(problem: Problem, where: str, cells: Cells) -> Variant:
     extra = {**problem.extra, **{name: value for name, value in cells.items() if name not in known}}
     texts = problem.restate(**text).text
     return Variant(str(cells.get("id") or ""), problem.task, texts, problem.label, extra, of=problem.id)
+
+
+def _says_the_same(text: str | None, other: str | None) -> bool:
+    return text == other or normalize_spaces(text) == normalize_spaces(other)
+
+
+def _as_columns(rows: pl.DataFrame, recorded: Sequence[Cells], task: Task) -> pl.DataFrame | None:
+    """Rows with what is recorded in their places, as `_variant` has it; None where one of them must be looked at."""
+    names = dict.fromkeys(name for cells in recorded for name in cells)
+    texts = [name for name in task.fields if name in names]
+    if any(all(cells.get(name) is None for name in texts) for cells in recorded):
+        return None
+    if "label" in names and not _labels_agree(rows["label"], recorded):
+        return None
+    made: dict[str, pl.Series] = {}
+    for name in names:
+        values = [cells.get(name) for cells in recorded]
+        if name == "id":
+            made[name] = pl.Series(name, [str(value or "") for value in values], dtype=pl.String)
+        elif name not in ("of", "how", "label", "cluster"):
+            before = rows[name] if name in rows.columns else pl.Series(name, [None] * rows.height)
+            given = [cells.get(name) is not None if name in texts else name in cells for cells in recorded]
+            column = _replaced(before, values, given)
+            if column is None or (name in texts and column.dtype != pl.String):
+                return None
+            made[name] = column
+    return rows.with_columns(**made)
+
+
+def _replaced(before: pl.Series, values: list[Any], given: list[bool]) -> pl.Series | None:
+    """A column with the values that are given in the place of those before; None where kinds would be mixed."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1 or not kinds <= _KINDS.keys():
+        return None
+    if kinds == {int} and any(value is not None and abs(value) >= 2**63 for value in values):  # which become text
+        return None
+    kind = next((_KINDS[one] for one in kinds), before.dtype)
+    if before.dtype not in (kind, pl.Null):
+        return None
+    column = pl.Series(before.name, values, dtype=kind)
+    return column if all(given) else column.zip_with(pl.Series(given, dtype=pl.Boolean), before.cast(kind))
+
+
+def _labels_agree(labels: pl.Series, recorded: Sequence[Cells]) -> bool:
+    """Whether no row names another label than its original; one that has none agrees with any."""
+    pairs = ((old, cells.get("label")) for old, cells in zip(labels, recorded, strict=True))
+    distinct = {(old, str(new)) for old, new in pairs if None not in (old, new)}
+    return all(label_key(old) == label_key(new) for old, new in distinct)
 
 
 def _contradicts(cells: Cells, problem: Problem) -> bool:
@@ -185,6 +262,16 @@ class Book:
                     yield from self._look_up(_text_key({"": problem.text[target]}), target)
             elif set(names) <= set(problem.task.fields):
                 yield from self._look_up(_text_key({name: problem.text[name] for name in names}))
+
+    def find_all(self, ids: pl.Series) -> tuple[list[int], list[int], list[dict[str, Any]]]:
+        """The rows that reword problems with these ids, in their order: places among the ids, numbers, and cells."""
+        self._rows.execute("create temp table if not exists asked (place integer primary key, original text)")
+        self._rows.execute("delete from asked")
+        self._rows.executemany("insert into asked values (?, ?)", ((n, f"id {one}") for n, one in enumerate(ids)))
+        query = """select asked.place, recorded.rowid, row from asked cross join recorded using (original)
+                   order by asked.place, recorded.rowid"""
+        found = self._rows.execute(query).fetchall()
+        return [one[0] for one in found], [one[1] for one in found], [json.loads(one[2]) for one in found]
 
     def __len__(self) -> int:
         return int(self._rows.execute("select count(*) from recorded").fetchone()[0])
