@@ -179,17 +179,20 @@ def _ahead(items: Iterator[Item]) -> Iterator[Item]:
 
 
 def _chunks(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker]) -> Iterator[_Chunk]:
-    """Read the shards, as many at a time as fit into a batch of a model, and look up their texts in the cache."""
-    size = max(asker.size for asker in askers.values())
+    """Read the shards, as many at a time as fit into a batch of a model, and look up their texts in the cache.
+
+    The first is alone: for it the model must wait.
+    """
+    size, most = max(asker.size for asker in askers.values()), 0
     shards: list[_Shard] = []
     judged = False
     for _, some in groupby(jobs, lambda job: job.number):
         shard = _read_shard(list(some), askers)
         judged |= bool(judged_by(shard.suite.columns))
-        fits = sum(one.rows for one in (*shards, shard)) <= size
-        if shards and (judged or not fits or shard.todo.keys() != shards[0].todo.keys()):
+        rows = sum(one.rows for one in shards)
+        if shards and (judged or rows + shard.rows > most or shard.todo.keys() != shards[0].todo.keys()):
             yield _look_up(shards, askers, judged)
-            shards = []
+            shards, most = [], min(size, 3 * rows)
         shards.append(shard)
     yield _look_up(shards, askers, judged)
 
