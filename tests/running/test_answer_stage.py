@@ -158,6 +158,25 @@ def test_light_models_read_the_suite_once(tmp_path, monkeypatch):
     assert {read[path] for path in buckets} == {1}
 
 
+@pytest.mark.parametrize(("room", "times"), [(64_000_000, 1), (0, 3)], ids=["fits", "does not fit"])
+def test_models_that_are_not_light_read_a_suite_once_where_it_fits_into_memory(tmp_path, monkeypatch, room, times):
+    (tmp_path / "m.py").write_text("def ask(batch):\n    return ['neutral'] * len(batch)\n")
+    monkeypatch.setattr("otherwords.running.runner._SHELF", room)
+    read, reading = Counter(), stages.read_part
+    monkeypatch.setattr(stages, "read_part", lambda path: (read.update([path]), reading(path))[1])
+    models = [f"{name}=python:{tmp_path}/m.py:ask(batch_size={size})" for name, size in (("a", 3), ("b", 9))]
+    found = run(tmp_path / "run", [*models, MODELS[0]])
+    assert {read[path] for path in read if path.parent.name == "buckets"} == {times}
+    assert [one["answers"] for one in found.manifest["answered"].values()] == [found.manifest["counts"]["asked"]] * 3
+
+
+def test_two_names_of_one_model_ask_once(place, tmp_path):
+    log = json.dumps(str(tmp_path / "log"))
+    made = answer_shards(jobs(place, f"a=scripted(log={log})", f"b=scripted(log={log})"))
+    assert len(made) == 12
+    assert set(Counter(logged(tmp_path / "log")).values()) == {1}
+
+
 @pytest.mark.filterwarnings("ignore:.*accepts none of", "ignore:.*nothing to measure")
 @pytest.mark.parametrize("check", [["surface"], ["mutual-entailment(judge=self)"]], ids=["plain", "self-judged"])
 def test_several_models_answer_as_each_does_alone(tmp_path, check):

@@ -1,7 +1,7 @@
 """Asking a model: each distinct text once, through the answer cache, in batches of similar length."""
 
+import sys
 import warnings
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -67,6 +67,11 @@ class Texts:
     places: Ints
     counts: Ints
     lengths: Ints
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return sum(sys.getsizeof(text) for column in self.columns for text in column) + 8 * len(self.places)
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str] | pl.Series], task: Task) -> "Texts":
@@ -138,7 +143,7 @@ class Asker:
         self.model, self._writer, self.size = model, writer, batch_size or model.model.batch_size
         self._number = writer.cache.model(model.signature, task)
         self._key = bytes.fromhex(digest(model.signature, task))
-        self._recent: deque[tuple[int, dict[bytes, int], Predictions]] = deque()
+        self._recent = writer.recent[self._number]
 
     def look_up(self, texts: Texts) -> Questions:
         """Find what is stored, and prepare the batches of what is not."""
