@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from varying import contracted
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
+from otherwords.models.cache import Cache
 from otherwords.models.python_callable import as_spec
 from otherwords.problem import TASKS
 from otherwords.running import stages
@@ -133,6 +135,21 @@ def test_a_failing_model_keeps_what_was_answered(place, tmp_path):
     (tmp_path / "m.py").write_text("def ask(batch):\n    return ['neutral'] * len(batch)\n")
     stages.forget()
     answer_shards(jobs(place, f"m=python:{tmp_path}/m.py:ask", batch_size=1))
+
+
+def test_an_interruption_keeps_what_was_answered_and_leaves_no_thread(place):
+    def model(batch):
+        if any("9" in text for text in batch["premise"]):
+            raise KeyboardInterrupt
+        return ["neutral"] * len(batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        answer_shards(jobs(place, as_spec(model), batch_size=1))
+    names = [one.name for one in threading.enumerate()]
+    assert not [name for name in names if name.startswith(("next-shards", "answer-cache"))]
+    assert [pl.read_parquet(part).height for part in place.parts("answers")] == [4, 4, 3]
+    with Cache(place.path.parent / "cache.sqlite") as cache:
+        assert cache.info()[0]["answers"] == 11  # the two that are shorter than what interrupted it, too
 
 
 def test_a_damaged_shard_is_named(place):

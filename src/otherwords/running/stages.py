@@ -4,8 +4,9 @@ import json
 import shutil
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby
@@ -164,12 +165,13 @@ def answer_shards(jobs: Sequence[ShardJob], shelf: Shelf | None = None) -> list[
     with Cache(jobs[0].cache) as cache, AnswerWriter(cache) as writer:
         askers = {using: Asker(model, writer, jobs[0].batch_size) for using, model in models.items()}
         made: dict[ShardJob, Made] = {}
-        for chunk in _ahead(_chunks(jobs, askers, shelf or Shelf())):
-            for shard in chunk.shards:
-                made.update(shard.reused)
-                current().advance(sum(one.rows for one in shard.reused.values()))
-            for using in chunk.shards[0].todo:
-                made.update(_answer_chunk(chunk, using, askers[using], writer))
+        with closing(_ahead(_chunks(jobs, askers, shelf or Shelf()))) as chunks:
+            for chunk in chunks:
+                for shard in chunk.shards:
+                    made.update(shard.reused)
+                    current().advance(sum(one.rows for one in shard.reused.values()))
+                for using in chunk.shards[0].todo:
+                    made.update(_answer_chunk(chunk, using, askers[using], writer))
     return [made[job] for job in jobs]
 
 
@@ -193,7 +195,7 @@ class _Chunk(NamedTuple):
     questions: dict[Specs, Questions]
 
 
-def _ahead(items: Iterator[Item]) -> Iterator[Item]:
+def _ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     """The same items, each made in another thread while the one before is used."""
     with ThreadPoolExecutor(1, "next-shards") as pool:
         coming = pool.submit(next, items, None)
