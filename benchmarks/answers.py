@@ -1,5 +1,7 @@
 """From Parquet through keys and cache to Parquet, with a model that costs nothing, against a bare loop in the same run.
 
+And with one that takes the time of a GPU, to see how long that would be idle.
+
 The bare loop reads the same shards, hashes each row in Python, upserts all of them with one `executemany` into a table
 like that of the cache, with the same settings, and writes the shards again.
 """
@@ -20,10 +22,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import polars as pl
 
 from otherwords.models import answering, cache, model
-from otherwords.problem import TASKS
+from otherwords.models.python_callable import as_spec
+from otherwords.problem import TASKS, Batch
 from otherwords.running import stages
 from otherwords.storage.run_folder import RunFolder
 
@@ -36,15 +40,18 @@ import numpy as np
 def free(batch):
     return np.tile([0.0, 1.0, 0.0], (len(batch), 1))
 """
+#: Rows a second of a pretended device, which needs no Python while it works, and rows that it is given at a time.
+DEVICE, AT_ONCE = 30_000, 131_072
 #: The steps: where the function is looked up, its name, and what it does. Those inside others count by themselves.
 STEPS = (
     (stages, "_read_shard", "read"),
     (answering, "_distinct_columns", "deduplicate"),
     (answering, "keys_of", "key"),
     (cache.Cache, "find", "look up"),
+    (answering.Asker, "look_up", "sort into batches"),
     (model.Model, "__call__", "model"),
     (model.Answerer, "__call__", "check answers"),
-    (answering.Asker, "ask", "batch"),
+    (answering.Asker, "ask", "ask"),
     (cache.Cache, "store", "store"),
     (stages, "_write_answers", "write"),
 )
@@ -64,6 +71,10 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
         shares = _shares(seconds, cold[1])
         shutil.rmtree(folder.path / "answers")
         warm = _timed(lambda: stages.answer_shards(jobs[1]))
+        calls: list[tuple[float, float]] = []
+        waits = _jobs(folder, shards, as_spec(_device(calls)), f"{place}/device.sqlite")
+        device = _timed(lambda: stages.answer_shards(waits))
+    busy, between = sum(end - start for start, end in calls), calls[-1][1] - calls[0][0]
     detail = f"{_speed(cold, rows)}; bare {_speed(bare, rows)}; {shares}"
     claims = [("asked and stored", cold, 1.5, detail), ("all in the cache already", warm, 1.0, _speed(warm, rows))]
     path = "Parquet -> keys -> cache -> Parquet"
@@ -83,7 +94,14 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
             "unit": "microseconds",
             "at_most": MOST,
             "detail": f"{rows / cold[0]:,.0f} rows/s on {os.cpu_count()} cores",
-        }
+        },
+        {
+            "claim": f"a device that answers {DEVICE:,} rows a second waits for Python, from its first row to its last",
+            "measured": 100 * (1 - busy / between),
+            "unit": "% of the time",
+            "at_most": 5.0,
+            "detail": f"{len(calls)} calls, busy {busy:.1f} s, the whole stage {device[0]:.1f} s",
+        },
     ]
 
 
@@ -103,6 +121,18 @@ def _make(folder: RunFolder, rows: int, size: int) -> int:
         }
         folder.write("buckets", number, f"key {number}", pl.DataFrame(columns))
     return number + 1
+
+
+def _device(calls: list[tuple[float, float]]) -> model.Model:
+    """A model that sleeps as long as a device would work, and notes when."""
+
+    def device(batch: Batch) -> Any:
+        start = time.perf_counter()
+        time.sleep(len(batch) / DEVICE)
+        calls.append((start, time.perf_counter()))
+        return np.tile([0.0, 1.0, 0.0], (len(batch), 1))
+
+    return model.Model(device, batch_size=AT_ONCE, version="1")
 
 
 def _jobs(folder: RunFolder, shards: int, spec: str, path: str) -> list[stages.ShardJob]:
@@ -158,7 +188,8 @@ def _steps() -> Iterator[dict[str, float]]:
         for owner, name, step in STEPS:
             stack.enter_context(mock.patch.object(owner, name, measured(getattr(owner, name), step)))
         yield seconds
-    seconds["batch"] -= seconds["check answers"]
+    seconds["sort into batches"] -= seconds["key"] + seconds["look up"]
+    seconds["ask"] -= seconds["check answers"]
     seconds["check answers"] -= seconds["model"]
 
 

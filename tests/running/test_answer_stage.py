@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from varying import contracted
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
+from otherwords.models.cache import Cache
 from otherwords.models.python_callable import as_spec
 from otherwords.problem import TASKS
 from otherwords.running import stages
@@ -97,12 +99,12 @@ def test_small_shards_are_asked_together(place):
         return ["neutral"] * len(batch)
 
     answer_shards(jobs(place, as_spec(model), batch_size=8))
-    assert sizes == [7, 6, 6]  # two shards fit into a batch; what they have in common is asked once
+    assert sizes == [4, 5, 7, 3]  # the first shard alone, then two by two; what they have in common is asked once
     parts(place)
     sizes.clear()
     (place.path.parent / "cache.sqlite").unlink()
     answer_shards(jobs(place, as_spec(model), batch_size=1_000))
-    assert sizes == [19]
+    assert sizes == [4, 9, 6]  # ever more
 
 
 def test_parts_that_fit_are_not_made_again_and_the_rest_comes_from_the_cache(place):
@@ -135,6 +137,21 @@ def test_a_failing_model_keeps_what_was_answered(place, tmp_path):
     answer_shards(jobs(place, f"m=python:{tmp_path}/m.py:ask", batch_size=1))
 
 
+def test_an_interruption_keeps_what_was_answered_and_leaves_no_thread(place):
+    def model(batch):
+        if any("9" in text for text in batch["premise"]):
+            raise KeyboardInterrupt
+        return ["neutral"] * len(batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        answer_shards(jobs(place, as_spec(model), batch_size=1))
+    names = [one.name for one in threading.enumerate()]
+    assert not [name for name in names if name.startswith(("next-shards", "answer-cache"))]
+    assert [pl.read_parquet(part).height for part in place.parts("answers")] == [4, 4, 3]
+    with Cache(place.path.parent / "cache.sqlite") as cache:
+        assert cache.info()[0]["answers"] == 11  # the two that are shorter than what interrupted it, too
+
+
 def test_a_damaged_shard_is_named(place):
     place.part("buckets", 3).write_bytes(b"PAR1 nothing")
     with refuses(BadInput, where=str(place.part("buckets", 3))):
@@ -156,6 +173,25 @@ def test_light_models_read_the_suite_once(tmp_path, monkeypatch):
     buckets = [path for path in read if path.parent.name == "buckets"]
     assert len(buckets) == len(list((found.folder / "buckets").iterdir())) > 2
     assert {read[path] for path in buckets} == {1}
+
+
+@pytest.mark.parametrize(("room", "times"), [(64_000_000, 1), (0, 3)], ids=["fits", "does not fit"])
+def test_models_that_are_not_light_read_a_suite_once_where_it_fits_into_memory(tmp_path, monkeypatch, room, times):
+    (tmp_path / "m.py").write_text("def ask(batch):\n    return ['neutral'] * len(batch)\n")
+    monkeypatch.setattr("otherwords.running.runner._SHELF", room)
+    read, reading = Counter(), stages.read_part
+    monkeypatch.setattr(stages, "read_part", lambda path: (read.update([path]), reading(path))[1])
+    models = [f"{name}=python:{tmp_path}/m.py:ask(batch_size={size})" for name, size in (("a", 3), ("b", 9))]
+    found = run(tmp_path / "run", [*models, MODELS[0]])
+    assert {read[path] for path in read if path.parent.name == "buckets"} == {times}
+    assert [one["answers"] for one in found.manifest["answered"].values()] == [found.manifest["counts"]["asked"]] * 3
+
+
+def test_two_names_of_one_model_ask_once(place, tmp_path):
+    log = json.dumps(str(tmp_path / "log"))
+    made = answer_shards(jobs(place, f"a=scripted(log={log})", f"b=scripted(log={log})"))
+    assert len(made) == 12
+    assert set(Counter(logged(tmp_path / "log")).values()) == {1}
 
 
 @pytest.mark.filterwarnings("ignore:.*accepts none of", "ignore:.*nothing to measure")

@@ -1,7 +1,7 @@
 """Asking a model: each distinct text once, through the answer cache, in batches of similar length."""
 
+import sys
 import warnings
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -68,6 +68,11 @@ class Texts:
     counts: Ints
     lengths: Ints
 
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return sum(sys.getsizeof(text) for column in self.columns for text in column) + 8 * len(self.places)
+
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[str] | pl.Series], task: Task) -> "Texts":
         """The distinct ones, in the order of their first rows; of a Polars column, null is the empty text."""
@@ -98,22 +103,30 @@ def _distinct_rows(columns: Sequence[list[str]]) -> tuple[list[list[str]], Ints]
     return [[row[field] for row in numbers] for field in range(len(columns))], np.array(places, np.int64)
 
 
+class _Ready(NamedTuple):
+    """A batch that is ready to be asked: the numbers of its texts, and their keys."""
+
+    rows: Ints
+    keys: list[bytes]
+    batch: Batch
+
+
 class Questions(NamedTuple):
-    """Texts as one model is asked about them: their keys, their numbers by key, and what the cache has of them.
+    """Texts as one model is asked about them: what the cache has of them, the others by key, and these in batches.
 
     `seen` is how many batches of this process the cache had by then.
     """
 
     texts: Texts
-    keys: list[bytes]
-    order: Ints
     found: Found
+    unknown: dict[bytes, int]
+    batches: list[_Ready]
     seen: int
 
     @property
     def were_stored(self) -> npt.NDArray[np.bool_]:
         """Of each row, whether its answer was stored before the model was loaded."""
-        old = np.zeros(len(self.keys), np.bool_)
+        old = np.zeros(len(self.texts.counts), np.bool_)
         old[self.found.rows] = self.found.old
         return old[self.texts.places]
 
@@ -121,7 +134,8 @@ class Questions(NamedTuple):
 class Asker:
     """Asks a model through the answer cache: every distinct text once, in batches of similar length.
 
-    `look_up` may be called in another thread, ahead: `ask` knows what was answered since.
+    All that can be prepared is done by `look_up`, which may be called ahead, in another thread: `ask` knows what was
+    answered since, and little is left to do between two batches.
     """
 
     def __init__(self, model: Answerer, writer: AnswerWriter, batch_size: int = 0):
@@ -129,10 +143,10 @@ class Asker:
         self.model, self._writer, self.size = model, writer, batch_size or model.model.batch_size
         self._number = writer.cache.model(model.signature, task)
         self._key = bytes.fromhex(digest(model.signature, task))
-        self._recent: deque[tuple[int, dict[bytes, int], Predictions]] = deque()
+        self._recent = writer.recent[self._number]
 
     def look_up(self, texts: Texts) -> Questions:
-        """Find what is stored."""
+        """Find what is stored, and prepare the batches of what is not."""
         seen = self._writer.stored
         keys = keys_of(self._key, texts.columns)
         order = order_of(keys)
@@ -140,52 +154,65 @@ class Asker:
         usable = ~found.old if self.model.fresh else np.ones(len(found.rows), np.bool_)
         if self.model.model.max_length:  # answers of a version that did not store `cut` are asked for again
             usable &= np.asarray(found.answers.cut) >= 0
-        rows = np.flatnonzero(usable)
-        usable_ones = Found(order[found.rows[rows]], found.answers.take(rows), found.old[rows])
-        return Questions(texts, keys, order, usable_ones, seen)
+        kept = np.flatnonzero(usable)
+        known = Found(order[found.rows[kept]], found.answers.take(kept), found.old[kept])
+        is_open = np.ones(len(keys), np.bool_)
+        is_open[known.rows] = False
+        todo = order[is_open[order]]
+        unknown = {keys[row]: row for row in todo.tolist()}
+        return Questions(texts, known, unknown, self._batches(texts, unknown), seen)
+
+    def _batches(self, texts: Texts, unknown: dict[bytes, int]) -> list[_Ready]:
+        """Texts by length; of one length, by key, as they are given."""
+        keys, todo = list(unknown), np.fromiter(unknown.values(), np.int64, len(unknown))
+        order = np.argsort(texts.lengths[todo], kind="stable")
+        fields, batches = self.model.task.fields, []
+        for places in (order[start : start + self.size] for start in range(0, len(order), self.size)):
+            rows = todo[places]
+            numbers = rows.tolist()
+            columns = ([column[row] for row in numbers] for column in texts.columns)
+            batch = Batch(self.model.task, dict(zip(fields, columns, strict=True)))
+            batches.append(_Ready(rows, [keys[place] for place in places.tolist()], batch))
+        return batches
 
     def ask(
         self, questions: Questions, progress: Progress = lambda count: None, tally: AnswerCount | None = None
     ) -> Predictions:
         """Answer the rows of the texts, in order. Arguments are as for the function `ask`."""
-        texts, keys, found = questions.texts, questions.keys, questions.found
+        texts, found, unknown, batches, _ = questions
         if tally:
             tally.answers += len(texts.places)
             tally.from_cache += int(questions.were_stored.sum())
-        unknown = np.ones(len(keys), np.bool_)
-        unknown[found.rows] = False
-        parts = [(found.rows, found.answers), *self._answered_since(questions, unknown)]
-        for rows, _ in parts:
-            unknown[rows] = False
-        progress(int(texts.counts[~unknown].sum()))
-        todo = questions.order[unknown[questions.order]]
-        todo = todo[np.argsort(texts.lengths[todo], kind="stable")]
+        parts = [(found.rows, found.answers)]
+        if since := self._answered_since(questions):
+            parts += since
+            known = {row for rows, _ in since for row in rows.tolist()}
+            unknown = {key: row for key, row in unknown.items() if row not in known}
+            batches = self._batches(texts, unknown)
+        progress(sum(int(texts.counts[rows].sum()) for rows, _ in parts))
         stored = []
-        for rows in (todo[start : start + self.size] for start in range(0, len(todo), self.size)):
-            numbers = rows.tolist()
-            columns = ([column[row] for row in numbers] for column in texts.columns)
-            answers = self.model(Batch(self.model.task, dict(zip(self.model.task.fields, columns, strict=True))))
-            parts.append((rows, answers))
+        for one in batches:
+            answers = self.model(one.batch)
+            parts.append((one.rows, answers))
             if self.model.is_storable():
-                self._writer.add(self._number, [keys[row] for row in numbers], answers)
-                stored.append(rows)
-            progress(int(texts.counts[rows].sum()))
-        whole = Predictions.merge(len(keys), parts)
+                self._writer.add(self._number, one.keys, answers)
+                stored.append(one)
+            progress(int(texts.counts[one.rows].sum()))
+        whole = Predictions.merge(len(texts.counts), parts)
         if stored:
-            numbers = np.concatenate(stored).tolist()
-            self._recent.append((self._writer.added, {keys[row]: row for row in numbers}, whole))
+            if len(stored) < len(batches):
+                unknown = {key: row for one in stored for key, row in zip(one.keys, one.rows.tolist(), strict=True)}
+            self._recent.append((self._writer.added, unknown, whole))
         return whole.take(texts.places)
 
-    def _answered_since(self, questions: Questions, unknown: npt.NDArray[np.bool_]) -> list[tuple[Ints, Predictions]]:
+    def _answered_since(self, questions: Questions) -> list[tuple[Ints, Predictions]]:
         """What was asked since the questions were looked up. What is older, later questions found in the cache."""
         while self._recent and self._recent[0][0] <= questions.seen:
             self._recent.popleft()
-        if not self._recent:
-            return []
-        wanted = {questions.keys[row]: row for row in np.flatnonzero(unknown).tolist()}
-        shared = [(wanted.keys() & places.keys(), places, answers) for _, places, answers in self._recent]
+        unknown = questions.unknown
+        shared = [(unknown.keys() & places.keys(), places, answers) for _, places, answers in self._recent]
         return [
-            (np.array([wanted[one] for one in same]), answers.take(np.array([places[one] for one in same])))
+            (np.array([unknown[one] for one in same]), answers.take(np.array([places[one] for one in same])))
             for same, places, answers in shared
             if same
         ]

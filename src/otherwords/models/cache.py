@@ -260,9 +260,10 @@ class Cache:
 
     def close(self) -> None:
         """Close the file, and remove it if it was temporary."""
-        if self._reading:
-            self._reading.close()
-        self._db.close()
+        with self._lock, self._reading_lock:
+            if self._reading:
+                self._reading.close()
+            self._db.close()
         if self._temporary:
             self._temporary.cleanup()
 

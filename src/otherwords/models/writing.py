@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
 from .cache import Cache, Keyed, Predictions
@@ -27,6 +27,8 @@ class AnswerWriter:
         self.cache = cache
         #: Batches that were added, and those of them that are in the file: a look-up that begins now finds these.
         self.added = self.stored = 0
+        #: What was asked of each model, until all that look it up find it: batches added by then, keys, answers.
+        self.recent: defaultdict[int, deque[tuple[int, dict[bytes, int], Predictions]]] = defaultdict(deque)
         self._changed = threading.Condition()
         self._queue: deque[Keyed | Callable[[], None]] = deque()
         self._rows = 0  # that wait, or are being stored

@@ -58,6 +58,8 @@ from .study import Study, read_study
 
 #: The cache of a run without a lasting one.
 _PRIVATE = ".answers.sqlite"
+#: Bytes of a suite that are kept in memory from one model to the next.
+_SHELF = 64_000_000
 #: What may have a part in a result.
 _PACKAGES = ("numpy", "polars", "onnxruntime", "tokenizers", "torch", "transformers", "spacy")
 
@@ -320,8 +322,10 @@ class Driver:
         """
         asked: dict[str, _Asked] = {}
         with self._timed("answers"), self._open_cache() as cache:
-            for specs in [[spec] for spec in self.study.models] if plan else self._together():
-                asked |= dict(zip(specs, self._ask(specs, cache, plan), strict=True))
+            groups = [[spec] for spec in self.study.models] if plan else self._together()
+            shelf = stages.Shelf(_SHELF if len(groups) > 1 else 0)
+            for specs in groups:
+                asked |= dict(zip(specs, self._ask(specs, cache, plan, shelf), strict=True))
         models = [asked[spec] for spec in self.study.models]
         wanted = {self.folder.path / one.stage for one in models}
         for other in self.folder.inner("answers"):
@@ -342,13 +346,13 @@ class Driver:
         alone = [[spec] for spec in known if spec not in light]
         return ([light, *alone] if light[:1] == self.study.models[:1] else [*alone, light]) if light else alone
 
-    def _ask(self, specs: Sequence[str], cache: Cache, plan: Plan | None) -> Iterator["_Asked"]:
+    def _ask(self, specs: Sequence[str], cache: Cache, plan: Plan | None, shelf: stages.Shelf) -> Iterator["_Asked"]:
         """Ask some models, and say how each of them answered."""
         if plan:
             part, ended = stages.answer_until(self.folder, self._load(specs[0]), plan, cache, self.study.batch_size)
             parts, stopped = [[part]], str(ended) if ended.known else ""
         else:
-            parts, stopped = self._run_models(specs, str(cache.path)), ""
+            parts, stopped = self._run_models(specs, str(cache.path), shelf), ""
         for spec, some in zip(specs, parts, strict=True):
             model = self._load(spec)
             stage = answer_folder(model.name, model.signature)
@@ -427,7 +431,7 @@ class Driver:
         current().done()
         return counts
 
-    def _run_models(self, specs: Sequence[str], cache: str) -> list[list[stages.Made]]:
+    def _run_models(self, specs: Sequence[str], cache: str, shelf: stages.Shelf) -> list[list[stages.Made]]:
         """Let models answer all shards, and say of each model's parts what was made.
 
         In this process, they answer one shard after the other, which is read once for all of them.
@@ -436,7 +440,7 @@ class Driver:
         engines = [self._engine_for("answers", [spec]) for spec in specs]
         current().start("answers", len(specs) * self.folder.manifest["counts"]["asked"])
         if all(type(one) is InProcess for one in engines):
-            made = stages.answer_shards([job for some in zip(*jobs, strict=True) for job in some])
+            made = stages.answer_shards([job for some in zip(*jobs, strict=True) for job in some], shelf)
             parts = [made[place :: len(specs)] for place in range(len(specs))]
         else:
             parts = [list(one.map(stages.answer_shard, some)) for one, some in zip(engines, jobs, strict=True)]

@@ -5,13 +5,14 @@ import shutil
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -121,23 +122,47 @@ def answer_shard(job: ShardJob) -> Made:
     return answer_shards([job])[0]
 
 
-def answer_shards(jobs: Sequence[ShardJob]) -> list[Made]:
+class Shelf:
+    """What models share of a suite, kept from one model to the next while there is `room` for so many bytes.
+
+    A suite that fits is read, and its texts are deduplicated, only once, although two models may not be in memory.
+    """
+
+    def __init__(self, room: int = 0):
+        self._room = room
+        self._items: dict[Any, Any] = {}
+
+    def keep(self, key: Any, make: Callable[[], Item], size: Callable[[Item], int]) -> Item:
+        """What is kept under a key, or else made now."""
+        if key in self._items:
+            return cast(Item, self._items[key])
+        item = make()
+        if self._room > 0 and size(item) <= self._room:
+            self._room -= size(item)
+            self._items[key] = item
+        return item
+
+
+def answer_shards(jobs: Sequence[ShardJob], shelf: Shelf | None = None) -> list[Made]:
     """The same for many shards, one after the other; jobs of one shard, for several models, follow each other.
 
     The next shards are read and looked up in the cache while a model works, once for all models; parts are written
     when the answers are stored, behind its back. Shards that are smaller than a model's batch are asked together.
     """
+    if not jobs:
+        return []
     load_plugins(jobs[0].plugins)
     models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh, job.since) for job in jobs}
     with Cache(jobs[0].cache) as cache, AnswerWriter(cache) as writer:
         askers = {using: Asker(model, writer, jobs[0].batch_size) for using, model in models.items()}
         made: dict[ShardJob, Made] = {}
-        for chunk in _ahead(_chunks(jobs, askers)):
-            for shard in chunk.shards:
-                made.update(shard.reused)
-                current().advance(sum(one.rows for one in shard.reused.values()))
-            for using in chunk.shards[0].todo:
-                made.update(_answer_chunk(chunk, using, askers[using], writer))
+        with closing(_ahead(_chunks(jobs, askers, shelf or Shelf()))) as chunks:
+            for chunk in chunks:
+                for shard in chunk.shards:
+                    made.update(shard.reused)
+                    current().advance(sum(one.rows for one in shard.reused.values()))
+                for using in chunk.shards[0].todo:
+                    made.update(_answer_chunk(chunk, using, askers[using], writer))
     return [made[job] for job in jobs]
 
 
@@ -151,6 +176,7 @@ class _Shard(NamedTuple):
     todo: dict[Specs, tuple[ShardJob, str]]
     suite: pl.DataFrame
     rows: int
+    source: tuple[str, str]
 
 
 class _Chunk(NamedTuple):
@@ -160,7 +186,7 @@ class _Chunk(NamedTuple):
     questions: dict[Specs, Questions]
 
 
-def _ahead(items: Iterator[Item]) -> Iterator[Item]:
+def _ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     """The same items, each made in another thread while the one before is used."""
     with ThreadPoolExecutor(1, "next-shards") as pool:
         coming = pool.submit(next, items, None)
@@ -169,45 +195,58 @@ def _ahead(items: Iterator[Item]) -> Iterator[Item]:
             yield item
 
 
-def _chunks(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker]) -> Iterator[_Chunk]:
-    """Read the shards, as many at a time as fit into a batch of a model, and look up their texts in the cache."""
-    size = max(asker.size for asker in askers.values())
+def _chunks(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: Shelf) -> Iterator[_Chunk]:
+    """Read the shards, as many at a time as fit into a batch of a model, and look up their texts in the cache.
+
+    The first is alone: for it the model must wait.
+    """
+    size, most = max(asker.size for asker in askers.values()), 0
     shards: list[_Shard] = []
     judged = False
     for _, some in groupby(jobs, lambda job: job.number):
-        shard = _read_shard(list(some), askers)
+        shard = _read_shard(list(some), askers, shelf)
         judged |= bool(judged_by(shard.suite.columns))
-        fits = sum(one.rows for one in (*shards, shard)) <= size
-        if shards and (judged or not fits or shard.todo.keys() != shards[0].todo.keys()):
-            yield _look_up(shards, askers, judged)
-            shards = []
+        rows = sum(one.rows for one in shards)
+        if shards and (judged or rows + shard.rows > most or shard.todo.keys() != shards[0].todo.keys()):
+            yield _look_up(shards, askers, shelf, judged)
+            shards, most = [], min(size, 3 * rows)
         shards.append(shard)
-    yield _look_up(shards, askers, judged)
+    yield _look_up(shards, askers, shelf, judged)
 
 
-def _read_shard(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker]) -> _Shard:
+def _read_shard(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: Shelf) -> _Shard:
     folder = RunFolder(jobs[0].folder)
     source = folder.part("buckets", jobs[0].number)
+    name = (str(source), key_of(source))
     reused, todo = {}, {}
     for job in jobs:
         model = askers[job.using].model
         part = folder.part(answer_folder(model.name, model.signature), job.number)
-        key = digest(__version__, key_of(source), model.name, model.signature)
+        key = digest(__version__, name[1], model.name, model.signature)
         if key_of(part) == key and not job.fresh and _has_rejected(source, part):
             reused[job] = Made(_height(part), reused=True)
         else:
             todo[job.using] = (job, key)
-    suite = kept(read_part(source).lazy()).collect() if todo else pl.DataFrame()
-    return _Shard(reused, todo, suite, suite.height + sum(one.rows for one in reused.values()))
+    read = partial(_read_kept, source)
+    suite = shelf.keep(name, read, lambda one: int(one.estimated_size())) if todo else pl.DataFrame()
+    return _Shard(reused, todo, suite, suite.height + sum(one.rows for one in reused.values()), name)
 
 
-def _look_up(shards: list[_Shard], askers: Mapping[Specs, Asker], judged: bool) -> _Chunk:
+def _read_kept(source: Path) -> pl.DataFrame:
+    return kept(read_part(source).lazy()).collect()
+
+
+def _look_up(shards: list[_Shard], askers: Mapping[Specs, Asker], shelf: Shelf, judged: bool) -> _Chunk:
     models = list(shards[0].todo)
     if judged or not models:
         return _Chunk(shards, {})
     task = askers[models[0]].model.task
-    columns = {name: pl.concat([one.suite[name].cast(pl.String) for one in shards]) for name in task.fields}
-    texts = Texts.of(columns, task)
+
+    def distinct() -> Texts:
+        columns = {name: pl.concat([one.suite[name].cast(pl.String) for one in shards]) for name in task.fields}
+        return Texts.of(columns, task)
+
+    texts = shelf.keep(tuple(one.source for one in shards), distinct, lambda one: one.size)
     return _Chunk(shards, {using: askers[using].look_up(texts) for using in models})
 
 
