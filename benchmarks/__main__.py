@@ -23,6 +23,7 @@ NAMES = (
     "spine",
     "memory",
     "soak",
+    "engines",
     "startup",
     "fuzz",
     "anytime",
