@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ SHARDS = 24
 MODEL = """
 LABELS = ("entailment", "neutral", "contradiction")
 def ask(batch):
-    return [LABELS[sum(a == b for a in one for b in other) % 3] for one, other in zip(batch["premise"], batch["hypothesis"])]
+    pairs = zip(batch["premise"], batch["hypothesis"])
+    return [LABELS[sum(a == b for a in one for b in other) % 3] for one, other in pairs]
 """
 _WORK = """
 import os, time, warnings
@@ -56,9 +58,8 @@ def _compare(kind: str, name: str, count: int, tiny: bool) -> dict[str, Any]:
             found[engine] = isolated.run(_WORK, kind, data, folder, str(max(1, count // SHARDS)), engine)
     one, several = found.values()
     assert one["content"] == several["content"], "the results differ"
-    detail = (
-        f"{several['wall']:.1f} s against {one['wall']:.1f} s; CPU {several['cpu']:.1f} s against {one['cpu']:.1f} s"
-    )
+    detail = f"{several['wall']:.1f} s against {one['wall']:.1f} s; "
+    detail += f"CPU {several['cpu']:.1f} s against {one['cpu']:.1f} s"
     claim = f"{name} of {count:,} problems by {workers} workers, times the same in one process"
     # Two cores could halve it; each worker takes a second or more to start.
     return {"claim": claim, "measured": several["wall"] / one["wall"], "unit": "x", "at_most": 0.75, "detail": detail}
@@ -67,12 +68,11 @@ def _compare(kind: str, name: str, count: int, tiny: bool) -> dict[str, Any]:
 def _make(path: Path, count: int) -> None:
     with path.open("w") as file:
         for number in range(count):
-            animal, place = (
-                ("dog", "horse", "cat", "woman", "child")[number % 5],
-                ("street", "garden", "river")[number % 3],
-            )
-            premise = (
-                f"A small {animal} runs along the {place} behind house number {number} in the early morning light."
-            )
-            row = f'"premise": "{premise}", "hypothesis": "A {animal} is outside near house {number}.", "label": "neutral"'
-            file.write(f'{{"id": "p{number}", {row}}}\n')
+            animal = ("dog", "horse", "cat", "woman", "child")[number % 5]
+            row = {
+                "id": f"p{number}",
+                "premise": f"A small {animal} runs along the street behind house number {number} in the morning light.",
+                "hypothesis": f"A {animal} is outside near house {number}.",
+                "label": "neutral",
+            }
+            file.write(json.dumps(row) + "\n")
