@@ -24,6 +24,7 @@ NAMES = (
     "spine",
     "memory",
     "soak",
+    "engines",
     "startup",
     "fuzz",
     "anytime",

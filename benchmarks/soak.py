@@ -141,7 +141,14 @@ class Soak:
         stage = next((name for name in reversed(STAGES) if there[name]), "start")
         line = {"kind": "full", "number": number, "stage": stage, "bytes": int(share * self.bytes)}
         how = "RLIMIT_FSIZE: no tmpfs could be mounted" if limit else "tmpfs"
-        return {**line, "how": how, "exit": code, "said": message[0][-300:], "there": there, "wrong": wrong}
+        return {
+            **line,
+            "how": how,
+            "exit": code,
+            "said": message[0].replace(f"{folder}/", ""),
+            "there": there,
+            "wrong": wrong,
+        }
 
     def _resume(self, out: Path, engine: str = "in-process") -> Iterator[str]:
         """Continue the run, and say what is not as in the undisturbed one."""

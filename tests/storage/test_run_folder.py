@@ -280,3 +280,24 @@ def test_a_manifest_nested_too_deeply_is_damaged(tmp_path):
     (folder.path / "manifest.json").write_text("[" * 100_000)
     with refuses(BadInput, where=str(folder.path / "manifest.json")):
         _ = folder.manifest
+
+
+def test_a_manifest_that_says_the_same_is_not_written_again(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.note(task=("a", "b"), seed=1)
+    before = (tmp_path / "manifest.json").stat()
+    folder.note(seed=1, task=["a", "b"])
+    assert (tmp_path / "manifest.json").stat().st_ino == before.st_ino
+    folder.note(seed=2)
+    assert folder.manifest == {"task": ["a", "b"], "seed": 2}
+
+
+def test_another_engine_is_no_other_study(tmp_path):
+    folder = RunFolder(tmp_path)
+    about = {"study": {"name": "s", "engine": "in-process"}, "task": {}, "inputs": [], "otherwords": "1"}
+    folder.begin(**about)
+    (tmp_path / "scores.json").write_text("[]")
+    folder.begin(**{**about, "study": {"name": "s", "engine": "processes"}})
+    assert (tmp_path / "scores.json").exists()
+    folder.begin(**{**about, "study": {"name": "t", "engine": "processes"}})
+    assert not (tmp_path / "scores.json").exists()

@@ -157,7 +157,8 @@ def read_tokenizer(graph: Path) -> Tokenizer:
 def _cores() -> int:
     """How many cores this process may use, which may be fewer than there are; a worker among others has its share."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(there, int(os.environ.get("OTHERWORDS_THREADS") or there))
+    share = os.environ.get("OTHERWORDS_THREADS", "")
+    return min(there, int(share)) if share.isdigit() and int(share) else there
 
 
 def _session(graph: Path) -> Any:
