@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -31,6 +31,9 @@ _BOM = b"\xef\xbb\xbf"
 _MOST_LINES = 1_000
 #: How Polars keeps values of these types.
 _KINDS: dict[type, Any] = {str: pl.String, bool: pl.Boolean, int: pl.Int64, float: pl.Float64}
+
+
+Item = TypeVar("Item")
 
 
 class Record(NamedTuple):
@@ -73,14 +76,18 @@ class Dataset:
 
     def __call__(self) -> Iterator[Record]:
         """Iterate over the records."""
-        try:
-            yield from self.read()
-        except FileNotFoundError as error:
-            raise BadInput("there is no such file", where=str(error.filename or "")) from error
+        return _naming_absent_files(self.read)
 
     def batches(self) -> Iterator[RecordBatch]:
         """Iterate over the records in batches."""
-        return self.columns() if self.columns else in_batches(self())
+        return _naming_absent_files(self.columns or (lambda: in_batches(self.read())))
+
+
+def _naming_absent_files(read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
+    try:
+        yield from read()
+    except FileNotFoundError as error:
+        raise BadInput("there is no such file", where=str(error.filename or "")) from error
 
 
 def in_batches(records: Iterable[Record]) -> Iterator[RecordBatch]:
