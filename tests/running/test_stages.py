@@ -21,7 +21,7 @@ from otherwords.datasets import records
 from otherwords.datasets.source import Source
 from otherwords.datasets.suite import load
 from otherwords.errors import BadInput
-from otherwords.frames import to_frame
+from otherwords.frames import by_bucket, to_frame
 from otherwords.problem import Note, Score, Task
 from otherwords.running import InProcess, Study, stages
 from otherwords.running.runner import Driver
@@ -138,11 +138,16 @@ def ordered(rows: Sequence[dict[str, Any]], order: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("order", ["variants last", "variants first", "any"])
 @pytest.mark.parametrize("shard", [1, 10])
-def test_scattered_buckets_are_put_together_and_never_cut(tmp_path: Path, order: str, shard: int) -> None:
+@pytest.mark.parametrize("group", [7, 200_000])
+def test_scattered_buckets_are_put_together_and_never_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str, shard: int, group: int
+) -> None:
+    monkeypatch.setattr(stages, "_GROUP", group)
     rows = ordered([*originals(), *variants()], order)
     folder = RunFolder(tmp_path / "run")
     noted = stages.take_in(Source([str(written(rows, tmp_path / "rows.jsonl"))]), folder, shard)
     parts = [pl.read_parquet(part) for part in folder.parts("problems")]
+    assert pl.concat(parts).equals(by_bucket(load(str(tmp_path / "rows.jsonl"))))
     assert (noted["shards"], noted["rows"], noted["originals"]) == (len(parts), len(rows), 18)
     seen: list[str] = []
     for number, part in enumerate(parts):

@@ -17,7 +17,7 @@ from ..errors import BadInput
 from ..frames import MISSING, Piece, free_columns
 from ..problem import NO_MAJORITY, label_key
 from .intake import Intake, name_text, plain_text
-from .records import BATCH, Batch
+from .records import BATCH, RecordBatch
 
 #: What Python calls a space; Polars strips some others, and not all of these.
 _SPACES = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
@@ -30,7 +30,7 @@ class _Odd(Exception):
     """A batch holds what is wrong, or what only a look at its rows can tell."""
 
 
-def pieces(intake: Intake, batches: Iterable[Batch]) -> Iterator[Piece]:
+def pieces(intake: Intake, batches: Iterable[RecordBatch]) -> Iterator[Piece]:
     """Check all batches. Pieces come out in the order of the rows: columns, or rows that were checked one by one."""
     for batch in _until_labelled(intake, batches):
         try:
@@ -43,7 +43,7 @@ def pieces(intake: Intake, batches: Iterable[Batch]) -> Iterator[Piece]:
     intake.finish()
 
 
-def _by_row(intake: Intake, batch: Batch) -> Iterator[Piece]:
+def _by_row(intake: Intake, batch: RecordBatch) -> Iterator[Piece]:
     """Check the records of a batch one by one. The rows before an error are given before it is raised."""
     rows = []
     try:
@@ -60,21 +60,21 @@ def _by_row(intake: Intake, batch: Batch) -> Iterator[Piece]:
         yield rows
 
 
-def _until_labelled(intake: Intake, batches: Iterable[Batch]) -> Iterator[Batch]:
+def _until_labelled(intake: Intake, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
     """The batches; where rows without a label are to be left out, none before it is known that some have one."""
     batches = iter(batches)
     if intake.skip_bad and intake.gold == "all or none":
-        first = next(batches, Batch(lambda: ()))
+        first = next(batches, RecordBatch(lambda: ()))
         if any(map(intake.has_label, first.records())):
             intake.labelled = True
             yield first
         else:
             rest = chain([first], batches)
-            yield Batch(lambda: intake.until_labelled(record for batch in rest for record in batch.records()))
+            yield RecordBatch(lambda: intake.until_labelled(record for batch in rest for record in batch.records()))
     yield from batches
 
 
-def _take(intake: Intake, batch: Batch) -> pl.DataFrame:
+def _take(intake: Intake, batch: RecordBatch) -> pl.DataFrame:
     """The rows of a batch as a table, all of them good; `intake` then knows them. Nothing changes for an odd one."""
     if batch.frame is None or not batch.frame.height:
         raise _Odd
@@ -93,7 +93,7 @@ def _take(intake: Intake, batch: Batch) -> pl.DataFrame:
     return _assemble(intake, batch, kept, others)
 
 
-def _used(intake: Intake, batch: Batch) -> dict[str, pl.Series]:
+def _used(intake: Intake, batch: RecordBatch) -> dict[str, pl.Series]:
     """The columns used here, under the names used here. None may be absent, nor may a row lack what it must have."""
     frame = batch.frame
     assert frame is not None
@@ -238,7 +238,7 @@ def _beside_originals(intake: Intake, columns: pl.DataFrame) -> pl.DataFrame:
 # The other columns, which are passed on
 
 
-def _others(intake: Intake, batch: Batch) -> dict[str, str]:
+def _others(intake: Intake, batch: RecordBatch) -> dict[str, str]:
     """The free names of the other columns by their own."""
     assert batch.frame is not None
     names = [name for name in batch.frame.columns if name not in intake.used]
@@ -249,7 +249,7 @@ def _others(intake: Intake, batch: Batch) -> dict[str, str]:
     return free
 
 
-def _assemble(intake: Intake, batch: Batch, kept: pl.DataFrame, others: dict[str, str]) -> pl.DataFrame:
+def _assemble(intake: Intake, batch: RecordBatch, kept: pl.DataFrame, others: dict[str, str]) -> pl.DataFrame:
     """The table `id, of, how, <fields>, label, cluster`, and the others in the order in which rows first have them."""
     assert batch.frame is not None
     main = kept.select("id", "of", "how", *intake.task.fields, "label", "cluster")

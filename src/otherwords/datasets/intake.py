@@ -294,17 +294,17 @@ class SeenIds:
             self._db.execute(f"pragma {pragma}")
         columns = "id text primary key, label text, cluster text, contrast text"
         self._db.execute(f"create table seen ({columns}) without rowid")
-        self._db.execute("create table unsorted (rows blob)")
+        self._db.execute("create table unsorted (original integer, rows blob)")
         self._db.execute("begin")  # and never commit: an insert then costs microseconds
         self._last: tuple[str, SeenOriginal] = ("", SeenOriginal("", ""))  # rows of a bucket are mostly adjacent
         self._recent = pl.DataFrame(schema=_SEEN)  # the originals of the last columns: their variants may follow
         self._hashes: list[np.ndarray] = []  # sorted, each at most half as long as the one before
         self._single: list[str] = []  # ids that were added one by one, and are not in `_hashes` yet
-        self._sorted = True
+        self._unsorted: set[bool] = set()  # of originals, of variants
 
     def add(self, name: str, original: SeenOriginal | None) -> bool:
         """Add an id, and its row's label, cluster and suite if it is an original; False if the id is known already."""
-        self._sort()
+        self._sort(True, False)
         values = original or (None, None, None)
         result = self._db.execute("insert or ignore into seen values (?, ?, ?, ?)", (name, *values))
         if not result.rowcount:
@@ -319,7 +319,7 @@ class SeenIds:
     def original(self, name: str) -> SeenOriginal | None:
         """Find an original; None if the id is unknown or a variant's."""
         if self._last[0] != name:
-            self._sort()
+            self._sort(True)
             values = self._db.execute("select label, cluster, contrast from seen where id = ?", (name,)).fetchone()
             if values is None or values[0] is None:
                 return None
@@ -335,9 +335,14 @@ class SeenIds:
     def extend(self, rows: pl.DataFrame) -> None:
         """Add many ids that do not repeat; a row has null for a label if it is no original, and "" if it has none."""
         self._merge(np.sort(rows["id"].hash().to_numpy()))
-        data = rows.select(*_SEEN).write_ipc(None, compression="uncompressed")
-        self._db.execute("insert into unsorted values (?)", (data.getbuffer(),))
-        self._recent, self._sorted = rows.select(*_SEEN).filter(pl.col("label").is_not_null()), False
+        is_original = rows["label"].is_not_null()
+        for original, some in ((True, rows.filter(is_original)), (False, rows.filter(~is_original))):
+            if some.height:
+                data = some.select(*_SEEN).write_ipc(None, compression="uncompressed").getbuffer()
+                self._db.execute("insert into unsorted values (?, ?)", (original, data))
+                self._unsorted.add(original)
+        if is_original.any():
+            self._recent = rows.filter(is_original).select(*_SEEN)
 
     def originals(self, names: pl.Series) -> pl.DataFrame:
         """Find many originals: those that are known, as they were added."""
@@ -346,13 +351,13 @@ class SeenIds:
         rows = [(name, *found) for name in others if (found := self.original(name))]
         return pl.concat([recent, pl.DataFrame(rows, schema=_SEEN, orient="row")])
 
-    def _sort(self) -> None:
-        """Sort the ids of columns into the table."""
-        if not self._sorted:
-            for (data,) in self._db.execute("select rows from unsorted order by rowid"):
+    def _sort(self, *kinds: bool) -> None:
+        """Sort the ids of columns into the table: those of originals, of variants."""
+        for kind in self._unsorted.intersection(kinds):
+            for (data,) in self._db.execute("select rows from unsorted where original = ? order by rowid", (kind,)):
                 self._db.executemany("insert into seen values (?, ?, ?, ?)", pl.read_ipc(data).iter_rows())
-            self._db.execute("delete from unsorted")
-            self._sorted = True
+            self._db.execute("delete from unsorted where original = ?", (kind,))
+            self._unsorted.remove(kind)
 
     def _hash_single(self) -> None:
         if self._single:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -33,6 +33,9 @@ _MOST_LINES = 1_000
 _KINDS: dict[type, Any] = {str: pl.String, bool: pl.Boolean, int: pl.Int64, float: pl.Float64}
 
 
+Item = TypeVar("Item")
+
+
 class Record(NamedTuple):
     """One row as it stands in a file, or the reason why it cannot be read."""
 
@@ -42,7 +45,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Batch:
+class RecordBatch:
     """Records that are checked together: `frame` has their values as columns, `records()` gives them one by one.
 
     Without a frame they can only be had one by one. `rows` are their rows where these differ in their keys: a key that
@@ -69,21 +72,25 @@ class Dataset:
     files: tuple[Path, ...] = ()
     labels: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
     identity: str = ""
-    columns: Callable[[], Iterator[Batch]] | None = None
+    columns: Callable[[], Iterator[RecordBatch]] | None = None
 
     def __call__(self) -> Iterator[Record]:
         """Iterate over the records."""
-        try:
-            yield from self.read()
-        except FileNotFoundError as error:
-            raise BadInput("there is no such file", where=str(error.filename or "")) from error
+        return _naming_absent_files(self.read)
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[RecordBatch]:
         """Iterate over the records in batches."""
-        return self.columns() if self.columns else in_batches(self())
+        return _naming_absent_files(self.columns or (lambda: in_batches(self.read())))
 
 
-def in_batches(records: Iterable[Record]) -> Iterator[Batch]:
+def _naming_absent_files(read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
+    try:
+        yield from read()
+    except FileNotFoundError as error:
+        raise BadInput("there is no such file", where=str(error.filename or "")) from error
+
+
+def in_batches(records: Iterable[Record]) -> Iterator[RecordBatch]:
     """Records of any origin in batches, with their columns. Those before an error are given before it is raised."""
     some: list[Record] = []
     try:
@@ -98,9 +105,9 @@ def in_batches(records: Iterable[Record]) -> Iterator[Batch]:
     yield _batch(some)
 
 
-def _batch(records: list[Record]) -> Batch:
+def _batch(records: list[Record]) -> RecordBatch:
     rows = [] if any(record.error for record in records) else [record.row for record in records]
-    return Batch(lambda: records, *_columns(rows))
+    return RecordBatch(lambda: records, *_columns(rows))
 
 
 def _columns(rows: list[dict[str, Any]]) -> tuple[pl.DataFrame | None, list[dict[str, Any]] | None]:
@@ -135,7 +142,7 @@ def json_lines(path: Path) -> Iterator[Record]:
             yield from _json_record(path, number, line)
 
 
-def json_batches(path: Path) -> Iterator[Batch]:
+def json_batches(path: Path) -> Iterator[RecordBatch]:
     """Read JSON Lines in batches. Python's reader, many lines at a time: Polars' reads 1 beside "a" as "1"."""
     with _open(path) as file:
         before = 0
@@ -163,7 +170,7 @@ def _json_record(path: Path, number: int, line: bytes) -> Iterator[Record]:
         yield Record(where, {"line": row}, f"found {type(row).__name__}, not a JSON object")
 
 
-def _flat_objects(path: Path, before: int, lines: list[bytes]) -> Batch | None:
+def _flat_objects(path: Path, before: int, lines: list[bytes]) -> RecordBatch | None:
     """Lines that hold an object each, without inner ones; None if some line is broken, or not so simple.
 
     Neither a string nor such an object can go on over what separates the lines here, so that as many objects as lines
@@ -193,7 +200,7 @@ def _flat_objects(path: Path, before: int, lines: list[bytes]) -> Batch | None:
     keys = frame.height * frame.width if different is None else sum(map(len, rows))
     if text.count('"') - text.count('\\"') != 2 * (keys + strings):
         return None
-    return Batch(
+    return RecordBatch(
         partial(_numbered, f"{path}, line", range(before + 1, before + 1 + len(lines)), rows), frame, different
     )
 
@@ -211,7 +218,7 @@ def delimited(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> I
     yield from _Cells(path, separator, quoting).records(file)
 
 
-def delimited_batches(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[Batch]:
+def delimited_batches(path: Path, separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[RecordBatch]:
     """Read CSV or TSV in batches: with Polars as far as it can be trusted, and from there on with Python's reader.
 
     Polars fills up short lines, and has another idea of stray quotation marks. So what it reads counts only where
@@ -230,7 +237,7 @@ def delimited_batches(path: Path, separator: str, quoting: int = csv.QUOTE_MINIM
                 return
             if (frame := cells.frame(chunk, header, line)) is None:
                 break
-            yield Batch(partial(cells.as_records, frame, lines), frame)
+            yield RecordBatch(partial(cells.as_records, frame, lines), frame)
             lines += chunk.count(b"\n")
         file.seek(begin if header else 0)
         yield from in_batches(cells.records(file, header, lines if header else 0))
@@ -324,7 +331,7 @@ def table_rows(path: Path) -> Iterator[Record]:
         yield from batch.records()
 
 
-def table_batches(path: Path) -> Iterator[Batch]:
+def table_batches(path: Path) -> Iterator[RecordBatch]:
     """Read a Parquet file, or a folder of them, in batches."""
     parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path] if path.is_file() else []
     if not parts:
@@ -339,12 +346,12 @@ def table_batches(path: Path) -> Iterator[Batch]:
         raise BadInput(message, where=str(path)) from error
 
 
-def frame_batches(frames: Iterable[pl.DataFrame], what: str) -> Iterator[Batch]:
+def frame_batches(frames: Iterable[pl.DataFrame], what: str) -> Iterator[RecordBatch]:
     """Frames as batches; `what` and a number name a row."""
     before = 0
     for frame in frames:
         numbers = range(before + 1, before + 1 + frame.height)
-        yield Batch(partial(_frame_records, what, numbers, frame), frame)
+        yield RecordBatch(partial(_frame_records, what, numbers, frame), frame)
         before += frame.height
 
 

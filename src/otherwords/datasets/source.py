@@ -19,7 +19,7 @@ from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
 from .columns import pieces
 from .intake import Intake, ProblemRow
-from .records import BATCH, Batch, Dataset, Record, frame_batches, in_batches
+from .records import BATCH, Dataset, Record, RecordBatch, frame_batches, in_batches
 
 #: How the name of a table in memory begins.
 MEMORY = "memory#"
@@ -74,7 +74,7 @@ def _of_table(table: AnyTable) -> Bound:
     def read() -> Iterator[Record]:
         return (Record(f"the table, row {number}", row) for number, row in enumerate(as_rows(kept), 1))
 
-    def columns() -> Iterator[Batch]:
+    def columns() -> Iterator[RecordBatch]:
         slices = kept.iter_slices(BATCH) if isinstance(kept, pl.DataFrame) else ()
         return frame_batches(slices, "the table, row") if isinstance(kept, pl.DataFrame) else in_batches(read())
 

@@ -41,6 +41,8 @@ from ..words import language
 #: Rows after which a shard ends, at the next bucket; and where a generator or check works problem by problem: it may
 #: be slow, and what it did of a shard is lost when the run is interrupted.
 SHARD, SLOW_SHARD = 20_000, 2_000
+#: Rows that are in memory together while scattered buckets are put together.
+_GROUP = 200_000
 
 Item = TypeVar("Item")
 #: What a job names: generators, checks, or a model.
@@ -373,9 +375,10 @@ def take_in(source: Source, folder: RunFolder, shard: int = SHARD) -> dict[str, 
     try:
         cutter = _Cutter(shard)
         with warnings.catch_warnings(record=True) as caught:
-            count = _write(draft, key, cutter.cut(source.pieces(), source.chosen), unseen)
+            count = _write(draft, key, cutter.cut(_counted(source.pieces()), source.chosen), unseen)
         if not cutter.contiguous:
-            count = _write(draft, key, _slices(by_bucket(draft.read("problems")), shard), unseen)
+            _align(draft)
+            count = _write(draft, key, _Cutter(shard).cut(_bucket_by_bucket(draft), source.chosen), unseen)
             draft.trim("problems", count)
         _align(draft)
         folder.adopt("problems", draft)
@@ -423,7 +426,6 @@ class _Cutter:
                 end = int(beginnings[0]) if len(beginnings) else len(piece)
                 if end > begin:
                     some.append(piece[begin:end])
-                    current().advance(end - begin)
                 height, begin = height + end - begin, end
                 if len(beginnings):
                     yield join_pieces(some, task)
@@ -432,7 +434,7 @@ class _Cutter:
             yield join_pieces(some, task)
 
     def _starts(self, piece: Piece) -> np.ndarray:
-        """Where the buckets of a piece begin."""
+        """Where the buckets of a piece begin; all of its rows once some bucket is in pieces, and must be cut again."""
         frame = (
             piece.select("id", "of")
             if isinstance(piece, pl.DataFrame)
@@ -445,7 +447,7 @@ class _Cutter:
         self.contiguous &= bool((is_original | buckets.eq_missing(frame["of"])).all())
         self.originals += int(is_original.sum())
         self._bucket = buckets[-1] if len(buckets) else self._bucket
-        return is_original.arg_true().to_numpy()
+        return is_original.arg_true().to_numpy() if self.contiguous else np.arange(len(piece))
 
 
 def _write(folder: RunFolder, key: str, frames: Iterable[pl.DataFrame], unseen: bool) -> int:
@@ -457,14 +459,46 @@ def _write(folder: RunFolder, key: str, frames: Iterable[pl.DataFrame], unseen: 
     return count
 
 
-def _slices(frame: pl.DataFrame, shard: int) -> Iterator[pl.DataFrame]:
-    starts = frame.select(pl.col("of").is_null().arg_true()).to_series().to_list()
-    begin = 0
-    for start in starts:
-        if start - begin >= shard:
-            yield frame.slice(begin, start - begin)
-            begin = start
-    yield frame.slice(begin)
+def _counted(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    for piece in pieces:
+        current().advance(len(piece))
+        yield piece
+
+
+def _bucket_by_bucket(folder: RunFolder) -> Iterator[pl.DataFrame]:
+    """All rows with each original before its variants, in the order of the originals, which come before them already.
+
+    The rows are dealt out on disk to groups that follow one another, so that no more than a group is in memory.
+    """
+    place, groups = "\0place", folder.path / "groups"  # no column of the user's is called so
+    groups.mkdir()
+    places, done = _places(folder.parts("problems")), 0
+    for number, part in enumerate(folder.parts("problems")):
+        frame = read_part(part)
+        frame = frame.with_columns(pl.Series(place, places[done : done + frame.height]))
+        done += frame.height
+        for (group,), some in frame.group_by(pl.col(place) // _GROUP, maintain_order=True):
+            some.write_parquet(groups / f"{group:06}-{number:06}.parquet", compression="lz4", statistics=False)
+    for group in range(len(places) // _GROUP + 1):
+        if dealt := sorted(groups.glob(f"{group:06}-*.parquet")):
+            yield pl.concat([read_part(one) for one in dealt]).sort(place).drop(place)
+
+
+def _places(parts: Sequence[Path], seed: int = 0) -> np.ndarray:
+    """The place of each row where every bucket is in one piece. Ids are known by hashes that all differ."""
+    frames = (pl.read_parquet(part, columns=["id", "of"], glob=False) for part in parts)
+    hashed = [(one["of"].is_null().to_numpy(), one.select(pl.coalesce("of", "id").hash(seed))) for one in frames]
+    is_original = np.concatenate([flags for flags, _ in hashed])
+    buckets = np.concatenate([hashes.to_series().to_numpy() for _, hashes in hashed])
+    numbers = np.flatnonzero(is_original)
+    order = np.argsort(buckets[numbers])
+    names, numbers = buckets[numbers][order], numbers[order]
+    if (names[1:] == names[:-1]).any():
+        return _places(parts, seed + 1)
+    begins = numbers[np.searchsorted(names, buckets)]
+    places = np.empty(len(begins), np.int64)
+    places[np.argsort(begins, kind="stable")] = np.arange(len(begins))
+    return places
 
 
 def _align(folder: RunFolder) -> None:
