@@ -25,7 +25,7 @@ def jaccard(one: str, other: str) -> float:
     else:
         a, b = set(words(one)), set(words(other))  # type: ignore[arg-type]
     shared = len(a & b)
-    return shared / (len(a) + len(b) - shared) if a or b else 1.0
+    return shared / (len(a) + len(b) - shared) if a | b else 1.0
 
 
 def words(text: str) -> list[str]:
