@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -114,11 +115,13 @@ def _columns(rows: list[dict[str, Any]]) -> tuple[pl.DataFrame | None, list[dict
     """The columns of rows, and the rows themselves if they differ in their keys. None for what no column can hold."""
     same = len(set(map(tuple, rows))) == 1
     names = list(rows[0] if same else dict.fromkeys(chain.from_iterable(rows)))
-    columns: Iterable[Any] = ([row.get(name) for row in rows] for name in names)
-    if same:
-        columns = zip(*map(dict.values, rows), strict=True)
     try:
-        frame = pl.DataFrame([_column(*column) for column in zip(names, columns, strict=True)])
+        frame = pl.DataFrame(
+            [
+                _column(name, [*map(itemgetter(name), rows)] if same else [row.get(name) for row in rows])
+                for name in names
+            ]
+        )
     except (ValueError, TypeError, OverflowError, pl.exceptions.PolarsError):  # half a surrogate pair, a huge number
         return None, None
     return (frame, None if same else rows) if frame.width else (None, None)
@@ -178,7 +181,8 @@ def _flat_objects(path: Path, before: int, lines: list[bytes]) -> RecordBatch | 
     """
     try:
         text = b",".join(lines).removeprefix(b"" if before else _BOM).decode("utf-8")
-        if text.count("}\n,{") + text.count("}\r\n,{") < len(lines) - 1 or '\\\\"' in text:
+        ends = text.count("}\n,{") + (text.count("}\r\n,{") if "\r" in text else 0)
+        if ends < len(lines) - 1 or '\\\\"' in text:
             return None
         rows = json.loads(f"[{text}]")
     except (ValueError, RecursionError):
