@@ -170,3 +170,14 @@ def test_filling_up_adds_rows_and_changes_none(lengths, width, tokens_step, rows
     assert not found.cut[len(given) :].any()
     assert not found.ids[len(given.ids) :].any()
     assert (found.types is None) == (not types)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8))
+def test_short_pairs_are_the_same_beside_a_very_long_one(pairs):
+    """Only very long texts are cut before they are tokenised; a piece without any skips that."""
+    encode = pair_encoder(tokenizer(), 12, types=True)
+    alone, beside = encode(pairs), encode([*pairs, ("a b " * 999, "c")])
+    same = beside.take(np.arange(len(pairs)))
+    for name in ("ids", "offsets", "cut", "types"):
+        assert getattr(alone, name).tolist() == getattr(same, name).tolist()
+    assert beside.cut[-1]
