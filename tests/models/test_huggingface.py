@@ -154,6 +154,7 @@ def test_other_forward_passes_do_not_compute_in_float8(saved, forward):
         registry.make(f"hf:{saved}(dtype=float8, forward={forward}, device=cpu)")
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # deberta's, while it is imported
 @pytest.mark.usefixtures("float8")
 def test_a_model_without_a_lean_pass_does_not_compute_in_float8(tmp_path):
     folder = save(build("deberta-v2"), tmp_path / "tiny", word_tokenizer())

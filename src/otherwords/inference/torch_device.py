@@ -224,12 +224,15 @@ def choose_device(name: str, who: str) -> torch.device:
     return torch.device(place)
 
 
-def choose_dtype(name: str, device: torch.device, who: str) -> torch.dtype:
-    """The dtype of that name; `auto` is bfloat16 on GPUs that have it, where it is many times as fast."""
+def choose_dtype(name: str, device: torch.device, who: str, also: tuple[str, ...] = ()) -> torch.dtype:
+    """The dtype of that name; `auto` is bfloat16 on GPUs that have it, where it is many times as fast.
+
+    Errors also name those that are chosen elsewhere.
+    """
     import torch
 
     if name not in DTYPES:
-        raise BadInput(f"found {name!r}", where=who, field="dtype", fix=f"give one of {', '.join(DTYPES)}")
+        raise BadInput(f"found {name!r}", where=who, field="dtype", fix=f"give one of {', '.join((*DTYPES, *also))}")
     if name != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[name]
     fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
