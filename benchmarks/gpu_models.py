@@ -85,7 +85,7 @@ def _tokenizer(given: Given, file: str) -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=words, model_input_names=["input_ids", "attention_mask"], **names)
 
 
-def trained(folder: Path) -> None:
+def trained(folder: Path) -> dict[str, int]:
     """Save `nli-small`, which is stored as an ONNX file, as a classifier of transformers."""
     import json
     import shutil
@@ -112,6 +112,7 @@ def trained(folder: Path) -> None:
     model.save_pretrained(folder)
     shutil.copy(source / "tokenizer.json", folder)
     (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizerFast", "do_lower_case": true}')
+    return {"parameters": sum(weights.numel() for weights in model.parameters())}
 
 
 def _put_layer(state: dict[str, Any], layer: str, arrays: Any, *, last: bool) -> None:

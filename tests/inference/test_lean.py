@@ -12,20 +12,25 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otherwords.inference.families import describe
+from otherwords.inference.families import Linear, describe
 from otherwords.inference.lean import (
+    LARGEST,
     TOLERANCE,
+    LeanClassifier,
     checked,
     choose_parts,
     lean_classifier,
     measure_differences,
+    narrow,
     packed,
     padded_attention,
+    plain_float8_parts,
     plain_parts,
+    scaled,
 )
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import Tokens
-from otherwords.inference.torch_device import TorchDevice
+from otherwords.inference.torch_device import Replayed, TorchDevice
 
 WORDS, PLACES, PAD = 30, 20, 0
 SIZES = {"num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 32, "intermediate_size": 64}
@@ -110,6 +115,73 @@ def test_activations_are_the_models_own(activation):
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_fused_form_is_the_model_with_gelu_in_its_tanh_form(family):
+    """Expected: transformers' own model, told to use that form; the model itself is close, but not the same."""
+    name = "activation" if family == "DistilBert" else "hidden_act"
+    model, tanh, rows = tiny(family), tiny(family, **{name: "gelu_pytorch_tanh"}), rows_of(LENGTHS["mixed"])
+    with torch.inference_mode():
+        expected = torch.cat([tanh(input_ids=row[None]).logits for row in rows])
+        exact = lean_classifier(model)(**end_to_end(rows))
+        found = lean_classifier(model, fused=True)(**end_to_end(rows))
+    torch.testing.assert_close(found, expected, atol=5e-5, rtol=5e-5)
+    assert 1e-4 < (found - exact).abs().max() < 0.05
+
+
+def test_other_activations_are_the_same_fused():
+    model, rows = tiny("Bert", hidden_act="relu"), rows_of([9, 4])
+    with torch.inference_mode():
+        exact, fused = (lean_classifier(model, fused=way)(**end_to_end(rows)) for way in (False, True))
+    assert torch.equal(exact, fused)
+
+
+def test_float8_has_three_bits_and_no_number_beyond_its_largest():
+    given = torch.tensor([1.0, 1.06, 1.19, 400.0, 1e6, -1e6, 0.0001, float("nan")])
+    assert narrow(given).float()[:-1].tolist() == [1, 1, 1.25, 384, LARGEST, -LARGEST, 0]
+    assert narrow(given).float()[-1].isnan()
+    assert narrow(narrow(given)).dtype is torch.float8_e4m3fn
+
+
+@settings(max_examples=30)
+@given(st.floats(1e-6, 1e6), st.integers(0, 99))
+def test_weights_of_any_size_are_stored_in_float8(size, seed):
+    weight = torch.randn((8, 16), generator=torch.Generator().manual_seed(seed)) * size
+    found = scaled(Linear(weight, torch.zeros(8)))
+    assert found.weight.float().abs().max() == LARGEST
+    error = (found.weight.float() * found.scale - weight).abs()
+    assert (error <= weight.abs() / 15 + weight.abs().max() / LARGEST / 256).all()
+
+
+def test_weights_that_are_all_zero_stay_zero_in_float8():
+    found = scaled(Linear(torch.zeros(2, 16), torch.zeros(2)))
+    assert (found.weight.float() * found.scale).tolist() == torch.zeros(2, 16).tolist()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_in_float8_answers_are_nearly_the_same(family):
+    model, rows = tiny(family), rows_of(LENGTHS["mixed"])
+    with torch.inference_mode():
+        exact = lean_classifier(model, fused=True)(**end_to_end(rows)).softmax(dim=1)
+        found = LeanClassifier.of(describe(model), plain_float8_parts())(**end_to_end(rows)).softmax(dim=1)
+    assert 1e-4 < (found - exact).abs().max() < 0.35
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 19), min_size=1, max_size=30), st.integers(5, 200))
+def test_batches_that_are_filled_up_give_the_same_logits(lengths, budget):
+    """What a GPU computes: rows of other texts and empty rows behind the batch."""
+    rows = [row.tolist() for row in rows_of(lengths)]
+
+    def encode(some):
+        return Tokens.of(some, [False] * len(some))
+
+    plain = TorchDevice(torch.device("cpu"), lambda **inputs: (LEAN(**inputs),))
+    filled = replace(plain, filled=True, forward=Replayed(plain.forward, lambda forward, inputs: forward))
+    (expected,), _ = Scheduler(encode, plain.start, plain.wait, budget, packed=True)(rows)
+    (found,), _ = Scheduler(encode, filled.start, filled.wait, budget, packed=True, in_flight=4)(rows)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 def test_other_families_have_no_lean_form():
     sizes = {**SIZES, "embedding_size": 16, "vocab_size": WORDS}
     assert lean_classifier(transformers.AlbertForSequenceClassification(transformers.AlbertConfig(**sizes))) is None
@@ -153,6 +225,7 @@ def test_each_row_is_mixed_by_itself(lengths):
 def test_on_a_processor_parts_are_plain_and_elsewhere_there_are_none():
     model = tiny("Bert")
     assert choose_parts(describe(model)).attention is padded_attention
+    assert choose_parts(describe(model), fused=True).attention is padded_attention
     assert choose_parts(describe(model.to("meta"))) is None
 
 
@@ -163,7 +236,8 @@ def test_kernels_that_compute_something_else_are_found_out():
     shifted = replace(plain, attention=lambda *given: padded_attention(*given).roll(1, 0))
     doubled = replace(plain, add_norm=lambda x, y, *rest: plain.add_norm(x, x, *rest))
     empty = replace(plain, attention=lambda *given: padded_attention(*given) * torch.nan)
-    for wrong in (shifted, doubled, empty):
+    linear = replace(plain, raised=lambda x, linear, _: plain.product(x, linear))
+    for wrong in (shifted, doubled, empty, linear):
         with pytest.warns(UserWarning, match="differ by .* from torch's own"):
             assert checked(network, wrong, plain) is None
 
@@ -178,8 +252,10 @@ def test_kernels_that_fail_are_done_without():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_kernels_compute_the_same_as_torch():
+@pytest.mark.parametrize("way", [{}, {"fused": True}, {"float8": True}], ids=["lean", "fused", "float8"])
+def test_kernels_compute_the_same_as_torch(way):
     network = describe(tiny("Bert", num_attention_heads=2).to("cuda", torch.bfloat16))
-    parts = choose_parts(network)
+    parts = choose_parts(network, **way)
     assert parts.attention is not padded_attention
-    assert max(measure_differences(network, parts, plain_parts())) < TOLERANCE
+    plain = plain_float8_parts() if "float8" in way else plain_parts(**way)
+    assert max(measure_differences(network, parts, plain)) < TOLERANCE

@@ -112,6 +112,21 @@ def test_rows_end_to_end_fill_batches_and_shrink_where_memory_ends(lengths, budg
         assert sum(rows.ids.size <= budget - LIMIT for rows in device.seen) <= 1
 
 
+@given(LENGTHS.filter(len))
+def test_the_first_rows_are_not_kept_waiting_for_a_full_batch(lengths):
+    """Pieces of 1, 2, 4 and 7 texts. Where a device works meanwhile, packed rows of the first two do not wait."""
+    waiting, early = Device(), Device()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scheduling, "FIRST", 1)
+        for device, in_flight in ((waiting, 1), (early, 3)):
+            check(device.scheduler(1000, packed=True, in_flight=in_flight)(texts_of(lengths)), lengths)
+    assert [len(rows) for rows in waiting.seen] == [len(lengths)]
+    firsts, rest = [1, 2], len(lengths) - 3  # the third piece would make seven: a whole one
+    assert [len(rows) for rows in early.seen] == (
+        [*firsts, rest] if rest > 0 else {1: [1], 2: [1, 1], 3: [1, 2]}[len(lengths)]
+    )
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_after_a_halving_the_rest_of_the_batch_is_halved_too(packed):
     device = Device(room=10)

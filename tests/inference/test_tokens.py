@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import otherwords.inference.tokens as tokens_module
 from otherwords.inference.onnx_files import embedded
-from otherwords.inference.tokens import clean, pair_encoder, text_encoder
+from otherwords.inference.tokens import Tokens, clean, fill_up, pair_encoder, text_encoder
 
 WORDS = ["[UNK]", "[CLS]", "[SEP]", *"abcdefgh"]
 TEXTS = st.lists(st.sampled_from([*"abcdefgh", "zebra"]), max_size=14).map(" ".join)
@@ -145,3 +145,39 @@ def test_memory_does_not_grow_with_the_length_of_a_text():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert int(done.stdout) < 200
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=20),
+    st.integers(1, 12),
+    st.integers(1, 40),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_filling_up_adds_rows_and_changes_none(lengths, width, tokens_step, rows_step, types):
+    rows = [[number + 1] * length for number, length in enumerate(lengths)]
+    given = Tokens.of(rows, [True] * len(rows), types=[[1] * len(row) for row in rows] if types else None)
+    found = fill_up(given, width, tokens_step, rows_step)
+    assert len(found.ids) % tokens_step == 0
+    assert len(found) % rows_step == 0
+    assert len(found.ids) - len(given.ids) < tokens_step
+    assert found.lengths.min() >= 0
+    assert found.lengths[len(given) :].max(initial=0) <= width
+    same = found.take(np.arange(len(given)))
+    assert same.ids.tolist() == given.ids.tolist()
+    assert same.offsets.tolist() == given.offsets.tolist()
+    assert same.cut.all()
+    assert not found.cut[len(given) :].any()
+    assert not found.ids[len(given.ids) :].any()
+    assert (found.types is None) == (not types)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8))
+def test_short_pairs_are_the_same_beside_a_very_long_one(pairs):
+    """Only very long texts are cut before they are tokenised; a piece without any skips that."""
+    encode = pair_encoder(tokenizer(), 12, types=True)
+    alone, beside = encode(pairs), encode([*pairs, ("a b " * 999, "c")])
+    same = beside.take(np.arange(len(pairs)))
+    for name in ("ids", "offsets", "cut", "types"):
+        assert getattr(alone, name).tolist() == getattr(same, name).tolist()
+    assert beside.cut[-1]

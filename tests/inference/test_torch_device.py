@@ -9,10 +9,18 @@ from refusals import refuses
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel, XLNetConfig, XLNetModel
 
 from otherwords.errors import BadInput, WrongAnswer
+from otherwords.inference import torch_device
 from otherwords.inference.limits import positions, with_limits_checked
 from otherwords.inference.scheduling import Scheduler
 from otherwords.inference.tokens import PaddedRows, Tokens
-from otherwords.inference.torch_device import TorchDevice, choose_device, choose_dtype, out_of_memory
+from otherwords.inference.torch_device import (
+    Replayed,
+    TorchDevice,
+    choose_device,
+    choose_dtype,
+    out_of_memory,
+    refuse_float8,
+)
 
 CPU = torch.device("cpu")
 
@@ -68,6 +76,79 @@ def test_where_memory_ends_batches_are_halved_until_they_fit():
     assert sums.tolist() == list(range(1, 21))
     assert sizes[:3] == [20, 10, 5]
     assert plan.budget == 5 * 2 // 2  # from now on
+
+
+class Recordings:
+    """Forward passes that note what they are given; a recording works for the shapes it was made with only."""
+
+    def __init__(self, broken: bool = False):
+        self.launched, self.replayed, self.broken = [], [], broken
+
+    def forward(self, input_ids, longest):
+        self.launched.append(len(input_ids))
+        return (input_ids * longest,)
+
+    def record(self, forward, inputs):
+        if self.broken:
+            raise RuntimeError("CUDA error: operation not permitted\nwhen stream is capturing")
+
+        def replay(input_ids, longest):
+            assert (input_ids.shape, longest) == (inputs["input_ids"].shape, inputs["longest"])
+            self.replayed.append(len(input_ids))
+            return (input_ids * longest,)
+
+        return replay
+
+
+def test_kernels_are_recorded_when_a_shape_comes_again():
+    seen = Recordings()
+    replayed = Replayed(seen.forward, seen.record)
+    for size, longest in ((3, 16), (4, 16), (3, 16), (3, 16), (3, 32), (4, 16)):
+        (found,) = replayed(input_ids=torch.arange(size), longest=longest)
+        assert found.tolist() == [one * longest for one in range(size)]
+    assert seen.launched == [3, 4, 3]
+    assert seen.replayed == [3, 3, 4]
+    replayed.forget()
+    replayed(input_ids=torch.arange(3), longest=16)
+    assert seen.launched == [3, 4, 3, 3]
+
+
+def test_long_rows_large_batches_and_too_many_shapes_are_not_recorded(monkeypatch):
+    monkeypatch.setattr(torch_device, "MOST_TOKENS", 9)
+    monkeypatch.setattr(torch_device, "MOST_RECORDINGS", 2)
+    seen = Recordings()
+    replayed = Replayed(seen.forward, seen.record)
+    for size, longest in [(3, 129), (10, 16), (1, 16), (2, 16), (3, 16)] * 3:
+        replayed(input_ids=torch.arange(size), longest=longest)
+    assert sorted(seen.replayed) == [1, 1, 2, 2]
+
+
+def test_kernels_that_cannot_be_recorded_are_launched():
+    seen = Recordings(broken=True)
+    replayed = Replayed(seen.forward, seen.record)
+    replayed(input_ids=torch.arange(3), longest=16)
+    with pytest.warns(UserWarning, match="could not be recorded .RuntimeError: CUDA error: operation not permitted."):
+        assert replayed(input_ids=torch.arange(3), longest=16)[0].tolist() == [0, 16, 32]
+    assert replayed(input_ids=torch.arange(3), longest=16)[0].tolist() == [0, 16, 32]  # and no other warning
+    assert seen.launched == [3, 3, 3]
+
+
+def test_results_of_a_batch_that_is_filled_up_are_those_of_its_rows():
+    def first_tokens(input_ids, offsets, longest):
+        return input_ids[offsets[:-1].clamp_max(len(input_ids) - 1)], torch.full((len(offsets) - 1,), longest)
+
+    runner = TorchDevice(CPU, first_tokens, filled=True)
+    rows = Tokens.of([[5, 6, 7], [8]], [False, False])
+    firsts, widths = runner.wait(runner.start(rows))
+    assert (firsts.tolist(), widths.tolist()) == ([5, 8], [16, 16])
+    long = Tokens.of([[5] * 200, [8]], [False, False])
+    firsts, widths = runner.wait(runner.start(long))
+    assert (firsts.tolist(), widths.tolist()) == ([5, 8], [200, 200])
+
+
+def test_a_processor_has_no_float8():
+    with refuses(BadInput):
+        refuse_float8(CPU, "hf:m")
 
 
 def test_a_row_too_large_by_itself_is_an_error():

@@ -19,9 +19,11 @@ from transformers import BertConfig, BertForSequenceClassification, EsmTokenizer
 from transformers.utils import logging
 
 from otherwords.errors import BadInput, MissingExtra, WrongAnswer
+from otherwords.inference import hf_folders
 from otherwords.models import answering
 from otherwords.models.model import Answerer, as_model
 from otherwords.problem import TASKS, Batch
+from otherwords.registry import encoders
 from otherwords.registry import models as registry
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -108,6 +110,61 @@ def test_every_forward_pass_computes_the_same(bert, saved, forward):
     bound = registry.make(f"hf:{saved}(forward={forward}, device=cpu)")
     assert bound.signature.endswith(f":float32:{forward}")
     np.testing.assert_allclose(bound.function(batch(some_texts())).answers, by_hand(bert, some_texts()), rtol=1e-4)
+
+
+def test_the_fused_pass_is_another_model_with_nearly_the_same_answers(bert, saved):
+    """GELU in its tanh form is other arithmetic: its answers must not be mixed with those of exact GELU."""
+    bound = registry.make(f"hf:{saved}(forward=fused, device=cpu)")
+    assert bound.signature.endswith(":float32:fused")
+    found, expected = bound.function(batch(some_texts())).answers, by_hand(bert, some_texts())
+    np.testing.assert_allclose(found, expected, atol=0.01)
+    assert not np.allclose(found, expected, atol=1e-6)
+
+
+def test_on_a_processor_gelu_is_exact_unless_asked(saved):
+    usual, lean = (load(f"hf:{saved}({options}device=cpu)") for options in ("", "forward=lean, "))
+    assert usual.signature.endswith(":float32")
+    np.testing.assert_array_equal(usual(batch(some_texts())).p, lean(batch(some_texts())).p)
+
+
+def test_a_processor_does_not_compute_in_float8(saved):
+    with refuses(BadInput):
+        registry.make(f"hf:{saved}(dtype=float8, device=cpu)")
+
+
+@pytest.fixture
+def float8(monkeypatch) -> None:
+    """Every device multiplies in 8 bits; without its kernels, as torch's own operations do."""
+    monkeypatch.setattr(hf_folders, "refuse_float8", lambda *_: None)
+
+
+@pytest.mark.usefixtures("float8")
+def test_float8_is_another_model_with_similar_answers(bert, saved):
+    bound = registry.make(f"hf:{saved}(dtype=float8, forward=fused, device=cpu)")
+    assert bound.signature.endswith(":float8:fused")
+    found, expected = bound.function(batch(some_texts())).answers, by_hand(bert, some_texts())
+    np.testing.assert_allclose(found, expected, atol=0.3)
+    assert not np.allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.usefixtures("float8")
+@pytest.mark.parametrize("forward", ["lean", "transformers", "compiled"])
+def test_other_forward_passes_do_not_compute_in_float8(saved, forward):
+    with refuses(BadInput):
+        registry.make(f"hf:{saved}(dtype=float8, forward={forward}, device=cpu)")
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # deberta's, while it is imported
+@pytest.mark.usefixtures("float8")
+def test_a_model_without_a_lean_pass_does_not_compute_in_float8(tmp_path):
+    folder = save(build("deberta-v2"), tmp_path / "tiny", word_tokenizer())
+    with refuses(BadInput):
+        registry.make(f"hf:{folder}(dtype=float8, device=cpu)")
+
+
+def test_encoders_do_not_compute_in_float8(saved):
+    with refuses(BadInput):
+        encoders.make(f"hf:{saved}(dtype=float8, device=cpu)")
 
 
 def test_forward_passes_that_do_not_exist_are_refused(saved, tmp_path):

@@ -11,6 +11,8 @@ import numpy as np
 import onnx
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from refusals import refuses
 from tiny_graphs import EMBEDDING, INPUTS, SEGMENT, WEIGHT, classifier_graph, save_classifier
@@ -18,7 +20,7 @@ from tiny_models import KNOWN, LABELS, WORDS
 
 import otherwords as ow
 from otherwords.errors import BadInput, WrongAnswer
-from otherwords.models.model import Answerer, Predictions, as_model
+from otherwords.models.model import Answerer, LazyPairs, Predictions, as_model
 from otherwords.problem import TASKS, Batch, Task
 from otherwords.registry import models as registry
 
@@ -306,8 +308,8 @@ def test_other_inputs_are_refused(tmp_path):
 
 def test_a_graph_of_fixed_size_is_refused(tmp_path):
     model = classifier_graph()
-    for given in model.graph.input:
-        given.type.tensor_type.shape.dim[0].dim_value = 1
+    for one in model.graph.input:
+        one.type.tensor_type.shape.dim[0].dim_value = 1
     with refuses(BadInput):
         registry.make(f"onnx:{save_classifier(tmp_path / 'fixed', model)}")
 
@@ -360,3 +362,23 @@ def test_weights_stored_small_are_computed_with_in_full(tmp_path, way, monkeypat
 def same_bits(model, texts) -> bool:
     whole = model(batch(texts)).answers
     return all(np.array_equal(model(batch([text])).answers[0], row) for text, row in zip(texts, whole, strict=True))
+
+
+THREE_FIELDS = Task("two-premise", fields=("first", "second", "hypothesis"), labels=("yes", "no"))
+ODD = st.text(st.sampled_from(["a", " ", "é", "\ud83d", "\x00"]), max_size=3)
+
+
+@given(st.lists(st.tuples(ODD, ODD, ODD), max_size=9), st.integers(-1, 10), st.integers(-1, 10), st.booleans())
+def test_pairs_made_piece_by_piece_are_the_pairs_of_the_whole(rows, start, stop, three):
+    """Expected: every field before the last joined by spaces, empty ones left out, half a character replaced."""
+    task = THREE_FIELDS if three else TASKS["nli"]
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(task.fields)}
+    lazy = LazyPairs(Batch(task, columns))
+    expected = [
+        (" ".join(text for text in texts[:-1] if text).replace("\ud83d", "?"), texts[-1].replace("\ud83d", "?"))
+        for texts in zip(*columns.values(), strict=True)
+    ]
+    assert len(lazy) == len(expected)
+    assert lazy[start:stop] == expected[start:stop]
+    assert list(lazy) == expected
+    assert [lazy[-number - 1] for number in range(len(rows))] == expected[::-1]

@@ -145,7 +145,8 @@ def open_model(
     place = choose_device(device, folder.who)
     if float8 := dtype == FLOAT8 and auto == CLASSIFIER:
         refuse_float8(place, folder.who)
-    arithmetic = choose_dtype("bfloat16" if float8 else dtype, place, folder.who)
+    also = (FLOAT8,) if auto == CLASSIFIER else ()
+    arithmetic = choose_dtype("bfloat16" if float8 else dtype, place, folder.who, also)
     model = model.to(device=place, dtype=arithmetic).eval()
     return OpenModel(folder, tokenizer, model, place, arithmetic, length, room, tokens or budget(place), float8)
 

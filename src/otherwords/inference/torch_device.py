@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -152,16 +153,16 @@ class Recorder:
     def __init__(self) -> None:  # gpu only
         import torch
 
-        self._pool, self._stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
+        self._pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, forward: Callable[..., Any], inputs: dict[str, Any]) -> Callable[..., Any]:  # gpu only
         """A function that copies its inputs to where they were when `forward` was recorded, and replays it."""
         import torch
 
         tensors = {name: one.clone() for name, one in inputs.items() if isinstance(one, torch.Tensor)}
-        graph = torch.cuda.CUDAGraph()
-        self._stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self._stream):
+        graph, stream = torch.cuda.CUDAGraph(), _recording_stream(torch.cuda.current_device())
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
             graph.capture_begin(pool=self._pool, capture_error_mode="thread_local")
             try:
                 results = forward(**{**inputs, **tensors})
@@ -175,6 +176,19 @@ class Recorder:
             return results
 
         return replay
+
+
+@lru_cache
+def _recording_stream(device: int) -> torch.cuda.Stream:  # gpu only
+    """A stream to record on, for all models. cuBLAS keeps memory for each stream, which must not be a recording's."""
+    import torch
+
+    stream = torch.cuda.Stream(device)
+    with torch.cuda.stream(stream):
+        square = torch.ones((16, 16), dtype=torch.bfloat16, device=stream.device)
+        torch.addmm(square[0], square, square)
+    stream.synchronize()
+    return stream
 
 
 def _width(longest: int) -> int:
@@ -210,12 +224,15 @@ def choose_device(name: str, who: str) -> torch.device:
     return torch.device(place)
 
 
-def choose_dtype(name: str, device: torch.device, who: str) -> torch.dtype:
-    """The dtype of that name; `auto` is bfloat16 on GPUs that have it, where it is many times as fast."""
+def choose_dtype(name: str, device: torch.device, who: str, also: tuple[str, ...] = ()) -> torch.dtype:
+    """The dtype of that name; `auto` is bfloat16 on GPUs that have it, where it is many times as fast.
+
+    Errors also name those that are chosen elsewhere.
+    """
     import torch
 
     if name not in DTYPES:
-        raise BadInput(f"found {name!r}", where=who, field="dtype", fix=f"give one of {', '.join(DTYPES)}")
+        raise BadInput(f"found {name!r}", where=who, field="dtype", fix=f"give one of {', '.join((*DTYPES, *also))}")
     if name != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[name]
     fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)

@@ -320,7 +320,10 @@ class LazyPairs(Sequence[tuple[str, str]]):
         return len(self.batch)
 
     def __getitem__(self, key: Any) -> Any:
-        return pairs(self.batch[key]) if isinstance(key, slice) else pairs(self.batch[key : key + 1])[0]
+        if isinstance(key, slice):
+            return pairs(self.batch[key])
+        place = range(len(self))[key]
+        return pairs(self.batch[place : place + 1])[0]
 
 
 def pairs(batch: Batch) -> list[tuple[str, str]]:
