@@ -34,11 +34,12 @@ def free_columns(values: Mapping[str, Any], taken: Iterable[str] = ()) -> dict[s
         free = f"input_{name}" if name in claimed else name
         while free != name and free in values:
             free = f"input_{free}"
-        columns[free] = _scalar(value)
+        columns[free] = as_scalar(value)
     return columns
 
 
-def _scalar(value: Any) -> Any:
+def as_scalar(value: Any) -> Any:
+    """A value as a column of a table has it: a list or a dict as JSON."""
     if value is None or isinstance(value, (str, float, bool)) or (isinstance(value, int) and abs(value) < 2**63):
         return value
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, tuple, dict)) else str(value)
@@ -76,8 +77,8 @@ def join_pieces(pieces: Sequence[Piece], task: Task) -> pl.DataFrame:
     main = ["id", "of", "how", *task.fields, "label", "cluster"]
     rows = [[piece.columns] if isinstance(piece, pl.DataFrame) else piece for piece in pieces]
     extras = dict.fromkeys(name for some in rows for row in some for name in row if name not in main)
-    columns = [pl.concat([_cast(part, pl.String) for part in _parts(pieces, name)]).alias(name) for name in main]
-    return pl.DataFrame([*columns, *(_extra(name, _parts(pieces, name)) for name in extras)])
+    columns = {name: pl.concat([_cast(part, pl.String) for part in _parts(pieces, name)]) for name in main}
+    return pl.DataFrame({**columns, **{name: _extra(name, _parts(pieces, name)) for name in extras}})
 
 
 def _parts(pieces: Sequence[Piece], name: str) -> list[pl.Series | list[Any]]:
@@ -101,7 +102,7 @@ def _extra(name: str, parts: list[pl.Series | list[Any]]) -> pl.Series:
     kinds = {None if isinstance(part, list) else _kind(part) for part in filled}
     kind = next(iter(kinds), pl.Boolean if is_verdict else pl.Null)
     if len(kinds) > 1 or kind is None or (is_verdict and kind != pl.Boolean):
-        values = [v for part in parts for v in (part if isinstance(part, list) else map(_scalar, part.to_list()))]
+        values = [v for part in parts for v in (part if isinstance(part, list) else map(as_scalar, part.to_list()))]
         return (_verdicts if is_verdict else _column)(name, values)
     return pl.concat([_cast(part, kind) for part in parts]).alias(name)
 
@@ -368,7 +369,7 @@ def as_frame(data: AnyTable, where: str = "the table") -> pl.DataFrame:
             rows = list(as_rows(data, where))
             names = dict.fromkeys(name for row in rows for name in row)
             columns = {name: [row.get(name) for row in rows] for name in names}
-        return pl.DataFrame([_column_of_any(name, values) for name, values in columns.items()])
+        return pl.DataFrame({name: _column_of_any(name, values) for name, values in columns.items()})
     texts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
     objects = [_column_of_any(name, frame[name].to_list()) for name, kind in frame.schema.items() if kind == pl.Object]
     return frame.with_columns(*(pl.col(name).cast(pl.String) for name in texts), *objects)
@@ -480,4 +481,4 @@ def plain(value: Any) -> Any:
 
 
 def _column_of_any(name: str, values: list[Any]) -> pl.Series:
-    return _column(name, [_scalar(value) for value in values])
+    return _column(name, [as_scalar(value) for value in values])

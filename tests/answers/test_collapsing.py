@@ -231,6 +231,23 @@ def test_large_tables_in_memory_are_collapsed(monkeypatch: pytest.MonkeyPatch) -
     assert found(table.sample(fraction=1, shuffle=True, seed=1)) == wanted
 
 
+def test_a_large_table_of_one_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("otherwords.answers.collapsing._IN_CACHE", 5)
+    preds = ["yes", "no"] * 10
+    table = pl.DataFrame(
+        {"bucket": ["a"] * 20, "variant": ["", *map(str, range(19))], "gold": ["yes"] * 20, "pred": preds}
+    )
+    assert len(in_parts(table)) == 1
+    large = table.with_columns(bucket=pl.lit("b"))
+    assert [
+        part.collect().height
+        for part in in_parts(pl.concat([table, large, large.head(1).with_columns(bucket=pl.lit("c"))]))
+    ] == [20, 20, 1]
+    wanted = ow.score(table, "flip_rate")
+    monkeypatch.setattr("otherwords.pipeline.LARGE", 1)
+    assert ow.score(table, "flip_rate") == wanted
+
+
 def test_a_run_has_the_scores_and_the_page_of_its_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shards of a few rows, two models, a control, groups: scores.json and report.html do not know of parts."""
     study = {"data": ["everyday"], "vary": ["recorded", "identity"], "models": ["a=scripted", "b=scripted(seed=2)"]}

@@ -116,7 +116,24 @@ CHANGES = st.one_of(
     st.tuples(
         st.sampled_from(["contrast", "control"]), st.sampled_from(["mine", "", " mine ", None, True, "False", 3])
     ),
-    st.tuples(st.sampled_from(["topic", "n", "model", "input_model", "check:x", "check:x:reason", "^n$", "pair"]), ANY),
+    st.tuples(
+        st.sampled_from(
+            [
+                "topic",
+                "n",
+                "model",
+                "input_model",
+                "check:x",
+                "check:x:reason",
+                "^n$",
+                "pair",
+                "",
+                "column_7",
+                "\0place",
+            ]
+        ),
+        ANY,
+    ),
     st.tuples(st.sampled_from(["premise", "label", "id", "topic"]), st.just(...)),
 )
 

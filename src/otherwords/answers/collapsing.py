@@ -64,7 +64,7 @@ def in_parts(table: pl.DataFrame) -> list[pl.LazyFrame]:
     if heads is None:
         return [table.lazy()]
     starts = heads.arg_true().to_numpy()
-    cuts = starts[np.searchsorted(starts, np.arange(0, starts[-1], _IN_CACHE))].tolist()
+    cuts = np.unique(starts[np.searchsorted(starts, np.arange(0, starts[-1] + 1, _IN_CACHE))]).tolist()
     return [table[begin:end].lazy() for begin, end in pairwise([*cuts, table.height])]
 
 

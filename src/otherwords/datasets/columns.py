@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput
-from ..frames import MISSING, Piece, free_columns
+from ..frames import MISSING, Piece, as_scalar, free_columns
 from ..problem import NO_MAJORITY, label_key
 from .intake import Intake, name_text, plain_text
 from .records import BATCH, RecordBatch
@@ -242,6 +242,11 @@ def _others(intake: Intake, batch: RecordBatch) -> dict[str, str]:
     """The free names of the other columns by their own."""
     assert batch.frame is not None
     names = [name for name in batch.frame.columns if name not in intake.used]
+    for name in names:
+        if "\0" in name:
+            raise _Odd
+        if batch.frame[name].dtype == pl.Object:
+            _strings([str(as_scalar(value)) for value in batch.frame[name]])
     taken = ("id", "of", "how", *intake.task.fields, "label", "cluster", *_MARKS)
     free = dict(zip(names, free_columns(dict.fromkeys(names), taken), strict=True))
     if batch.rows is not None and [*free] != [*free.values()]:

@@ -184,6 +184,8 @@ class Intake:
                 record.error, where=where, fix=f"repair the row, or leave it out with {self.options['skip']}"
             )
         values, others = self._split(record.row)
+        if odd := [name for name in others if "\0" in str(name)]:
+            raise BadInput("found a NUL character in the name of a column", where=where, field=odd[0], fix="rename it")
         for name in (*self.task.fields, *sorted({"id", "label"} & set(self.columns))):
             if name not in values and name not in self.task.optional:
                 columns = ", ".join(map(str, record.row))

@@ -117,10 +117,10 @@ def _columns(rows: list[dict[str, Any]]) -> tuple[pl.DataFrame | None, list[dict
     names = list(rows[0] if same else dict.fromkeys(chain.from_iterable(rows)))
     try:
         frame = pl.DataFrame(
-            [
-                _column(name, [*map(itemgetter(name), rows)] if same else [row.get(name) for row in rows])
+            {
+                name: _column(name, [*map(itemgetter(name), rows)] if same else [row.get(name) for row in rows])
                 for name in names
-            ]
+            }
         )
     except (ValueError, TypeError, OverflowError, pl.exceptions.PolarsError):  # half a surrogate pair, a huge number
         return None, None
