@@ -260,7 +260,7 @@ def test_a_run_has_the_scores_and_the_page_of_its_whole_table(tmp_path: Path, mo
         monkeypatch.setattr("otherwords.storage.run_folder._BATCH", 1)
         assert len(RunFolder(tmp_path / "run").batches("answers")) > 6
         assert rerender(tmp_path / "run").read_bytes() == page
-        monkeypatch.setattr("otherwords.running.runner.read_collapsed", lambda *_: None)
+        monkeypatch.setattr("otherwords.running.driver.read_collapsed", lambda *_: None)
         ow.run(tmp_path / "run", seed=1)
     assert (tmp_path / "run" / "scores.json").read_bytes() == scores
 

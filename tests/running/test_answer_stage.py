@@ -17,8 +17,9 @@ from otherwords.errors import BadInput, WrongAnswer
 from otherwords.models.cache import Cache
 from otherwords.models.python_callable import as_spec
 from otherwords.problem import TASKS
-from otherwords.running import stages
-from otherwords.running.stages import ShardJob, answer_shard, answer_shards
+from otherwords.running import asking, stages
+from otherwords.running.asking import answer_shard, answer_shards
+from otherwords.running.stages import ShardJob
 from otherwords.storage.run_folder import RunFolder
 
 NLI = TASKS["nli"]
@@ -167,8 +168,8 @@ def run(out, models, **more):
 
 
 def test_light_models_read_the_suite_once(tmp_path, monkeypatch):
-    read, reading = Counter(), stages.read_part
-    monkeypatch.setattr(stages, "read_part", lambda path: (read.update([path]), reading(path))[1])
+    read, reading = Counter(), asking.read_part
+    monkeypatch.setattr(asking, "read_part", lambda path: (read.update([path]), reading(path))[1])
     found = run(tmp_path / "run", MODELS)
     buckets = [path for path in read if path.parent.name == "buckets"]
     assert len(buckets) == len(list((found.folder / "buckets").iterdir())) > 2
@@ -178,9 +179,9 @@ def test_light_models_read_the_suite_once(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("room", "times"), [(64_000_000, 1), (0, 3)], ids=["fits", "does not fit"])
 def test_models_that_are_not_light_read_a_suite_once_where_it_fits_into_memory(tmp_path, monkeypatch, room, times):
     (tmp_path / "m.py").write_text("def ask(batch):\n    return ['neutral'] * len(batch)\n")
-    monkeypatch.setattr("otherwords.running.runner._SHELF", room)
-    read, reading = Counter(), stages.read_part
-    monkeypatch.setattr(stages, "read_part", lambda path: (read.update([path]), reading(path))[1])
+    monkeypatch.setattr("otherwords.running.driver._SHELF", room)
+    read, reading = Counter(), asking.read_part
+    monkeypatch.setattr(asking, "read_part", lambda path: (read.update([path]), reading(path))[1])
     models = [f"{name}=python:{tmp_path}/m.py:ask(batch_size={size})" for name, size in (("a", 3), ("b", 9))]
     found = run(tmp_path / "run", [*models, MODELS[0]])
     assert {read[path] for path in read if path.parent.name == "buckets"} == {times}

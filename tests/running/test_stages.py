@@ -23,8 +23,8 @@ from otherwords.datasets.suite import load
 from otherwords.errors import BadInput
 from otherwords.frames import by_bucket, to_frame
 from otherwords.problem import Note, Score, Task
-from otherwords.running import InProcess, Study, stages
-from otherwords.running.runner import Driver
+from otherwords.running import InProcess, Study, shards, stages
+from otherwords.running.driver import Driver
 from otherwords.storage.run_folder import RunFolder, key_of
 from otherwords.variants.generating import notes_table
 
@@ -142,10 +142,10 @@ def ordered(rows: Sequence[dict[str, Any]], order: str) -> list[dict[str, Any]]:
 def test_scattered_buckets_are_put_together_and_never_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str, shard: int, group: int
 ) -> None:
-    monkeypatch.setattr(stages, "_GROUP", group)
+    monkeypatch.setattr(shards, "_GROUP", group)
     rows = ordered([*originals(), *variants()], order)
     folder = RunFolder(tmp_path / "run")
-    noted = stages.take_in(Source([str(written(rows, tmp_path / "rows.jsonl"))]), folder, shard)
+    noted = shards.take_in(Source([str(written(rows, tmp_path / "rows.jsonl"))]), folder, shard)
     parts = [pl.read_parquet(part) for part in folder.parts("problems")]
     assert pl.concat(parts).equals(by_bucket(load(str(tmp_path / "rows.jsonl"))))
     assert (noted["shards"], noted["rows"], noted["originals"]) == (len(parts), len(rows), 18)
@@ -175,7 +175,7 @@ def test_shards_end_at_the_first_bucket_after_so_many_rows_however_the_data_are_
     rows += [{"id": "x", "label": "maybe"}, {**rows[0], "id": "y", "contrast": "mine"}] if bad else []
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(tmp_path / "rows.parquet")
     source, folder = Source([str(tmp_path / "rows.parquet")], skip_bad=bad), RunFolder(tmp_path / "run")
-    noted = stages.take_in(source, folder, shard)
+    noted = shards.take_in(source, folder, shard)
     wanted: list[list[dict[str, Any]]] = [[]]
     for row in Source([str(tmp_path / "rows.parquet")], skip_bad=bad):
         if row["of"] is None and len(wanted[-1]) >= shard:
@@ -279,7 +279,7 @@ def test_another_choice_of_targets_makes_other_variants(tmp_path: Path) -> None:
     changed = {}
     for target in ("premise", "hypothesis"):
         task = Task("mine", ("premise", "hypothesis"), LABELS, targets=(target,))
-        stages.take_in(Source([data], task), RunFolder(place), 100)
+        shards.take_in(Source([data], task), RunFolder(place), 100)
         stages.vary_shard(stages.ShardJob(str(place), 0, task, ("contractions",)))
         made = RunFolder(place).read("variants").join(RunFolder(place).read("problems"), left_on="of", right_on="id")
         changed[target] = [(made[name] != made[f"{name}_right"]).all() for name in ("premise", "hypothesis")]
@@ -310,7 +310,7 @@ def test_bad_input_leaves_the_earlier_study_as_it_was(tmp_path: Path) -> None:
     through(good, place, 2)
     before = marks(place)
     with refuses(BadInput):
-        stages.take_in(Source([str(bad)]), RunFolder(place), 2)
+        shards.take_in(Source([str(bad)]), RunFolder(place), 2)
     through(good, place, 2)
     assert marks(place).keys() == before.keys()
     assert set(RunFolder(place).read("problems")["id"]) == {f"p{i}" for i in range(8)}

@@ -16,9 +16,9 @@ from ..storage.files import refuse_overwriting, write_text
 from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
+from .driver import Driver
 from .engines import USUAL, closing, make_engine
 from .readiness import files_read
-from .runner import Driver
 from .study import Study
 
 

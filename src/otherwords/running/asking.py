@@ -1,0 +1,212 @@
+"""The answer stage: shards are read ahead of the models, and their answers written behind."""
+
+import uuid
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+import polars as pl
+
+from .. import pipeline
+from .._version import __version__
+from ..frames import REJECTED, kept
+from ..models.answering import Asker, Questions, Texts, answer_table
+from ..models.cache import Cache
+from ..models.model import Answerer
+from ..models.writing import AnswerWriter
+from ..progress import current
+from ..registry import load_plugins
+from ..significance.anytime import Plan, Stopped
+from ..storage.files import digest
+from ..storage.run_folder import RunFolder, answer_folder, key_of, read_part
+from ..validity.mutual_entailment import judged_by
+from .stages import Made, ShardJob, height, load_cached
+
+Item = TypeVar("Item")
+#: What a job names: a model.
+Specs = tuple[str, ...]
+
+
+def answer_shard(job: ShardJob) -> Made:
+    """buckets/ -> answers/<model>/"""
+    return answer_shards([job])[0]
+
+
+class Shelf:
+    """What models share of a suite, kept from one model to the next while there is `room` for so many bytes.
+
+    A suite that fits is read, and its texts are deduplicated, only once, although two models may not be in memory.
+    """
+
+    def __init__(self, room: int = 0):
+        self._room = room
+        self._items: dict[Any, Any] = {}
+
+    def keep(self, key: Any, make: Callable[[], Item], size: Callable[[Item], int]) -> Item:
+        """What is kept under a key, or else made now."""
+        if key in self._items:
+            return cast(Item, self._items[key])
+        item = make()
+        if self._room > 0 and size(item) <= self._room:
+            self._room -= size(item)
+            self._items[key] = item
+        return item
+
+
+def answer_shards(jobs: Sequence[ShardJob], shelf: Shelf | None = None) -> list[Made]:
+    """The same for many shards, one after the other; jobs of one shard, for several models, follow each other.
+
+    The next shards are read and looked up in the cache while a model works, once for all models; parts are written
+    when the answers are stored, behind its back. Shards that are smaller than a model's batch are asked together.
+    """
+    if not jobs:
+        return []
+    load_plugins(jobs[0].plugins)
+    models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh, job.since) for job in jobs}
+    with Cache(jobs[0].cache) as cache, AnswerWriter(cache) as writer:
+        askers = {using: Asker(model, writer, jobs[0].batch_size) for using, model in models.items()}
+        made: dict[ShardJob, Made] = {}
+        with closing(_ahead(_chunks(jobs, askers, shelf or Shelf()))) as chunks:
+            for chunk in chunks:
+                for shard in chunk.shards:
+                    made.update(shard.reused)
+                    current().advance(sum(one.rows for one in shard.reused.values()))
+                for using in chunk.shards[0].todo:
+                    made.update(_answer_chunk(chunk, using, askers[using], writer))
+    return [made[job] for job in jobs]
+
+
+class _Shard(NamedTuple):
+    """A shard: the parts that are there already and, for the models that are still to answer, the suite and their keys.
+
+    A model is named by its specs, as in a job.
+    """
+
+    reused: dict[ShardJob, Made]
+    todo: dict[Specs, tuple[ShardJob, str]]
+    suite: pl.DataFrame
+    rows: int
+    source: tuple[str, str]
+
+
+class _Chunk(NamedTuple):
+    """Shards that are asked together, and the questions to each model; none yet where models judge variants first."""
+
+    shards: list[_Shard]
+    questions: dict[Specs, Questions]
+
+
+def _ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
+    """The same items, each made in another thread while the one before is used."""
+    with ThreadPoolExecutor(1, "next-shards") as pool:
+        coming = pool.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = pool.submit(next, items, None)
+            yield item
+
+
+def _chunks(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: Shelf) -> Iterator[_Chunk]:
+    """Read the shards, as many at a time as fit into a batch of a model, and look up their texts in the cache.
+
+    The first is alone: for it the model must wait.
+    """
+    size, most = max(asker.size for asker in askers.values()), 0
+    shards: list[_Shard] = []
+    judged = False
+    for _, some in groupby(jobs, lambda job: job.number):
+        shard = _read_shard(list(some), askers, shelf)
+        judged |= bool(judged_by(shard.suite.columns))
+        rows = sum(one.rows for one in shards)
+        if shards and (judged or rows + shard.rows > most or shard.todo.keys() != shards[0].todo.keys()):
+            yield _look_up(shards, askers, shelf, judged)
+            shards, most = [], min(size, 3 * rows)
+        shards.append(shard)
+    yield _look_up(shards, askers, shelf, judged)
+
+
+def _read_shard(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: Shelf) -> _Shard:
+    folder = RunFolder(jobs[0].folder)
+    source = folder.part("buckets", jobs[0].number)
+    name = (str(source), key_of(source))
+    reused, todo = {}, {}
+    for job in jobs:
+        model = askers[job.using].model
+        part = folder.part(answer_folder(model.name, model.signature), job.number)
+        key = digest(__version__, name[1], model.name, model.signature)
+        if key_of(part) == key and not job.fresh and _has_rejected(source, part):
+            reused[job] = Made(height(part), reused=True)
+        else:
+            todo[job.using] = (job, key)
+    read = partial(_read_kept, source)
+    suite = shelf.keep(name, read, lambda one: int(one.estimated_size())) if todo else pl.DataFrame()
+    return _Shard(reused, todo, suite, suite.height + sum(one.rows for one in reused.values()), name)
+
+
+def _read_kept(source: Path) -> pl.DataFrame:
+    return kept(read_part(source).lazy()).collect()
+
+
+def _look_up(shards: list[_Shard], askers: Mapping[Specs, Asker], shelf: Shelf, judged: bool) -> _Chunk:
+    models = list(shards[0].todo)
+    if judged or not models:
+        return _Chunk(shards, {})
+    task = askers[models[0]].model.task
+
+    def distinct() -> Texts:
+        columns = {name: pl.concat([one.suite[name].cast(pl.String) for one in shards]) for name in task.fields}
+        return Texts.of(columns, task)
+
+    texts = shelf.keep(tuple(one.source for one in shards), distinct, lambda one: one.size)
+    return _Chunk(shards, {using: askers[using].look_up(texts) for using in models})
+
+
+def _answer_chunk(chunk: _Chunk, using: Specs, asker: Asker, writer: AnswerWriter) -> Iterator[tuple[ShardJob, Made]]:
+    """Ask a model about the shards, and hand its answers over to be written."""
+    model, begin = asker.model, 0
+    if using in chunk.questions:
+        for shard in chunk.shards:
+            pipeline.warn_if_foreign_to(model, (shard.suite[name] for name in model.task.fields))
+        answers = asker.ask(chunk.questions[using], current().advance, model.tally)
+        were_stored = chunk.questions[using].were_stored
+    for shard in chunk.shards:
+        if using in chunk.questions:
+            rows = slice(begin, begin := begin + shard.suite.height)
+            build = partial(answer_table, shard.suite, model, answers.take(rows))
+            made = Made(shard.suite.height, from_cache=int(were_stored[rows].sum()))
+        else:
+            writer.wait()  # it asks through the cache, twice
+            before = model.tally.from_cache
+            table = pipeline.answers_of(model, shard.suite, writer.cache, asker.size)
+            build = partial(pl.DataFrame, table)
+            made = Made(table.height, from_cache=model.tally.from_cache - before)
+        job, key = shard.todo[using]
+        if not model.is_storable():
+            key = digest(key, uuid.uuid4().hex)  # fits no later run: it asks again
+        writer.then(partial(_write_answers, job, model, key, build))
+        yield job, made
+
+
+def _write_answers(job: ShardJob, model: Answerer, key: str, build: Callable[[], pl.DataFrame]) -> None:
+    RunFolder(job.folder).write(answer_folder(model.name, model.signature), job.number, key, build())
+
+
+def answer_until(folder: RunFolder, model: Answerer, plan: Plan, cache: Cache, batch_size: int) -> tuple[Made, Stopped]:
+    """buckets/ -> answers/<model>/ as one part, of the clusters that it took to answer the plan's rule"""
+    before = model.tally.from_cache
+    current().start("answers", plan.rows.height)
+    answers, stopped = pipeline.answers_until(model, plan, cache, batch_size)
+    current().done()
+    stage = answer_folder(model.name, model.signature)
+    folder.write(stage, 0, digest(__version__, uuid.uuid4().hex), answers)  # of this call alone
+    folder.trim(stage, 1)
+    return Made(answers.height, from_cache=model.tally.from_cache - before), stopped
+
+
+def _has_rejected(source: Path, part: Path) -> bool:
+    """Whether a part has the variants that the model rejected itself, if any; earlier versions left them out."""
+    judges, columns = (pl.scan_parquet(path, glob=False).collect_schema() for path in (source, part))
+    return REJECTED in columns or not judged_by(judges)

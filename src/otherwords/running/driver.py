@@ -1,0 +1,373 @@
+"""The driver: takes the stages of a study, one after the other, through a run folder, on an engine."""
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from .. import pipeline
+from ..datasets.source import Source
+from ..errors import BadInput, caller_level
+from ..frames import with_texts
+from ..models.answering import refuse_wrong_models, warn_unused_labels
+from ..models.cache import Cache, cache_path
+from ..models.model import Answerer, label_map_of
+from ..problem import Score
+from ..progress import current
+from ..registry import is_local, metrics, plugin_files
+from ..scoring.requirements import missing_metrics, needs_anytime
+from ..scoring.results import Results
+from ..scoring.select import IntervalSettings, choose, columns_needed, read_collapsed
+from ..significance.anytime import Plan
+from ..storage.files import write_json
+from ..storage.run_folder import RunFolder, answer_folder
+from ..storage.specs import split_name
+from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
+from ..validity.funnel import funnel, scans
+from ..validity.mutual_entailment import Counts
+from ..variants.generating import refuse_repeated
+from . import asking, shards, stages
+from .engines import Engine, InProcess
+from .readiness import (
+    all_need_variants,
+    count_variants,
+    ready_models,
+    refuse_unmeasurable,
+    refuse_wrong_groups,
+)
+from .study import Study
+
+#: The cache of a run without a lasting one.
+_PRIVATE = ".answers.sqlite"
+#: Bytes of a suite that are kept in memory from one model to the next.
+_SHELF = 64_000_000
+
+
+class Driver:
+    """Takes the stages of a study through a run folder, shard by shard, on an engine.
+
+    Each method is a stage; all they share is on disk. Commands from file to file drive some of them (`files`).
+    """
+
+    def __init__(self, study: Study, source: Source, folder: RunFolder, engine: Engine, fresh: bool = False):
+        self.study, self.source, self.folder, self.engine, self.fresh = study, source, folder, engine, fresh
+        self.task = source.chosen
+        self.intake: dict[str, Any] = {}
+        self.timings: dict[str, float] = {}
+        self.continues = False
+        stages.forget()
+        self._refuse_wrong_names()
+
+    def _refuse_wrong_names(self) -> None:
+        """Refuse early: wrong names and options, generators, checks and metrics that cannot be made."""
+        study = self.study
+        for kind, names in (("generators", study.vary), ("metrics", study.metrics)):
+            for name in names:
+                if (kind, name) != ("metrics", "all"):
+                    stages.make_cached(kind, name)
+        refuse_repeated(stages.make_cached("generators", name) for name in study.vary)
+        self.checks = pipeline.bind_checks([stages.make_cached("checks", name) for name in study.check], self.task)
+        refuse_wrong_models(study.models, study.label_map)
+
+    def take_in(self, rejected: Path | None = None, *, continued: bool = False) -> None:
+        """Read and check all data before anything else is done. Bad rows are listed in the folder `rejected`.
+
+        A run that is `continued` without its data keeps its problems as they are. A broken cache is refused first; not
+        earlier, because it may be in the run folder, which is ours only now.
+        """
+        if self.study.models and (path := cache_path(self.study.cache)):
+            Cache(path).close()
+        with self._timed("problems"):
+            current().start("problems")
+            with self.source.rejected_to(rejected or self.folder.path):
+                if not continued or self.study.shard != self.folder.manifest["study"]["shard"]:
+                    size = self.study.shard or stages.choose_shard(self.study.vary, self.study.check)
+                    self.intake = shards.take_in(self.source, self.folder, size)
+                else:
+                    self.intake = shards.keep_problems(self.folder)
+            current().done()
+
+    def refuse_no_variants(self) -> None:
+        """Refuse a study without generators whose data have no variants, before any model is asked."""
+        if not self.study.vary and self.intake["rows"] == self.intake["originals"]:
+            fix = "add a generator (vary = [...], --with), or use data with variants"
+            raise BadInput("no variants", fix=fix)
+
+    def get_ready(self) -> None:
+        """Find out what would stop the work later: wrong groups, models that do not fit, metrics that lack answers."""
+        study = self.study
+        if study.grouped:
+            refuse_wrong_groups(study, self.folder, self.task, self.checks)
+        # Without a lasting cache not the folder's: that one says that the answering was begun.
+        with self._timed("answers"), Cache(cache_path(study.cache)) as cache:
+            gives = ready_models(study, self._load, cache)
+        refuse_unmeasurable(study, self.folder, self.task, gives)
+
+    def survey(self) -> list[str]:
+        """The specs of all generators; those that must see all texts first name the table that they learned."""
+        with self._timed("variants"):
+            return stages.survey(self.folder, self.study.vary, self.task, self.intake["rows"])
+
+    def vary(self, generators: list[str], unvaried: str | Path = "") -> None:
+        """Make variants; list the problems that a generator did not vary in the table `unvaried`, if named."""
+        with self._timed("variants"):
+            counts = self.run_stage("variants", generators, self.intake["originals"] * len(generators))
+            found = stages.list_unvaried(self.folder, generators, unvaried)
+            about = {"unvaried": found.by_generator, "left_out": found.left_out}
+            made = sum(part.rows for part in counts)
+            self._note("vary", list(found.by_generator), about, variants=made, unvaried=found.problems)
+
+    def skip_vary(self) -> None:
+        """Continue with the variants of the data; remove those that an earlier study made in this folder."""
+        with self._timed("variants"):
+            for stage in ("variants", "notes", "tables"):
+                self.folder.remove(stage)
+
+    def check(self) -> None:
+        """Put originals and variants together, with the verdict of each check."""
+        with self._timed("buckets"):
+            counts = self.run_stage("buckets", self.study.check, None if self.study.vary else self.intake["rows"])
+            asked = stages.count_asked(self.folder)
+            self._note(
+                "check",
+                [one.title for one in self.checks],
+                dropped=sum(made.rows for made in counts) - asked,
+                asked=asked,
+            )
+            warn_replaced_verdicts(self.checks, scans(self.folder.parts("problems")))
+            warn_unknown_ids(self.checks, self.folder.parts("buckets"))
+            if self.study.grouped:  # what only some generator adds is known now
+                refuse_wrong_groups(self.study, self.folder, self.task, self.checks, "buckets")
+
+    def refuse_no_kept_variants(self) -> None:
+        """Before any model is asked: refuse where no variant was made and kept, and all metrics are about variants."""
+        if all_need_variants(self.study) and count_variants(self.folder) == 0:
+            self._refuse_all_dropped()
+            fix = "use other generators (--with), or add a metric of originals, such as accuracy_original"
+            raise BadInput("no problem could be varied", where=str(self.folder.path), fix=fix)
+
+    def _open_cache(self) -> Cache:
+        """The answer cache; without a lasting one, that of the folder, until the run is whole.
+
+        Where the folder has none, its answers are of an earlier run, which was whole: they are asked for again, unless
+        that run is continued.
+        """
+        path, private = cache_path(self.study.cache), self.folder.path / _PRIVATE
+        if path is None and not self.continues and not private.exists():
+            self.folder.remove("answers")
+        return Cache(path or private)
+
+    def forget_private_answers(self) -> None:
+        """Delete the cache of a run without a lasting one: the run is whole."""
+        for end in ("", "-wal", "-shm"):
+            (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
+
+    def answer(self, plan: Plan | None = None) -> None:
+        """Ask the models what no check dropped. They are `ready` already.
+
+        Light ones answer together, shard by shard; others one after the other, because two may not fit into memory.
+        With a `plan`, each is asked until its rule is answered.
+        """
+        asked: dict[str, _Asked] = {}
+        with self._timed("answers"), self._open_cache() as cache:
+            groups = [[spec] for spec in self.study.models] if plan else self._together()
+            shelf = asking.Shelf(_SHELF if len(groups) > 1 else 0)
+            for specs in groups:
+                asked |= dict(zip(specs, self._ask(specs, cache, plan, shelf), strict=True))
+        models = [asked[spec] for spec in self.study.models]
+        wanted = {self.folder.path / one.stage for one in models}
+        for other in self.folder.inner("answers"):
+            if other not in wanted:  # of a model that is no longer in the study; the cache still has its answers
+                self.folder.remove(f"answers/{other.name}")
+        warn_unused_labels(self.study.label_map, {one.name: one.labels for one in models})
+        self._note("models", {one.name: one.signature for one in models})
+        stopped = {"stopped": {one.name: one.stopped for one in models}} if plan else {}
+        invariant, answered = ({one.name: getattr(one, what) for one in models} for what in ("invariant", "answered"))
+        self.folder.note(batch_invariant=invariant, answered=answered, **stopped)
+        if any(one.accepted for one in models):
+            self.folder.note(self_judged={one.name: one.accepted for one in models})
+
+    def _together(self) -> list[list[str]]:
+        """The models that are asked together: all light ones, each of the others by itself, in the study's order."""
+        known = {spec: (spec, self.task, self._label_map(spec), self.fresh) for spec in self.study.models}
+        light = [spec for spec in known if stages.is_light(*known[spec])]
+        alone = [[spec] for spec in known if spec not in light]
+        return ([light, *alone] if light[:1] == self.study.models[:1] else [*alone, light]) if light else alone
+
+    def _ask(self, specs: Sequence[str], cache: Cache, plan: Plan | None, shelf: asking.Shelf) -> Iterator["_Asked"]:
+        """Ask some models, and say how each of them answered."""
+        if plan:
+            part, ended = asking.answer_until(self.folder, self._load(specs[0]), plan, cache, self.study.batch_size)
+            parts, stopped = [[part]], str(ended) if ended.known else ""
+        else:
+            parts, stopped = self._run_models(specs, str(cache.path), shelf), ""
+        for spec, some in zip(specs, parts, strict=True):
+            model = self._load(spec)
+            stage = answer_folder(model.name, model.signature)
+            accepted = pipeline.warn_about_answers(model, scans(self.folder.parts(stage)))
+            counts = _count_answers(some, self.fresh)
+            about = (model.signature, model.model.labels, model.model.batch_invariant)
+            yield _Asked(model.name, *about, stage, counts, accepted, stopped)
+            del model  # before the next is loaded
+
+    def score(self) -> Results[Score]:
+        """Measure the answers of all models, and write `scores.json`."""
+        study = self.study
+        with self._timed("scores"):
+            current().start("scores")
+            anytime = needs_anytime(study.require)
+            settings = IntervalSettings(study.seed, study.replicates, study.confidence, study.interval, anytime)
+            try:
+                scores = pipeline.scored(
+                    self._read_answers(),
+                    study.metrics,
+                    by=study.by,
+                    task=self.task,
+                    settings=settings,
+                    require=study.require,
+                    more=self._required(),
+                    checked=True,
+                )
+            except BadInput:
+                self._refuse_all_dropped()
+                raise
+            write_json(self.folder.path / "scores.json", [asdict(one) for one in scores])
+            self._note("metrics", list(dict.fromkeys(one.signature for one in scores)))
+            current().done()
+        return scores
+
+    def _refuse_all_dropped(self) -> None:
+        """Where nothing can be measured because the checks dropped every variant, say so, and why they did."""
+        found = funnel(*scans(self.folder.parts("buckets")))
+        if found and found.made and not found.kept:
+            checks = "; ".join(
+                f"{one.name}: {', '.join(f'{count:,} × {reason}' for reason, count in one.reasons) or one.dropped}"
+                for one in found.checks
+                if one.dropped
+            )
+            message = f"no variant is left: the checks dropped all {found.made:,} ({checks})"
+            fix = "use other checks (--check) or other generators (--with)"
+            raise BadInput(message, where=str(self.folder.path), fix=fix)
+
+    def _required(self) -> list[str]:
+        """The metrics that gates are about and the study does not name."""
+        return missing_metrics(self.study.require, choose(self.study.metrics)[0])
+
+    def _read_answers(self) -> pl.DataFrame:
+        """The answers of all models: collapsed, where metrics need no more; with texts, where one needs them."""
+        study, chosen = self.study, [*choose(self.study.metrics)[0], *map(metrics.make, self._required())]
+        parts = self.folder.batches("answers")
+        if (distinct := read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
+            return distinct
+        answers = self.folder.read("answers", lambda names: columns_needed(names, chosen, study.grouped))
+        if not any(metrics.takes(name, "suite") for name in (*study.metrics, *self._required())):
+            return answers
+        texts = self.folder.read("buckets", lambda names: ["id", *(one for one in names if one in self.task.fields)])
+        return with_texts(answers, texts, self.task.fields, str(self.folder.path))
+
+    def run_stage(
+        self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = ""
+    ) -> list[stages.Made]:
+        """Map one stage over all shards, on the engine; say of each part what was made."""
+        current().start(stage, total)
+        counts = []
+        for made in self._engine_for(stage, using).map(stages.SHARD_FUNCTIONS[stage], self._jobs(stage, using, cache)):
+            stages.merge_accounts(using, made)
+            counts.append(made._replace(accounts=()))
+        for name in ("variants", "notes") if stage == "variants" else (stage,):
+            self.folder.trim(name, self.intake["shards"])  # leftovers of a larger study
+        current().done()
+        return counts
+
+    def _run_models(self, specs: Sequence[str], cache: str, shelf: asking.Shelf) -> list[list[stages.Made]]:
+        """Let models answer all shards, and say of each model's parts what was made.
+
+        In this process, they answer one shard after the other, which is read once for all of them.
+        """
+        jobs = [self._jobs("answers", [spec], cache) for spec in specs]
+        engines = [self._engine_for("answers", [spec]) for spec in specs]
+        current().start("answers", len(specs) * self.folder.manifest["counts"]["asked"])
+        if all(type(one) is InProcess for one in engines):
+            made = asking.answer_shards([job for some in zip(*jobs, strict=True) for job in some], shelf)
+            parts = [made[place :: len(specs)] for place in range(len(specs))]
+        else:
+            parts = [list(one.map(asking.answer_shard, some)) for one, some in zip(engines, jobs, strict=True)]
+        self.folder.trim("answers", self.intake["shards"])
+        current().done()
+        return parts
+
+    def _jobs(self, stage: str, using: Sequence[str], cache: str) -> list[stages.ShardJob]:
+        study, folder = self.study, str(self.folder.path)
+        label_map = self._label_map(using[0]) if stage == "answers" else ()
+        since = self._load(using[0]).loaded if stage == "answers" else 0.0
+        plugins = tuple(dict.fromkeys([*study.plugins, *plugin_files()]))
+        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, plugins, self.fresh, since)
+        return [stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"])]
+
+    def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
+        """The engine; but this process for what cannot travel, would give other bytes elsewhere, or be slower."""
+        if isinstance(self.engine, InProcess):
+            return self.engine
+        kind = {"variants": "generators", "answers": "models"}.get(stage, "checks")
+        if local := next((spec for spec in using if is_local(kind, spec)), ""):
+            fix = "put it in a file: python:FILE.py:NAME, or --plugin FILE.py (plugins=[...])"
+            message = f"{split_name(local)[0]} exists in this process only, and is not given to workers; {fix}"
+            warnings.warn(message, stacklevel=caller_level())
+            return InProcess()
+        if stage == "answers":
+            model = self._load(using[0]).model
+            # An answer must not depend on which worker was the first to ask.
+            return self.engine if model.batch_invariant and not model.uses_all_cores else InProcess()
+        surveyed = stage == "variants" and not set(using) & set(self.study.vary)
+        return InProcess() if surveyed else self.engine  # what was learned of the texts, their tags, is in this process
+
+    def _load(self, spec: str) -> Answerer:
+        return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
+
+    def _label_map(self, spec: str) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted(label_map_of(self.study.label_map, split_name(spec)[0]).items()))
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.timings[stage] = self.timings.get(stage, 0) + time.perf_counter() - start
+
+    def _note(
+        self, stage: str, signatures: Any, about: Mapping[str, Any] = MappingProxyType({}), **counts: int
+    ) -> None:
+        known = self.folder.manifest
+        signed = {**known.get("signatures", {}), stage: signatures}
+        self.folder.note(signatures=signed, counts={**known.get("counts", {}), **counts}, **about)
+
+
+class _Asked(NamedTuple):
+    """How a model answered: what the manifest says of it, and the folder of its answers."""
+
+    name: str
+    signature: str
+    labels: tuple[str, ...]
+    invariant: bool
+    stage: str
+    answered: dict[str, int | bool]
+    accepted: Counts
+    stopped: str
+
+
+def _count_answers(parts: Sequence[stages.Made], fresh: bool) -> dict[str, int | bool]:
+    """Where the answers of a model came from: the cache, parts that this folder had already, or the model."""
+    reused = [part for part in parts if part.reused]
+    return {
+        "answers": sum(part.rows for part in parts),
+        "from_cache": sum(part.from_cache for part in parts),
+        "from_folder": sum(part.rows for part in reused),
+        "parts": len(parts),
+        "parts_reused": len(reused),
+        "fresh": fresh,
+    }
