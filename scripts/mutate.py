@@ -1,4 +1,4 @@
-"""Do the tests catch faults? Puts 50 small faults into a copy of the package, one at a time, and runs the room's tests.
+"""Do the tests catch faults? Puts 52 small faults into a copy of the package, one at a time, and runs the room's tests.
 
     python scripts/mutate.py --check           every fault still applies, its tests exist
     python scripts/mutate.py                   all faults; an hour or so on two cores
@@ -82,7 +82,7 @@ FAULTS = [
     Fault(
         "variant-label-unchecked", "datasets", 'if (row["label"] or "") != original.label and not suite:', "if False:"
     ),
-    Fault("parquet-rows-from-zero", "datasets", "iter_rows(named=True), start + 1)", "iter_rows(named=True), start)"),
+    Fault("parquet-rows-from-zero", "datasets", "range(before + 1, before + 1 + frame", "range(before, before + frame"),
     Fault("reverse-same-label", "datasets", '.row["label"]) != label)', '.row["label"]) == label)'),
     Fault(
         "white-space-is-change",
@@ -119,7 +119,7 @@ FAULTS = [
     ),
     Fault("too-many-drafts-allowed", "language_models", "len(some) > decoding.count", "len(some) > decoding.count + 1"),
     Fault("batch-size-zero-allowed", "models", "if self.batch_size < 1:", "if self.batch_size < 0:"),
-    Fault("cache-ignores-task", "models", "digest(model.signature, _task_key(task))", "digest(model.signature)"),
+    Fault("cache-ignores-task", "models", "digest(model.signature, task))", "digest(model.signature))"),
     # Variants and checks
     Fault("scramble-keeps-order", "variants", 'while "".join(letters) == middle:', "while False:"),
     Fault("candidate-in-one-place", "variants/masked_lm", "if len(places) > 1 and", "if len(places) >= 1 and"),
@@ -165,10 +165,12 @@ FAULTS = [
     Fault(
         "shard-splits-bucket",
         "running",
-        'if row["of"] is None:\n                bucket',
-        'if row["of"] is None or True:\n                bucket',
+        "return is_original.arg_true().to_numpy() if self.contiguous else np.arange(len(piece))",
+        "return np.arange(len(piece))",
     ),
-    Fault("duplicate-ids-accepted", "datasets", 'if not self._seen.add(row["id"],', 'if self._seen.add(row["id"],'),
+    Fault("duplicate-ids-accepted", "datasets", 'if not self.seen.add(row["id"],', 'if self.seen.add(row["id"],'),
+    Fault("duplicate-ids-in-columns", "datasets", 'if intake.seen.may_repeat(columns["id"]) or', "if"),
+    Fault("collapsed-counts-once", "answers", "pl.Series(COUNT, repeated)", "pl.Series(COUNT, repeated).clip(0, 1)"),
     Fault(
         "versions-unsorted",
         "registry.py",
@@ -179,8 +181,8 @@ FAULTS = [
     Fault(
         "fewest-flips-first",
         "report",
-        'order = [pl.col("flips") / pl.col("n")',
-        'order = [pl.col("n") / pl.col("flips")',
+        "descending=[True, True, True, False]).head(most)",
+        "descending=[False, True, True, False]).head(most)",
     ),
     Fault("candidates-limit-exclusive", "papers", "(shares <= 0.75)", "(shares < 0.75)"),
     # Training, exports, command line

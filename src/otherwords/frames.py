@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import polars as pl
@@ -77,16 +77,17 @@ def join_pieces(pieces: Sequence[Piece], task: Task) -> pl.DataFrame:
     main = ["id", "of", "how", *task.fields, "label", "cluster"]
     rows = [[piece.columns] if isinstance(piece, pl.DataFrame) else piece for piece in pieces]
     extras = dict.fromkeys(name for some in rows for row in some for name in row if name not in main)
-    columns = {name: pl.concat([_cast(part, pl.String) for part in _parts(pieces, name)]) for name in main}
-    return pl.DataFrame({**columns, **{name: _extra(name, _parts(pieces, name)) for name in extras}})
+    there = [frozenset(piece.columns) if isinstance(piece, pl.DataFrame) else () for piece in pieces]
+    columns = {name: pl.concat([_cast(part, pl.String) for part in _parts(pieces, name, there)]) for name in main}
+    return pl.DataFrame({**columns, **{name: _extra(name, _parts(pieces, name, there)) for name in extras}})
 
 
-def _parts(pieces: Sequence[Piece], name: str) -> list[pl.Series | list[Any]]:
+def _parts(pieces: Sequence[Piece], name: str, columns: Sequence[Collection[str]]) -> list[pl.Series | list[Any]]:
     """A column of each piece; nulls where it has none."""
     parts: list[pl.Series | list[Any]] = []
-    for piece in pieces:
+    for piece, there in zip(pieces, columns, strict=True):
         if isinstance(piece, pl.DataFrame):
-            parts.append(piece[name] if name in piece.columns else pl.repeat(None, piece.height, eager=True))
+            parts.append(piece[name] if name in there else pl.repeat(None, piece.height, eager=True))
         else:
             parts.append([row.get(name) for row in piece])
     return parts
@@ -190,7 +191,8 @@ def variant_table(variants: pl.DataFrame, task: Task) -> pl.DataFrame | list[dic
     """
     main = ["id", "of", "how", *task.fields, "label", "cluster"]
     others = [name for name in variants.columns if name not in main]
-    if any(variants.schema[name] not in _PLAIN or name.startswith("check:") for name in others):
+    kinds = variants.schema
+    if any(kinds[name] not in _PLAIN or name.startswith("check:") for name in others):
         plain = variants.select(main).iter_rows(named=True), variants.select(others).iter_rows(named=True)
         return [{**row, **free_columns(extra, main)} for row, extra in zip(*plain, strict=True)]
     free = free_columns(dict.fromkeys(others), main)

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import warnings
+from enum import Enum
 from typing import Any
 
 import polars as pl
@@ -89,6 +90,14 @@ TEXTS = st.sampled_from(
 )
 IDS = st.sampled_from(["a", "b", "c", "d", " a ", "e", "f", 7, 7.0, 0.5, "007", "7", "", None, True, "\x00", "nan"])
 LABELS = st.sampled_from(["entailment", "Neutral ", "-", "", None, "maybe", 0, "ENTAILMENT", True, "\uff45ntailment"])
+
+
+class Odd(Enum):
+    """Polars would take its value for it."""
+
+    A = "x"
+
+
 ANY = st.sampled_from(
     [
         None,
@@ -102,6 +111,8 @@ ANY = st.sampled_from(
         -(2**63),
         2**63 - 1,
         ["a", None],
+        ["\udc00"],
+        Odd.A,
         {"k": [1]},
         "\ud83d",
         "true",

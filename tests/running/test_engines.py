@@ -107,10 +107,12 @@ def test_results_come_in_the_order_of_the_jobs_and_progress_is_reported(pool):
 
 def test_jobs_are_taken_only_when_a_worker_is_free(pool):
     taken = []
-    results = pool.map(jobs.double, (taken.append(one) or one for one in range(100)))
+    results = pool.map(jobs.double, (taken.append(one) or one for one in range(200)))
     next(results)
-    assert len(taken) < 10
-    results.close()
+    assert len(taken) < 40
+    assert list(pool.map(jobs.double, range(3))) == [0, 2, 4], "although the other map was not finished"
+    with pytest.raises(RuntimeError, match="another map"):
+        list(results)
 
 
 def test_a_single_job_is_done_here():

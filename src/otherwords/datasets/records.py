@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from itertools import chain
 from operator import itemgetter
@@ -134,6 +135,8 @@ def _column(name: Any, values: Sequence[Any]) -> pl.Series:
     kinds = set(map(type, values)) - {type(None)}
     if not kinds:
         return pl.Series(name, values, dtype=pl.Null)
+    if any(issubclass(kind, Enum) for kind in kinds):
+        raise TypeError("Polars takes an Enum for its value")
     (kind, *others) = kinds
     return pl.Series(name, values, dtype=pl.Object if others or kind not in _KINDS else _KINDS[kind])
 

@@ -306,7 +306,8 @@ class Driver:
         study, folder = self.study, str(self.folder.path)
         label_map = self._label_map(using[0]) if stage == "answers" else ()
         since = self._load(using[0]).loaded if stage == "answers" else 0.0
-        plugins = tuple(dict.fromkeys([*study.plugins, *plugin_files()]))
+        loaded = () if isinstance(self.engine, InProcess) else plugin_files()  # which workers have not
+        plugins = tuple(dict.fromkeys([*study.plugins, *loaded]))
         about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, plugins, self.fresh, since)
         return [stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"])]
 

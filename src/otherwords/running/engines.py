@@ -38,6 +38,8 @@ _THREADS = (
 )
 #: Warnings that nobody sees unless he asks for them.
 _HIDDEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+#: Jobs for each worker that may be done while an earlier one is not.
+_AHEAD = 16
 #: Seconds between two reports of a worker's progress, and those that it has to leave when it is stopped.
 _REPORT, _GRACE = 0.1, 3.0
 _START = "import sys; sys.path[:] = sys.argv[1:]; from otherwords.running.engines import work; work()"
@@ -104,6 +106,7 @@ class Processes:
         self._workers: list[_Worker] = []
         self._news: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
         self._shown: set[Any] = set()
+        self._mapping: object = None
 
     def map(self, function: Callable[[Item], Result], jobs: Iterable[Item]) -> Iterator[Result]:
         """Apply the function to every job; results come in the order of the jobs, and so do warnings and errors."""
@@ -120,7 +123,7 @@ class Processes:
 
     def close(self) -> None:
         """End all workers, whatever they are doing. The next job starts new ones."""
-        workers, self._workers, self._news = self._workers, [], queue.SimpleQueue()
+        workers, self._workers, self._news, self._mapping = self._workers, [], queue.SimpleQueue(), None
         for one in workers:
             one.stop()
         limit = time.monotonic() + _GRACE
@@ -128,16 +131,22 @@ class Processes:
             one.wait(limit)
 
     def _spread(self, function: Callable[[Item], Result], jobs: Iterator[tuple[int, Item]]) -> Iterator[Result]:
+        if self._mapping:
+            self.close()  # its workers are at jobs of a map that nobody finished
+        mapping = self._mapping = object()
         outcomes: dict[int, _Outcome] = {}
         idle, wanted, more = list(self._workers), 0, True
         while True:
-            while more and (idle or len(self._workers) < self.count):
+            if self._mapping is not mapping:
+                raise RuntimeError("another map was begun on this engine")
+            while more and len(outcomes) < _AHEAD * self.count and (idle or len(self._workers) < self.count):
                 if more := (job := next(jobs, None)) is not None:
                     (idle.pop() if idle else self._hire()).give(function, *job)
             if wanted in outcomes:
                 yield self._settle(outcomes.pop(wanted))
                 wanted += 1
             elif len(idle) == len(self._workers):
+                self._mapping = None
                 return
             else:
                 worker, outcome = self._listen()

@@ -339,11 +339,12 @@ def _refuse_other_tables(made: Any, given: pl.DataFrame, where: str) -> pl.DataF
     fix = "return rows of the table that was given, with other texts: table.with_columns(...)"
     if not isinstance(made, pl.DataFrame):
         raise BadInput(f"returned {shorten(made)}", where=where, fix=fix)
+    kinds = made.schema
     for name, kind in given.schema.items():
-        if name not in made.columns:
+        if name not in kinds:
             raise BadInput("gave a table without this column", where=where, field=name, fix=fix)
-        if made.height and kind == pl.String and made.schema[name] not in (pl.String, pl.Null):
-            raise BadInput(f"gave {made.schema[name]}, not text", where=where, field=name, fix=fix)
+        if made.height and kind == pl.String and kinds[name] not in (pl.String, pl.Null):
+            raise BadInput(f"gave {kinds[name]}, not text", where=where, field=name, fix=fix)
     return made
 
 
