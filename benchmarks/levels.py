@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from otherwords.metrics.metric import Metric
+from otherwords.metrics.metric import Metric, as_metric
 from otherwords.registry import metrics
 from otherwords.scoring.compare import _adjusted as adjusted
-from otherwords.scoring.difference import differences
+from otherwords.scoring.difference import _max_t, _paired, differences
 from otherwords.scoring.select import IntervalSettings
 from otherwords.significance.bootstrap import Sample, collapse
 from otherwords.significance.intervals import closed_form, difference_p
+from otherwords.significance.multiple import adjust
 from otherwords.significance.pairs import MetricDifference, Pairing
 from otherwords.significance.permutation import exchange_test, swap_test
 
@@ -31,7 +32,7 @@ from .coverage import CLUSTERS, METRICS, Array, answers_of, clusters, metric_nam
 SIMULATIONS = 10_000
 #: Replicates of a test: enough for its level to be exact.
 REPLICATES = 199
-#: Which part of the simulations the slower tests get: those beside the decision, of several metrics, and of margins.
+#: Which part of the simulations the slower tests get: those beside the decision, and those of margins.
 FEWER = 5
 MARGIN = 0.05
 
@@ -144,23 +145,23 @@ def _mcnemar(both: list[Any], sims: int) -> Array:
 def family_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
     """Six metrics of two models that are alike: how often any of them is rejected, by each adjustment.
 
-    No adjusted p is below that of its swap test alone: where none of those is small, nothing is rejected.
+    No p is below that of its swap test alone: where none of those is small, nothing is rejected.
     """
-    chosen = [metrics.make(name) for name in METRICS]
-    found = {"p_maxt": 0, "p_holm": 0, "p": 0}
-    count = -(-sims // FEWER)
-    for seed, pair in enumerate(_pairs(cell, (cell["mean"], cell["mean"]), count)):
-        if min(_swapped(metric_named(name), pair, seed) for name in METRICS) > 0.05:
+    chosen, found = [metrics.make(name) for name in METRICS], np.zeros(3)
+    for seed, pair in enumerate(_pairs(cell, (cell["mean"], cell["mean"]), sims)):
+        settings, pairing = IntervalSettings(seed, REPLICATES), Pairing((pair[0].cluster, pair[0].cluster))
+        pairs = [_paired(one, chosen, as_metric(one.function), pair, pairing, False) for one in chosen]
+        swapped = [swap_test(one.sample, REPLICATES, seed) for one in pairs]
+        if np.min(swapped) > 0.05:
             continue
-        for name, least in _least(chosen, pair, seed, None, tuple(found)).items():
-            found[name] += least <= 0.05
-    rates = {name: round(rejected / count, 4) for name, rejected in found.items()}
-    return [{**cell, "simulations": count, "rejected": rates["p_maxt"],
-             "Holm": rates["p_holm"], "unadjusted": rates["p"]}]  # fmt: skip
-
-
-def _swapped(metric: Metric, pair: list[Any], seed: int) -> float:
-    return _permuted(metric, [rows_of(metric, one, one.cluster[None])[0] for one in pair], True, seed)
+        p = np.array([
+            np.fmax(swap, one.interval_p(settings)) if swap[0] <= 0.05 else swap
+            for one, swap in zip(pairs, swapped, strict=True)
+        ])  # fmt: skip
+        maxt = np.maximum(p, np.array(_max_t(pairs, swapped, pairing, settings)))
+        found += [maxt.min() <= 0.05, adjust(p[:, 0], "holm").min() <= 0.05, p.min() <= 0.05]
+    rates = dict(zip(("rejected", "Holm", "unadjusted"), (found / sims).round(4).tolist(), strict=True))
+    return [{**cell, "simulations": sims, **rates}]
 
 
 def margin_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
