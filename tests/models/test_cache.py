@@ -343,8 +343,8 @@ with Cache(sys.argv[1]) as cache:
     assert int(failed) > 0
 
 
-def test_a_batch_is_stored_whole_or_not_at_all():
-    with Cache() as cache:
+def test_a_batch_is_stored_whole_or_not_at_all(path):
+    with Cache(path) as cache:
         refuse = "create trigger t before insert on answers when new.pred = 7 begin select raise(abort, 'no'); end"
         cache._db.execute(refuse)
         with refuses(BadInput):
