@@ -28,7 +28,7 @@ import polars as pl
 from otherwords.models import answering, cache, model
 from otherwords.models.python_callable import as_spec
 from otherwords.problem import TASKS, Batch
-from otherwords.running import stages
+from otherwords.running import asking, stages
 from otherwords.storage.run_folder import RunFolder
 
 ROWS, TINY_ROWS, SHARD = 500_000, 200, 20_000
@@ -44,7 +44,7 @@ def free(batch):
 DEVICE, AT_ONCE = 30_000, 131_072
 #: The steps: where the function is looked up, its name, and what it does. Those inside others count by themselves.
 STEPS = (
-    (stages, "_read_shard", "read"),
+    (asking, "_read_shard", "read"),
     (answering, "_distinct_columns", "deduplicate"),
     (answering, "keys_of", "key"),
     (cache.Cache, "find", "look up"),
@@ -53,7 +53,7 @@ STEPS = (
     (model.Answerer, "__call__", "check answers"),
     (answering.Asker, "ask", "ask"),
     (cache.Cache, "store", "store"),
-    (stages, "_write_answers", "write"),
+    (asking, "_write_answers", "write"),
 )
 
 
@@ -67,13 +67,13 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
         jobs = [_jobs(folder, shards, spec, f"{place}/cache.sqlite") for spec in specs]
         bare = _timed(lambda: _bare(folder, shards, Path(place)))
         with _steps() as seconds:
-            cold = _timed(lambda: stages.answer_shards(jobs[0]))
+            cold = _timed(lambda: asking.answer_shards(jobs[0]))
         shares = _shares(seconds, cold[1])
         shutil.rmtree(folder.path / "answers")
-        warm = _timed(lambda: stages.answer_shards(jobs[1]))
+        warm = _timed(lambda: asking.answer_shards(jobs[1]))
         calls: list[tuple[float, float]] = []
         waits = _jobs(folder, shards, as_spec(_device(calls)), f"{place}/device.sqlite")
-        device = _timed(lambda: stages.answer_shards(waits))
+        device = _timed(lambda: asking.answer_shards(waits))
     busy, between = sum(end - start for start, end in calls), calls[-1][1] - calls[0][0]
     detail = f"{_speed(cold, rows)}; bare {_speed(bare, rows)}; {shares}"
     claims = [("asked and stored", cold, 1.5, detail), ("all in the cache already", warm, 1.0, _speed(warm, rows))]

@@ -112,7 +112,6 @@ def test_errors_of_a_users_model_look_as_they_do_here(cli, files):
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["vary", "check", "answer"])
 def test_each_stage_from_file_to_file_gives_the_same(cli, files, monkeypatch, command):
-    monkeypatch.setattr("otherwords.running.files.SHARD", 10)
     for stage in ("vary_files", "check_files", "answer_files"):
         module = __import__("otherwords.running.files", fromlist=[stage])
         function = getattr(module, stage)
