@@ -11,9 +11,11 @@ from otherwords.running.engines import cores
 
 from . import isolated
 
-ROWS, TINY_ROWS = {"model": 30_000, "generator": 12_000}, {"model": 40}
+#: At most so much of the time in one process: of a cheap function, the driver's reading and writing is a third.
+LIMITS = {"model": 0.9, "generator": 0.75}
+ROWS, TINY_ROWS = {"model": 150_000, "generator": 12_000}, {"model": 40}
 SHARDS = 24
-#: A model that is a Python function, and takes about a millisecond for a pair.
+#: A model that is a Python function, and takes about a tenth of a millisecond for a pair.
 MODEL = """
 LABELS = ("entailment", "neutral", "contradiction")
 def ask(batch):
@@ -64,7 +66,8 @@ def _compare(kind: str, name: str, count: int, tiny: bool) -> dict[str, Any]:
     detail += f"CPU {several['cpu']:.1f} s against {one['cpu']:.1f} s"
     claim = f"{name} of {count:,} problems by {workers} workers, times the same in one process"
     # Two cores could halve it; each worker takes a second or more to start.
-    return {"claim": claim, "measured": several["wall"] / one["wall"], "unit": "x", "at_most": 0.75, "detail": detail}
+    ratio = several["wall"] / one["wall"]
+    return {"claim": claim, "measured": ratio, "unit": "x", "at_most": LIMITS[kind], "detail": detail}
 
 
 def _make(path: Path, count: int) -> None:
