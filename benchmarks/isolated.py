@@ -15,7 +15,7 @@ def run(code: str, *arguments: str) -> dict[str, Any]:
         "from pathlib import Path\n"
         "def report(**values):\n"
         "    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
-        "    if (status := Path('/proc/self/status')).exists():  # without what the process that started this one held\n"
+        "    if (status := Path('/proc/self/status')).exists():  # without what the starting process held\n"
         "        peak = int(status.read_text().partition('VmHWM:')[2].split()[0]) / 1024\n"
         "    print(json.dumps({**values, 'peak_mb': peak}))\n"
     )
