@@ -168,22 +168,6 @@ def variant_row(variant: Variant, cluster: str, identity: str = "", how: str = "
     }
 
 
-def stack_rows(pieces: Sequence[pl.DataFrame | list[dict[str, Any]]], task: Task) -> pl.DataFrame:
-    """One table of rows and of tables of rows, the same as `to_frame` makes of all rows together."""
-    pieces = [piece for piece in pieces if len(piece)]
-    frames = [piece if isinstance(piece, pl.DataFrame) else to_frame(piece, task) for piece in pieces]
-    kinds: dict[str, set[Any]] = {}
-    for name, kind in (column for frame in frames for column in frame.schema.items()):
-        kinds.setdefault(name, set()).update({kind} - {pl.Null()})
-    if not frames or any(len(some) > 1 for some in kinds.values()):  # what is mixed becomes text, row by row
-        rows = (piece.iter_rows(named=True) if isinstance(piece, pl.DataFrame) else piece for piece in pieces)
-        return to_frame([row for some in rows for row in some], task)
-    whole = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
-    fixed = {"id", "of", "how", *task.fields, "label", "cluster"}
-    empty = [name for name in whole.columns if name not in fixed and whole[name].null_count() == whole.height]
-    return whole.with_columns(pl.col(name).cast(pl.Null) for name in empty)
-
-
 def variant_table(variants: pl.DataFrame, task: Task) -> pl.DataFrame | list[dict[str, Any]]:
     """Variants as `variant_row` has them, from a table with `id`, `of`, `how`, the fields, `label` and `cluster`.
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 from ..errors import BadInput, caller_level, shorten
-from ..frames import problems, stack_rows, variant_row, variant_table
+from ..frames import join_pieces, problems, variant_row, variant_table
 from ..problem import Note, Problem, Task, Variant, changed_fields
 from ..progress import current
 from ..registry import Bound, generators
@@ -254,7 +254,7 @@ def generate(
         for one in _by_problems(generator, made, originals["cluster"].to_list(), seed, counts):
             notes.append((generator.title, one)) if isinstance(one, Note) else rows.append(one)
         pieces.append(rows)
-    return stack_rows(pieces, task), notes
+    return join_pieces([one for one in pieces if len(one)], task), notes
 
 
 def _by_problems(
