@@ -32,7 +32,7 @@ from .coverage import CLUSTERS, METRICS, Array, answers_of, clusters, metric_nam
 SIMULATIONS = 10_000
 #: Replicates of a test: enough for its level to be exact.
 REPLICATES = 199
-#: Which part of the simulations the slower tests get: those beside the decision, and those of margins.
+#: Which part of the simulations the tests beside the decision get, which are slower.
 FEWER = 5
 MARGIN = 0.05
 
@@ -167,12 +167,11 @@ def family_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
 def margin_cell(cell: dict[str, Any], sims: int) -> list[dict[str, Any]]:
     """Accuracies that differ by the margin: how often they are called equivalent."""
     chosen = [metrics.make("accuracy_variants")]
-    count = -(-sims // FEWER)
     rejected = sum(
         _least(chosen, pair, seed, MARGIN, ("p_equivalent",))["p_equivalent"] <= 0.05
-        for seed, pair in enumerate(_pairs(cell, cell["means"], count))
+        for seed, pair in enumerate(_pairs(cell, cell["means"], sims))
     )
-    return [{**cell, "simulations": count, "rejected": round(rejected / count, 4)}]
+    return [{**cell, "simulations": sims, "rejected": round(rejected / sims, 4)}]
 
 
 def _pairs(cell: dict[str, Any], means: Any, sims: int) -> Iterator[list[Any]]:
