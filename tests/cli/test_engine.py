@@ -138,7 +138,7 @@ def test_each_stage_from_file_to_file_gives_the_same(cli, files, monkeypatch, co
 def test_a_worker_that_ends_is_reported(cli, files):
     done = cli("run", "study.toml", "--model", "python:models.py:deadly", "-o", "out", rc=2)
     [line] = [line for line in done.stderr.splitlines() if line.startswith("error")]
-    assert "a worker process ended with exit code 7 while it worked on shard" in line
+    assert "a worker process ended with exit code 7, as 2 did before it, while it worked on shard" in line
     assert "use fewer workers: --engine in-process" in line
     assert "finished work is kept: run the same command again to continue" in line
     assert len(list((files / "out" / "buckets").iterdir())) == 6

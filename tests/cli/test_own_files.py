@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from otherwords.running.stages import SHARD_FUNCTIONS
+from otherwords.running.stages import SHARD_STAGES
 
 ANSWERS = (
     "bucket,variant,gold,pred\na,,neutral,neutral\na,a1,neutral,entailment\nb,,neutral,neutral\nb,b1,neutral,neutral\n"
@@ -120,7 +120,7 @@ def test_a_stopped_command_claims_to_keep_only_what_it_keeps(cli, files, monkeyp
 
     Path("stops.py").write_text("def ask(batch):\n    raise KeyboardInterrupt\n")
     for stage in ("variants", "buckets") if command[0] in ("vary", "check") else ():
-        monkeypatch.setitem(SHARD_FUNCTIONS, stage, stop)
+        monkeypatch.setitem(SHARD_STAGES, stage, SHARD_STAGES[stage]._replace(function=stop))
     error = cli(*command, "-o", "out.jsonl", "-q", rc=130).stderr
     assert error.startswith(f"error: interrupted; {kept}")
     assert Path("out.jsonl").exists() == (command[0] == "run")

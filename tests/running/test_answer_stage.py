@@ -18,7 +18,7 @@ from otherwords.models.cache import Cache
 from otherwords.models.python_callable import as_spec
 from otherwords.problem import TASKS
 from otherwords.running import asking, stages
-from otherwords.running.asking import answer_shard, answer_shards
+from otherwords.running.asking import answer_shards
 from otherwords.running.stages import ShardJob
 from otherwords.storage.run_folder import RunFolder
 
@@ -79,7 +79,7 @@ def test_together_and_alone_the_parts_are_the_same_bytes(place, models, size):
     made = answer_shards(jobs(place, *models, batch_size=size))
     together = parts(place)
     assert len(together) == 6 * len(models)
-    alone = [answer_shard(job) for job in jobs(place, *models, cache="other.sqlite", batch_size=size)]
+    alone = [answer_shards([job])[0] for job in jobs(place, *models, cache="other.sqlite", batch_size=size)]
     assert parts(place) == together
     assert made == alone
     assert [one.rows for one in made[:: len(models)]] == [4, 4, 3, 4, 4, 4]
@@ -226,6 +226,6 @@ def test_engines_of_ones_own_get_a_job_for_each_model_and_shard(tmp_path):
     engine = Counting()
     found = run(tmp_path / "run", MODELS[:2], engine=engine)
     shards = len(list((found.folder / "buckets").iterdir()))
-    assert [name for name in engine.names if name[0] == "answer_shard"] == [
-        ("answer_shard", model, number) for model in MODELS[:2] for number in range(shards)
+    assert [name for name in engine.names if name[0] == "ask_texts"] == [
+        ("ask_texts", model, number) for model in MODELS[:2] for number in range(shards)
     ]

@@ -24,7 +24,7 @@ from otherwords.errors import BadInput, MissingExtra, WorkerLost
 from otherwords.problem import TASKS
 from otherwords.progress import Progress, current, reporting_to
 from otherwords.registry import is_local
-from otherwords.running import InProcess, Processes, Study, engines, stages
+from otherwords.running import InProcess, Processes, Study, messages, stages
 from otherwords.running.engines import make_engine
 
 
@@ -70,7 +70,7 @@ def test_any_order_and_copies_of_jobs_give_the_same_bytes(tmp_path):
     engine, fast = Backwards(), (70, "other=scripted(seed=2)")
     assert_same_bytes(study(tmp_path / "here", InProcess(), *fast), study(tmp_path / "there", engine, *fast))
     assert [number for name, number in engine.done if name == "vary_shard"] == [1, 0]
-    assert {name for name, _ in engine.done} == {"vary_shard", "check_shard", "answer_shard"}
+    assert {name for name, _ in engine.done} == {"vary_shard", "check_shard", "ask_texts"}
 
 
 def test_in_process_is_lazy():
@@ -143,11 +143,11 @@ class Odd(Exception):
 
 def test_errors_of_every_class_travel():
     for error in (MissingExtra("a model", "hf"), OSError(28, "No space left", "part"), BadInput("found 1", fix="2")):
-        copy = engines._unpacked(engines._packed(error))
+        copy = messages.unpacked(messages.packed(error))
         assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
         assert getattr(copy, "errno", None) == getattr(error, "errno", None)
         assert getattr(copy, "filename", None) == getattr(error, "filename", None)
-    assert str(engines._unpacked(engines._packed(Odd("here", 2)))) == "Odd: here"
+    assert str(messages.unpacked(messages.packed(Odd("here", 2)))) == "Odd: here"
 
 
 @pytest.mark.slow
@@ -167,7 +167,10 @@ def test_workers_share_the_cores_and_print_through_the_driver(pool, capfd, tmp_p
 
 def test_a_killed_worker_is_reported_and_the_others_end():
     engine = Processes(2)
-    with pytest.raises(WorkerLost, match=r"was killed \(SIGKILL\) while it worked on shard 2.*--engine in-process"):
+    with pytest.raises(
+        WorkerLost,
+        match=r"was killed \(SIGKILL\), as 2 did before it, while it worked on shard 2; .*--engine in-process",
+    ):
         list(engine.map(jobs.die, range(4)))
     assert engine._workers == []
 
@@ -179,14 +182,14 @@ def test_a_killed_worker_is_reported_and_the_others_end():
     )
 )
 def test_names_and_numbers_travel_as_they_are(value):
-    job = stages.ShardJob("a folder", 3, TASKS["a-nli"], ("m=x",), label_map=(("a", "b"),), since=1.5)
+    job = stages.ShardJob("a folder", 3, TASKS["a-nli"], ("m=x",), label_map=(("a", "b"),))
     for one in (value, stages.Made(1, accounts=(value, None)), job, stages.vary_shard):
-        assert engines._decoded(json.loads(json.dumps(engines._encoded(one)))) == one
+        assert messages.decoded(json.loads(json.dumps(messages.encoded(one)))) == one
 
 
 def test_what_is_no_name_or_number_is_refused():
     with pytest.raises(TypeError, match=r"[Ll]ock cannot travel"):
-        engines._encoded([threading.Lock()])
+        messages.encoded([threading.Lock()])
 
 
 def test_what_only_this_process_has_is_recognised():
@@ -294,16 +297,16 @@ def test_functions_of_this_process_are_called_here(tmp_path):
     assert done.manifest["answered"]["mine"]["answers"] == 36
 
 
-@pytest.mark.slow
-def test_models_whose_answers_depend_on_the_batch_are_asked_here(tmp_path, monkeypatch):
+def test_answers_that_depend_on_the_batch_are_the_same(tmp_path, monkeypatch):
     (tmp_path / "models.py").write_text(
-        "import os\ndef ask(batch):\n    with open('pids', 'a') as file:\n        file.write(f'{os.getpid()}\\n')\n"
-        "    return ['neutral'] * len(batch)\nask.batch_invariant = False\n"
+        "def ask(batch):\n    share = [len(one) / sum(map(len, batch['premise'])) for one in batch['premise']]\n"
+        "    return [[one, 1 - one, 0] for one in share]\nask.batch_invariant = False\n"
     )
     monkeypatch.chdir(tmp_path)
-    ow.run(data=[str(write(tmp_path / "data.jsonl", ROWS))], vary=["contractions"], models=["python:models.py:ask"],
-           canary=False, cache=None, shard=4, out=tmp_path / "out", engine="processes:2", replicates=50)  # fmt: skip
-    assert set(Path("pids").read_text().split()) == {str(os.getpid())}
+    rows = [{**row, "premise": row["premise"] + " So." * (place % 5)} for place, row in enumerate(2 * ROWS)]
+    rows = [{**row, "id": f"q{place}"} for place, row in enumerate(rows)]
+    data = [str(write(tmp_path / "data.jsonl", rows))]
+    assert_both_see_the_same(tmp_path, data=data, vary=["contractions"], models=["python:models.py:ask"], batch_size=5)
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,6 +86,19 @@ class Texts:
             lengths += np.fromiter(map(len, column), np.int64, len(column))
         return cls(tuple(texts), places, np.bincount(places, minlength=len(texts[0])), lengths)
 
+    def by_length(self, some: dict[bytes, int], size: int) -> Iterator[tuple[list[bytes], Ints]]:
+        """Some of the texts, by key, in portions of a size: by length, and of one length as they are given."""
+        keys, numbers = list(some), np.fromiter(some.values(), np.int64, len(some))
+        order = np.argsort(self.lengths[numbers], kind="stable")
+        for places in (order[start : start + size] for start in range(0, len(order), size)):
+            yield [keys[place] for place in places.tolist()], numbers[places]
+
+    def take(self, rows: Ints, task: Task) -> dict[str, list[str]]:
+        """The texts with these numbers, by field."""
+        numbers = rows.tolist()
+        columns = ([column[row] for row in numbers] for column in self.columns)
+        return dict(zip(task.fields, columns, strict=True))
+
 
 def _distinct_columns(columns: Sequence[pl.Series]) -> tuple[list[list[str]], Ints]:
     frame = pl.DataFrame([column.alias(str(number)) for number, column in enumerate(columns)])
@@ -131,6 +144,14 @@ class Questions(NamedTuple):
         return old[self.texts.places]
 
 
+class Told(NamedTuple):
+    """Answers that somebody else got from a model: the keys of the texts, the answers, whether they may be stored."""
+
+    keys: list[bytes]
+    answers: Predictions
+    storable: bool
+
+
 class Asker:
     """Asks a model through the answer cache: every distinct text once, in batches of similar length.
 
@@ -145,8 +166,8 @@ class Asker:
         self._key = bytes.fromhex(digest(model.signature, task))
         self._recent = writer.recent[self._number]
 
-    def look_up(self, texts: Texts) -> Questions:
-        """Find what is stored, and prepare the batches of what is not."""
+    def look_up(self, texts: Texts, *, batched: bool = True) -> Questions:
+        """Find what is stored, and prepare the batches of what is not, unless somebody else is asked."""
         seen = self._writer.stored
         keys = keys_of(self._key, texts.columns)
         order = order_of(keys)
@@ -160,33 +181,25 @@ class Asker:
         is_open[known.rows] = False
         todo = order[is_open[order]]
         unknown = {keys[row]: row for row in todo.tolist()}
-        return Questions(texts, known, unknown, self._batches(texts, unknown), seen)
+        return Questions(texts, known, unknown, self._batches(texts, unknown) if batched else [], seen)
 
     def _batches(self, texts: Texts, unknown: dict[bytes, int]) -> list[_Ready]:
-        """Texts by length; of one length, by key, as they are given."""
-        keys, todo = list(unknown), np.fromiter(unknown.values(), np.int64, len(unknown))
-        order = np.argsort(texts.lengths[todo], kind="stable")
-        fields, batches = self.model.task.fields, []
-        for places in (order[start : start + self.size] for start in range(0, len(order), self.size)):
-            rows = todo[places]
-            numbers = rows.tolist()
-            columns = ([column[row] for row in numbers] for column in texts.columns)
-            batch = Batch(self.model.task, dict(zip(fields, columns, strict=True)))
-            batches.append(_Ready(rows, [keys[place] for place in places.tolist()], batch))
+        task, batches = self.model.task, []
+        for keys, rows in texts.by_length(unknown, self.size):
+            batches.append(_Ready(rows, keys, Batch(task, texts.take(rows, task))))
         return batches
 
     def ask(
         self, questions: Questions, progress: Progress = lambda count: None, tally: AnswerCount | None = None
     ) -> Predictions:
         """Answer the rows of the texts, in order. Arguments are as for the function `ask`."""
-        texts, found, unknown, batches, _ = questions
+        texts, _, unknown, batches, _ = questions
         if tally:
             tally.answers += len(texts.places)
             tally.from_cache += int(questions.were_stored.sum())
-        parts = [(found.rows, found.answers)]
-        if since := self._answered_since(questions):
-            parts += since
-            known = {row for rows, _ in since for row in rows.tolist()}
+        parts = self._known(questions)
+        if len(parts) > 1:
+            known = {row for rows, _ in parts[1:] for row in rows.tolist()}
             unknown = {key: row for key, row in unknown.items() if row not in known}
             batches = self._batches(texts, unknown)
         progress(sum(int(texts.counts[rows].sum()) for rows, _ in parts))
@@ -204,6 +217,33 @@ class Asker:
                 unknown = {key: row for one in stored for key, row in zip(one.keys, one.rows.tolist(), strict=True)}
             self._recent.append((self._writer.added, unknown, whole))
         return whole.take(texts.places)
+
+    def take(self, questions: Questions, told: Sequence[Told]) -> tuple[Predictions, npt.NDArray[np.bool_]]:
+        """The same where the answers that were missing are told: others were asked, and what they said is stored.
+
+        Questions that were looked up meanwhile rely on them, also on those that must not be stored. The second value
+        says which rows have an answer: nobody may have been able to give one.
+        """
+        texts = questions.texts
+        parts, asked = self._known(questions), dict[bytes, int]()
+        for keys, answers, storable in told:
+            some = {key: questions.unknown[key] for key in keys}
+            parts.append((np.fromiter(some.values(), np.int64, len(some)), answers))
+            asked |= some
+            if storable:
+                self._writer.add(self._number, keys, answers)
+        whole = Predictions.merge(len(texts.counts), parts)
+        there = np.zeros(len(whole), np.bool_)
+        for rows, _ in parts:
+            there[rows] = True
+        if told:
+            not_stored = not all(one.storable for one in told)
+            self._recent.append((self._writer.added + not_stored, asked, whole))
+        return whole.take(texts.places), there[texts.places]
+
+    def _known(self, questions: Questions) -> list[tuple[Ints, Predictions]]:
+        """What the cache had, and what was asked since then."""
+        return [(questions.found.rows, questions.found.answers), *self._answered_since(questions)]
 
     def _answered_since(self, questions: Questions) -> list[tuple[Ints, Predictions]]:
         """What was asked since the questions were looked up. What is older, later questions found in the cache."""

@@ -31,11 +31,6 @@ Item = TypeVar("Item")
 Specs = tuple[str, ...]
 
 
-def answer_shard(job: ShardJob) -> Made:
-    """buckets/ -> answers/<model>/"""
-    return answer_shards([job])[0]
-
-
 class Shelf:
     """What models share of a suite, kept from one model to the next while there is `room` for so many bytes.
 
@@ -58,7 +53,7 @@ class Shelf:
 
 
 def answer_shards(jobs: Sequence[ShardJob], shelf: Shelf | None = None) -> list[Made]:
-    """The same for many shards, one after the other; jobs of one shard, for several models, follow each other.
+    """buckets/ -> answers/<model>/, for many shards; jobs of one shard, for several models, follow each other.
 
     The next shards are read and looked up in the cache while a model works, once for all models; parts are written
     when the answers are stored, behind its back. Shards that are smaller than a model's batch are asked together.
@@ -66,7 +61,7 @@ def answer_shards(jobs: Sequence[ShardJob], shelf: Shelf | None = None) -> list[
     if not jobs:
         return []
     load_plugins(jobs[0].plugins)
-    models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh, job.since) for job in jobs}
+    models = {job.using: load_cached(job.using[0], job.task, job.label_map, job.fresh) for job in jobs}
     with Cache(jobs[0].cache) as cache, AnswerWriter(cache) as writer:
         askers = {using: Asker(model, writer, jobs[0].batch_size) for using, model in models.items()}
         made: dict[ShardJob, Made] = {}
@@ -112,9 +107,11 @@ def _ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
 def _chunks(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: Shelf) -> Iterator[_Chunk]:
     """Read the shards, as many at a time as fit into a batch of a model, and look up their texts in the cache.
 
-    The first is alone: for it the model must wait.
+    The first is alone: for it the model must wait. So is each where answers depend on the rest of their batch: workers
+    are asked about one shard at a time, and the answers must be the same.
     """
-    size, most = max(asker.size for asker in askers.values()), 0
+    invariant = all(asker.model.model.batch_invariant for asker in askers.values())
+    size, most = max(asker.size for asker in askers.values()) if invariant else 0, 0
     shards: list[_Shard] = []
     judged = False
     for _, some in groupby(jobs, lambda job: job.number):
@@ -129,24 +126,31 @@ def _chunks(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: Shel
 
 
 def _read_shard(jobs: Sequence[ShardJob], askers: Mapping[Specs, Asker], shelf: Shelf) -> _Shard:
-    folder = RunFolder(jobs[0].folder)
-    source = folder.part("buckets", jobs[0].number)
+    source = RunFolder(jobs[0].folder).part("buckets", jobs[0].number)
     name = (str(source), key_of(source))
     reused, todo = {}, {}
     for job in jobs:
-        model = askers[job.using].model
-        part = folder.part(answer_folder(model.name, model.signature), job.number)
-        key = digest(__version__, name[1], model.name, model.signature)
-        if key_of(part) == key and not job.fresh and _has_rejected(source, part):
-            reused[job] = Made(height(part), reused=True)
+        key, made = key_and_part(job, askers[job.using].model, name[1])
+        if made:
+            reused[job] = made
         else:
             todo[job.using] = (job, key)
-    read = partial(_read_kept, source)
+    read = partial(read_kept, source)
     suite = shelf.keep(name, read, lambda one: int(one.estimated_size())) if todo else pl.DataFrame()
     return _Shard(reused, todo, suite, suite.height + sum(one.rows for one in reused.values()), name)
 
 
-def _read_kept(source: Path) -> pl.DataFrame:
+def key_and_part(job: ShardJob, model: Answerer, source_key: str) -> tuple[str, Made | None]:
+    """The key of a model's answers to a shard, and the part with this key, if it is there and may be used."""
+    folder = RunFolder(job.folder)
+    part = folder.part(answer_folder(model.name, model.signature), job.number)
+    key = digest(__version__, source_key, model.name, model.signature)
+    is_there = key_of(part) == key and not job.fresh and _has_rejected(folder.part("buckets", job.number), part)
+    return key, Made(height(part), reused=True) if is_there else None
+
+
+def read_kept(source: Path) -> pl.DataFrame:
+    """The rows of a shard that no check dropped."""
     return kept(read_part(source).lazy()).collect()
 
 
@@ -184,13 +188,17 @@ def _answer_chunk(chunk: _Chunk, using: Specs, asker: Asker, writer: AnswerWrite
             build = partial(pl.DataFrame, table)
             made = Made(table.height, from_cache=model.tally.from_cache - before)
         job, key = shard.todo[using]
-        if not model.is_storable():
-            key = digest(key, uuid.uuid4().hex)  # fits no later run: it asks again
-        writer.then(partial(_write_answers, job, model, key, build))
+        writer.then(partial(write_answers, job, model, key if model.is_storable() else unfit(key), build))
         yield job, made
 
 
-def _write_answers(job: ShardJob, model: Answerer, key: str, build: Callable[[], pl.DataFrame]) -> None:
+def unfit(key: str) -> str:
+    """A key that fits no later run, so that it asks again."""
+    return digest(key, uuid.uuid4().hex)
+
+
+def write_answers(job: ShardJob, model: Answerer, key: str, build: Callable[[], pl.DataFrame]) -> None:
+    """Write a model's answers to a shard."""
     RunFolder(job.folder).write(answer_folder(model.name, model.signature), job.number, key, build())
 
 

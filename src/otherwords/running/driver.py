@@ -1,10 +1,12 @@
 """The driver: takes the stages of a study, one after the other, through a run folder, on an engine."""
 
+import shutil
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -13,7 +15,7 @@ import polars as pl
 
 from .. import pipeline
 from ..datasets.source import Source
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, WorkerLost, caller_level, shorten
 from ..frames import with_texts
 from ..models.answering import refuse_wrong_models, warn_unused_labels
 from ..models.cache import Cache, cache_path
@@ -26,14 +28,17 @@ from ..scoring.results import Results
 from ..scoring.select import IntervalSettings, choose, columns_needed, read_collapsed
 from ..significance.anytime import Plan
 from ..storage.files import write_json
-from ..storage.run_folder import RunFolder, answer_folder
+from ..storage.places import Place
+from ..storage.run_folder import SHARDS, RunFolder, answer_folder, read_part
 from ..storage.specs import split_name
 from ..validity.checking import warn_replaced_verdicts, warn_unknown_ids
 from ..validity.funnel import funnel, scans
-from ..validity.mutual_entailment import Counts
-from ..variants.generating import refuse_repeated
+from ..validity.mutual_entailment import Counts, judged_by
+from ..variants.generating import notes_table, refuse_repeated
 from . import asking, shards, stages
-from .engines import Engine, InProcess
+from .delegating import Answered, AskJob, delegate
+from .engines import Engine, InProcess, map_jobs
+from .exchange import map_elsewhere
 from .readiness import (
     all_need_variants,
     count_variants,
@@ -61,6 +66,7 @@ class Driver:
         self.intake: dict[str, Any] = {}
         self.timings: dict[str, float] = {}
         self.continues = False
+        self._known: dict[str, Answerer] = {}  # models that workers are asked for, without what was loaded
         stages.forget()
         self._refuse_wrong_names()
 
@@ -164,7 +170,8 @@ class Driver:
         return Cache(path or private)
 
     def forget_private_answers(self) -> None:
-        """Delete the cache of a run without a lasting one: the run is whole."""
+        """Delete the cache of a run without a lasting one, and what workers left: the run is whole."""
+        shutil.rmtree(self.folder.path / SHARDS, ignore_errors=True)
         for end in ("", "-wal", "-shm"):
             (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
 
@@ -271,16 +278,19 @@ class Driver:
         texts = self.folder.read("buckets", lambda names: ["id", *(one for one in names if one in self.task.fields)])
         return with_texts(answers, texts, self.task.fields, str(self.folder.path))
 
-    def run_stage(
-        self, stage: str, using: Sequence[str] = (), total: int | None = None, cache: str = ""
-    ) -> list[stages.Made]:
+    def run_stage(self, stage: str, using: Sequence[str] = (), total: int | None = None) -> list[stages.Made]:
         """Map one stage over all shards, on the engine; say of each part what was made."""
         current().start(stage, total)
-        counts = []
-        for made in self._engine_for(stage, using).map(stages.SHARD_FUNCTIONS[stage], self._jobs(stage, using, cache)):
+        counts, engine, jobs = [], self._engine_for(stage, using), self._jobs(stage, using)
+        shared, give_up = getattr(engine, "shared", ""), partial(self._give_up_shard, stage)
+        for made in (
+            map_elsewhere(engine, stage, jobs, shared, give_up)
+            if shared
+            else map_jobs(engine, stages.SHARD_STAGES[stage].function, jobs, give_up)
+        ):
             stages.merge_accounts(using, made)
             counts.append(made._replace(accounts=()))
-        for name in ("variants", "notes") if stage == "variants" else (stage,):
+        for name in stages.SHARD_STAGES[stage].results:
             self.folder.trim(name, self.intake["shards"])  # leftovers of a larger study
         current().done()
         return counts
@@ -290,29 +300,60 @@ class Driver:
 
         In this process, they answer one shard after the other, which is read once for all of them.
         """
-        jobs = [self._jobs("answers", [spec], cache) for spec in specs]
+        jobs = [list(self._jobs("answers", [spec], cache)) for spec in specs]
         engines = [self._engine_for("answers", [spec]) for spec in specs]
         current().start("answers", len(specs) * self.folder.manifest["counts"]["asked"])
         if all(type(one) is InProcess for one in engines):
             made = asking.answer_shards([job for some in zip(*jobs, strict=True) for job in some], shelf)
             parts = [made[place :: len(specs)] for place in range(len(specs))]
         else:
-            parts = [list(one.map(asking.answer_shard, some)) for one, some in zip(engines, jobs, strict=True)]
+            parts = [self._delegate(*one) for one in zip(specs, engines, jobs, strict=True)]
         self.folder.trim("answers", self.intake["shards"])
         current().done()
         return parts
 
-    def _jobs(self, stage: str, using: Sequence[str], cache: str) -> list[stages.ShardJob]:
-        study, folder = self.study, str(self.folder.path)
+    def _delegate(self, spec: str, engine: Engine, jobs: Sequence[stages.ShardJob]) -> list[stages.Made]:
+        if type(engine) is InProcess:
+            return asking.answer_shards(jobs)
+        model = stages.release(spec, self.task, self._label_map(spec), self.fresh)
+        self._known[spec] = model
+        place = getattr(engine, "shared", "") or str(self.folder.path.absolute() / SHARDS)
+        return delegate(engine, model, jobs, place, self._give_up_texts)
+
+    def _give_up_shard(self, stage: str, job: Any, reason: str) -> stages.Made:
+        """No worker survived a shard: stop, or with --skip-bad go on without it, as if nothing could be made of it."""
+        problems = read_part(self.folder.part("problems", job.number))
+        first = f"{reason}; its first row is {problems['id'][0]!r}"
+        if not self.source.skip_bad:
+            raise WorkerLost(f"{first}; what is done is kept; --skip-bad goes on without the shard")
+        for name in stages.SHARD_STAGES[stage].results:
+            nothing = notes_table([]) if name == "notes" else problems.clear()
+            self.folder.write(name, job.number, asking.unfit(""), nothing)
+        warnings.warn(f"left out {problems.height:,} problems: {first}", stacklevel=caller_level())
+        return stages.Made(0, given_up=True)
+
+    def _give_up_texts(self, job: AskJob, reason: str) -> Answered:
+        """The same for texts that a model was asked about: its answers lack their problems."""
+        texts = Place(job.place).read(job.name)
+        shown = "" if texts is None else ", ".join(f"{name} {shorten(texts[name][0])}" for name in self.task.fields)
+        first = f"{reason}; its first row is {shown}"
+        if not self.source.skip_bad:
+            raise WorkerLost(f"{first}; what is done is kept; --skip-bad goes on without the problems of the shard")
+        count = 0 if texts is None else texts.height
+        name = split_name(job.using[0])[0]
+        warnings.warn(f"{name}: left out the problems of {count:,} texts: {first}", stacklevel=caller_level())
+        return Answered("", given_up=True)
+
+    def _jobs(self, stage: str, using: Sequence[str], cache: str = "") -> Iterator[stages.ShardJob]:
+        study, folder = self.study, str(self.folder.path.absolute())
         label_map = self._label_map(using[0]) if stage == "answers" else ()
-        since = self._load(using[0]).loaded if stage == "answers" else 0.0
         loaded = () if isinstance(self.engine, InProcess) else plugin_files()  # which workers have not
         plugins = tuple(dict.fromkeys([*study.plugins, *loaded]))
-        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, plugins, self.fresh, since)
-        return [stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"])]
+        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, plugins, self.fresh)
+        return (stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"]))
 
     def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
-        """The engine; but this process for what cannot travel, would give other bytes elsewhere, or be slower."""
+        """The engine; but this process for what cannot travel, or would be slower elsewhere."""
         if isinstance(self.engine, InProcess):
             return self.engine
         kind = {"variants": "generators", "answers": "models"}.get(stage, "checks")
@@ -323,12 +364,18 @@ class Driver:
             return InProcess()
         if stage == "answers":
             model = self._load(using[0]).model
-            # An answer must not depend on which worker was the first to ask.
-            return self.engine if model.batch_invariant and not model.uses_all_cores else InProcess()
+            alone = model.uses_all_cores and getattr(self.engine, "shares_cores", False)
+            return InProcess() if alone or (model.uncacheable and self._models_judge()) else self.engine
         surveyed = stage == "variants" and not set(using) & set(self.study.vary)
         return InProcess() if surveyed else self.engine  # what was learned of the texts, their tags, is in this process
 
+    def _models_judge(self) -> bool:
+        """Whether models judge variants themselves: they are asked twice, and the first answers must be stored."""
+        return any(judged_by(one.collect_schema()) for one in scans(self.folder.parts("buckets")))
+
     def _load(self, spec: str) -> Answerer:
+        if spec in self._known:
+            return self._known[spec]
         return stages.load_cached(spec, self.task, self._label_map(spec), self.fresh)
 
     def _label_map(self, spec: str) -> tuple[tuple[str, str], ...]:

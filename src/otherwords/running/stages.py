@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..errors import caller_level
 from ..frames import by_bucket, is_unmarked, kept
 from ..models.answering import load
 from ..models.model import Answerer
-from ..problem import Task
+from ..problem import Batch, Task
 from ..progress import current
 from ..registry import KINDS, Bound, load_plugins
 from ..storage import tables
@@ -31,10 +31,7 @@ from .shards import SHARD, SLOW_SHARD
 
 @dataclass(frozen=True)
 class ShardJob:
-    """One shard of one stage: what to do, with what, where. `using` names the generators or checks, or the model.
-
-    `since` is when the driver loaded that model: what is older in the cache was stored before this run.
-    """
+    """One shard of one stage: what to do, with what, where. `using` names the generators or checks, or the model."""
 
     folder: str
     number: int
@@ -46,31 +43,30 @@ class ShardJob:
     batch_size: int = 0
     plugins: tuple[str, ...] = ()
     fresh: bool = False
-    since: float = 0.0
 
 
 class Made(NamedTuple):
     """A part: its rows, whether it was there already, and how many of its answers were in the cache.
 
-    `accounts` are what its generators have counted, whose copies in the driver have not seen this shard.
+    `accounts` are what its generators have counted, whose copies in the driver have not seen this shard. What no worker
+    survived is `given_up`: there is nothing in it.
     """
 
     rows: int
     reused: bool = False
     from_cache: int = 0
     accounts: tuple[Any, ...] = ()
+    given_up: bool = False
 
 
 def vary_shard(job: ShardJob) -> Made:
     """problems/ -> variants/ and notes/"""
     load_plugins(job.plugins)
     folder, source = RunFolder(job.folder), RunFolder(job.folder).part("problems", job.number)
-    generators = [make_cached("generators", name) for name in job.using]
-    key = digest(__version__, key_of(source), [one.title for one in generators], job.seed, job.task.targets)
-    parts = [folder.part(stage, job.number) for stage in ("variants", "notes")]
-    if all(key_of(part) == key for part in parts):  # one alone may be left of a study that did not end
+    generators, key = [make_cached("generators", name) for name in job.using], variants_key(job)
+    if made := reused("variants", job, key):
         current().advance(height(source) * len(generators))  # otherwise the generators report, batch by batch
-        return Made(height(parts[0]), reused=True)
+        return made
     problems = read_part(source)
     variants, notes = pipeline.varied(problems, generators, job.task, job.seed)
     empty = [name for name, kind in variants.schema.items() if kind == pl.Null and name in problems.schema]
@@ -84,23 +80,57 @@ def check_shard(job: ShardJob) -> Made:
     """problems/ and variants/ -> buckets/"""
     load_plugins(job.plugins)
     folder = RunFolder(job.folder)
-    sources = [part for part in (folder.part(stage, job.number) for stage in ("problems", "variants")) if part.exists()]
-    checks = [make_cached("checks", name) for name in job.using]
-    key = digest(__version__, [key_of(part) for part in sources], [one.title for one in checks], job.task.targets)
-
-    part = folder.part("buckets", job.number)
-    if reused := key_of(part) == key:
-        rows = height(part)
-    else:
-        suite = by_bucket(pl.concat([read_part(source) for source in sources], how="diagonal_relaxed"))
+    checks, key = [make_cached("checks", name) for name in job.using], buckets_key(job)
+    made = reused("buckets", job, key)
+    if not made:
+        sources = [read_part(source) for source in sources_of("buckets", job)]
+        suite = by_bucket(pl.concat(sources, how="diagonal_relaxed"))
         folder.write("buckets", job.number, key, pipeline.checked(suite, checks, job.task))
-        rows = suite.height
-    current().advance(rows)
-    return Made(rows, reused)
+        made = Made(suite.height)
+    current().advance(made.rows)
+    return made
 
 
-#: What makes a part of each stage.
-SHARD_FUNCTIONS = {"variants": vary_shard, "buckets": check_shard}
+def variants_key(job: ShardJob) -> str:
+    """The key of what `vary_shard` makes."""
+    titles = [make_cached("generators", name).title for name in job.using]
+    [source] = sources_of("variants", job)
+    return digest(__version__, key_of(source), titles, job.seed, job.task.targets)
+
+
+def buckets_key(job: ShardJob) -> str:
+    """The key of what `check_shard` makes."""
+    titles = [make_cached("checks", name).title for name in job.using]
+    return digest(__version__, [key_of(part) for part in sources_of("buckets", job)], titles, job.task.targets)
+
+
+class ShardStage(NamedTuple):
+    """A stage that makes parts of parts: from which, which ones, by which function, under which key."""
+
+    sources: tuple[str, ...]
+    results: tuple[str, ...]
+    function: Callable[[ShardJob], Made]
+    key: Callable[[ShardJob], str]
+
+
+#: The stages that need no models, by their first result.
+SHARD_STAGES = {
+    "variants": ShardStage(("problems",), ("variants", "notes"), vary_shard, variants_key),
+    "buckets": ShardStage(("problems", "variants"), ("buckets",), check_shard, buckets_key),
+}
+
+
+def sources_of(stage: str, job: ShardJob) -> list[Path]:
+    """The parts of which a shard of a stage is made; a study without generators has no variants."""
+    folder = RunFolder(job.folder)
+    parts = [folder.part(one, job.number) for one in SHARD_STAGES[stage].sources]
+    return [part for part in parts if part.exists()]
+
+
+def reused(stage: str, job: ShardJob, key: str) -> Made | None:
+    """The part that a stage would make of a shard, if all its files are there: another study may have left one."""
+    parts = [RunFolder(job.folder).part(one, job.number) for one in SHARD_STAGES[stage].results]
+    return Made(height(parts[0]), reused=True) if all(key_of(part) == key for part in parts) else None
 
 
 def count_asked(folder: RunFolder) -> int:
@@ -128,20 +158,25 @@ def make_cached(kind: str, name: str) -> Bound:
 _loaded: dict[tuple[Any, ...], Answerer] = {}
 
 
-def load_cached(
-    spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False, since: float = 0.0
-) -> Answerer:
-    """A model by name, loaded once for all of its shards; the one before it is released first, unless it is light.
-
-    A worker loads it later than the driver, and counts it as loaded `since` then.
-    """
+def load_cached(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> Answerer:
+    """A model by name, loaded once for all of its shards; the one before it is released first, unless it is light."""
     key = (spec, task, label_map, fresh)
     if key not in _loaded:
         for other in [one for one, model in _loaded.items() if not model.model.light]:
             del _loaded[other]
-        model = load(spec, task, dict(label_map), fresh=fresh)
-        _loaded[key] = replace(model, loaded=since) if since else model
+        _loaded[key] = load(spec, task, dict(label_map), fresh=fresh)
     return _loaded[key]
+
+
+def release(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> Answerer:
+    """What is known of a model that workers will ask: here it need not stay in memory, nor on the GPU."""
+    model = load_cached(spec, task, label_map, fresh)
+    del _loaded[spec, task, label_map, fresh]
+    return replace(model, model=replace(model.model, function=_released))
+
+
+def _released(batch: Batch) -> Any:
+    raise RuntimeError("this model is asked by workers")
 
 
 def is_light(spec: str, task: Task, label_map: tuple[tuple[str, str], ...], fresh: bool = False) -> bool:

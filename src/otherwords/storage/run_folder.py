@@ -29,7 +29,9 @@ _PART = re.compile(r"part-(\d{5,})\.parquet")
 _INNER = re.compile(r"(.+-)?[0-9a-f]{8}")
 #: What a folder may hold and still count as empty.
 _NOTHING = (".lock", ".DS_Store")
-_WORK = (".lock", ".taking-in", ".answers.sqlite")
+#: Where files for workers, and theirs, are until a run is whole.
+SHARDS = ".shards"
+_WORK = (".lock", ".taking-in", ".answers.sqlite", SHARDS)
 #: What of a manifest says whether a folder has another study, or another version's.
 _OPENING = ("study", "task", "inputs", "otherwords")
 #: The manifest of a folder in which nothing has been done.

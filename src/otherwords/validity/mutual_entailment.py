@@ -133,10 +133,20 @@ def judge_entailment(buckets: Sequence[Bucket], rule: EntailmentRule, task: Task
     """
     for bucket in buckets:
         rule.refuse_task(bucket.problem.task)
-    changed = [changed_fields(bucket.problem, one, rule.field) for bucket in buckets for one in bucket.variants]
-    pairs = dict.fromkeys(pair for changes in changed for texts in changes.values() for pair in _both_ways(texts))
-    answers = ask_pairs(list(pairs)) if pairs else {}
+    changed = _changes(buckets, rule)
+    pairs = _pairs(changed)
+    answers = ask_pairs(pairs) if pairs else {}
     return [_verdict(changes, answers, task, rule.threshold) for changes in changed]
+
+
+def _changes(buckets: Sequence[Bucket], rule: EntailmentRule) -> list[dict[str, Pair]]:
+    """The old and the new text of each field of each variant that is judged."""
+    return [changed_fields(bucket.problem, one, rule.field) for bucket in buckets for one in bucket.variants]
+
+
+def _pairs(changed: Iterable[Mapping[str, Pair]]) -> list[Pair]:
+    """What a judge is asked about changes: each distinct pair once."""
+    return list(dict.fromkeys(pair for one in changed for texts in one.values() for pair in _both_ways(texts)))
 
 
 def entailment_of(task: Task) -> int:
@@ -340,19 +350,30 @@ def judged_by(names: Iterable[str]) -> list[str]:
     return [name for name in names if re.fullmatch("check:[^:]+:by", name)]
 
 
+def pairs_to_judge(suite: pl.DataFrame, task: Task) -> list[Pair]:
+    """What `with_own_verdicts` will ask a model of this task."""
+    left = [left for column in judged_by(suite.columns) for left in _left_to_model(suite, column, task)]
+    return list(dict.fromkeys(pair for rule, buckets in left for pair in _pairs(_changes(buckets, rule))))
+
+
 def _verdicts(
     suite: pl.DataFrame, column: str, model: Answerer, cache: Cache, batch_size: int
 ) -> Iterator[tuple[str, Verdict]]:
-    """Verdicts by id on the variants that are left to the model; one table may hold several rules of a check."""
-    for text in suite[column].cast(pl.String).replace("", None).drop_nulls().unique().sort():
-        rule = EntailmentRule.read(text, column)
-        entailment_of(model.task)
-        buckets = reworded(suite.filter(pl.col("of").is_null() | (pl.col(column) == text)), model.task)
+    """Verdicts by id on the variants that are left to the model."""
+    for rule, buckets in _left_to_model(suite, column, model.task):
         names = [variant.id for bucket in buckets for variant in bucket.variants]
         verdicts = judge_entailment(
             buckets, rule, model.task, lambda pairs: ask_entailment(model, cache, pairs, batch_size)
         )
         yield from zip(names, verdicts, strict=True)
+
+
+def _left_to_model(suite: pl.DataFrame, column: str, task: Task) -> Iterator[tuple[EntailmentRule, list[Bucket]]]:
+    """The variants that are left to the model under test; one table may hold several rules of a check."""
+    for text in suite[column].cast(pl.String).replace("", None).drop_nulls().unique().sort():
+        rule = EntailmentRule.read(text, column)
+        entailment_of(task)
+        yield rule, list(reworded(suite.filter(pl.col("of").is_null() | (pl.col(column) == text)), task))
 
 
 def _marked(suite: pl.DataFrame, column: str, verdicts: Mapping[str, Verdict]) -> pl.DataFrame:
