@@ -23,6 +23,10 @@ def answer(
     seed: opt.Seed = 1,
     confidence: opt.Confidence = 0.95,
     engine: opt.EngineName = "in-process",
+    workers: opt.Workers = 0,
+    gpus: opt.Gpus = "",
+    gpu_share: opt.GpuShare = None,
+    shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
@@ -37,6 +41,7 @@ def answer(
     answers the question; rows that were not asked are left out, and the columns `until` and `asked` say so.
     """
     from ..datasets.suite import open_source
+    from ..running.engines import make_engine
     from ..running.files import answer_files
 
     with bars(quiet):
@@ -54,7 +59,7 @@ def answer(
             until=until,
             seed=seed,
             confidence=confidence,
-            engine=engine,
+            engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
     if not quiet:
         print_summary(done, out)

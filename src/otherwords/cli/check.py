@@ -25,6 +25,10 @@ def check(
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     engine: opt.EngineName = "in-process",
+    workers: opt.Workers = 0,
+    gpus: opt.Gpus = "",
+    gpu_share: opt.GpuShare = None,
+    shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     quiet: opt.Quiet = False,
@@ -36,11 +40,14 @@ def check(
     why, is summed up on standard error.
     """
     from ..datasets.suite import open_source
+    from ..running.engines import make_engine
     from ..running.files import check_files
 
     with bars(quiet):
         source = open_source(inputs, task, opt.pairs(field, "--field"), opt.pairs(label, "--label"), skip_bad)
-        done = check_files(source, out, checks, engine=engine)
+        done = check_files(
+            source, out, checks, engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared)
+        )
     if not quiet:
         print_summary(done, out)
         print_funnel(done.funnel)

@@ -117,11 +117,32 @@ _ENGINE = partial(
     typer.Option,
     "--engine",
     metavar="ENGINE",
-    help="Who works on the shards: in-process, processes (a worker for each core), or processes:N. Same results.",
+    help="Who works on the shards: in-process, processes (a worker for each core), ray or ray://HOST:PORT (a cluster). "
+    "Same results.",
 )
 EngineName = Annotated[str, _ENGINE()]
 #: Of a study, which may name one itself.
 StudyEngine = Annotated[str, _ENGINE(show_default="in-process")]
+Workers = Annotated[
+    int,
+    typer.Option("--workers", metavar="N", min=0, help="How many workers; 0: as many as there is room for."),
+]
+Gpus = Annotated[
+    str,
+    typer.Option("--gpus", metavar="0,1,...", help="With --engine processes: GPUs, each for a worker of its own."),
+]
+GpuShare = Annotated[
+    float | None,
+    typer.Option("--gpu-share", metavar="X", help="With --engine ray: GPUs of a worker, as in 1 or 0.25."),
+]
+Shared = Annotated[
+    str,
+    typer.Option(
+        "--shared",
+        metavar="FOLDER",
+        help="With --engine ray: a folder that all machines see, or a URL such as s3://BUCKET/FOLDER.",
+    ),
+]
 BatchSize = Annotated[
     int,
     typer.Option(
@@ -226,3 +247,15 @@ def answer_columns(options: Iterable[str]) -> dict[str, str | dict[str, str]]:
 def given(**options: str) -> dict[str, str]:
     """Options that were given at all."""
     return {name: value for name, value in options.items() if value}
+
+
+def gpu_numbers(text: str) -> list[int]:
+    """The GPUs that --gpus names.
+
+    >>> gpu_numbers("0, 2")
+    [0, 2]
+    """
+    parts = [one.strip() for one in text.split(",") if one.strip()]
+    if (text and not parts) or any(not one.isdecimal() for one in parts):
+        raise BadInput(f"found {text!r}", field="--gpus", fix="give numbers of GPUs, as in 0,1")
+    return [int(one) for one in parts]

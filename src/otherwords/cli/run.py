@@ -70,6 +70,10 @@ def run(
     no_cache: opt.NoCache = False,
     fresh: opt.Fresh = False,
     engine: opt.StudyEngine = "",
+    workers: opt.Workers = 0,
+    gpus: opt.Gpus = "",
+    gpu_share: opt.GpuShare = None,
+    shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = None,
@@ -118,6 +122,7 @@ def run(
         "label_map": parse_label_maps(label_map), "cache": cache, "plugins": plugin,
         "skip_bad": skip_bad, "seed": seed, "replicates": replicates, "confidence": confidence,
         "interval": interval, "batch_size": batch_size, "shard": shard, "require": require, "engine": engine,
+        "workers": workers or None, "gpus": opt.gpu_numbers(gpus), "gpu_share": gpu_share, "shared": shared,
     }  # fmt: skip
     chosen = {name: value for name, value in given.items() if value or type(value) in (int, float)}  # 0 is a value
     if no_cache:

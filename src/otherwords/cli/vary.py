@@ -38,6 +38,10 @@ def vary(
     field: opt.Fields = [],  # noqa: B006
     label: opt.Labels = [],  # noqa: B006
     engine: opt.EngineName = "in-process",
+    workers: opt.Workers = 0,
+    gpus: opt.Gpus = "",
+    gpu_share: opt.GpuShare = None,
+    shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
     seed: opt.Seed = 1,
@@ -49,6 +53,7 @@ def vary(
     """
     from ..datasets.suite import open_source
     from ..registry import generators as registered
+    from ..running.engines import make_engine
     from ..running.files import vary_files
 
     with bars(quiet):
@@ -64,7 +69,7 @@ def vary(
             unvaried=unvaried,
             notes=notes,
             save_table=save_table,
-            engine=engine,
+            engine=make_engine(engine, workers, opt.gpu_numbers(gpus), gpu_share, shared),
         )
     if not quiet:
         print_summary(done, out)

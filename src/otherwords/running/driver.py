@@ -22,7 +22,7 @@ from ..models.cache import Cache, cache_path
 from ..models.model import Answerer, label_map_of
 from ..problem import Score
 from ..progress import current
-from ..registry import is_local, metrics, plugin_files
+from ..registry import KINDS, is_local, metrics, plugin_files
 from ..scoring.requirements import missing_metrics, needs_anytime
 from ..scoring.results import Results
 from ..scoring.select import IntervalSettings, choose, columns_needed, read_collapsed
@@ -89,6 +89,8 @@ class Driver:
         """
         if self.study.models and (path := cache_path(self.study.cache)):
             Cache(path).close()
+        if prepare := getattr(self.engine, "prepare", None):
+            prepare(str(self.folder.path.absolute()), self._files_of_workers(), self.plugins)
         with self._timed("problems"):
             current().start("problems")
             with self.source.rejected_to(rejected or self.folder.path):
@@ -347,10 +349,21 @@ class Driver:
     def _jobs(self, stage: str, using: Sequence[str], cache: str = "") -> Iterator[stages.ShardJob]:
         study, folder = self.study, str(self.folder.path.absolute())
         label_map = self._label_map(using[0]) if stage == "answers" else ()
-        loaded = () if isinstance(self.engine, InProcess) else plugin_files()  # which workers have not
-        plugins = tuple(dict.fromkeys([*study.plugins, *loaded]))
-        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, plugins, self.fresh)
+        about = (self.task, tuple(using), study.seed, label_map, cache, study.batch_size, self.plugins, self.fresh)
         return (stages.ShardJob(folder, number, *about) for number in range(self.intake["shards"]))
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """The files of plug-ins that workers load: the study's, and others that this process has."""
+        loaded = () if isinstance(self.engine, InProcess) else plugin_files()
+        return tuple(dict.fromkeys([*self.study.plugins, *loaded]))
+
+    def _files_of_workers(self) -> list[str]:
+        """What plug-ins read that workers make, too."""
+        study = self.study
+        kinds = (("generators", study.vary), ("checks", study.check), ("models", study.models))
+        named = [(kind, spec) for kind, specs in kinds for spec in specs if not is_local(kind, spec)]
+        return [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
 
     def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
         """The engine; but this process for what cannot travel, or would be slower elsewhere."""

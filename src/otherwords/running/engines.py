@@ -1,11 +1,11 @@
 """Engines: what maps a stage over its shards, in this process, in several, or on a cluster."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from ..errors import BadInput
+from ..errors import ON_COMMAND_LINE, BadInput
 from .pool import Pool
 from .processes import Processes
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 #: Called with a job that no worker survived, and the reason.
 GiveUp = Callable[[Any, str], Any]
 #: The engine of a study that names none, and all there are.
-USUAL, NAMES = "in-process", "in-process, processes or processes:N"
+USUAL, NAMES = "in-process", "in-process, processes, processes:N, ray or ray://HOST:PORT"
 
 
 class Engine(Protocol):
@@ -38,17 +38,85 @@ class InProcess:
         return map(function, jobs)
 
 
-def make_engine(name: str) -> InProcess | Processes:
-    """The engine of this name: in-process, processes (as many as there are cores), or processes:N.
+def make_engine(
+    name: str, workers: int = 0, gpus: Sequence[int] = (), gpu_share: float | None = None, shared: str = ""
+) -> "InProcess | Pool":
+    """The engine of this name: in-process, processes (also processes:N), ray, or ray://HOST:PORT. Nothing starts yet.
+
+    `workers` is how many there are, if not as many as there are cores. `gpus` are for processes: a worker for each.
+    `gpu_share` is what a worker on Ray has of a GPU, or how many. `shared` is a folder or URL that all machines of a
+    cluster see, where the run folder is not.
 
     >>> make_engine("processes:4").count
     4
     """
-    if name == USUAL:
-        return InProcess()
+    kind, count = _parse(name)
+    _refuse_idle(kind, workers=workers, gpus=list(gpus), gpu_share=gpu_share, shared=shared)
+    if workers < 0 or (count and workers and count != workers):
+        raise BadInput(f"found {workers}", field="workers", fix=f"give a number from 1 on, or {name} alone")
+    if kind == "processes":
+        _refuse_wrong_gpus(gpus, count or workers)
+        return Processes(count or workers, gpus)
+    if kind == "ray":
+        from .ray_engine import Ray
+
+        return Ray(name.removeprefix("ray") and name, workers, gpu_share, shared)
+    return InProcess()
+
+
+def _parse(name: str) -> tuple[str, int]:
+    """The kind of an engine, and the number of workers in its name, or 0."""
     if match := re.fullmatch(r"processes(?::([1-9]\d{0,3}))?", name):
-        return Processes(int(match[1] or 0))
+        return "processes", int(match[1] or 0)
+    if name == "ray" or re.fullmatch(r"ray://\S+", name):
+        return "ray", 0
+    if name == USUAL:
+        return USUAL, 0
     raise BadInput(f"found {name!r}", field="engine", fix=f"use {NAMES}")
+
+
+#: The engines that each setting is for.
+_FOR = {"workers": ("processes", "ray"), "gpus": ("processes",), "gpu_share": ("ray",), "shared": ("ray",)}
+
+
+def _refuse_idle(kind: str, **settings: Any) -> None:
+    """Refuse settings of another engine, which would change nothing."""
+    for name, value in settings.items():
+        if value not in (0, [], None, "") and kind not in _FOR[name]:
+            other = "; on Ray, give a worker's share with gpu_share" if (name, kind) == ("gpus", "ray") else ""
+            fix = f"choose it with engine={' or '.join(_FOR[name])}, or leave {name} out{other}"
+            raise BadInput(f"is not for the engine {kind}", field=name, fix=_as_options(fix))
+
+
+def _as_options(text: str) -> str:
+    """Names of settings as the command line has them, where one is used."""
+    if not ON_COMMAND_LINE.get():
+        return text
+    return text.replace("engine=", "--engine ").replace("gpu_share", "--gpu-share").replace("leave ", "leave --")
+
+
+def _refuse_wrong_gpus(gpus: Sequence[int], workers: int) -> None:
+    if not gpus:
+        return
+    there = count_gpus()
+    wrong = [one for one in gpus if not 0 <= one < there]
+    if wrong or len(set(gpus)) < len(gpus):
+        found = f"found {', '.join(map(str, gpus))}; this machine has " + (
+            f"{there}" if there else "none that torch sees"
+        )
+        fix = f"name each once, from 0 to {there - 1}" if there else "leave gpus out, or install torch with CUDA"
+        raise BadInput(found, field="gpus", fix=fix)
+    if workers and workers != len(gpus):
+        raise BadInput(f"found {workers} for {len(gpus)} GPUs", field="workers", fix="leave it out: each GPU has one")
+
+
+def count_gpus() -> int:
+    """How many GPUs this process may use."""
+    try:
+        import torch
+    except ImportError:
+        return 0
+    return int(torch.cuda.device_count())
 
 
 def map_jobs(

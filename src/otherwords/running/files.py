@@ -17,7 +17,7 @@ from ..storage.run_folder import RunFolder, read_part
 from ..validity.funnel import Funnel, funnel, scans
 from ..validity.mutual_entailment import Counts
 from .driver import Driver
-from .engines import USUAL, closing, make_engine
+from .engines import USUAL, Engine, closing, make_engine
 from .readiness import files_read
 from .study import Study
 
@@ -48,7 +48,7 @@ def vary_files(
     notes: str = "",
     save_table: str = "",
     shard: int = 0,
-    engine: str = USUAL,
+    engine: Engine | str = USUAL,
 ) -> Summary:
     """Write the variants of all problems; with `suite`, each original before its variants.
 
@@ -73,7 +73,9 @@ def vary_files(
     return summary
 
 
-def check_files(source: Source, out: str, using: Sequence[str], *, shard: int = 0, engine: str = USUAL) -> Summary:
+def check_files(
+    source: Source, out: str, using: Sequence[str], *, shard: int = 0, engine: Engine | str = USUAL
+) -> Summary:
     """Write the suite with the verdicts of all checks as columns."""
     with spooled(source, out, check=list(using), shard=shard, engine=engine) as (driver, summary):
         driver.check()
@@ -97,7 +99,7 @@ def answer_files(
     seed: int = 1,
     confidence: float = 0.95,
     shard: int = 0,
-    engine: str = USUAL,
+    engine: Engine | str = USUAL,
 ) -> Summary:
     """Write one answer per row and model. Rows that a check dropped, or that a model rejected itself, are not asked.
 
@@ -133,11 +135,12 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     the folder of `out`.
     """
     folder = Path() if out == "-" else Path(out).parent
+    engine = settings.pop("engine")
     study = _study(source, **settings)
     tables.refuse_unwritable(out, *files_read(source.names, study))
     if source.skip_bad:
         refuse_overwriting(folder / "rejected.jsonl", *files_read(source.names, study))
-    engine = make_engine(study.engine)
+    engine = make_engine(engine) if isinstance(engine, str) else engine
     with tempfile.TemporaryDirectory(prefix="otherwords-") as place, closing(engine):
         driver, summary = Driver(study, source, RunFolder(place), engine), Summary()
         driver.take_in(folder)

@@ -27,7 +27,7 @@ from ..scoring.results import Results
 from ..storage.run_folder import RunFolder
 from ..storage.specs import split_name
 from .driver import Driver
-from .engines import Engine, closing, make_engine
+from .engines import Engine, closing
 from .readiness import (
     OpenedData,
     open_data,
@@ -99,7 +99,8 @@ def run(
     With `fresh`, the models are asked everything anew, and the answers that were stored are replaced. Without a cache
     (`cache=None`), answers are of one run: they are used again where it was interrupted, or is continued by its folder.
 
-    `engine` is "in-process", "processes" (a worker for each core), "processes:N", or an object with a method `map`.
+    `engine` is "in-process", "processes" (a worker for each core), "ray" or "ray://HOST:PORT" (one for each core or GPU
+    of a cluster), or an object with a method `map`.
 
     >>> result = run(data=["everyday"], vary=["recorded"], models=["scripted"], canary=False, cache=None, out=tmp)
     >>> sorted({score.metric for score in result.scores})
@@ -116,7 +117,7 @@ def run(
     folder.refuse_foreign()
     opened = open_data(study, earlier, overrides)
     refuse_own_files(study, opened, folder)
-    chosen = make_engine(study.engine) if engine is None or isinstance(engine, str) else engine
+    chosen = study.make_engine() if engine is None or isinstance(engine, str) else engine
     driver = Driver(study, opened.source, folder, chosen, fresh)
     driver.continues = earlier is not None and "cache" not in overrides
     if out:

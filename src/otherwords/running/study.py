@@ -23,15 +23,16 @@ from ..problem import MOST_REPLICATES, get_task
 from ..registry import load_plugins
 from ..scoring.requirements import group_columns
 from ..storage.files import digest, write_text
-from ..storage.run_folder import RunFolder
+from ..storage.run_folder import BY_WHOM, RunFolder
 from ..storage.specs import nearest
 from ..storage.user_code import as_specs
-from .engines import USUAL, make_engine
+from .engines import NAMES, USUAL, InProcess, make_engine
+from .pool import Pool
 
 #: The study in its run folder.
 STUDY = "study.toml"
 #: Settings that change no result: where answers are kept, in which portions work is done, what is required of scores.
-_HOW = frozenset({"cache", "canary", "batch_size", "shard", "require", "engine"})
+_HOW = frozenset({"cache", "canary", "batch_size", "shard", "require", *BY_WHOM})
 _LISTS = ("data", "vary", "check", "models", "metrics", "by", "require")
 
 
@@ -65,7 +66,11 @@ class Study(BaseModel):
     interval: Literal["auto", "wilson", "percentile", "bca"] = "auto"
     shard: int = Field(0, ge=0, description="rows, 0 for what suits the plug-ins")
     plugins: list[str] = Field([], description="files that register plug-ins")
-    engine: str = Field(USUAL, description="in-process, processes or processes:N")
+    engine: str = Field(USUAL, description=NAMES)
+    workers: int = Field(0, ge=0, description="how many; 0 for what there is room for")
+    gpus: list[int] = Field([], description="of the engine processes: a worker for each")
+    gpu_share: float | None = Field(None, description="of a worker of the engine ray, such as 1 or 0.25")
+    shared: str = Field("", description="folder or URL that all machines see, for the engine ray")
     _tables: dict[str, pl.DataFrame] = PrivateAttr({})
 
     @field_validator(*_LISTS, mode="before")
@@ -110,11 +115,14 @@ class Study(BaseModel):
         numbers = isinstance(value, Mapping) and any(isinstance(one, int) for one in value.values())
         return {name: str(column) for name, column in value.items()} if numbers else value
 
-    @field_validator("engine", mode="after")
-    @classmethod
-    def _known_engine(cls, value: str) -> str:
-        make_engine(value)
-        return value
+    @model_validator(mode="after")
+    def _known_engine(self) -> "Study":
+        self.make_engine()
+        return self
+
+    def make_engine(self) -> InProcess | Pool:
+        """The engine that is chosen."""
+        return make_engine(self.engine, self.workers, self.gpus, self.gpu_share, self.shared)
 
     @field_validator("cache", mode="after")
     @classmethod

@@ -29,6 +29,8 @@ _PART = re.compile(r"part-(\d{5,})\.parquet")
 _INNER = re.compile(r"(.+-)?[0-9a-f]{8}")
 #: What a folder may hold and still count as empty.
 _NOTHING = (".lock", ".DS_Store")
+#: Settings of a study that say by whom the work is done.
+BY_WHOM = ("engine", "workers", "gpus", "gpu_share", "shared")
 #: Where files for workers, and theirs, are until a run is whole.
 SHARDS = ".shards"
 _WORK = (".lock", ".taking-in", ".answers.sqlite", SHARDS)
@@ -297,8 +299,8 @@ def _refuse_stranger(path: Path) -> None:
 
 
 def _deciding(entry: Any) -> Any:
-    """An entry of the manifest without what changes no result, nor any warning: by whom the work is done."""
-    return {name: value for name, value in entry.items() if name != "engine"} if isinstance(entry, dict) else entry
+    """An entry of the manifest without what changes no result, nor any warning."""
+    return {name: value for name, value in entry.items() if name not in BY_WHOM} if isinstance(entry, dict) else entry
 
 
 def _as_json(value: Any) -> Any:

@@ -1,0 +1,99 @@
+"""The engine for a Ray cluster: a pool whose workers are actors, wherever the cluster puts them."""
+
+import time
+import warnings
+from collections.abc import Sequence
+
+from .._version import __version__
+from ..errors import BadInput, caller_level
+from .messages import Hello
+from .pool import News, Pool, Worker
+from .ray_workers import RayCluster, connect, parse_address, refuse_unfit
+
+#: Seconds after which a user is told that the cluster has no room for any worker.
+_PATIENCE = 20.0
+
+
+class Ray(Pool):
+    """Do several shards at a time on a Ray cluster; each worker has a core, or a share of a GPU.
+
+    `address` is that of a cluster; without one, it is what RAY_ADDRESS names, one that runs on this machine, or one
+    that is started here. There are as many workers as the cluster has room for, unless `workers` says. Where it has
+    GPUs, each has one of them, unless `gpu_share` says. The run folder, or the place `shared`, must be seen by all.
+    """
+
+    shares_cores = False
+
+    def __init__(self, address: str = "", workers: int = 0, gpu_share: float | None = None, shared: str = ""):
+        parse_address(address)
+        if gpu_share is not None and not (0 <= gpu_share < 1 or gpu_share == int(gpu_share) > 0):
+            fix = "give a part of one, such as 0.25, or a whole number"
+            raise BadInput(f"found {gpu_share:g}", field="gpu_share", fix=fix)
+        super().__init__(workers)
+        self.address, self.shared = address, shared
+        self._wanted, self._share = workers, gpu_share
+        self._cluster: RayCluster | None = None
+        self._alone_since = 0.0
+
+    def prepare(self, folder: str, files: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
+        """Connect, and refuse a cluster whose nodes cannot do the work.
+
+        They must have this version, see the run folder or the shared place, and the files that plug-ins read.
+        """
+        cluster = self._connected()
+        refuse_unfit(cluster, [self.shared or folder], files, plugins)
+        self._count_room(cluster)
+
+    def _connected(self) -> RayCluster:
+        if self._cluster is None:
+            self._cluster = connect(self.address, self._wanted)
+        return self._cluster
+
+    def _count_room(self, cluster: RayCluster) -> None:
+        """Decide how many workers there are, and what each has."""
+        room = cluster.resources()
+        share = self._share if self._share is not None else float(room.get("GPU", 0) >= 1)
+        if share > room.get("GPU", 0):
+            fix = "leave gpu_share out, or add nodes with GPUs"
+            raise BadInput(f"found {share:g}; the cluster has {room.get('GPU', 0):g} GPUs", field="gpu_share", fix=fix)
+        self._gpus = share
+        self.count = self._wanted or max(1, int(room.get("GPU", 0) / share) if share else int(room.get("CPU", 1)))
+
+    def is_done_here(self, jobs: int) -> bool:
+        """Only nothing."""
+        return jobs == 0
+
+    def start(self, news: News) -> Worker:
+        """Start an actor; it may wait until the cluster has room."""
+        cluster = self._connected()
+        if not self.count:
+            self._count_room(cluster)
+        self._alone_since = time.monotonic()
+        return cluster.hire(news, gpus=self._gpus)
+
+    def greet(self, hello: Hello) -> None:
+        """A node that came later may have another version."""
+        if hello.version != __version__:
+            found = f"a worker on node {hello.place} has otherwords {hello.version}, the driver {__version__}"
+            raise BadInput(found, field="engine", fix=f"install otherwords {__version__} on all nodes")
+
+    def wait_on(self, starting: int) -> None:
+        """Say so, once, where the cluster has no room for any worker."""
+        if starting == len(self._workers) and 0 < self._alone_since < time.monotonic() - _PATIENCE:
+            self._alone_since = 0.0
+            needs = f"{self._gpus:g} GPU" if self._gpus else "a CPU"
+            message = (
+                f"no worker could start for {_PATIENCE:.0f} s: each needs {needs}; see `ray status`; still waiting"
+            )
+            warnings.warn(message, stacklevel=caller_level())
+
+    def advice(self) -> str:
+        """What may help where workers are lost."""
+        return "if the memory did not suffice, use fewer workers, or nodes with more; see the logs of Ray"
+
+    def close(self) -> None:
+        """End all workers, and leave the cluster."""
+        super().close()
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
