@@ -1,0 +1,532 @@
+"""Workers on a Ray cluster: actors that do the jobs which `Processes` gives to its worker processes.
+
+What travels is the JSON text that worker processes get, too. An actor is asked for its news again and again; what it
+has to say (a result, rows that are done, text to print) comes with the answer. That needs nothing of Ray but calls of
+actors, so it works on a node of the cluster, and from outside through `ray://`.
+"""
+
+import io
+import json
+import logging
+import os
+import platform
+import queue
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._version import __version__
+from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra
+from .engines import _THREADS, _carry_out, _decoded, _encoded, _Outcome, _Prints
+
+#: What Ray reads when it is loaded: no statistics are sent, no errors shown that the driver shows itself.
+_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_DEDUP_LOGS": "0"}
+#: Bytes of Ray's object store on a cluster that is started here: next to nothing goes through it.
+_STORE = 100_000_000
+#: Where a Ray client connects when no port is given, and the seconds in which an address must answer.
+_CLIENT_PORT, _PATIENCE = 10001, 5.0
+#: Seconds in which all nodes must have told what they have.
+_CHECK = 60.0
+#: Seconds for which a worker holds back its progress: a driver of many workers has more to do than to count.
+_PROGRESS = 0.5
+#: Ends with 0 where a head node of Ray is at an address. A process of its own: Ray ends the one that asks, on failure.
+_KNOCK = "import sys; from ray._raylet import GcsClient; GcsClient(address=sys.argv[1]).internal_kv_keys(b'x')"
+
+
+class Hello(NamedTuple):
+    """What a worker says first, when it is ready: its versions, and where it is."""
+
+    version: str
+    python: str
+    node: str
+    host: str
+
+
+# The driver's side
+
+
+def connect(address: str = "", count: int = 0) -> "RayCluster":
+    """Connect to the cluster at an address: "ray://HOST:PORT", "HOST:PORT", or "" for the one of this machine.
+
+    The latter is what RAY_ADDRESS names, or one that runs here; where there is none, a cluster of `count` CPUs (all, if
+    0) is started, and ends with the connection. A program that is connected to Ray already stays so.
+    """
+    ray = _load_ray()
+    if ray.is_initialized():
+        _refuse_second(ray, address)
+        return RayCluster(ray, own=False)
+    address = address or os.environ.get("RAY_ADDRESS", "")
+    with _quiet():
+        if address and address not in ("auto", "local"):
+            _enter(ray, address)
+        elif not _join_local(ray):
+            # no dashboard, which needs more packages, and a store that leaves the memory to the models
+            _init(ray, "local", num_cpus=count or None, include_dashboard=False, object_store_memory=_STORE)
+    return RayCluster(ray, own=True)
+
+
+class RayCluster:
+    """The connection to a cluster. `hire` starts workers; a thread puts what they send into the queues they have."""
+
+    def __init__(self, ray: Any, own: bool):
+        self.ray, self._own = ray, own
+        self._arrived: queue.SimpleQueue[tuple[RayWorker, Any] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._pump, name="news of Ray workers", daemon=True).start()
+
+    def hire(
+        self,
+        news: "queue.SimpleQueue[tuple[Any, Any]]",
+        threads: int = 1,
+        cpus: float = 1,
+        gpus: float = 0,
+        environment: Mapping[str, str] | None = None,
+    ) -> "RayWorker":
+        """Start a worker with `cpus` cores and a share of a GPU (or several). It is ready when it sent its `Hello`.
+
+        It may wait for that until the cluster has room. `threads` is how many it may start; `environment` are
+        variables to set beside it. It works in the folder of this process, where its node has one of this name.
+        """
+        given = {**{name: str(threads) for name in _THREADS}, **(environment or {})}
+        if not gpus:
+            given.setdefault("CUDA_VISIBLE_DEVICES", "")  # since Ray 2.60, a worker without a share would see all
+        options = dict(num_cpus=cpus, num_gpus=gpus, max_concurrency=4, max_restarts=0, max_task_retries=0)
+        with _quiet():
+            kind = self.ray.remote(**options, scheduling_strategy="SPREAD", runtime_env={"env_vars": given})(RayActor)
+            worker = RayWorker(self.ray, kind.remote(str(Path.cwd()), [str(one) for one in sys.path]), news)
+        self._ask(worker)
+        return worker
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """The nodes that are alive and have CPUs, as Ray describes them."""
+        return [one for one in self.ray.nodes() if one["Alive"] and one["Resources"].get("CPU")]
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started here ends, and so do all workers that are left."""
+        self._arrived.put(None)
+        if self._own and self.ray.is_initialized():
+            with _quiet():
+                self.ray.shutdown()
+
+    def _ask(self, worker: "RayWorker") -> None:
+        """Ask for the next news of a worker. Ray calls back from threads that must not wait: the pump goes on."""
+        try:
+            answer = worker.actor.news.remote().future()
+        except Exception as error:  # the cluster is gone
+            worker.end(error)
+            return
+        answer.add_done_callback(lambda done: self._arrived.put((worker, done)))
+
+    def _pump(self) -> None:
+        while arrived := self._arrived.get():
+            worker, answer = arrived
+            try:
+                messages = json.loads(answer.result())
+            except BaseException as error:
+                self._end(worker, error)
+                continue
+            self._ask(worker)
+            for one in messages:
+                worker.tell(_decoded(one))
+
+    def _end(self, worker: "RayWorker", error: BaseException) -> None:
+        """A worker that cannot be reached now may be asked later why: until then, Ray may not know that it died."""
+        if isinstance(error, self.ray.exceptions.ActorUnavailableError) and not worker.doubted:
+            worker.doubted = True
+            worker.stop()
+            self._ask(worker)  # a dead one answers with the reason; one that is not is dead now
+        else:
+            worker.end(error)
+
+
+class RayWorker:
+    """A worker as the driver sees it: an actor. What it sends is put into the queue `news`; None when it has ended."""
+
+    def __init__(self, ray: Any, actor: Any, news: "queue.SimpleQueue[tuple[Any, Any]]"):
+        self.number, self.actor, self.hello, self.doubted = -1, actor, None, False
+        self._ray, self._news, self._error, self._ended = ray, news, "", threading.Event()
+
+    def give(self, function: Callable[..., Any], number: int, job: Any) -> None:
+        """Send a job."""
+        self.number = number
+        text = json.dumps(_encoded((ON_COMMAND_LINE.get(), function, job)))
+        with suppress(Exception):  # it has ended, and `news` will say so
+            self.actor.give.remote(text)
+
+    def stop(self) -> None:
+        """Let it end at once, whatever it does."""
+        with suppress(Exception):  # the cluster is gone, and the worker with it
+            self._ray.kill(self.actor, no_restart=True)
+
+    def wait(self, limit: float) -> None:
+        """Wait until it has ended, but not after the time `limit`: Ray will end it in any case."""
+        self._ended.wait(max(0.1, limit - time.monotonic()))
+
+    def describe_end(self) -> str:
+        """How it ended, in words."""
+        self._ended.wait(_PATIENCE)
+        return self._error or "does not answer"
+
+    def tell(self, message: Any) -> None:
+        """Hand on what it sent."""
+        if isinstance(message, Hello):
+            self.hello = message
+        self._news.put((self, message))
+
+    def end(self, error: BaseException) -> None:
+        """It is gone, for this reason."""
+        self._error = _describe(error)
+        self._ended.set()
+        self._news.put((self, None))
+
+
+def _describe(error: BaseException) -> str:
+    text = str(error)
+    return text
+
+
+# Reaching a cluster
+
+
+def _load_ray() -> Any:
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    try:
+        with _quiet():
+            import ray
+            import ray.util
+    except ImportError as error:
+        raise MissingExtra("--engine ray" if ON_COMMAND_LINE.get() else "the engine ray", "ray") from error
+    return ray
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Ray may neither write to the terminal, nor take the signals of this process."""
+    logger = logging.getLogger("ray")
+    logger.setLevel(logging.CRITICAL)
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM) if main else None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(logging.CRITICAL)  # `ray.init` sets it
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _init(ray: Any, address: str, **more: Any) -> None:
+    ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, configure_logging=False, **more)
+
+
+def _refuse_second(ray: Any, address: str) -> None:
+    """A process has one connection: another address than that of the one it has cannot be meant."""
+    here = ray.get_runtime_context().gcs_address
+    wanted = address.removeprefix("ray://")
+    if wanted and not address.startswith("ray://") and wanted != here:
+        message = f"found {address!r}, but this process is connected to Ray at {here}"
+        raise BadInput(message, field="engine", fix="use ray, or call ray.shutdown() first")
+
+
+def _join_local(ray: Any) -> bool:
+    """Connect to a cluster that runs on this machine; whether there is one."""
+    from ray._private.services import find_bootstrap_address, find_gcs_addresses
+
+    last = find_bootstrap_address(None)  # it may be one that was ended by force
+    for address in [*([last] if last else []), *sorted(find_gcs_addresses())]:
+        if _open(*_split(address, 0)) and _is_head(address):
+            _attach(ray, address, address)
+            return True
+    return False
+
+
+def _enter(ray: Any, address: str) -> None:
+    """Connect to a head node, or to a server for clients of Ray; both may be called ray://."""
+    client = address.startswith("ray://")
+    host, port = _split(address.removeprefix("ray://"), _CLIENT_PORT if client else 0, address)
+    start = "start one with: ray start --head"
+    if not _open(host, port):
+        raise _unreachable(f"nobody answers at {address}", f"check the address and that the cluster runs; {start}")
+    found = f"{host}:{port}"
+    if client and _serves_clients(found):
+        _attach(ray, f"ray://{found}", address)
+    elif _is_head(found):
+        _attach(ray, found, address)
+    else:
+        ports = f"a head node has port 6379 for its own machines, and {_CLIENT_PORT} for ray://, unless told otherwise"
+        raise _unreachable(f"what answers at {address} is no Ray cluster of this version", ports)
+
+
+def _attach(ray: Any, address: str, given: str) -> None:
+    try:
+        _init(ray, address)
+    except Exception as error:
+        with suppress(Exception):
+            ray.shutdown()
+        fix = "use the versions of Ray and Python that the cluster has; from a machine outside it, use ray://HEAD:10001"
+        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise _unreachable(f"could not connect to Ray at {given}: {first}", fix) from error
+
+
+def _unreachable(message: str, fix: str) -> BadInput:
+    return BadInput(message, field="engine", fix=fix)
+
+
+def _split(address: str, port: int, given: str = "") -> tuple[str, int]:
+    """Host and port; `port` is taken where none is given, unless it is 0.
+
+    >>> _split("head:6379", 0), _split("[::1]:6379", 0), _split("head", 10001)
+    (('head', 6379), ('[::1]', 6379), ('head', 10001))
+    """
+    match = re.fullmatch(r"(\[[^\]]+\]|[^:/\s]+)(?::(\d{1,5}))?/?", address)
+    number = int(match[2] or port) if match else 0
+    if not match or not 0 < number < 65536:
+        raise BadInput(f"found {given or address!r}", field="engine", fix="use ray, or ray://HOST:PORT")
+    return match[1], number
+
+
+def _open(host: str, port: int) -> bool:
+    """Whether anybody takes a call there."""
+    try:
+        socket.create_connection((host.strip("[]"), port), timeout=_PATIENCE).close()
+    except OSError:
+        return False
+    return True
+
+
+def _serves_clients(address: str) -> bool:
+    """Whether a server for clients of Ray is there."""
+    try:
+        import grpc
+    except ImportError:
+        return False
+    from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
+    from ray.util.client.worker import GRPC_OPTIONS
+
+    if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+        return True
+    with grpc.insecure_channel(address, options=GRPC_OPTIONS) as channel:
+        stub = ray_client_pb2_grpc.RayletDriverStub(channel)
+        request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
+        try:
+            stub.ClusterInfo(request, timeout=_PATIENCE)
+        except grpc.RpcError as error:
+            return error.code() == grpc.StatusCode.UNAUTHENTICATED
+    return True
+
+
+def _is_head(address: str) -> bool:
+    """Whether a head node is there."""
+    command = [sys.executable, "-c", _KNOCK, address]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        return subprocess.run(command, timeout=2 * _PATIENCE, check=False, **quiet).returncode == 0  # type: ignore[call-overload]
+    except subprocess.TimeoutExpired:
+        return False
+
+
+# What all nodes must have
+
+
+def refuse_unfit(cluster: RayCluster, folders: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
+    """Raise one error where a node has another version, cannot see a folder, or cannot load a file of plug-ins."""
+    if not (troubles := check_nodes(cluster, folders, plugins)):
+        return
+    more = f" (and {len(troubles) - 1} more like this)" if len(troubles) > 1 else ""
+    raise BadInput(troubles[0].message + more, field="engine", fix=troubles[0].fix)
+
+
+class Trouble(NamedTuple):
+    """Why a node cannot work, and what to do about it."""
+
+    message: str
+    fix: str
+
+
+def check_nodes(cluster: RayCluster, folders: Sequence[str] = (), plugins: Sequence[str] = ()) -> list[Trouble]:
+    """Ask every node for its version, whether it sees what is written to a folder here, and whether it loads plug-ins."""
+    tokens = {}
+    try:
+        for folder in folders:
+            tokens[folder] = _leave_token(folder)
+        reports = _ask_nodes(cluster, tokens, [str(Path(one).resolve()) for one in plugins])
+    finally:
+        for file in tokens.values():
+            _file_at(file, remove=True)
+    return [one for host, report in reports for one in _troubles(f"node {host}", report)]
+
+
+def _ask_nodes(
+    cluster: RayCluster, tokens: Mapping[str, str], plugins: Sequence[str]
+) -> list[tuple[str, dict[str, Any]]]:
+    ray = cluster.ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    with _quiet():
+        probe = ray.remote(num_cpus=0, max_retries=0, max_calls=1)(_make_probe())
+        asked = []
+        for node in cluster.nodes():
+            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            call = probe.options(scheduling_strategy=there).remote(dict(tokens), list(plugins))
+            asked.append((node["NodeManagerAddress"], call))
+        ray.wait([call for _, call in asked], num_returns=len(asked), timeout=_CHECK)
+        return [(host, _report(ray, call)) for host, call in asked]
+
+
+def _report(ray: Any, call: Any) -> dict[str, Any]:
+    try:
+        report: dict[str, Any] = json.loads(ray.get(call, timeout=0.1))
+    except Exception as error:
+        report = {"silent": _describe(error)}
+    return report
+
+
+def _make_probe() -> Callable[[dict[str, str], list[str]], str]:
+    """A function that travels as it is: a node may lack the package, or this module."""
+
+    def probe(tokens: dict[str, str], plugins: list[str]) -> str:
+        import json
+        import os
+
+        def sees(file: str) -> bool:
+            if "://" not in file:
+                return os.path.exists(file)
+            import fsspec
+
+            files, path = fsspec.core.url_to_fs(file)
+            return bool(files.exists(path))
+
+        def reason(error: BaseException) -> str:
+            return f"{type(error).__name__}: {error}" if isinstance(error, ImportError) else str(error)
+
+        report: dict[str, object] = {"version": "", "unseen": {}, "unloaded": {}}
+        try:
+            from otherwords import __version__
+            from otherwords.registry import load_plugins
+
+            report["version"] = __version__
+        except BaseException as error:
+            return json.dumps({"missing": reason(error)})
+        for folder, file in tokens.items():
+            try:
+                if not sees(file):
+                    report["unseen"][folder] = ""  # type: ignore[index]
+            except Exception as error:
+                report["unseen"][folder] = reason(error)  # type: ignore[index]
+        for file in plugins:
+            try:
+                load_plugins([file])
+            except BaseException as error:
+                report["unloaded"][file] = reason(error)  # type: ignore[index]
+        return json.dumps(report)
+
+    return probe
+
+
+def _troubles(node: str, report: Mapping[str, Any]) -> Iterator[Trouble]:
+    install = f"install otherwords {__version__} on all nodes, in the Python that Ray runs in"
+    if "silent" in report:
+        yield Trouble(f"{node} does not answer: {report['silent']}", "check the node with: ray status")
+    elif "missing" in report:
+        yield Trouble(f"{node} has no otherwords ({report['missing']})", install)
+    elif report["version"] != __version__:
+        yield Trouble(f"{node} has otherwords {report['version']}, the driver {__version__}", install)
+    else:
+        for folder, why in report["unseen"].items():
+            found = f" ({why})" if why else ""
+            yield Trouble(f"{node} cannot see {folder}{found}", "give a folder that all nodes share, with --shared")
+        for file, why in report["unloaded"].items():
+            fix = "put the file, and what it imports, on all nodes at the same path"
+            yield Trouble(f"{node} cannot load plug-in {file} ({why})", fix)
+
+
+def _leave_token(folder: str) -> str:
+    """Write a file with a name of its own to a folder; its path."""
+    absolute = folder if "://" in folder else str(Path(folder).resolve())
+    file = f"{absolute.rstrip('/')}/.otherwords-{uuid.uuid4().hex}"
+    try:
+        _file_at(file)
+    except Exception as error:
+        raise BadInput(f"cannot write to it: {error}", where=folder, fix="give a folder that all nodes share") from error
+    return file
+
+
+def _file_at(file: str, remove: bool = False) -> None:
+    """Make an empty file, or remove it."""
+    if "://" not in file:
+        Path(file).unlink(missing_ok=True) if remove else Path(file).touch()
+        return
+    import fsspec
+
+    files, path = fsspec.core.url_to_fs(file)
+    files.rm(path) if remove else files.pipe(path, b"")
+
+
+# On a node
+
+
+class RayActor:
+    """A worker on its node: does one job after the other in a thread of its own, and tells its news when asked."""
+
+    def __init__(self, folder: str, path: Sequence[str]):
+        if os.path.isdir(folder):
+            os.chdir(folder)
+        sys.path.extend(one for one in path if one not in sys.path and os.path.exists(one))
+        self._jobs: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._news = _News()
+        self._news.send(_hello())
+        sys.stdin = open(os.devnull, encoding="utf-8")
+        stream = io.TextIOWrapper(_Prints(self._news), "utf-8", "backslashreplace", write_through=True)  # type: ignore[arg-type]
+        sys.stdout = sys.stderr = stream
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def give(self, job: str) -> None:
+        """Take a job."""
+        self._jobs.put(job)
+
+    def news(self) -> str:
+        """What there is to say since the last call; wait until there is something."""
+        return self._news.take()
+
+    def _work(self) -> None:
+        while True:
+            self._news.send(_carry_out(json.loads(self._jobs.get()), self._news))  # type: ignore[arg-type]
+
+
+class _News:
+    """Messages to the driver, until it asks for them."""
+
+    def __init__(self) -> None:
+        self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def send(self, message: Any) -> None:
+        """Send a message: an outcome, a number of rows that are done, or a text to print."""
+        self._messages.put(message)
+
+    def take(self) -> str:
+        """All messages, as JSON; rows that are done are one number, and may wait for what follows."""
+        taken, rows, limit = [self._messages.get()], 0, time.monotonic() + _PROGRESS
+        while True:
+            rows += taken.pop() if isinstance(taken[-1], int) else 0
+            try:
+                taken.append(self._messages.get(timeout=0 if taken else max(0, limit - time.monotonic())))
+            except queue.Empty:
+                return json.dumps([_encoded(one) for one in (*([rows] if rows else []), *taken)])
+
+
+def _hello() -> Hello:
+    import ray
+
+    node = ray.get_runtime_context().get_node_id()
+    return Hello(__version__, platform.python_version(), node, ray.util.get_node_ip_address())
