@@ -20,17 +20,18 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._version import __version__
-from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra
-from .engines import _THREADS, _carry_out, _decoded, _encoded, _Outcome, _Prints
+from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra, shorten
+from .engines import _THREADS, _carry_out, _decoded, _encoded, _Prints
 
 #: What Ray reads when it is loaded: no statistics are sent, no errors shown that the driver shows itself.
-_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_DEDUP_LOGS": "0"}
+_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 #: Bytes of Ray's object store on a cluster that is started here: next to nothing goes through it.
 _STORE = 100_000_000
 #: Where a Ray client connects when no port is given, and the seconds in which an address must answer.
@@ -41,6 +42,24 @@ _CHECK = 60.0
 _PROGRESS = 0.5
 #: Ends with 0 where a head node of Ray is at an address. A process of its own: Ray ends the one that asks, on failure.
 _KNOCK = "import sys; from ray._raylet import GcsClient; GcsClient(address=sys.argv[1]).internal_kv_keys(b'x')"
+
+#: What the texts of Ray say, and what that means; the first that fits.
+_ENDS = (
+    (r"killed by `ray\.kill`", "was stopped{place}"),
+    (
+        r"(?i)OutOfMemory|out[_ ]of[_ ]memory|memory usage threshold|memory on the node",
+        "was ended by Ray{place}, because the memory of the node was used up",
+    ),
+    (
+        r"node has died.*?(?:unexpectedly|expected termination|preempted): ([^\n]*)",
+        "was lost{place} with its node ({detail})",
+    ),
+    (r"node has died|NODE_DIED|node .* died", "was lost{place} with its node"),
+    (r"creation task.*\n(\S[^\n]*)\s*$", "could not start{place} ({detail})"),
+    (r"exit code (\d+)", "ended with exit code {detail}{place}"),
+    (r"connection error code|SYSTEM_ERROR", "was killed or crashed{place}"),
+    (r"owner|job.*finished", "was ended{place}, because the connection to the cluster was lost"),
+)
 
 
 class Hello(NamedTuple):
@@ -137,6 +156,7 @@ class RayCluster:
             self._ask(worker)
             for one in messages:
                 worker.tell(_decoded(one))
+            del arrived, answer  # what Ray keeps for as long as it is known here
 
     def _end(self, worker: "RayWorker", error: BaseException) -> None:
         """A worker that cannot be reached now may be asked later why: until then, Ray may not know that it died."""
@@ -190,8 +210,14 @@ class RayWorker:
 
 
 def _describe(error: BaseException) -> str:
+    """What Ray knows of the end of a worker, in words: its own texts are of many lines, and about Ray."""
     text = str(error)
-    return text
+    host = re.search(r"^\tip: (\S+)|on the node \(IP: ([^,\s]+)", text, re.MULTILINE)
+    place = f" on node {host[1] or host[2]}" if host else ""
+    for pattern, words in _ENDS:
+        if match := re.search(pattern, text, re.DOTALL):
+            return words.format(place=place, detail=" ".join((match[1] if match.groups() else "").split()))
+    return f"ended{place} ({shorten(next(iter(text.strip().splitlines()), type(error).__name__), 200)})"
 
 
 # Reaching a cluster
@@ -227,7 +253,28 @@ def _quiet() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str, **more: Any) -> None:
-    ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, configure_logging=False, **more)
+    import ray._private.worker as internals
+
+    internals.print_to_stdstream = _ignore  # it prints of workers that died to standard output, whatever one asks for
+    with _without_standard_error():  # Ray writes there which level its log has
+        ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, configure_logging=False, **more)
+
+
+@contextmanager
+def _without_standard_error() -> Iterator[None]:
+    """Lose what compiled code writes to standard error."""
+    before, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nothing)
+
+
+def _ignore(*_: Any, **__: Any) -> None:
+    pass
 
 
 def _refuse_second(ray: Any, address: str) -> None:
@@ -264,6 +311,8 @@ def _enter(ray: Any, address: str) -> None:
     elif _is_head(found):
         _attach(ray, found, address)
     else:
+        if client and not find_spec("grpc"):
+            raise MissingExtra(address, "ray")
         ports = f"a head node has port 6379 for its own machines, and {_CLIENT_PORT} for ray://, unless told otherwise"
         raise _unreachable(f"what answers at {address} is no Ray cluster of this version", ports)
 
@@ -307,10 +356,9 @@ def _open(host: str, port: int) -> bool:
 
 def _serves_clients(address: str) -> bool:
     """Whether a server for clients of Ray is there."""
-    try:
-        import grpc
-    except ImportError:
+    if not find_spec("grpc"):
         return False
+    import grpc
     from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
     from ray.util.client.worker import GRPC_OPTIONS
 
@@ -458,7 +506,9 @@ def _leave_token(folder: str) -> str:
     try:
         _file_at(file)
     except Exception as error:
-        raise BadInput(f"cannot write to it: {error}", where=folder, fix="give a folder that all nodes share") from error
+        raise BadInput(
+            f"cannot write to it: {error}", where=folder, fix="give a folder that all nodes share"
+        ) from error
     return file
 
 
@@ -500,8 +550,11 @@ class RayActor:
         return self._news.take()
 
     def _work(self) -> None:
-        while True:
-            self._news.send(_carry_out(json.loads(self._jobs.get()), self._news))  # type: ignore[arg-type]
+        try:
+            while True:
+                self._news.send(_carry_out(json.loads(self._jobs.get()), self._news))  # type: ignore[arg-type]
+        finally:
+            os._exit(1)  # a job called `sys.exit`: without this thread, nothing would ever come
 
 
 class _News:
