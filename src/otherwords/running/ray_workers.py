@@ -22,6 +22,8 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,19 +44,12 @@ _CHECK = 60.0
 _PROGRESS = 0.5
 #: Ends with 0 where a head node of Ray is at an address. A process of its own: Ray ends the one that asks, on failure.
 _KNOCK = "import sys; from ray._raylet import GcsClient; GcsClient(address=sys.argv[1]).internal_kv_keys(b'x')"
-
 #: What the texts of Ray say, and what that means; the first that fits.
 _ENDS = (
     (r"killed by `ray\.kill`", "was stopped{place}"),
-    (
-        r"(?i)OutOfMemory|out[_ ]of[_ ]memory|memory usage threshold|memory on the node",
-        "was ended by Ray{place}, because the memory of the node was used up",
-    ),
-    (
-        r"node has died.*?(?:unexpectedly|expected termination|preempted): ([^\n]*)",
-        "was lost{place} with its node ({detail})",
-    ),
-    (r"node has died|NODE_DIED|node .* died", "was lost{place} with its node"),
+    (r"(?i)out_?of_?memory|low on memory", "was ended by Ray{place}, because the memory of the node was used up"),
+    (r"node has died.*?(?:unexpectedly|preempted): ([^\n]*)", "was lost{place} with its node ({detail})"),
+    (r"node has died", "was lost{place} with its node"),
     (r"creation task.*\n(\S[^\n]*)\s*$", "could not start{place} ({detail})"),
     (r"exit code (\d+)", "ended with exit code {detail}{place}"),
     (r"connection error code|SYSTEM_ERROR", "was killed or crashed{place}"),
@@ -77,8 +72,8 @@ class Hello(NamedTuple):
 def connect(address: str = "", count: int = 0) -> "RayCluster":
     """Connect to the cluster at an address: "ray://HOST:PORT", "HOST:PORT", or "" for the one of this machine.
 
-    The latter is what RAY_ADDRESS names, or one that runs here; where there is none, a cluster of `count` CPUs (all, if
-    0) is started, and ends with the connection. A program that is connected to Ray already stays so.
+    The latter is what RAY_ADDRESS names, or one that runs here; where there is none, or with "local", a cluster of
+    `count` CPUs (all, if 0) is started, and ends with the connection. A program that is connected already stays so.
     """
     ray = _load_ray()
     if ray.is_initialized():
@@ -88,7 +83,7 @@ def connect(address: str = "", count: int = 0) -> "RayCluster":
     with _quiet():
         if address and address not in ("auto", "local"):
             _enter(ray, address)
-        elif not _join_local(ray):
+        elif address == "local" or not _join_local(ray):
             # no dashboard, which needs more packages, and a store that leaves the memory to the models
             _init(ray, "local", num_cpus=count or None, include_dashboard=False, object_store_memory=_STORE)
     return RayCluster(ray, own=True)
@@ -118,9 +113,9 @@ class RayCluster:
         given = {**{name: str(threads) for name in _THREADS}, **(environment or {})}
         if not gpus:
             given.setdefault("CUDA_VISIBLE_DEVICES", "")  # since Ray 2.60, a worker without a share would see all
-        options = dict(num_cpus=cpus, num_gpus=gpus, max_concurrency=4, max_restarts=0, max_task_retries=0)
+        calls = {"max_concurrency": 4, "max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": "SPREAD"}
         with _quiet():
-            kind = self.ray.remote(**options, scheduling_strategy="SPREAD", runtime_env={"env_vars": given})(RayActor)
+            kind = self.ray.remote(num_cpus=cpus, num_gpus=gpus, runtime_env={"env_vars": given}, **calls)(RayActor)
             worker = RayWorker(self.ray, kind.remote(str(Path.cwd()), [str(one) for one in sys.path]), news)
         self._ask(worker)
         return worker
@@ -172,7 +167,8 @@ class RayWorker:
     """A worker as the driver sees it: an actor. What it sends is put into the queue `news`; None when it has ended."""
 
     def __init__(self, ray: Any, actor: Any, news: "queue.SimpleQueue[tuple[Any, Any]]"):
-        self.number, self.actor, self.hello, self.doubted = -1, actor, None, False
+        self.number, self.actor, self.doubted = -1, actor, False
+        self.hello: Hello | None = None
         self._ray, self._news, self._error, self._ended = ray, news, "", threading.Event()
 
     def give(self, function: Callable[..., Any], number: int, job: Any) -> None:
@@ -228,11 +224,9 @@ def _load_ray() -> Any:
         os.environ.setdefault(name, value)
     try:
         with _quiet():
-            import ray
-            import ray.util
+            return import_module("ray")
     except ImportError as error:
         raise MissingExtra("--engine ray" if ON_COMMAND_LINE.get() else "the engine ray", "ray") from error
-    return ray
 
 
 @contextmanager
@@ -253,9 +247,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _init(ray: Any, address: str, **more: Any) -> None:
-    import ray._private.worker as internals
-
-    internals.print_to_stdstream = _ignore  # it prints of workers that died to standard output, whatever one asks for
+    import_module("ray._private.worker").print_to_stdstream = _ignore  # type: ignore[attr-defined]  # it prints of workers that died to standard output, whatever one asks for
     with _without_standard_error():  # Ray writes there which level its log has
         ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, configure_logging=False, **more)
 
@@ -288,10 +280,9 @@ def _refuse_second(ray: Any, address: str) -> None:
 
 def _join_local(ray: Any) -> bool:
     """Connect to a cluster that runs on this machine; whether there is one."""
-    from ray._private.services import find_bootstrap_address, find_gcs_addresses
-
-    last = find_bootstrap_address(None)  # it may be one that was ended by force
-    for address in [*([last] if last else []), *sorted(find_gcs_addresses())]:
+    services = import_module("ray._private.services")
+    last = services.find_bootstrap_address(None)  # it may be one that was ended by force
+    for address in [*([last] if last else []), *sorted(services.find_gcs_addresses())]:
         if _open(*_split(address, 0)) and _is_head(address):
             _attach(ray, address, address)
             return True
@@ -358,30 +349,25 @@ def _serves_clients(address: str) -> bool:
     """Whether a server for clients of Ray is there."""
     if not find_spec("grpc"):
         return False
-    import grpc
-    from ray.core.generated import ray_client_pb2, ray_client_pb2_grpc
-    from ray.util.client.worker import GRPC_OPTIONS
-
     if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
         return True
-    with grpc.insecure_channel(address, options=GRPC_OPTIONS) as channel:
-        stub = ray_client_pb2_grpc.RayletDriverStub(channel)
-        request = ray_client_pb2.ClusterInfoRequest(type=ray_client_pb2.ClusterInfoType.PING)
+    grpc, client = import_module("grpc"), import_module("ray.core.generated.ray_client_pb2")
+    stub = import_module("ray.core.generated.ray_client_pb2_grpc").RayletDriverStub
+    with grpc.insecure_channel(address) as channel:
         try:
-            stub.ClusterInfo(request, timeout=_PATIENCE)
+            stub(channel).ClusterInfo(client.ClusterInfoRequest(type=client.ClusterInfoType.PING), timeout=_PATIENCE)
         except grpc.RpcError as error:
-            return error.code() == grpc.StatusCode.UNAUTHENTICATED
+            return bool(error.code() == grpc.StatusCode.UNAUTHENTICATED)
     return True
 
 
 def _is_head(address: str) -> bool:
     """Whether a head node is there."""
-    command = [sys.executable, "-c", _KNOCK, address]
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        return subprocess.run(command, timeout=2 * _PATIENCE, check=False, **quiet).returncode == 0  # type: ignore[call-overload]
-    except subprocess.TimeoutExpired:
+        subprocess.run([sys.executable, "-c", _KNOCK, address], check=True, capture_output=True, timeout=2 * _PATIENCE)
+    except subprocess.SubprocessError:
         return False
+    return True
 
 
 # What all nodes must have
@@ -403,124 +389,109 @@ class Trouble(NamedTuple):
 
 
 def check_nodes(cluster: RayCluster, folders: Sequence[str] = (), plugins: Sequence[str] = ()) -> list[Trouble]:
-    """Ask every node for its version, whether it sees what is written to a folder here, and whether it loads plug-ins."""
-    tokens = {}
+    """Ask every node for its version, whether it sees what is in the folders (or URLs), and whether plug-ins load."""
+    tokens: list[str] = []
     try:
         for folder in folders:
-            tokens[folder] = _leave_token(folder)
-        reports = _ask_nodes(cluster, tokens, [str(Path(one).resolve()) for one in plugins])
+            tokens.append(_leave_token(folder))
+        files = [str(Path(one).expanduser().resolve()) for one in plugins]
+        reports = list(_ask_nodes(cluster, tokens, files))
     finally:
-        for file in tokens.values():
-            _file_at(file, remove=True)
-    return [one for host, report in reports for one in _troubles(f"node {host}", report)]
+        for token in tokens:
+            with suppress(Exception):
+                _file_at(token, remove=True)
+    return [one for host, report in reports for one in _troubles(f"node {host}", report, folders, plugins)]
 
 
-def _ask_nodes(
-    cluster: RayCluster, tokens: Mapping[str, str], plugins: Sequence[str]
-) -> list[tuple[str, dict[str, Any]]]:
-    ray = cluster.ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
+def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """What each node reports, or why it does not."""
+    ray, affinity = cluster.ray, import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
     with _quiet():
         probe = ray.remote(num_cpus=0, max_retries=0, max_calls=1)(_make_probe())
         asked = []
         for node in cluster.nodes():
-            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            call = probe.options(scheduling_strategy=there).remote(dict(tokens), list(plugins))
-            asked.append((node["NodeManagerAddress"], call))
+            there = probe.options(scheduling_strategy=affinity(node["NodeID"], soft=False))
+            asked.append((node["NodeManagerAddress"], there.remote(list(tokens), list(plugins))))
         ray.wait([call for _, call in asked], num_returns=len(asked), timeout=_CHECK)
-        return [(host, _report(ray, call)) for host, call in asked]
+    for host, call in asked:
+        try:
+            yield host, json.loads(ray.get(call, timeout=0.1))
+        except Exception as error:
+            yield host, {"silent": _describe(error)}
 
 
-def _report(ray: Any, call: Any) -> dict[str, Any]:
-    try:
-        report: dict[str, Any] = json.loads(ray.get(call, timeout=0.1))
-    except Exception as error:
-        report = {"silent": _describe(error)}
-    return report
+def _make_probe() -> Callable[[list[str], list[str]], str]:
+    """A function that travels as it is, since a node may lack the package, or have one without this module."""
 
-
-def _make_probe() -> Callable[[dict[str, str], list[str]], str]:
-    """A function that travels as it is: a node may lack the package, or this module."""
-
-    def probe(tokens: dict[str, str], plugins: list[str]) -> str:
+    def probe(tokens: list[str], plugins: list[str]) -> str:
         import json
-        import os
+        from pathlib import Path
 
-        def sees(file: str) -> bool:
+        def see(file: str) -> None:
             if "://" not in file:
-                return os.path.exists(file)
-            import fsspec
+                Path(file).read_bytes()
+            else:
+                import fsspec  # type: ignore[import-untyped,unused-ignore]
 
-            files, path = fsspec.core.url_to_fs(file)
-            return bool(files.exists(path))
+                fsspec.open(file).open().close()
 
-        def reason(error: BaseException) -> str:
-            return f"{type(error).__name__}: {error}" if isinstance(error, ImportError) else str(error)
+        def attempt(work: Callable[[Any], None], given: Any) -> str:
+            try:
+                work(given)
+            except BaseException as error:
+                return f"{type(error).__name__}: {error}"
+            return ""
 
-        report: dict[str, object] = {"version": "", "unseen": {}, "unloaded": {}}
         try:
             from otherwords import __version__
             from otherwords.registry import load_plugins
-
-            report["version"] = __version__
         except BaseException as error:
-            return json.dumps({"missing": reason(error)})
-        for folder, file in tokens.items():
-            try:
-                if not sees(file):
-                    report["unseen"][folder] = ""  # type: ignore[index]
-            except Exception as error:
-                report["unseen"][folder] = reason(error)  # type: ignore[index]
-        for file in plugins:
-            try:
-                load_plugins([file])
-            except BaseException as error:
-                report["unloaded"][file] = reason(error)  # type: ignore[index]
-        return json.dumps(report)
+            return json.dumps({"missing": f"{type(error).__name__}: {error}"})
+        seen, loaded = [attempt(see, file) for file in tokens], [attempt(load_plugins, [file]) for file in plugins]
+        return json.dumps({"version": __version__, "seen": seen, "loaded": loaded})
 
     return probe
 
 
-def _troubles(node: str, report: Mapping[str, Any]) -> Iterator[Trouble]:
+def _troubles(node: str, report: Any, folders: Sequence[str], plugins: Sequence[str]) -> Iterator[Trouble]:
     install = f"install otherwords {__version__} on all nodes, in the Python that Ray runs in"
     if "silent" in report:
-        yield Trouble(f"{node} does not answer: {report['silent']}", "check the node with: ray status")
+        yield Trouble(f"{node} {report['silent']} when it was asked for its version", "look at it with: ray status")
     elif "missing" in report:
         yield Trouble(f"{node} has no otherwords ({report['missing']})", install)
     elif report["version"] != __version__:
         yield Trouble(f"{node} has otherwords {report['version']}, the driver {__version__}", install)
     else:
-        for folder, why in report["unseen"].items():
-            found = f" ({why})" if why else ""
-            yield Trouble(f"{node} cannot see {folder}{found}", "give a folder that all nodes share, with --shared")
-        for file, why in report["unloaded"].items():
-            fix = "put the file, and what it imports, on all nodes at the same path"
-            yield Trouble(f"{node} cannot load plug-in {file} ({why})", fix)
+        for folder, why in zip(folders, report["seen"], strict=True):
+            if why:
+                more = "" if why.startswith("FileNotFoundError") else f" ({why})"
+                yield Trouble(f"{node} cannot see {folder}{more}", "give a folder that all nodes share, with --shared")
+        for file, why in zip(plugins, report["loaded"], strict=True):
+            if why:
+                fix = "put the file, and what it imports, on all nodes at the same path"
+                yield Trouble(f"{node} cannot load the plug-in {file} ({why})", fix)
 
 
 def _leave_token(folder: str) -> str:
     """Write a file with a name of its own to a folder; its path."""
-    absolute = folder if "://" in folder else str(Path(folder).resolve())
-    file = f"{absolute.rstrip('/')}/.otherwords-{uuid.uuid4().hex}"
+    place = folder if "://" in folder else str(Path(folder).expanduser().resolve())
+    file = f"{place.rstrip('/')}/.otherwords-{uuid.uuid4().hex}"
     try:
         _file_at(file)
     except Exception as error:
-        raise BadInput(
-            f"cannot write to it: {error}", where=folder, fix="give a folder that all nodes share"
-        ) from error
+        fix = "give a folder that all nodes share, with --shared"
+        raise BadInput(f"cannot write to it ({error})", where=folder, fix=fix) from error
     return file
 
 
 def _file_at(file: str, remove: bool = False) -> None:
     """Make an empty file, or remove it."""
     if "://" not in file:
-        Path(file).unlink(missing_ok=True) if remove else Path(file).touch()
-        return
-    import fsspec
-
-    files, path = fsspec.core.url_to_fs(file)
-    files.rm(path) if remove else files.pipe(path, b"")
+        make, drop = Path(file).touch, Path(file).unlink
+    else:
+        files, path = import_module("fsspec").core.url_to_fs(file)
+        make, drop = partial(files.pipe, path, b""), partial(files.rm, path)
+    (drop if remove else make)()
 
 
 # On a node
@@ -530,15 +501,15 @@ class RayActor:
     """A worker on its node: does one job after the other in a thread of its own, and tells its news when asked."""
 
     def __init__(self, folder: str, path: Sequence[str]):
-        if os.path.isdir(folder):
+        if Path(folder).is_dir():
             os.chdir(folder)
-        sys.path.extend(one for one in path if one not in sys.path and os.path.exists(one))
+        sys.path.extend(one for one in path if one not in sys.path and Path(one).exists())
         self._jobs: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._news = _News()
         self._news.send(_hello())
-        sys.stdin = open(os.devnull, encoding="utf-8")
-        stream = io.TextIOWrapper(_Prints(self._news), "utf-8", "backslashreplace", write_through=True)  # type: ignore[arg-type]
-        sys.stdout = sys.stderr = stream
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
+        prints: Any = _Prints(self._news)  # type: ignore[arg-type]
+        sys.stdout = sys.stderr = io.TextIOWrapper(prints, "utf-8", "backslashreplace", write_through=True)
         threading.Thread(target=self._work, daemon=True).start()
 
     def give(self, job: str) -> None:
@@ -579,7 +550,6 @@ class _News:
 
 
 def _hello() -> Hello:
-    import ray
-
+    ray = import_module("ray")
     node = ray.get_runtime_context().get_node_id()
     return Hello(__version__, platform.python_version(), node, ray.util.get_node_ip_address())
