@@ -1,0 +1,272 @@
+"""Workers on Ray: what a driver gets from them is what it gets from worker processes, and every end is noticed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import jobs
+import pytest
+from refusals import refuses
+
+from otherwords import __version__
+from otherwords.errors import BadInput, MissingExtra
+from otherwords.running import ray_workers
+from otherwords.running.engines import _Outcome, _unpacked
+from otherwords.running.ray_workers import Hello, check_nodes, connect, refuse_unfit
+
+pytest.importorskip("ray", reason="the extra `ray` is not installed: pip install 'otherwords[ray]'")
+#: Settings of a cluster that notices a dead node at once.
+QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
+STORE = 80_000_000
+
+
+#: A module of the user's: workers find it in the folders that the driver finds it in.
+OWN = """
+import sys, time
+
+def leave(code):
+    sys.exit(code)
+
+def wait(seconds):
+    time.sleep(seconds)
+
+def fill_memory(size):
+    taken = []
+    while size > 0:
+        taken.append(b"x" * 20_000_000)
+        size -= 20_000_000
+        time.sleep(0.02)
+    time.sleep(20)
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "own_jobs_for_ray.py").write_text(OWN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield importlib.import_module("own_jobs_for_ray")
+
+
+def outcome(news, limit=60):
+    """The next outcome, and what came before it."""
+    before = []
+    while True:
+        worker, message = news.get(timeout=limit)
+        if isinstance(message, _Outcome) or message is None:
+            return worker, message, before
+        before.append(message)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """One node for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("RAY_ADDRESS", raising=False)
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # a cluster of this machine has what started it
+        cluster = connect("local", 4)
+    yield cluster
+    cluster.close()
+
+
+# Addresses
+
+
+def test_an_address_nobody_answers_at_is_refused_at_once(capfd):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        begin = time.monotonic()
+        with pytest.raises(BadInput, match=r"nobody answers at ray://127\.0\.0\.1:") as caught:
+            connect(f"ray://127.0.0.1:{taken.getsockname()[1]}")
+    assert caught.value.field == "engine"
+    assert "ray start --head" in caught.value.fix
+    assert time.monotonic() - begin < 10
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_whatever_else_answers_is_no_cluster(capfd):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=lambda: [server.accept() for _ in range(9)], daemon=True).start()
+        with pytest.raises(BadInput, match="is no Ray cluster"):
+            connect(f"ray://127.0.0.1:{server.getsockname()[1]}")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("address", ["ray://", "ray://head:x", "ray://head:70000", "head"])
+def test_addresses_of_another_form_are_refused(address):
+    with refuses(BadInput, field="engine", fix="use ray, or ray://HOST:PORT"):
+        connect(address)
+
+
+def test_without_ray_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with refuses(MissingExtra):
+        connect()
+
+
+# One node
+
+
+def test_results_prints_progress_and_errors_come_from_an_actor(cluster, capfd):
+    news = queue.SimpleQueue()
+    worker = cluster.hire(news, threads=3)
+    sender, hello = news.get(timeout=60)
+    assert sender is worker
+    assert worker.hello == hello == Hello(__version__, sys.version.split()[0], hello.node, hello.host)
+    worker.give(jobs.about, 5, 5)
+    _, done, printed = outcome(news)
+    pid, threads, on_command_line, read, folder = done.result
+    assert (worker.number, threads, on_command_line, read, folder) == (5, ["3"] * 3, False, "", str(Path.cwd()))
+    assert "".join(printed) == "printed 5\nerror 5\n"
+    worker.give(jobs.double, 6, 21)
+    assert outcome(news)[1:] == (_Outcome(42), [21])
+    worker.give(jobs.fail, 7, 1)
+    error = _unpacked(outcome(news)[1].error)
+    assert (type(error), error.where, error.field) == (BadInput, "a.jsonl, line 3", "label")
+    os.kill(pid, signal.SIGKILL)
+    assert outcome(news) == (worker, None, [])
+    assert worker.describe_end().startswith("was killed or crashed on node ")
+    worker.give(jobs.double, 8, 1)  # is no error: `news` has said that it is gone
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_worker_is_stopped_in_the_middle_of_a_job_and_before_it_has_begun(cluster, own):
+    news = queue.SimpleQueue()
+    busy, waiting = cluster.hire(news), cluster.hire(news, cpus=100)
+    assert news.get(timeout=60)[0] is busy
+    busy.give(own.wait, 0, 60)
+    begin = time.monotonic()
+    for one in (busy, waiting):
+        one.stop()
+        one.wait(begin + 10)
+    assert time.monotonic() - begin < 5
+    assert {news.get(timeout=1)[0] for _ in range(2)} == {busy, waiting}
+    assert busy.describe_end().startswith("was stopped on node ")
+    assert waiting.describe_end() == "was stopped"
+
+
+def test_a_job_that_exits_ends_its_worker(cluster, own):
+    news = queue.SimpleQueue()
+    worker = cluster.hire(news)
+    worker.give(own.leave, 0, 3)
+    assert outcome(news)[1] is None
+    assert "crashed" in worker.describe_end()
+
+
+def test_nodes_are_asked_for_folders_and_plug_ins(cluster, tmp_path):
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good.write_text("from otherwords.registry import generators\n@generators('mine.v1')\ndef mine(): return None\n")
+    bad.write_text("import a_module_that_no_node_has\n")
+    assert check_nodes(cluster, [str(tmp_path)], [str(good)]) == []
+    assert sorted(one.name for one in tmp_path.iterdir() if one.suffix == "") == []
+    with pytest.raises(BadInput, match=r"node \S+ cannot load the plug-in \S+bad.py .*a_module_that_no_node_has"):
+        refuse_unfit(cluster, [str(tmp_path)], [str(bad)])
+
+
+def test_a_place_that_nodes_cannot_see_is_refused(cluster):
+    pytest.importorskip("fsspec")
+    with pytest.raises(BadInput, match=r"node \S+ cannot see memory://mine") as caught:
+        refuse_unfit(cluster, ["memory://mine"])  # a file system that each process has for itself
+    assert "--shared" in caught.value.fix
+    with pytest.raises(BadInput, match="cannot write to it"):
+        refuse_unfit(cluster, ["/proc/nothing/there"])
+
+
+def test_a_connection_to_another_cluster_is_refused(cluster):
+    with pytest.raises(BadInput, match="this process is connected to Ray at"):
+        connect("127.0.0.1:1")
+
+
+# Several nodes
+
+
+@contextmanager
+def nodes(**settings):
+    """A cluster of one node, of which more can be made."""
+    ray_workers._load_ray()
+    from ray.cluster_utils import Cluster
+
+    head = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        made = Cluster(initialize_head=True, head_node_args={**head, "_system_config": {**QUICK, **settings}})
+        try:
+            yield made
+        finally:
+            made.shutdown()
+
+
+@contextmanager
+def connected(made):
+    import ray
+
+    ray.shutdown()  # the cluster of the tests above
+    cluster = connect(made.address)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.mark.slow
+def test_a_node_that_dies_costs_its_workers_and_no_others(own, capfd):
+    with nodes() as made:
+        second = made.add_node(num_cpus=1, object_store_memory=STORE)
+        with connected(made) as cluster:
+            news = queue.SimpleQueue()
+            workers = [cluster.hire(news) for _ in range(2)]
+            assert {news.get(timeout=60)[0] for _ in workers} == set(workers)
+            [lost] = [one for one in workers if one.hello.node == second.node_id]
+            [kept] = [one for one in workers if one is not lost]
+            lost.give(own.wait, 0, 60)
+            begin = time.monotonic()
+            made.remove_node(second, allow_graceful=False)
+            assert outcome(news) == (lost, None, [])
+            assert time.monotonic() - begin < 10
+            assert "with its node" in lost.describe_end()
+            kept.give(jobs.double, 1, 4)
+            assert outcome(news)[1] == _Outcome(8)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_a_node_with_another_version_or_without_the_package_is_refused(tmp_path):
+    for name, text in {"old": "__version__ = '0.0.7'", "none": "raise ImportError('no')"}.items():
+        package = tmp_path / name / "otherwords"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text(text)
+        (package / "registry.py").write_text("def load_plugins(files): pass")
+    with nodes() as made:
+        for name in ("old", "none"):
+            path = os.pathsep.join([str(tmp_path / name), *sys.path])
+            made.add_node(num_cpus=1, object_store_memory=STORE, env_vars={"PYTHONPATH": path})
+        with connected(made) as cluster:
+            found = sorted(one.message.partition(" has ")[2] for one in check_nodes(cluster))
+            assert found == ["no otherwords (ImportError: no)", f"otherwords 0.0.7, the driver {__version__}"]
+            with pytest.raises(BadInput, match="1 more"):
+                refuse_unfit(cluster)
+
+
+@pytest.mark.slow
+def test_a_worker_that_takes_too_much_memory_is_ended_by_ray(own):
+    with Path("/proc/meminfo").open(encoding="ascii") as file:
+        sizes = {line.split(":")[0]: int(line.split()[1]) for line in file}
+    used = 1 - sizes["MemAvailable"] / sizes["MemTotal"]
+    with nodes(memory_usage_threshold=used + 0.1, memory_monitor_refresh_ms=100) as made, connected(made) as cluster:
+        news = queue.SimpleQueue()
+        worker = cluster.hire(news)
+        assert isinstance(news.get(timeout=60)[1], Hello)
+        worker.give(own.fill_memory, 0, 0.2 * sizes["MemTotal"] * 1024)
+        assert outcome(news)[1] is None
+        assert worker.describe_end().endswith("because the memory of the node was used up")
