@@ -19,9 +19,9 @@ from refusals import refuses
 
 from otherwords import __version__
 from otherwords.errors import BadInput, MissingExtra
-from otherwords.running import ray_workers
-from otherwords.running.engines import _Outcome, _unpacked
-from otherwords.running.ray_workers import Hello, check_nodes, connect, refuse_unfit
+from otherwords.running import ray_cluster
+from otherwords.running.messages import Hello, Outcome, unpacked
+from otherwords.running.ray_cluster import check_nodes, connect, refuse_unfit
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed: pip install 'otherwords[ray]'")
 #: Settings of a cluster that notices a dead node at once.
@@ -63,7 +63,7 @@ def outcome(news, limit=60):
     before = []
     while True:
         worker, message = news.get(timeout=limit)
-        if isinstance(message, _Outcome) or message is None:
+        if isinstance(message, Outcome) or message is None:
             return worker, message, before
         before.append(message)
 
@@ -120,24 +120,24 @@ def test_without_ray_the_extra_is_named(monkeypatch):
 
 def test_results_prints_progress_and_errors_come_from_an_actor(cluster, capfd):
     news = queue.SimpleQueue()
-    worker = cluster.hire(news, threads=3)
+    worker = cluster.hire(news, cpus=3)
     sender, hello = news.get(timeout=60)
     assert sender is worker
-    assert worker.hello == hello == Hello(__version__, sys.version.split()[0], hello.node, hello.host)
-    worker.give(jobs.about, 5, 5)
+    assert worker.hello == hello == Hello(__version__, hello.place)
+    worker.give(jobs.about, 5)
     _, done, printed = outcome(news)
     pid, threads, on_command_line, read, folder = done.result
-    assert (worker.number, threads, on_command_line, read, folder) == (5, ["3"] * 3, False, "", str(Path.cwd()))
+    assert (threads, on_command_line, read, folder) == (["3"] * 3, False, "", str(Path.cwd()))
     assert "".join(printed) == "printed 5\nerror 5\n"
-    worker.give(jobs.double, 6, 21)
-    assert outcome(news)[1:] == (_Outcome(42), [21])
-    worker.give(jobs.fail, 7, 1)
-    error = _unpacked(outcome(news)[1].error)
+    worker.give(jobs.double, 21)
+    assert outcome(news)[1:] == (Outcome(42), [21])
+    worker.give(jobs.fail, 1)
+    error = unpacked(outcome(news)[1].error)
     assert (type(error), error.where, error.field) == (BadInput, "a.jsonl, line 3", "label")
     os.kill(pid, signal.SIGKILL)
     assert outcome(news) == (worker, None, [])
     assert worker.describe_end().startswith("was killed or crashed on node ")
-    worker.give(jobs.double, 8, 1)  # is no error: `news` has said that it is gone
+    worker.give(jobs.double, 1)  # is no error: `news` has said that it is gone
     assert capfd.readouterr() == ("", "")
 
 
@@ -145,7 +145,7 @@ def test_a_worker_is_stopped_in_the_middle_of_a_job_and_before_it_has_begun(clus
     news = queue.SimpleQueue()
     busy, waiting = cluster.hire(news), cluster.hire(news, cpus=100)
     assert news.get(timeout=60)[0] is busy
-    busy.give(own.wait, 0, 60)
+    busy.give(own.wait, 60)
     begin = time.monotonic()
     for one in (busy, waiting):
         one.stop()
@@ -159,7 +159,7 @@ def test_a_worker_is_stopped_in_the_middle_of_a_job_and_before_it_has_begun(clus
 def test_a_job_that_exits_ends_its_worker(cluster, own):
     news = queue.SimpleQueue()
     worker = cluster.hire(news)
-    worker.give(own.leave, 0, 3)
+    worker.give(own.leave, 3)
     assert outcome(news)[1] is None
     assert "crashed" in worker.describe_end()
 
@@ -168,19 +168,19 @@ def test_nodes_are_asked_for_folders_and_plug_ins(cluster, tmp_path):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text("from otherwords.registry import generators\n@generators('mine.v1')\ndef mine(): return None\n")
     bad.write_text("import a_module_that_no_node_has\n")
-    assert check_nodes(cluster, [str(tmp_path)], [str(good)]) == []
+    assert check_nodes(cluster, str(tmp_path), plugins=[str(good)]) == []
     assert sorted(one.name for one in tmp_path.iterdir() if one.suffix == "") == []
     with pytest.raises(BadInput, match=r"node \S+ cannot load the plug-in \S+bad.py .*a_module_that_no_node_has"):
-        refuse_unfit(cluster, [str(tmp_path)], [str(bad)])
+        refuse_unfit(cluster, str(tmp_path), plugins=[str(bad)])
 
 
 def test_a_place_that_nodes_cannot_see_is_refused(cluster):
     pytest.importorskip("fsspec")
     with pytest.raises(BadInput, match=r"node \S+ cannot see memory://mine") as caught:
-        refuse_unfit(cluster, ["memory://mine"])  # a file system that each process has for itself
+        refuse_unfit(cluster, "memory://mine")  # a file system that each process has for itself
     assert "--shared" in caught.value.fix
     with pytest.raises(BadInput, match="cannot write to it"):
-        refuse_unfit(cluster, ["/proc/nothing/there"])
+        refuse_unfit(cluster, "/proc/nothing/there")
 
 
 def test_a_connection_to_another_cluster_is_refused(cluster):
@@ -194,7 +194,7 @@ def test_a_connection_to_another_cluster_is_refused(cluster):
 @contextmanager
 def nodes(**settings):
     """A cluster of one node, of which more can be made."""
-    ray_workers._load_ray()
+    ray_cluster._load_ray()
     from ray.cluster_utils import Cluster
 
     head = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
@@ -227,16 +227,16 @@ def test_a_node_that_dies_costs_its_workers_and_no_others(own, capfd):
             news = queue.SimpleQueue()
             workers = [cluster.hire(news) for _ in range(2)]
             assert {news.get(timeout=60)[0] for _ in workers} == set(workers)
-            [lost] = [one for one in workers if one.hello.node == second.node_id]
+            [lost] = [one for one in workers if one.hello.place == second.node_ip_address]
             [kept] = [one for one in workers if one is not lost]
-            lost.give(own.wait, 0, 60)
+            lost.give(own.wait, 60)
             begin = time.monotonic()
             made.remove_node(second, allow_graceful=False)
             assert outcome(news) == (lost, None, [])
             assert time.monotonic() - begin < 10
             assert "with its node" in lost.describe_end()
-            kept.give(jobs.double, 1, 4)
-            assert outcome(news)[1] == _Outcome(8)
+            kept.give(jobs.double, 4)
+            assert outcome(news)[1] == Outcome(8)
     assert capfd.readouterr() == ("", "")
 
 
@@ -252,10 +252,10 @@ def test_a_node_with_another_version_or_without_the_package_is_refused(tmp_path)
             path = os.pathsep.join([str(tmp_path / name), *sys.path])
             made.add_node(num_cpus=1, object_store_memory=STORE, env_vars={"PYTHONPATH": path})
         with connected(made) as cluster:
-            found = sorted(one.message.partition(" has ")[2] for one in check_nodes(cluster))
+            found = sorted(one.message.partition(" has ")[2] for one in check_nodes(cluster, str(tmp_path)))
             assert found == ["no otherwords (ImportError: no)", f"otherwords 0.0.7, the driver {__version__}"]
             with pytest.raises(BadInput, match="1 more"):
-                refuse_unfit(cluster)
+                refuse_unfit(cluster, str(tmp_path))
 
 
 @pytest.mark.slow
@@ -267,6 +267,6 @@ def test_a_worker_that_takes_too_much_memory_is_ended_by_ray(own):
         news = queue.SimpleQueue()
         worker = cluster.hire(news)
         assert isinstance(news.get(timeout=60)[1], Hello)
-        worker.give(own.fill_memory, 0, 0.2 * sizes["MemTotal"] * 1024)
+        worker.give(own.fill_memory, 0.2 * sizes["MemTotal"] * 1024)
         assert outcome(news)[1] is None
         assert worker.describe_end().endswith("because the memory of the node was used up")

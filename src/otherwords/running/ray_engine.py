@@ -8,7 +8,8 @@ from .._version import __version__
 from ..errors import BadInput, caller_level
 from .messages import Hello
 from .pool import News, Pool, Worker
-from .ray_workers import RayCluster, connect, parse_address, refuse_unfit
+from .ray_cluster import connect, parse_address, refuse_unfit
+from .ray_workers import RayCluster
 
 #: Seconds after which a user is told that the cluster has no room for any worker.
 _PATIENCE = 20.0
@@ -41,7 +42,7 @@ class Ray(Pool):
         They must have this version, see the run folder or the shared place, and the files that plug-ins read.
         """
         cluster = self._connected()
-        refuse_unfit(cluster, [self.shared or folder], files, plugins)
+        refuse_unfit(cluster, self.shared or folder, files, plugins)
         self._count_room(cluster)
 
     def _connected(self) -> RayCluster:
