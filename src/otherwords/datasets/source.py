@@ -75,8 +75,9 @@ def _of_table(table: AnyTable) -> Bound:
         return (Record(f"the table, row {number}", row) for number, row in enumerate(as_rows(kept), 1))
 
     def columns() -> Iterator[RecordBatch]:
-        slices = kept.iter_slices(BATCH) if isinstance(kept, pl.DataFrame) else ()
-        return frame_batches(slices, "the table, row") if isinstance(kept, pl.DataFrame) else in_batches(read())
+        if isinstance(kept, pl.DataFrame):
+            return frame_batches(kept.iter_slices(BATCH), "the table, row")
+        return in_batches(read())
 
     return Bound(Plugin("memory", 1, lambda: None), memory_name(kept), Dataset(read, columns=columns))
 
