@@ -16,8 +16,10 @@ MISSING = ("", "nan", "NaN", "NAN", "<NA>")
 Named = TypeVar("Named")
 #: Why a model, asked to accept a variant itself, rejected it: such a row of an answers table has no `pred`.
 REJECTED = "rejected"
-#: Kinds of columns whose values a table of ours holds as they are.
-_PLAIN = frozenset({pl.String(), pl.Int64(), pl.Float64(), pl.Boolean(), pl.Null()})
+#: Columns that say that a row is no rewording: the suite of a contrast, the name of a control.
+MARKS = ("contrast", "control")
+#: How a table holds values of these types: as they are.
+KINDS: dict[type, Any] = {str: pl.String(), bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64()}
 #: Columns that a later stage writes: one that comes along under such a name is kept as `input_<name>`.
 _TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
 
@@ -45,18 +47,27 @@ def as_scalar(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, tuple, dict)) else str(value)
 
 
+def main_columns(task: Task) -> list[str]:
+    """The columns that every table of problems has, in their order."""
+    return ["id", "of", "how", *task.fields, "label", "cluster"]
+
+
+def is_verdict(name: str) -> bool:
+    """Whether a column has the verdicts of a check; its reasons and scores have a second colon."""
+    return bool(re.fullmatch("check:[^:]+", name))
+
+
 def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
     """Make a table `id, of, how, <fields>, label, cluster, <extras>`; an extra of mixed kinds becomes text.
 
     Verdicts of checks may be text, from a CSV file. An extra that is empty in all rows has no type: it takes the type
     that it has in other shards.
     """
-    main = ["id", "of", "how", *task.fields, "label", "cluster"]
+    main = main_columns(task)
     extras = list(dict.fromkeys(name for row in rows for name in row if name not in main))
     columns = {name: pl.Series(name, [row.get(name) for row in rows], dtype=pl.String) for name in main}
     for name in extras:
-        make = _verdicts if re.fullmatch("check:[^:]+", name) else _column
-        columns[name] = make(name, [row.get(name) for row in rows])
+        columns[name] = _column_of_extra(name, [row.get(name) for row in rows])
     return pl.DataFrame(columns)
 
 
@@ -74,7 +85,7 @@ def join_pieces(pieces: Sequence[Piece], task: Task) -> pl.DataFrame:
     """
     if not any(isinstance(piece, pl.DataFrame) for piece in pieces):
         return to_frame([row for piece in pieces for row in piece], task)  # type: ignore[misc]
-    main = ["id", "of", "how", *task.fields, "label", "cluster"]
+    main = main_columns(task)
     rows = [[piece.columns] if isinstance(piece, pl.DataFrame) else piece for piece in pieces]
     extras = dict.fromkeys(name for some in rows for row in some for name in row if name not in main)
     there = [frozenset(piece.columns) if isinstance(piece, pl.DataFrame) else () for piece in pieces]
@@ -98,13 +109,12 @@ def _cast(part: pl.Series | list[Any], kind: Any) -> pl.Series:
 
 
 def _extra(name: str, parts: list[pl.Series | list[Any]]) -> pl.Series:
-    is_verdict = bool(re.fullmatch("check:[^:]+", name))
     filled = [part for part in parts if isinstance(part, list) or part.null_count() < len(part)]
     kinds = {None if isinstance(part, list) else _kind(part) for part in filled}
-    kind = next(iter(kinds), pl.Boolean if is_verdict else pl.Null)
-    if len(kinds) > 1 or kind is None or (is_verdict and kind != pl.Boolean):
+    kind = next(iter(kinds), pl.Boolean if is_verdict(name) else pl.Null)
+    if len(kinds) > 1 or kind is None or (is_verdict(name) and kind != pl.Boolean):
         values = [v for part in parts for v in (part if isinstance(part, list) else map(as_scalar, part.to_list()))]
-        return (_verdicts if is_verdict else _column)(name, values)
+        return _column_of_extra(name, values)
     return pl.concat([_cast(part, kind) for part in parts]).alias(name)
 
 
@@ -115,6 +125,10 @@ def _kind(column: pl.Series) -> Any:
     if column.dtype in (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32):
         return pl.Int64 if column.min() > -(2**63) else None  # type: ignore[operator]
     return pl.Float64 if column.dtype.is_float() else pl.Boolean if column.dtype == pl.Boolean else None
+
+
+def _column_of_extra(name: str, values: list[Any]) -> pl.Series:
+    return _verdicts(name, values) if is_verdict(name) else _column(name, values)
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
@@ -141,7 +155,7 @@ def _verdicts(name: str, values: list[Any]) -> pl.Series:
 
 def problems(frame: pl.DataFrame, task: Task) -> list[Problem]:
     """Turn rows into Problems, and rows that have `of` into Variants."""
-    known = {"id", "of", "how", "label", "cluster", *task.fields}
+    known = main_columns(task)
     extras = [name for name in frame.columns if name not in known and not name.startswith("check:")]
     return [_problem(row, task, extras) for row in frame.iter_rows(named=True)]
 
@@ -164,21 +178,21 @@ def variant_row(variant: Variant, cluster: str, identity: str = "", how: str = "
         **variant.text,
         "label": variant.label,
         "cluster": cluster,
-        **free_columns(extra, ("id", "of", "how", *variant.text, "label", "cluster")),
+        **free_columns(extra, main_columns(variant.task)),
     }
 
 
-def variant_table(variants: pl.DataFrame, task: Task) -> pl.DataFrame | list[dict[str, Any]]:
+def variant_table(variants: pl.DataFrame, task: Task) -> Piece:
     """Variants as `variant_row` has them, from a table with `id`, `of`, `how`, the fields, `label` and `cluster`.
 
     It stays a table unless a column has values that no table of ours holds as they are, such as lists.
     """
-    main = ["id", "of", "how", *task.fields, "label", "cluster"]
+    main = main_columns(task)
     others = [name for name in variants.columns if name not in main]
-    kinds = variants.schema
-    if any(kinds[name] not in _PLAIN or name.startswith("check:") for name in others):
-        plain = variants.select(main).iter_rows(named=True), variants.select(others).iter_rows(named=True)
-        return [{**row, **free_columns(extra, main)} for row, extra in zip(*plain, strict=True)]
+    kinds, plain = variants.schema, {*KINDS.values(), pl.Null()}
+    if any(kinds[name] not in plain or name.startswith("check:") for name in others):
+        halves = (variants.select(names).iter_rows(named=True) for names in (main, others))
+        return [{**row, **free_columns(extra, main)} for row, extra in zip(*halves, strict=True)]
     free = free_columns(dict.fromkeys(others), main)
     return variants.select(*main, *(pl.col(old).alias(new) for old, new in zip(others, free, strict=True)))
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import ON_COMMAND_LINE, BadInput, caller_level, shorten
-from ..frames import MISSING, free_columns
+from ..frames import MARKS, MISSING, free_columns, main_columns
 from ..problem import NO_MAJORITY, Task, label_key
 from ..storage.files import Scratch, digest
 from .records import BATCH, Record
@@ -59,7 +59,7 @@ class Intake:
     options: Mapping[str, str] = field(default_factory=lambda: OPTIONS if ON_COMMAND_LINE.get() else KEYWORDS)
 
     def __post_init__(self) -> None:
-        known = {*self.task.fields, "id", "of", "how", "label", "cluster", "contrast", "control"}
+        known = {*main_columns(self.task), *MARKS}
         if unknown := set(self.columns) - known:
             message = f"cannot map {', '.join(map(repr, sorted(unknown)))}"
             raise BadInput(message, fix=f"{self.task.name} has {', '.join(sorted(known))}")
@@ -207,10 +207,10 @@ class Intake:
         row["label"] = self._read_label(values.pop("label", None), bool(plain_text(values.get("contrast"))), where)
         row["cluster"] = plain_text(values.pop("cluster", None))
         row["cluster"] = "" if row["cluster"] in MISSING else row["cluster"]
-        row |= _mark("contrast", values.pop("contrast", None), where)
-        row |= _mark("control", values.pop("control", None), where)
+        for name in MARKS:
+            row |= _mark(name, values.pop(name, None), where)
         _refuse_misplaced(row, where)
-        row |= free_columns(others, (*row, "contrast", "control"))
+        row |= free_columns(others, (*row, *MARKS))
         _refuse_halves(row, where)
         row["cluster"] = row["cluster"] or digest(*(row[name] for name in self.task.cluster))[:16]
         if not self.seen.add(row["id"], None if row["of"] else _original(row)):
