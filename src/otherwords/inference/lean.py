@@ -166,7 +166,7 @@ def activate(x: torch.Tensor, name: str, *, fused: bool = False) -> torch.Tensor
     from torch.nn.functional import gelu
 
     if name not in ("gelu", "tanh-gelu"):
-        return getattr(torch, name)(x)  # type: ignore[no-any-return]
+        return getattr(torch, name)(x)
     return gelu(x, approximate="tanh" if fused or name == "tanh-gelu" else "none")
 
 
