@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.datasets.columns import pieces
-from otherwords.datasets.intake import Intake, SeenIds, SeenOriginal
+from otherwords.datasets.intake import Intake
 from otherwords.datasets.records import Dataset, Record
+from otherwords.datasets.seen_ids import SeenIds, SeenOriginal
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Task
 from otherwords.storage.files import digest
