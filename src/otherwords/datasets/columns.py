@@ -13,8 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from ..frames import MARKS, MISSING, Piece, as_scalar, free_columns, main_columns
+from ..frames import MARKS, MISSING, Piece, free_columns, main_columns
 from ..problem import NO_MAJORITY, label_key
+from ..storage.in_memory import as_scalar
 from .intake import Intake, name_text, plain_text
 from .records import RecordBatch, in_chunks
 

@@ -13,10 +13,11 @@ from typing import Any, Literal
 import polars as pl
 
 from ..errors import BadInput, UnknownName
-from ..frames import AnyTable, Piece, as_rows, texts_by_text
+from ..frames import Piece
 from ..problem import Task, get_task
 from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
+from ..storage.in_memory import AnyTable, as_rows, texts_by_text
 from .columns import pieces
 from .intake import Intake, ProblemRow
 from .records import BATCH, Dataset, Record, RecordBatch, frame_batches, in_batches
