@@ -9,7 +9,6 @@ like that of the cache, with the same settings, and writes the shards again.
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import shutil
 import sqlite3
@@ -30,6 +29,8 @@ from otherwords.models.python_callable import as_spec
 from otherwords.problem import TASKS, Batch
 from otherwords.running import asking, stages
 from otherwords.storage.run_folder import RunFolder
+
+from . import bare
 
 ROWS, TINY_ROWS, SHARD = 500_000, 200, 20_000
 #: Microseconds a row at 60,000 rows a second.
@@ -65,7 +66,7 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
         (Path(place) / "model.py").write_text(MODEL)
         specs = [f"m{number}=python:{place}/model.py:free(batch_size={1024 + number})" for number in range(2)]
         jobs = [_jobs(folder, shards, spec, f"{place}/cache.sqlite") for spec in specs]
-        bare = _timed(lambda: _bare(folder, shards, Path(place)))
+        loop = _timed(lambda: _bare(folder, shards, Path(place)))
         with _steps() as seconds:
             cold = _timed(lambda: asking.answer_shards(jobs[0]))
         shares = _shares(seconds, cold[1])
@@ -75,13 +76,13 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
         waits = _jobs(folder, shards, as_spec(_device(calls)), f"{place}/device.sqlite")
         device = _timed(lambda: asking.answer_shards(waits))
     busy, between = sum(end - start for start, end in calls), calls[-1][1] - calls[0][0]
-    detail = f"{_speed(cold, rows)}; bare {_speed(bare, rows)}; {shares}"
+    detail = f"{_speed(cold, rows)}; bare {_speed(loop, rows)}; {shares}"
     claims = [("asked and stored", cold, 1.5, detail), ("all in the cache already", warm, 1.0, _speed(warm, rows))]
     path = "Parquet -> keys -> cache -> Parquet"
     return [
         {
             "claim": f"{path}, free model, {rows:,} rows {what}, times a bare loop (CPU time)",
-            "measured": took[1] / bare[1],
+            "measured": took[1] / loop[1],
             "unit": "times",
             "at_most": most,
             "detail": detail,
@@ -141,11 +142,7 @@ def _jobs(folder: RunFolder, shards: int, spec: str, path: str) -> list[stages.S
 
 def _bare(folder: RunFolder, shards: int, place: Path) -> None:
     frames = [pl.read_parquet(folder.part("buckets", number)) for number in range(shards)]
-    keys = [
-        hashlib.sha256(f"{premise}\0{hypothesis}".encode()).digest()
-        for frame in frames
-        for premise, hypothesis in frame.select("premise", "hypothesis").iter_rows()
-    ]
+    keys = [key for frame in frames for key in bare.keys_of(frame)]
     with cache.Cache(place / "bare.sqlite") as store:
         database = sqlite3.connect(store.path, isolation_level=None)
         database.execute("pragma synchronous = normal")

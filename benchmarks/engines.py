@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from otherwords.running.engines import cores
 
-from . import isolated
+from . import isolated, spine
 
 #: At most so much of the time in one process: of a cheap function, the driver's reading and writing is a third.
 LIMITS = {"model": 0.9, "generator": 0.75}
@@ -56,7 +55,7 @@ def _compare(kind: str, name: str, count: int, tiny: bool) -> dict[str, Any]:
     workers = 2 if tiny else cores()
     for engine in ("in-process", f"processes:{workers}"):
         with tempfile.TemporaryDirectory() as folder:
-            _make(Path(folder) / "data.jsonl", count)
+            spine.write_problems(Path(folder) / "data.jsonl", map(_pair, range(count)))
             (Path(folder) / "model.py").write_text(MODEL)
             data = str(Path(folder) / "data.jsonl")
             found[engine] = isolated.run(_WORK, kind, data, folder, str(max(1, count // SHARDS)), engine)
@@ -70,14 +69,7 @@ def _compare(kind: str, name: str, count: int, tiny: bool) -> dict[str, Any]:
     return {"claim": claim, "measured": ratio, "unit": "x", "at_most": LIMITS[kind], "detail": detail}
 
 
-def _make(path: Path, count: int) -> None:
-    with path.open("w") as file:
-        for number in range(count):
-            animal = ("dog", "horse", "cat", "woman", "child")[number % 5]
-            row = {
-                "id": f"p{number}",
-                "premise": f"A small {animal} runs along the street behind house number {number} in the morning light.",
-                "hypothesis": f"A {animal} is outside near house {number}.",
-                "label": "neutral",
-            }
-            file.write(json.dumps(row) + "\n")
+def _pair(number: int) -> tuple[str, str]:
+    animal = ("dog", "horse", "cat", "woman", "child")[number % 5]
+    premise = f"A small {animal} runs along the street behind house number {number} in the morning light."
+    return premise, f"A {animal} is outside near house {number}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ report(variants=done.counts["variants"], rows=answered.rows, vary=between - star
 
 
 def run(tiny: bool = False) -> list[dict[str, Any]]:
-    return [_stages(tiny), *(_whole_run(form, tiny) for form in ("suite", "contractions"))]
+    return [_stages(tiny), *(_whole_run(form, tiny) for form in spine.FORMS)]
 
 
 def _whole_run(form: str, tiny: bool) -> dict[str, Any]:
@@ -39,19 +40,14 @@ def _whole_run(form: str, tiny: bool) -> dict[str, Any]:
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder) / "data.parquet"
-            if form == "suite":
-                spine.make_suite(data, size)
-            else:
-                spine.make_problems(data, size // 2)
-            made = ["contractions(field=premise)"] if form == "contractions" else []
-            peaks.append(spine.study(data, Path(folder), made))
+            spine.make_data(form, data, size)
+            peaks.append(spine.study(form, data, Path(folder)))
             assert peaks[-1]["asked"] == size
     detail = "; ".join(
         f"{size:,} rows: peak {one['peak_mb']:.0f} MB, {one['wall']:.0f} s"
         for size, one in zip(sizes, peaks, strict=True)
     )
-    what = "a Parquet suite" if form == "suite" else "half of them made by contractions"
-    claim = f"peak memory of a whole run ({what}) at {sizes[1]:,} rows above that at {sizes[0]:,}"
+    claim = f"peak memory of a whole run ({spine.FORMS[form]}) at {sizes[1]:,} rows above that at {sizes[0]:,}"
     growth = peaks[1]["peak_mb"] - peaks[0]["peak_mb"]
     return {"claim": claim, "measured": growth, "unit": "MB", "at_most": 150, "detail": detail}
 
@@ -77,16 +73,10 @@ def _stages(tiny: bool) -> dict[str, Any]:
 
 
 def _make(problems: Path, recorded: Path, count: int) -> None:
-    with problems.open("w") as first, recorded.open("w") as second:
-        for number in range(count):
-            premise = f"Person {number} walked {number % 977} metres along the river before breakfast on a cold day."
-            row = {
-                "id": f"p{number}",
-                "premise": premise,
-                "hypothesis": f"Person {number} was up early.",
-                "label": "neutral",
-            }
-            first.write(json.dumps(row) + "\n")
-            for variant in range(PER_PROBLEM):
-                text = f"It was early when person {number} got up, wording {variant}."
-                second.write(json.dumps({"of": row["id"], "hypothesis": text}) + "\n")
+    walk = "walked {} metres along the river before breakfast on a cold day"
+    texts = ((f"Person {n} {walk.format(n % 977)}.", f"Person {n} was up early.") for n in range(count))
+    spine.write_problems(problems, texts)
+    with recorded.open("w") as file:
+        for number, variant in product(range(count), range(PER_PROBLEM)):
+            text = f"It was early when person {number} got up, wording {variant}."
+            file.write(json.dumps({"of": f"p{number}", "hypothesis": text}) + "\n")

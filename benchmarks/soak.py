@@ -24,6 +24,8 @@ import polars as pl
 
 import otherwords
 
+from . import spine
+
 SEED = 16
 KILLS, FULL_DISKS = 100, 10
 TINY_KILLS, TINY_FULL_DISKS = 2, 1
@@ -209,16 +211,9 @@ def small_disk(place: Path, size: int) -> Iterator[tuple[Path, Callable[[], None
 
 def _write_study(place: Path) -> None:
     """A small study with every stage, two models, and many parts."""
-    rows = [
-        {
-            "id": f"p{number}",
-            "premise": f"Person {number} isn't far from the river, and they're {number % 97} years old.",
-            "hypothesis": f"Person {number} won't be late.",
-            "label": ("entailment", "neutral", "contradiction")[number % 3],
-        }
-        for number in range(PROBLEMS)
-    ]
-    (place / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    premise = "Person {} isn't far from the river, and they're {} years old."
+    pairs = ((premise.format(n, n % 97), f"Person {n} won't be late.") for n in range(PROBLEMS))
+    spine.write_problems(place / "data.jsonl", pairs, ("entailment", "neutral", "contradiction"))
     (place / "study.toml").write_text(
         'data = ["data.jsonl"]\nvary = ["contractions"]\ncheck = ["surface", "overlap"]\n'
         'models = ["one=scripted(seed=1)", "two=scripted(seed=2)"]\ncanary = false\n'

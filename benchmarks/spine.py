@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from . import isolated
 ASKED, TINY_ASKED = 500_000, 2_000
 PER_PROBLEM = 4
 REPEATS, TINY_REPEATS = 3, 1
+#: The forms of the data: which of the texts that are asked are there already.
+FORMS = {"suite": "a Parquet suite", "contractions": "half of them made by contractions"}
 #: `scores.json` of each form and size (SHA-256), as the version before the stages became columnar wrote it.
 SCORES = {
     ("suite", 2_000): "fb93dd5cb4ef0c8b3b32e3c8bf0bc894feea6bc325e7a63fa2f279f3346ef492",
@@ -56,20 +60,19 @@ report(wall=wall, cpu=after.ru_utime + after.ru_stime - times.ru_utime - times.r
 def run(tiny: bool = False) -> list[dict[str, Any]]:
     asked, repeats = (TINY_ASKED, TINY_REPEATS) if tiny else (ASKED, REPEATS)
     with tempfile.TemporaryDirectory() as place:
-        suite, problems = Path(place) / "suite.parquet", Path(place) / "problems.parquet"
-        make_suite(suite, asked)
-        make_problems(problems, asked // 2)
-        rows = [("suite", suite, []), ("contractions", problems, ["contractions(field=premise)"])]
-        return [_compare(name, data, vary, suite, asked, repeats) for name, data, vary in rows]
+        data = {name: Path(place) / f"{name}.parquet" for name in FORMS}
+        for name, path in data.items():
+            make_data(name, path, asked)
+        return [_compare(name, path, data["suite"], asked, repeats) for name, path in data.items()]
 
 
-def _compare(name: str, data: Path, vary: list[str], suite: Path, asked: int, repeats: int) -> dict[str, Any]:
+def _compare(name: str, data: Path, suite: Path, asked: int, repeats: int) -> dict[str, Any]:
     """One form of the work: the median of its repetitions, each beside one of the bare loop."""
     pairs = []
     for _ in range(repeats):  # in turns, so that a busy moment hits both
         with tempfile.TemporaryDirectory() as folder:
             bare = isolated.run(_BARE, str(suite), folder)
-            ours = study(data, Path(folder), vary)
+            ours = study(name, data, Path(folder))
             assert ours["asked"] == asked, f"{ours['asked']} texts were asked, not {asked}"
             refuse_other_scores(name, asked, Path(folder) / "out" / "scores.json")
             pairs.append((ours["wall"] / bare["wall"], ours, bare))
@@ -79,16 +82,14 @@ def _compare(name: str, data: Path, vary: list[str], suite: Path, asked: int, re
     detail = f"{ours['wall']:.1f} s against {bare['wall']:.1f} s (CPU {ours['cpu']:.1f} against {bare['cpu']:.1f}); "
     detail += f"microseconds a text: {stages}, report and the rest {1e6 * rest / asked:.1f}; "
     detail += f"peak {ours['peak_mb']:.0f} MB; ratios {', '.join(f'{one:.1f}' for one, *_ in pairs)}"
-    claim = f"a whole run of {asked:,} texts, {_FORMS[name]}, times the bare loop"
+    claim = f"a whole run of {asked:,} texts, {FORMS[name]}, times the bare loop"
     return {"claim": claim, "measured": ratio, "unit": "x", "at_most": 4, "detail": detail}
 
 
-_FORMS = {"suite": "a Parquet suite", "contractions": "half of them made by contractions"}
-
-
-def study(data: Path, folder: Path, vary: list[str]) -> dict[str, Any]:
-    """Run the study in a folder, in a process of its own; say what it took."""
+def study(name: str, data: Path, folder: Path) -> dict[str, Any]:
+    """Run the study of this form in a folder, in a process of its own; say what it took."""
     (folder / "model.py").write_text(MODEL)
+    vary = ["contractions(field=premise)"] if name == "contractions" else []
     return isolated.run(_RUN, str(data), str(folder), *vary)
 
 
@@ -99,7 +100,23 @@ def refuse_other_scores(name: str, asked: int, scores: Path) -> None:
         raise SystemExit(f"{name}, {asked:,} texts: scores.json has changed: {found} instead of {wanted}")
 
 
-def make_suite(path: Path, count: int) -> None:
+def make_data(name: str, path: Path, asked: int) -> None:
+    """The data of this form with which so many texts are asked."""
+    if name == "suite":
+        _make_suite(path, asked)
+    else:
+        _make_problems(path, asked // 2)
+
+
+def write_problems(path: Path, pairs: Iterable[tuple[str, str]], labels: Sequence[str] = ("neutral",)) -> None:
+    """Problems in JSON Lines: premises and hypotheses, under the labels in turn."""
+    with path.open("w") as file:
+        for number, (premise, hypothesis) in enumerate(pairs):
+            texts = {"id": f"p{number}", "premise": premise, "hypothesis": hypothesis}
+            file.write(json.dumps({**texts, "label": labels[number % len(labels)]}) + "\n")
+
+
+def _make_suite(path: Path, count: int) -> None:
     """Originals, each before its variants, as a run would write them."""
     each = PER_PROBLEM + 1
     number, place = pl.int_range(count) // each, pl.int_range(count) % each
@@ -115,7 +132,7 @@ def make_suite(path: Path, count: int) -> None:
     frame.write_parquet(path)
 
 
-def make_problems(path: Path, count: int) -> None:
+def _make_problems(path: Path, count: int) -> None:
     """Problems with one contraction each, in the premise."""
     number = pl.int_range(count)
     frame = pl.select(

@@ -104,8 +104,8 @@ def test_the_spine_benchmark_refuses_other_scores_than_before(tmp_path):
 def test_a_whole_run_has_the_scores_of_before(tmp_path):
     """Every stage, the default scores and the report, on the tiny suite of the spine benchmark."""
     spine = importlib.import_module("benchmarks.spine")
-    spine.make_suite(tmp_path / "suite.parquet", spine.TINY_ASKED)
-    assert spine.study(tmp_path / "suite.parquet", tmp_path, [])["asked"] == spine.TINY_ASKED
+    spine.make_data("suite", tmp_path / "suite.parquet", spine.TINY_ASKED)
+    assert spine.study("suite", tmp_path / "suite.parquet", tmp_path)["asked"] == spine.TINY_ASKED
     spine.refuse_other_scores("suite", spine.TINY_ASKED, tmp_path / "out" / "scores.json")
 
 

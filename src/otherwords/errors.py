@@ -41,7 +41,8 @@ class BadInput(OtherwordsError):
 
     def __init__(self, message: str, *, where: str = "", field: str = "", fix: str = ""):
         self.message, self.where, self.field, self.fix = message, where, field, fix
-        place = ": ".join(part for part in (where, field) if part)
+        shown = field if field.isprintable() else repr(field)  # a column may be called anything
+        place = ": ".join(part for part in (where, shown) if part)
         text = f"{place}: {message}" if place else message
         super().__init__(f"{text}; {fix}" if fix else text)
 

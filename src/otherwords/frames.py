@@ -1,23 +1,25 @@
-"""Conversions: what users call a table, frames, Problems and Buckets; and texts joined to answers."""
+"""Conversions between tables, Problems and Buckets; and texts joined to answers."""
 
-import json
-import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, Protocol, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import polars as pl
 
 from .errors import BadInput, Unmeasurable, shorten
 from .problem import Bucket, Problem, Task, Variant
+from .storage.in_memory import AnyTable as AnyTable
+from .storage.in_memory import as_frame as as_frame
+from .storage.in_memory import as_scalar, typed_column
 
 #: How texts spell that there is no value: NaN of a float, NA of pandas.
 MISSING = ("", "nan", "NaN", "NAN", "<NA>")
-Named = TypeVar("Named")
 #: Why a model, asked to accept a variant itself, rejected it: such a row of an answers table has no `pred`.
 REJECTED = "rejected"
-#: Kinds of columns whose values a table of ours holds as they are.
-_PLAIN = frozenset({pl.String(), pl.Int64(), pl.Float64(), pl.Boolean(), pl.Null()})
+#: Columns that say that a row is no rewording: the suite of a contrast, the name of a control.
+MARKS = ("contrast", "control")
+#: How a table holds values of these types: as they are.
+KINDS: dict[type, Any] = {str: pl.String(), bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64()}
 #: Columns that a later stage writes: one that comes along under such a name is kept as `input_<name>`.
 _TAKEN = frozenset({"model", "bucket", "variant", "gold", "pred", "row"})
 
@@ -38,11 +40,14 @@ def free_columns(values: Mapping[str, Any], taken: Iterable[str] = ()) -> dict[s
     return columns
 
 
-def as_scalar(value: Any) -> Any:
-    """A value as a column of a table has it: a list or a dict as JSON."""
-    if value is None or isinstance(value, (str, float, bool)) or (isinstance(value, int) and abs(value) < 2**63):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, tuple, dict)) else str(value)
+def main_columns(task: Task) -> list[str]:
+    """The columns that every table of problems has, in their order."""
+    return ["id", "of", "how", *task.fields, "label", "cluster"]
+
+
+def is_verdict(name: str) -> bool:
+    """Whether a column has the verdicts of a check; its reasons and scores have a second colon."""
+    return bool(re.fullmatch("check:[^:]+", name))
 
 
 def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
@@ -51,12 +56,11 @@ def to_frame(rows: Sequence[dict[str, Any]], task: Task) -> pl.DataFrame:
     Verdicts of checks may be text, from a CSV file. An extra that is empty in all rows has no type: it takes the type
     that it has in other shards.
     """
-    main = ["id", "of", "how", *task.fields, "label", "cluster"]
+    main = main_columns(task)
     extras = list(dict.fromkeys(name for row in rows for name in row if name not in main))
     columns = {name: pl.Series(name, [row.get(name) for row in rows], dtype=pl.String) for name in main}
     for name in extras:
-        make = _verdicts if re.fullmatch("check:[^:]+", name) else _column
-        columns[name] = make(name, [row.get(name) for row in rows])
+        columns[name] = _column_of_extra(name, [row.get(name) for row in rows])
     return pl.DataFrame(columns)
 
 
@@ -74,7 +78,7 @@ def join_pieces(pieces: Sequence[Piece], task: Task) -> pl.DataFrame:
     """
     if not any(isinstance(piece, pl.DataFrame) for piece in pieces):
         return to_frame([row for piece in pieces for row in piece], task)  # type: ignore[misc]
-    main = ["id", "of", "how", *task.fields, "label", "cluster"]
+    main = main_columns(task)
     rows = [[piece.columns] if isinstance(piece, pl.DataFrame) else piece for piece in pieces]
     extras = dict.fromkeys(name for some in rows for row in some for name in row if name not in main)
     there = [frozenset(piece.columns) if isinstance(piece, pl.DataFrame) else () for piece in pieces]
@@ -98,13 +102,12 @@ def _cast(part: pl.Series | list[Any], kind: Any) -> pl.Series:
 
 
 def _extra(name: str, parts: list[pl.Series | list[Any]]) -> pl.Series:
-    is_verdict = bool(re.fullmatch("check:[^:]+", name))
     filled = [part for part in parts if isinstance(part, list) or part.null_count() < len(part)]
     kinds = {None if isinstance(part, list) else _kind(part) for part in filled}
-    kind = next(iter(kinds), pl.Boolean if is_verdict else pl.Null)
-    if len(kinds) > 1 or kind is None or (is_verdict and kind != pl.Boolean):
+    kind = next(iter(kinds), pl.Boolean if is_verdict(name) else pl.Null)
+    if len(kinds) > 1 or kind is None or (is_verdict(name) and kind != pl.Boolean):
         values = [v for part in parts for v in (part if isinstance(part, list) else map(as_scalar, part.to_list()))]
-        return (_verdicts if is_verdict else _column)(name, values)
+        return _column_of_extra(name, values)
     return pl.concat([_cast(part, kind) for part in parts]).alias(name)
 
 
@@ -117,18 +120,8 @@ def _kind(column: pl.Series) -> Any:
     return pl.Float64 if column.dtype.is_float() else pl.Boolean if column.dtype == pl.Boolean else None
 
 
-def _column(name: str, values: list[Any]) -> pl.Series:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} and kinds != {int}:
-        values = [None if value is None else float(value) for value in values]
-    elif len(kinds) > 1:
-        values = [None if value is None else _text(value) for value in values]
-    return pl.Series(name, values, dtype=None if kinds else pl.Null)
-
-
-def _text(value: Any) -> str:
-    """A value as Polars writes it when it concatenates the parts of a run."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _column_of_extra(name: str, values: list[Any]) -> pl.Series:
+    return _verdicts(name, values) if is_verdict(name) else typed_column(name, values)
 
 
 def _verdicts(name: str, values: list[Any]) -> pl.Series:
@@ -141,7 +134,7 @@ def _verdicts(name: str, values: list[Any]) -> pl.Series:
 
 def problems(frame: pl.DataFrame, task: Task) -> list[Problem]:
     """Turn rows into Problems, and rows that have `of` into Variants."""
-    known = {"id", "of", "how", "label", "cluster", *task.fields}
+    known = main_columns(task)
     extras = [name for name in frame.columns if name not in known and not name.startswith("check:")]
     return [_problem(row, task, extras) for row in frame.iter_rows(named=True)]
 
@@ -164,21 +157,21 @@ def variant_row(variant: Variant, cluster: str, identity: str = "", how: str = "
         **variant.text,
         "label": variant.label,
         "cluster": cluster,
-        **free_columns(extra, ("id", "of", "how", *variant.text, "label", "cluster")),
+        **free_columns(extra, main_columns(variant.task)),
     }
 
 
-def variant_table(variants: pl.DataFrame, task: Task) -> pl.DataFrame | list[dict[str, Any]]:
+def variant_table(variants: pl.DataFrame, task: Task) -> Piece:
     """Variants as `variant_row` has them, from a table with `id`, `of`, `how`, the fields, `label` and `cluster`.
 
     It stays a table unless a column has values that no table of ours holds as they are, such as lists.
     """
-    main = ["id", "of", "how", *task.fields, "label", "cluster"]
+    main = main_columns(task)
     others = [name for name in variants.columns if name not in main]
-    kinds = variants.schema
-    if any(kinds[name] not in _PLAIN or name.startswith("check:") for name in others):
-        plain = variants.select(main).iter_rows(named=True), variants.select(others).iter_rows(named=True)
-        return [{**row, **free_columns(extra, main)} for row, extra in zip(*plain, strict=True)]
+    kinds, plain = variants.schema, {*KINDS.values(), pl.Null()}
+    if any(kinds[name] not in plain or name.startswith("check:") for name in others):
+        halves = (variants.select(names).iter_rows(named=True) for names in (main, others))
+        return [{**row, **free_columns(extra, main)} for row, extra in zip(*halves, strict=True)]
     free = free_columns(dict.fromkeys(others), main)
     return variants.select(*main, *(pl.col(old).alias(new) for old, new in zip(others, free, strict=True)))
 
@@ -287,184 +280,3 @@ def with_texts(
         fix = "give the suite of these answers: its ids are their variants and, for originals, buckets"
         raise Unmeasurable(f"the suite has no row {absent!r}", where=where, field="id", fix=fix)
     return joined.drop(key, found)
-
-
-# Whatever a user calls a table, or a list
-
-
-def as_list(names: Named | Sequence[Named]) -> list[Named]:
-    """A list of what may be given alone: one name is a list with one name.
-
-    >>> as_list("flip_rate"), as_list(["flip_rate", "p_c"])
-    (['flip_rate'], ['flip_rate', 'p_c'])
-    """
-    return list(names) if isinstance(names, Sequence) and not isinstance(names, str) else [names]
-
-
-def texts_by_text(given: Mapping[Any, Any] | None, setting: str) -> dict[str, str]:
-    """The setting `columns` or `labels` with texts for numbers: a pandas frame without a header numbers its columns.
-
-    >>> texts_by_text({"premise": 0}, "columns"), texts_by_text({0: "entailment"}, "labels")
-    ({'premise': '0'}, {'0': 'entailment'})
-    """
-    if given is not None and not isinstance(given, Mapping):
-        example = "{0: 'entailment', ...}" if setting == "labels" else "{'premise': 'sentence1', ...}"
-        raise BadInput(f"found {shorten(given)}", field=setting, fix=f"give a dict, as in {setting}={example}")
-    return {str(name): str(value) for name, value in (given or {}).items()}
-
-
-class ArrowTable(Protocol):
-    """Anything that exports Arrow data: a pyarrow Table, a DuckDB relation, a cuDF or Modin frame."""
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Export the data."""
-
-
-class PandasFrame(Protocol):
-    """A pandas DataFrame, as far as it is used here."""
-
-    @property
-    def columns(self) -> Any:
-        """The names of the columns."""
-
-    @property
-    def iloc(self) -> Any:
-        """Columns by position."""
-
-    @property
-    def index(self) -> Any:
-        """The names of the rows."""
-
-
-#: A table in memory: Polars, pandas, Arrow, rows as dicts (also of a Hugging Face data set), or columns by name.
-AnyTable = (
-    pl.DataFrame | pl.LazyFrame | ArrowTable | PandasFrame | Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any]]
-)
-
-
-def as_frame(data: AnyTable, where: str = "the table") -> pl.DataFrame:
-    """Any table as a Polars frame; `where` names it in messages. A column of mixed kinds becomes text.
-
-    >>> as_frame([{"id": 1, "label": 0}, {"id": 2, "label": "neutral"}])["label"].to_list()
-    ['0', 'neutral']
-    """
-    frame = _polars(data, where)
-    if frame is None:
-        columns = _columns(data, where)
-        if columns is None:
-            rows = list(as_rows(data, where))
-            names = dict.fromkeys(name for row in rows for name in row)
-            columns = {name: [row.get(name) for row in rows] for name in names}
-        return pl.DataFrame({name: _column_of_any(name, values) for name, values in columns.items()})
-    texts = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Categorical | pl.Enum)]
-    objects = [_column_of_any(name, frame[name].to_list()) for name, kind in frame.schema.items() if kind == pl.Object]
-    return frame.with_columns(*(pl.col(name).cast(pl.String) for name in texts), *objects)
-
-
-def frame_or_name(data: AnyTable | str | os.PathLike[str], where: str = "the table") -> pl.DataFrame | str:
-    """Any table as a Polars frame; the name of a file or folder as it is."""
-    return os.fspath(data) if isinstance(data, str | os.PathLike) else as_frame(data, where)
-
-
-def frames_or_names(data: Any, where: str = "the table") -> list[pl.DataFrame | str]:
-    """One table or name, or several of them, each as `frame_or_name` has it. A list of dicts is one table."""
-    several = isinstance(data, list | tuple) and data and not all(isinstance(one, Mapping) for one in data)
-    return [frame_or_name(one, where) for one in (data if several else [data])]
-
-
-def as_rows(data: AnyTable, where: str = "the table") -> Iterator[dict[str, Any]]:
-    """Any table row by row, each value of the kind that it has there; what is missing is None."""
-    if (frame := _polars(data, where)) is not None:
-        yield from frame.iter_rows(named=True)
-    elif (columns := _columns(data, where)) is not None:
-        yield from (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
-    elif isinstance(data, str | bytes) or not isinstance(data, Iterable):
-        fix = "give a pandas, Polars or Arrow table, a list of dicts, or a dict of columns"
-        raise BadInput(f"found {type(data).__name__}, not a table", where=where, fix=fix)
-    else:
-        for number, row in enumerate(data, 1):
-            if not isinstance(row, Mapping):
-                fix = "give a list of dicts, one for each row"
-                raise BadInput(f"found {shorten(row)}", where=f"{where}, row {number}", fix=fix)
-            yield {_column_name(name, where): plain(value) for name, value in row.items()}
-
-
-def _polars(data: Any, where: str) -> pl.DataFrame | None:
-    """What Polars reads without a copy: its own frames and Arrow data."""
-    if isinstance(data, pl.DataFrame | pl.LazyFrame):
-        return data.lazy().collect()
-    exports = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
-    if not exports or _is_pandas(data):
-        return None
-    try:
-        frame = pl.DataFrame(data) if hasattr(data, "__arrow_c_stream__") else pl.from_arrow(data)
-    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        fix = "give a table whose columns have names, each another"
-        message = f"{type(data).__name__} cannot be read: {str(error).partition(chr(10))[0]}"
-        raise BadInput(message, where=where, fix=fix) from error
-    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
-
-
-def _columns(data: Any, where: str) -> dict[str, list[Any]] | None:
-    """The columns of a pandas frame or of a dict; None for anything else."""
-    if _is_pandas(data):
-        return _pandas_columns(data, where)
-    return _named_columns(data, where) if isinstance(data, Mapping) else None
-
-
-def _is_pandas(data: Any) -> bool:
-    return any(one.__module__.partition(".")[0] == "pandas" and one.__name__ == "DataFrame" for one in type(data).mro())
-
-
-def _pandas_columns(data: Any, where: str) -> dict[str, list[Any]]:
-    """The columns of a pandas frame, without pyarrow; the index is one where it has a name.
-
-    Whole numbers beside missing ones are kept by pandas as floats: here they are whole numbers again.
-    """
-    named = {name: data.index.get_level_values(name) for name in data.index.names if name is not None}
-    columns = [(name, values) for name, values in named.items() if name not in data.columns]
-    columns += [(name, data.iloc[:, place]) for place, name in enumerate(data.columns)]
-    frame: dict[str, list[Any]] = {}
-    for given, column in columns:
-        name = _column_name(given, where)
-        if name in frame:
-            raise BadInput("names this column twice", where=where, field=name, fix="rename one of them")
-        values = [plain(value) for value in column.tolist()]
-        there = [value for value in values if value is not None]
-        if len(there) < len(values) and there and all(type(one) is float and one.is_integer() for one in there):
-            values = [None if value is None else int(value) for value in values]
-        frame[name] = values
-    return frame
-
-
-def _named_columns(data: Mapping[Any, Any], where: str) -> dict[str, list[Any]]:
-    columns = {}
-    for name, values in data.items():
-        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-            fix = "give a list of values for each column; for one row, a list with one dict"
-            raise BadInput(f"found {shorten(values)}", where=where, field=str(name), fix=fix)
-        columns[_column_name(name, where)] = [plain(value) for value in values]
-    if len({len(values) for values in columns.values()}) > 1:
-        sizes = ", ".join(f"{name} has {len(values)}" for name, values in columns.items())
-        raise BadInput(f"columns of different lengths: {sizes}", where=where, fix="give one entry per row")
-    return columns
-
-
-def _column_name(name: Any, where: str) -> str:
-    if not isinstance(name, str | int):
-        fix = "name every column with a text; flatten a pandas MultiIndex first"
-        raise BadInput(f"found the column name {shorten(name)}", where=where, fix=fix)
-    return str(name)
-
-
-def plain(value: Any) -> Any:
-    """A value as Python has it: what numpy wraps without its wrapping, what pandas calls missing as None."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if type(value).__module__ == "numpy":
-        value = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value.tolist()
-    return None if isinstance(value, float) and value != value else value
-
-
-def _column_of_any(name: str, values: list[Any]) -> pl.Series:
-    return _column(name, [as_scalar(value) for value in values])

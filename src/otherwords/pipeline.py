@@ -22,14 +22,7 @@ from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings, r
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
 from .errors import BadInput, caller_level
-from .frames import (
-    AnyTable,
-    as_list,
-    by_bucket,
-    frames_or_names,
-    kept,
-    originals_of,
-)
+from .frames import by_bucket, kept, originals_of
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
 from .models.answering import TRUNCATED, answer_table, ask, run_canary, warn_truncated, warn_unused_labels
@@ -63,6 +56,7 @@ from .scoring.select import (
 )
 from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
 from .storage import tables
+from .storage.in_memory import AnyTable, as_list, frames_or_names
 from .storage.run_folder import DAMAGED, RunFolder
 from .storage.specs import split_name
 from .storage.user_code import as_specs

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.datasets.columns import pieces
-from otherwords.datasets.intake import Intake, SeenIds, SeenOriginal
+from otherwords.datasets.intake import Intake
 from otherwords.datasets.records import Dataset, Record
+from otherwords.datasets.seen_ids import SeenIds, SeenOriginal
 from otherwords.errors import BadInput
 from otherwords.problem import TASKS, Task
 from otherwords.storage.files import digest
@@ -58,6 +59,8 @@ BAD = {
     "of itself": ({**GOOD, "id": "x", "of": "x"}, "of", "'x'"),
     "half a character": ({**GOOD, "premise": "a \ud83d b"}, "premise", "unpaired surrogate"),
     "half a character in another column": ({**GOOD, "note": ["\ud83d"]}, "note", "unpaired surrogate"),
+    "half a character in a name": ({**GOOD, "a\ud83d": 1}, "a\ud83d", r": 'a\ud83d': found an unpaired surrogate"),
+    "NUL in a name": ({**GOOD, "a\0b": 1}, "a\0b", r": 'a\x00b': found a NUL character"),
 }
 
 
@@ -71,6 +74,7 @@ def test_a_bad_row_is_refused_or_left_out_with_its_reason(name):
     (kept,) = intake.rejected
     assert (kept["where"], kept["field"], kept["row"]) == ("f.jsonl, line 2", field, row)
     assert mentioned in kept["reason"]
+    assert kept["reason"].isprintable()
     assert json.loads(json.dumps(kept)) == kept
     assert intake.accepted == 2
 

@@ -23,8 +23,9 @@ from refusals import refuses
 from otherwords.errors import BadInput, WrongAnswer
 from otherwords.models import writing
 from otherwords.models.answering import Asker, Texts, _task_key, answer_table, ask
-from otherwords.models.cache import Cache, Cached, Keyed, Predictions, key, keys_of
+from otherwords.models.cache import Cache, Keyed, key, keys_of
 from otherwords.models.model import AnswerCount, Answerer, Model, Reply
+from otherwords.models.predictions import Cached, Predictions
 from otherwords.models.writing import AnswerWriter
 from otherwords.problem import TASKS, Batch
 from otherwords.storage.files import digest

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from refusals import refuses
 
 from otherwords.errors import BadInput
-from otherwords.models.cache import Cache, Cached, default_path, key
+from otherwords.models.cache import Cache, default_path, key
+from otherwords.models.predictions import Cached
 
 A, B = key(b"model", ["a"]), key(b"model", ["b"])
 
@@ -280,7 +281,8 @@ def test_it_is_a_database_that_others_can_read_meanwhile(path):
 WRITE = """
 import sys
 import threading
-from otherwords.models.cache import Cache, Cached, key
+from otherwords.models.cache import Cache, key
+from otherwords.models.predictions import Cached
 with Cache(sys.argv[1]) as cache:
     number = cache.model("m", "t")
     print("ready", flush=True)
@@ -320,7 +322,8 @@ def test_a_full_disk_is_reported_and_keeps_what_was_written(path):
     """A limit on the size of files stands in for the full disk."""
     code = """
 import resource, signal, sys
-from otherwords.models.cache import Cache, Cached, key
+from otherwords.models.cache import Cache, key
+from otherwords.models.predictions import Cached
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Cache(sys.argv[1]) as cache:
     number = cache.model("m", "t")

@@ -1,8 +1,9 @@
-"""Suites of odd rows, to hold what works on columns against what works row by row."""
+"""For plug-ins on columns: suites of odd rows, to hold them against what works row by row, and one of a user's."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -62,6 +63,27 @@ def suites(draw: Any) -> tuple[pl.DataFrame, Task]:
     """A table as the intake makes it, and its task."""
     task = TASKS[draw(st.sampled_from(["nli", "d-nli", "a-nli"]))]
     return to_frame(draw(rows(task)), task), task
+
+
+#: The file of a user's plug-in that works on columns.
+_COLUMNAR = """
+import polars as pl
+import otherwords as ow
+
+def row_by_row(*given):
+    raise RuntimeError("the stage has the other form")
+
+def columns(rows, task):
+    {}
+
+mine = ow.{}(row_by_row, columns=columns)
+"""
+
+
+def write_columnar(folder: Path, kind: str, body: str) -> str:
+    """Write a Generator or a Check of a user's, whose form for columns has this body; the spec that names it."""
+    (folder / "mine.py").write_text(_COLUMNAR.format(body, kind), encoding="utf-8")
+    return f"mine=python:{folder / 'mine.py'}:mine"
 
 
 def row_by_row(bound: Bound, declared: Any) -> Bound:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from odd_suites import write_columnar
 from refusals import refuses
 
 import otherwords as ow
@@ -115,35 +116,10 @@ def test_a_bare_function_is_a_check_and_its_attributes_count():
 # Checks that work on columns
 
 
-COLUMNAR = """
-import polars as pl
-import otherwords as ow
-
-def buckets_only(buckets):
-    raise RuntimeError("the stage has the other form")
-
-def columns(rows, task):
-    {}
-
-mine = ow.Check(buckets_only, columns=columns)
-"""
-
-
-@pytest.fixture
-def columnar(tmp_path):
-    """A check of a user's, whose form for columns has this body."""
-
-    def write(body):
-        (tmp_path / "mine.py").write_text(COLUMNAR.format(body), encoding="utf-8")
-        return f"mine=python:{tmp_path / 'mine.py'}:mine"
-
-    return write
-
-
-def test_a_users_check_may_work_on_columns(columnar):
+def test_a_users_check_may_work_on_columns(tmp_path):
     keep = "pl.col('premise').str.len_chars() < 10"
     reason = f"pl.when(~({keep})).then(pl.lit('long')).otherwise(pl.lit('')).alias('reason')"
-    spec = columnar(f"return rows.select(({keep}).alias('keep'), {reason}, score=pl.lit(1))")
+    spec = write_columnar(tmp_path, "Check", f"return rows.select(({keep}).alias('keep'), {reason}, score=pl.lit(1))")
     found = ow.check(SUITE, [spec]).filter(pl.col("of").is_not_null())
     assert found["check:mine"].to_list() == [True, True, False, True]
     assert found["check:mine:reason"].to_list() == [None, None, "long", None]

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from odd_suites import write_columnar
 from refusals import refuses
 
 import otherwords as ow
@@ -139,35 +140,12 @@ def test_a_generator_that_surveys_the_texts_keeps_its_name():
 # Generators that work on columns
 
 
-COLUMNAR = """
-import polars as pl
-import otherwords as ow
-
-def rows_only(problems, seeds):
-    raise RuntimeError("the stage has the other form")
-
-def columns(rows, task):
-    {}
-
-mine = ow.Generator(rows_only, columns=columns)
-"""
-
-
-@pytest.fixture
-def columnar(tmp_path):
-    """A generator of a user's, whose form for columns has this body."""
-
-    def write(body):
-        (tmp_path / "mine.py").write_text(COLUMNAR.format(body), encoding="utf-8")
-        return f"mine=python:{tmp_path / 'mine.py'}:mine"
-
-    return write
-
-
-def test_a_users_generator_may_work_on_columns(columnar):
+def test_a_users_generator_may_work_on_columns(tmp_path):
     """In any order of problems, with ids and columns of its own; a column of the problem's is not lost."""
     yes = ".with_columns(pl.lit('Yes.').alias('hypothesis'), "
-    spec = columnar(f"return pl.concat([rows.reverse(), rows]){yes}source=pl.col('label'))")
+    spec = write_columnar(
+        tmp_path, "Generator", f"return pl.concat([rows.reverse(), rows]){yes}source=pl.col('label'))"
+    )
     found = ow.vary(PROBLEMS.with_columns(topic=pl.Series([1, 2])), [spec])
     assert found["id"].to_list() == ["a~python.1", "a~python.2", "b~python.1", "b~python.2"]
     assert found["hypothesis"].to_list() == ["Yes."] * 4
@@ -175,7 +153,9 @@ def test_a_users_generator_may_work_on_columns(columnar):
     assert found.select("premise", "label", "topic", "source").row(2) == expected
     assert set(found["how"].str.slice(0, 12)) == {"mine=python."}
     for new, ids in (("''", ["one", "b~python.1"]), ("None", ["one", "b~python.1"]), ("'two'", ["one", "two"])):
-        spec = columnar(f"return rows{yes}id=pl.col('of').replace('b', {new}).replace('a', 'one'))")
+        spec = write_columnar(
+            tmp_path, "Generator", f"return rows{yes}id=pl.col('of').replace('b', {new}).replace('a', 'one'))"
+        )
         assert ow.vary(PROBLEMS, [spec])["id"].to_list() == ids
 
 
@@ -207,9 +187,9 @@ def test_a_variant_of_nothing_and_an_id_that_is_taken_are_refused(column):
         ow.vary(PROBLEMS, [on_columns(lambda rows, task: rows.with_columns(pl.lit(taken).alias(column)))])
 
 
-def test_an_error_on_columns_names_the_line(columnar):
+def test_an_error_on_columns_names_the_line(tmp_path):
     with pytest.raises(BadInput, match=r"AttributeError.*missing.*\(mine.py, line 9\)"):
-        ow.vary(PROBLEMS, [columnar("return rows.missing")])
+        ow.vary(PROBLEMS, [write_columnar(tmp_path, "Generator", "return rows.missing")])
 
 
 def test_no_problem_is_made_where_all_work_on_columns(monkeypatch):

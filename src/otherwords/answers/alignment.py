@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from ..errors import BadInput, caller_level
-from ..frames import free_columns, texts_by_text
+from ..frames import free_columns
 from ..problem import TASKS, label_key
 from ..storage import tables
+from ..storage.in_memory import texts_by_text
 from ..storage.run_folder import RunFolder
 from .groups import of_model, split, with_model
 from .reading import answered, check_columns, label_names, read, refuse_problems, warn_misspelled, warn_suspicious

@@ -13,15 +13,14 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import BadInput
-from ..frames import MISSING, Piece, as_scalar, free_columns
+from ..frames import MARKS, MISSING, Piece, free_columns, main_columns
 from ..problem import NO_MAJORITY, label_key
+from ..storage.in_memory import as_scalar
 from .intake import Intake, name_text, plain_text
-from .records import BATCH, RecordBatch
+from .records import RecordBatch, in_chunks
 
 #: What Python calls a space; Polars strips some others, and not all of these.
 _SPACES = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
-_MARKS = ("contrast", "control")
 #: The place of a row in its batch, and what is known of its original; no column of the user's is among them.
 _PLACE, _ORIGIN, _LABEL, _CLUSTER, _CONTRAST = "\0place", "\0origin", "\0label", "\0cluster", "\0contrast"
 
@@ -36,28 +35,11 @@ def pieces(intake: Intake, batches: Iterable[RecordBatch]) -> Iterator[Piece]:
         try:
             piece = _take(intake, batch)
         except _Odd:
-            yield from _by_row(intake, batch)
+            yield from in_chunks(intake.checked(batch.records()))
         else:
             if piece.height:
                 yield piece
     intake.finish()
-
-
-def _by_row(intake: Intake, batch: RecordBatch) -> Iterator[Piece]:
-    """Check the records of a batch one by one. The rows before an error are given before it is raised."""
-    rows = []
-    try:
-        for row in intake.checked(batch.records()):
-            rows.append(row)
-            if len(rows) >= BATCH:
-                yield rows
-                rows = []
-    except BadInput:
-        if rows:
-            yield rows
-        raise
-    if rows:
-        yield rows
 
 
 def _until_labelled(intake: Intake, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
@@ -113,15 +95,15 @@ def _main_columns(intake: Intake, values: dict[str, pl.Series], height: int) -> 
     """The columns that every row has, with contrasts and controls, as texts; each value is good by itself."""
     first = intake.number + 1
     columns = {
-        "id": _texts(values.get("id", pl.Series(range(first, first + height))), name_text),
-        **{name: _texts(values.get(name), plain_text, height) for name in ("how", "cluster", *_MARKS)},
+        "id": _texts(values.get("id", pl.Series(range(first, first + height))), name_text, height),
+        **{name: _texts(values.get(name), plain_text, height) for name in ("how", "cluster", *MARKS)},
         "of": _texts(values.get("of"), name_text, height),
         "label": _labels(intake, _texts(values.get("label"), plain_text, height)),
     }
     for name in intake.task.fields:
         columns[name] = _field(values.get(name), height)
     empty = {name: columns[name].str.strip_chars(_SPACES) == "" for name in intake.task.fields}
-    for mark in _MARKS:
+    for mark in MARKS:
         if any(label_key(name) in ("true", "false") for name in columns[mark].unique()):
             raise _Odd
     if (columns["id"] == "").any() or any(empty[name].any() for name in empty if name not in intake.task.optional):
@@ -136,30 +118,35 @@ def _main_columns(intake: Intake, values: dict[str, pl.Series], height: int) -> 
     return frame.with_columns(_clusters(frame, intake.task.cluster))
 
 
-def _texts(column: pl.Series | None, convert: Callable[[Any], str], height: int = 0) -> pl.Series:
+def _texts(column: pl.Series | None, convert: Callable[[Any], str], height: int) -> pl.Series:
     """A column as texts without outer spaces; what is missing is empty."""
-    if column is None or column.dtype == pl.Null:
-        return pl.repeat("", height if column is None else len(column), dtype=pl.String, eager=True)
-    if column.dtype == pl.String or column.dtype in (pl.Categorical, pl.Enum):
-        return column.cast(pl.String).fill_null("").str.strip_chars(_SPACES)
+    if (texts := _strings(column, height)) is not None:
+        return texts.str.strip_chars(_SPACES)
+    assert column is not None
     if column.dtype.is_integer():
         return column.cast(pl.String).fill_null("")
-    return _strings([convert(value) for value in column.to_list()])
+    return _series([convert(value) for value in column.to_list()])
 
 
-def _strings(values: list[Any]) -> pl.Series:
+def _strings(column: pl.Series | None, height: int) -> pl.Series | None:
+    """A column of texts, empty where they are missing; None for one that has other values."""
+    if column is None or column.dtype == pl.Null:
+        return pl.repeat("", height, dtype=pl.String, eager=True)
+    is_text = column.dtype in (pl.String, pl.Categorical, pl.Enum)
+    return column.cast(pl.String).fill_null("") if is_text else None
+
+
+def _series(texts: list[str]) -> pl.Series:
     try:
-        return pl.Series(values, dtype=pl.String)
+        return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:  # half a surrogate pair
         raise _Odd from None
 
 
 def _field(column: pl.Series | None, height: int) -> pl.Series:
-    if column is None or column.dtype == pl.Null:
-        return pl.repeat("", height, dtype=pl.String, eager=True)
-    if column.dtype == pl.String or column.dtype in (pl.Categorical, pl.Enum):
-        return column.cast(pl.String).fill_null("")
-    raise _Odd
+    if (texts := _strings(column, height)) is None:
+        raise _Odd
+    return texts
 
 
 def _labels(intake: Intake, texts: pl.Series) -> pl.Series:
@@ -212,21 +199,26 @@ def _kept(intake: Intake, columns: pl.DataFrame) -> pl.DataFrame:
 
 def _beside_originals(intake: Intake, columns: pl.DataFrame) -> pl.DataFrame:
     """The rows, variants with the cluster of their original, and without a majority label if it has none."""
-    own = pl.col("label").fill_null("").alias(_LABEL), pl.col("cluster").alias(_CLUSTER)
-    told = pl.col("id").alias("of"), *own, pl.col("contrast").alias(_CONTRAST)
-    originals = columns.filter(pl.col("of").is_null()).select(*told, pl.col(_PLACE).cast(pl.Int64).alias(_ORIGIN))
-    without = pl.col("of").is_not_null() & pl.col("label").ne_missing(NO_MAJORITY)
-    absent = columns.filter(without).join(originals, on="of", how="anti")["of"].unique()
+    known = (
+        pl.col("id").alias("of"),
+        pl.col("label").fill_null("").alias(_LABEL),
+        pl.col("cluster").alias(_CLUSTER),
+        pl.col("contrast").alias(_CONTRAST),
+    )
+    originals = columns.filter(pl.col("of").is_null()).select(*known, pl.col(_PLACE).cast(pl.Int64).alias(_ORIGIN))
+    is_variant = pl.col("of").is_not_null() & pl.col("label").ne_missing(NO_MAJORITY)
+    absent = columns.filter(is_variant).join(originals, on="of", how="anti")["of"].unique()
     if len(absent):
-        earlier = intake.seen.originals(absent).select(*told, pl.lit(-1, pl.Int64).alias(_ORIGIN))
+        earlier = intake.seen.originals(absent).select(*known, pl.lit(-1, pl.Int64).alias(_ORIGIN))
         if earlier.height < len(absent):
             raise _Odd
         originals = pl.concat([originals, earlier])
     beside = columns.join(originals, on="of", how="left", maintain_order="left")
-    suite, label = pl.col("contrast"), pl.col("label").fill_null("")
-    wrong = (suite != pl.col(_CONTRAST)) | ((suite == "") & (label != pl.col(_LABEL)))
-    wrong = (pl.col(_ORIGIN) > pl.col(_PLACE)) | ((pl.col(_LABEL) != NO_MAJORITY) & wrong)
-    if beside.select((without & wrong).any()).item():
+    comes_first = pl.col(_ORIGIN) > pl.col(_PLACE)
+    other_suite = pl.col("contrast") != pl.col(_CONTRAST)
+    other_label = (pl.col("contrast") == "") & (pl.col("label").fill_null("") != pl.col(_LABEL))
+    wrong = comes_first | ((pl.col(_LABEL) != NO_MAJORITY) & (other_suite | other_label))
+    if beside.select((is_variant & wrong).any()).item():
         raise _Odd
     left_out = pl.col("of").is_not_null() & (pl.col(_LABEL) == NO_MAJORITY)
     return beside.with_columns(
@@ -246,9 +238,8 @@ def _others(intake: Intake, batch: RecordBatch) -> dict[str, str]:
         if "\0" in name:
             raise _Odd
         if batch.frame[name].dtype == pl.Object:
-            _strings([str(as_scalar(value)) for value in batch.frame[name]])
-    taken = ("id", "of", "how", *intake.task.fields, "label", "cluster", *_MARKS)
-    free = dict(zip(names, free_columns(dict.fromkeys(names), taken), strict=True))
+            _series([str(as_scalar(value)) for value in batch.frame[name]])
+    free = dict(zip(names, free_columns(dict.fromkeys(names), (*main_columns(intake.task), *MARKS)), strict=True))
     if batch.rows is not None and [*free] != [*free.values()]:
         raise _Odd  # which names are free may differ from row to row
     return free
@@ -257,14 +248,14 @@ def _others(intake: Intake, batch: RecordBatch) -> dict[str, str]:
 def _assemble(intake: Intake, batch: RecordBatch, kept: pl.DataFrame, others: dict[str, str]) -> pl.DataFrame:
     """The table `id, of, how, <fields>, label, cluster`, and the others in the order in which rows first have them."""
     assert batch.frame is not None
-    main = kept.select("id", "of", "how", *intake.task.fields, "label", "cluster")
+    main = kept.select(main_columns(intake.task))
     columns = {name: batch.frame[name] for name in others}
     if kept.height < batch.frame.height:
         columns = {name: column.gather(kept[_PLACE]) for name, column in columns.items()}
     first = {name: (0, 1, place) for place, name in enumerate(others)}
     if batch.rows is not None:
         first = _first_places([batch.rows[place] for place in kept[_PLACE]], others)
-    for place, mark in enumerate(_MARKS):
+    for place, mark in enumerate(MARKS):
         rows = (kept[mark] != "").arg_true()
         if len(rows):
             columns[mark], first[mark] = kept[mark].replace("", None), (rows[0], 0, place)

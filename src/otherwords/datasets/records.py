@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import polars as pl
 
 from ..errors import BadInput, convert_line, refuse_other_encoding
+from ..frames import KINDS
 from ..storage.run_folder import DAMAGED
 from ..storage.tables import parse_json, separator_of
 
@@ -31,8 +32,6 @@ _CHUNK = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 #: Lines of one cell after which no end of it is looked for.
 _MOST_LINES = 1_000
-#: How Polars keeps values of these types.
-_KINDS: dict[type, Any] = {str: pl.String, bool: pl.Boolean, int: pl.Int64, float: pl.Float64}
 
 
 Item = TypeVar("Item")
@@ -93,18 +92,25 @@ def _naming_absent_files(read: Callable[[], Iterator[Item]]) -> Iterator[Item]:
 
 
 def in_batches(records: Iterable[Record]) -> Iterator[RecordBatch]:
-    """Records of any origin in batches, with their columns. Those before an error are given before it is raised."""
-    some: list[Record] = []
+    """Records of any origin in batches, with their columns."""
+    return map(_batch, in_chunks(records))
+
+
+def in_chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Lists of `BATCH` items, the last one shorter. The items before an error are given before it is raised."""
+    chunk: list[Item] = []
     try:
-        for record in records:
-            some.append(record)
-            if len(some) >= BATCH:
-                yield _batch(some)
-                some = []
+        for item in items:
+            chunk.append(item)
+            if len(chunk) >= BATCH:
+                yield chunk
+                chunk = []
     except BadInput:
-        yield _batch(some)
+        if chunk:
+            yield chunk
         raise
-    yield _batch(some)
+    if chunk:
+        yield chunk
 
 
 def _batch(records: list[Record]) -> RecordBatch:
@@ -138,7 +144,7 @@ def _column(name: Any, values: Sequence[Any]) -> pl.Series:
     if any(issubclass(kind, Enum) for kind in kinds):
         raise TypeError("Polars takes an Enum for its value")
     (kind, *others) = kinds
-    return pl.Series(name, values, dtype=pl.Object if others or kind not in _KINDS else _KINDS[kind])
+    return pl.Series(name, values, dtype=pl.Object if others or kind not in KINDS else KINDS[kind])
 
 
 def json_lines(path: Path) -> Iterator[Record]:

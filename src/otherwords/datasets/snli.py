@@ -1,6 +1,6 @@
 """SNLI, data sets released in its layout (MultiNLI, Breaking NLI), and Adversarial NLI.
 
-Abductive NLI, which is called aNLI as well, is in alpha_nli.py.
+Abductive NLI, which is called aNLI as well, is in paranlu.py.
 """
 
 import csv

@@ -13,10 +13,11 @@ from typing import Any, Literal
 import polars as pl
 
 from ..errors import BadInput, UnknownName
-from ..frames import AnyTable, Piece, as_rows, texts_by_text
+from ..frames import Piece
 from ..problem import Task, get_task
 from ..registry import Bound, Plugin, datasets
 from ..storage.files import write_text
+from ..storage.in_memory import AnyTable, as_rows, texts_by_text
 from .columns import pieces
 from .intake import Intake, ProblemRow
 from .records import BATCH, Dataset, Record, RecordBatch, frame_batches, in_batches
@@ -75,8 +76,9 @@ def _of_table(table: AnyTable) -> Bound:
         return (Record(f"the table, row {number}", row) for number, row in enumerate(as_rows(kept), 1))
 
     def columns() -> Iterator[RecordBatch]:
-        slices = kept.iter_slices(BATCH) if isinstance(kept, pl.DataFrame) else ()
-        return frame_batches(slices, "the table, row") if isinstance(kept, pl.DataFrame) else in_batches(read())
+        if isinstance(kept, pl.DataFrame):
+            return frame_batches(kept.iter_slices(BATCH), "the table, row")
+        return in_batches(read())
 
     return Bound(Plugin("memory", 1, lambda: None), memory_name(kept), Dataset(read, columns=columns))
 

@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 
 from ..errors import BadInput, caller_level
-from ..frames import AnyTable, Piece, as_rows, join_pieces
+from ..frames import Piece, join_pieces
 from ..problem import Task
+from ..storage.in_memory import AnyTable, as_rows
 from ..storage.run_folder import RunFolder
 from .intake import Intake, name_text, warn_no_majority
 from .source import Name, Source

@@ -22,8 +22,8 @@ from ..inference.limits import SHORTEST, positions
 from ..inference.onnx_files import TOKENS, load_graph
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import PaddedRows, Tokens
-from ..models.cache import Floats
 from ..models.model import Answerer, Model, Reply, label_names, pairs, probabilities
+from ..models.predictions import Floats
 from ..problem import TASKS, Batch, label_key
 from ..progress import current
 from ..storage.files import seed_for

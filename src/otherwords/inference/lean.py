@@ -160,14 +160,14 @@ def _linear(x: torch.Tensor, linear: Linear) -> torch.Tensor:
     return product(x, linear.weight, linear.bias)
 
 
-def activate(x: torch.Tensor, name: str) -> torch.Tensor:
-    """An activation by its name in `families`."""
+def activate(x: torch.Tensor, name: str, *, fused: bool = False) -> torch.Tensor:
+    """An activation by its name in `families`; GELU where it is `fused` in its tanh form."""
     import torch
     from torch.nn.functional import gelu
 
-    if name == "gelu":
-        return gelu(x)
-    return gelu(x, approximate="tanh") if name == "tanh-gelu" else getattr(torch, name)(x)
+    if name not in ("gelu", "tanh-gelu"):
+        return getattr(torch, name)(x)
+    return gelu(x, approximate="tanh" if fused or name == "tanh-gelu" else "none")
 
 
 # How the parts are computed
@@ -263,7 +263,7 @@ def plain_parts(*, fused: bool = False) -> Parts:
     """Parts without kernels of our own; `fused` ones compute GELU in its tanh form."""
 
     def raised(x: torch.Tensor, linear: Linear, activation: str) -> torch.Tensor:
-        return activate(_linear(x, linear), "tanh-gelu" if fused and activation == "gelu" else activation)
+        return activate(_linear(x, linear), activation, fused=fused)
 
     return Parts(padded_attention, _add_norm, raised, _linear, lambda linear: linear)
 
@@ -276,7 +276,7 @@ def plain_float8_parts() -> Parts:
         return (sums * linear.scale + linear.bias.float()).to(linear.bias.dtype)
 
     def raised(x: torch.Tensor, linear: Scaled, activation: str) -> torch.Tensor:
-        return narrow(activate(product(x, linear), "tanh-gelu" if activation == "gelu" else activation))
+        return narrow(activate(product(x, linear), activation, fused=True))
 
     def attention(joint: torch.Tensor, rows: Packed, heads: int) -> torch.Tensor:
         return narrow(padded_attention(joint, rows, heads))

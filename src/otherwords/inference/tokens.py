@@ -163,7 +163,7 @@ def pair_encoder(tokenizer: Tokenizer, max_length: int, *, types: bool) -> Calla
             return flattened(encodings(tokenizer, list(map(clean_pair, pairs))), types=types)
         starts = [start.pair(*pair) for pair in pairs]
         tokens = flattened(encodings(tokenizer, [clean_pair(pair) for pair in starts]), types=types)
-        return mark_lost(tokens, [any(map(is_lost, whole, some)) for whole, some in zip(pairs, starts, strict=True)])
+        return mark_lost(tokens, lost_pairs(pairs, starts))
 
     return encode
 
@@ -268,6 +268,11 @@ def is_lost(text: str, part: str, start: int = 0) -> bool:
     if len(part) == len(text):
         return False
     return bool(_PRINTED.search(text, 0, start) or _PRINTED.search(text, start + len(part)))
+
+
+def lost_pairs(pairs: Pairs, parts: Pairs) -> list[bool]:
+    """Of which pairs the parts leave out more than blanks."""
+    return [any(map(is_lost, pair, part)) for pair, part in zip(pairs, parts, strict=True)]
 
 
 def mark_lost(tokens: Tokens, lost: Sequence[bool]) -> Tokens:

@@ -17,7 +17,6 @@ from .. import pipeline
 from ..datasets.source import files_of
 from ..datasets.suite import SuiteName
 from ..errors import BadInput, UnknownName, Unmeasurable
-from ..frames import as_list
 from ..metrics.metric import as_metric
 from ..models.answering import load as load_model
 from ..models.answering import refuse_wrong_models, run_canary
@@ -29,6 +28,7 @@ from ..progress import current
 from ..registry import Bound
 from ..scoring.select import IntervalSettings, choose, title
 from ..storage import tables
+from ..storage.in_memory import as_list
 from .rates import EVERY_SELF, NOBODY, Acceptance, Disagreement, Judged, Measuring
 from .verdicts import Earlier, Judging, accepted, bind_judges, read_suite
 

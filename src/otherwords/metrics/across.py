@@ -18,10 +18,11 @@ from ..answers.roles import CONTRAST, CONTROL
 from ..answers.table import Answers, Array
 from ..datasets.suite import Suite, SuiteName, open_suite
 from ..errors import BadInput, UnknownName
-from ..frames import frames_or_names, with_texts
+from ..frames import with_texts
 from ..problem import Task, get_task
 from ..registry import metrics
 from ..storage import tables
+from ..storage.in_memory import frames_or_names
 from .metric import Metric, divide
 
 #: The lists there are, by name.

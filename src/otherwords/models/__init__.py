@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .cache import Cache, Cached, Predictions, default_path
+from .cache import Cache, default_path
 from .model import Answerer, Model, Reply, as_model
+from .predictions import Cached, Predictions
 
 if TYPE_CHECKING:
     from .answering import answer_table, ask, load, run_canary

@@ -17,8 +17,8 @@ from ..errors import BadInput
 from ..problem import TASKS, Batch, Task
 from ..registry import models
 from ..storage.files import digest
-from .cache import Floats
 from .model import Model
+from .predictions import Floats
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 

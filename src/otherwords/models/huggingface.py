@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import BadInput
 from ..inference.hf_folders import OpenModel, find, open_model
 from ..inference.lean import LeanClassifier, lean_classifier
-from ..inference.tokens import Beginning, Pairs, Tokens, clean_pair, is_lost, mark_lost, pair_encoder
+from ..inference.tokens import Beginning, Pairs, Tokens, clean_pair, lost_pairs, mark_lost, pair_encoder
 from ..inference.torch_device import compile_layers
 from ..registry import models
 from .model import Model, label_names, reply
@@ -15,6 +15,11 @@ from .model import Model, label_names, reply
 #: How many pairs are asked at a time: seconds of work, so that the device is seldom idle.
 PAIRS = {"cuda": 131_072, "cpu": 512}
 FORWARDS = ("auto", "transformers", "compiled", "lean", "fused")
+#: What to give instead of an option that needs the lean pass, where a model has none.
+_WITHOUT_LEAN = {
+    "forward": "give auto; the lean pass supports BERT and similar models; on a GPU it needs Triton and half precision",
+    "dtype": "give dtype=bfloat16; float8 needs a model like BERT or RoBERTa, and Triton",
+}
 
 
 # `name` is not signed as given, since it may be a path of this machine: the identity has the model's name and its
@@ -77,10 +82,8 @@ def _forward(opened: OpenModel, wanted: str) -> tuple[str, Callable[..., Any]]:
         if lean is not None:
             return name, partial(_logits, lean)
     if wanted in ("lean", "fused") or opened.float8:
-        fix = "give auto; the lean pass supports BERT and similar models; on a GPU it needs Triton and half precision"
-        fix = fix if not opened.float8 else "give dtype=bfloat16; float8 needs a model like BERT or RoBERTa, and Triton"
-        field = "dtype" if opened.float8 else "forward"
-        raise BadInput(f"{type(classifier).__name__} has no lean pass here", where=who, field=field, fix=fix)
+        field, message = "dtype" if opened.float8 else "forward", f"{type(classifier).__name__} has no lean pass here"
+        raise BadInput(message, where=who, field=field, fix=_WITHOUT_LEAN[field])
     if wanted == "compiled":
         compile_layers(classifier)
     chosen = "compiled" if wanted == "compiled" else "transformers"
@@ -115,7 +118,7 @@ def _encoder(tokenizer: Any, max_length: int) -> Callable[[Pairs], Tokens]:
         whole = tokenizer(*_sides(starts), verbose=False)
         cut = [len(full) > len(row) for full, row in zip(whole["input_ids"], rows["input_ids"], strict=True)]
         tokens = Tokens.of(rows["input_ids"], cut, types=rows["token_type_ids"] if types else None)
-        return mark_lost(tokens, [any(map(is_lost, whole, some)) for whole, some in zip(texts, starts, strict=True)])
+        return mark_lost(tokens, lost_pairs(texts, starts))
 
     return encode
 

@@ -18,7 +18,7 @@ from ..errors import ON_COMMAND_LINE, BadInput, WrongAnswer, caller_level, short
 from ..inference.scheduling import Scheduler
 from ..inference.tokens import clean
 from ..problem import TOLERANCE, Batch, Task, label_key
-from .cache import Floats, Predictions
+from .predictions import Floats, Predictions
 
 #: What a model's labels mean: for all models, or, under a model's name, for this one.
 LabelMap = Mapping[str, str | Mapping[str, str]]

@@ -12,8 +12,8 @@ from ..errors import BadInput, WrongAnswer, shorten
 from ..problem import Batch, Task
 from ..registry import models
 from ..storage.files import seed_for
-from .cache import Floats
 from .model import Model
+from .predictions import Floats
 
 
 @models("scripted.v1", unsigned=("delay", "log", "batch_size"))

@@ -19,7 +19,6 @@ from ..answers.reading import cluster_names
 from ..answers.roles import ROLES, Role
 from ..answers.table import WHOLE_TABLE, Answers, codes, is_original
 from ..errors import BadInput, caller_level
-from ..frames import AnyTable, as_list, frame_or_name
 from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
@@ -28,6 +27,7 @@ from ..significance.anytime import warn_stopped
 from ..significance.multiple import adjust
 from ..significance.pairs import Pairing
 from ..storage import tables
+from ..storage.in_memory import AnyTable, as_list, frame_or_name
 from .difference import Difference, ModelPart, differences
 from .measure import warn_few_clusters
 from .results import Results

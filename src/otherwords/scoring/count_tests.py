@@ -21,11 +21,11 @@ from ..answers.alignment import Columns, ModelTable, Names, align, load
 from ..answers.reading import read
 from ..answers.table import Answers, Array
 from ..errors import BadInput, UnknownName, caller_level
-from ..frames import AnyTable, as_list, frame_or_name
 from ..problem import Task, get_task
 from ..significance.ie_test import Matched, ie_test, matched, matched_answers
 from ..significance.proportions import cochran_q, mcnemar, odds_ratio, tost
 from ..storage import tables
+from ..storage.in_memory import AnyTable, as_list, frame_or_name
 from .compare import shared_groups
 
 #: The tests that there are.

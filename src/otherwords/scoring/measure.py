@@ -17,7 +17,6 @@ from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, as_written, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level, shorten
-from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric, role_of
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound, metrics
@@ -25,6 +24,7 @@ from ..significance.anytime import anytime_ends, is_plain_share, rule_of, stoppe
 from ..significance.bootstrap import Sample, bootstrap, by_cluster, collapse
 from ..significance.intervals import closed_form, denominators, replicate_ends, undefined
 from ..significance.proportions import wilson
+from ..storage.in_memory import plain
 from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, number, resampled, title
 
 #: From how many models an interval is made of what is measured on models.

@@ -15,12 +15,13 @@ from ..answers.collapsing import collapse
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level
-from ..frames import REJECTED, as_list
+from ..frames import REJECTED
 from ..metrics.metric import FIXES, Metric, as_metric, ratio, role_of
 from ..problem import MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.anytime import ASKED, UNTIL
 from ..significance.intervals import KINDS, has_closed_form
+from ..storage.in_memory import as_list
 from ..storage.specs import short_names
 from ..storage.user_code import HERE, as_specs
 

@@ -182,9 +182,9 @@ def seed_for(*parts: Any) -> int:
 def _umask() -> int:
     """Read, where the system tells it; setting it for a moment would change what another thread creates meanwhile."""
     status = Path("/proc/self/status")
-    told = re.search(r"^Umask:\s*([0-7]+)", status.read_text(), re.MULTILINE) if status.exists() else None
-    if told:
-        return int(told[1], 8)
+    match = re.search(r"^Umask:\s*([0-7]+)", status.read_text(), re.MULTILINE) if status.exists() else None
+    if match:
+        return int(match[1], 8)
     mask = os.umask(0)
     os.umask(mask)
     return mask

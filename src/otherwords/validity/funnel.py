@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ..frames import is_unmarked
+from ..frames import MARKS, is_unmarked, is_verdict
 
 #: Reasons shown for each check.
 _TOP = 5
@@ -70,7 +70,7 @@ def funnel(*parts: pl.DataFrame | pl.LazyFrame) -> Funnel | None:
         schema = part.lazy().collect_schema()
         names = [name for name in schema if re.fullmatch("check:[^:]+(:reason|:by)?", name)]
         # Contrasts and controls are not rewordings, and get no verdicts.
-        reworded = is_unmarked(schema, "contrast", "control")
+        reworded = is_unmarked(schema, *MARKS)
         verdicts = part.lazy().filter(pl.col("of").is_not_null(), reworded).select("of", *names).collect()
         made += verdicts.height
         dropped += _count(verdicts, tallies)
@@ -86,7 +86,7 @@ def scans(parts: Iterable[Path]) -> list[pl.LazyFrame]:
 
 def _count(variants: pl.DataFrame, tallies: dict[str, _Tally]) -> int:
     """Add a part's verdicts to the tallies; give the number of variants that any check dropped."""
-    names = [name.removeprefix("check:") for name in variants.columns if re.fullmatch("check:[^:]+", name)]
+    names = [name.removeprefix("check:") for name in variants.columns if is_verdict(name)]
     drops = variants.select((~pl.col(f"check:{name}").cast(pl.Boolean).fill_null(True)).alias(name) for name in names)
     times = drops.select(pl.sum_horizontal(pl.lit(0), pl.all().cast(pl.Int64))).to_series()
     for name in names:

@@ -25,9 +25,8 @@ _OPEN = re.compile(
     rf"\b({'|'.join(_NOT)})(?!\w)|\b(I|you|we|they|he|she|it)({'|'.join(_VERB)})(?!\w)".replace("'", "['’]"), re.I
 )
 #: What every contraction ends with.
-_SHORT_END = re.compile(r"['’](?:t|m|re|ve|ll)(?!\w)", re.I)
-#: What a text has that may be changed; a superset, for whole columns.
-_TRIGGER = r"(?i)['’](?:t|m|re|ve|ll)|not"
+_ENDS = "(?:t|m|re|ve|ll)"
+_SHORT_END = re.compile(rf"['’]{_ENDS}(?!\w)", re.I)
 _RARE = ("mustn't", "needn't", "mightn't", "shan't")  # understood when met, too stiff to write
 _SHORT = {long: short for short, long in _NOT.items() if short not in _RARE}
 _CLOSE = re.compile(rf"\b({'|'.join(_SHORT)})\b", re.I)
@@ -37,20 +36,22 @@ _DETERMINER = "the|a|an|my|your|his|her|its|our|their|some|any|every|all|people"
 _BEHIND_VERB = re.compile(rf"(\b({_VERBS_BEFORE})|['’](d|ll|ve))\s+$", re.I)
 _PRONOUN_NEXT = re.compile(rf"\s+({_PRONOUN})\b", re.I)
 _DETERMINER_NEXT = re.compile(rf"\s+({_DETERMINER}|[A-Z]\w+)\b")
-_ASKING = re.compile(r"\b(why|how|where|when)\s+$", re.I)
-_ASKED = ("why", "how", "where", "when")
+_ASKED = "(?:why|how|where|when)"
+_ASKING = re.compile(rf"\b{_ASKED}\s+$", re.I)
 #: Where a clause begins, or a question.
 _OPENING = re.compile(r"(^|[.!?,;:\"“(—-]|\b(what|who|whom|which|and|but|or|so|then|well))\s*$", re.I)
 _SUBJECT_BEFORE = re.compile(r"\b(I|you|we|they|he|she|it|there|who)\s+$", re.I)
 # For whole columns: what is replaced where, and where one must look closer. Rust's expressions cannot look around.
 _OPENED = {**_NOT, **{short.capitalize(): long.capitalize() for short, long in _NOT.items()}, **_VERB}
 _CLOSED = {**_SHORT, **{long.capitalize(): short.capitalize() for long, short in _SHORT.items()}}
-_ANY_END = "(?i)'(?:t|m|re|ve|ll)"
+#: What a text has that may be changed, and others.
+_TRIGGER = rf"(?i)['’]{_ENDS}|not"
+_ANY_END = rf"(?i)'{_ENDS}"
 _EXACTLY_OPEN = rf"\b(?:{'|'.join({*_OPENED} - {*_VERB})}|(?:[Yy]ou|[Ww]e|[Tt]hey|[Ss]?[Hh]e|[Ii]t?)'(?:m|re|ve|ll))\b"
 _LONG = "|".join(_CLOSED)
 _EXACTLY_LONG = rf"\b(?:{_LONG})\b"
 _ANY_LONG = rf"(?i)\b(?:{'|'.join(_SHORT)})\b"
-_UNSURE_OPEN = rf"\?|n't +(?:[A-Z]|(?i:{_PRONOUN}|{_DETERMINER})\b)|(?i)\b(?:why|how|where|when) +\w+'"
+_UNSURE_OPEN = rf"\?|n't +(?:[A-Z]|(?i:{_PRONOUN}|{_DETERMINER})\b)|(?i)\b{_ASKED} +\w+'"
 _UNSURE_CLOSE = rf"(?i)(?:\b(?:{_VERBS_BEFORE})|'d) +(?:{'|'.join(_SHORT)})"
 _END_OF_SENTENCE = re.compile(r"[.!?]")
 #: Where the sentences of a text end, and with which mark: found once, not anew for every contraction.
@@ -158,7 +159,7 @@ def _inverted(match: re.Match[str], marks: Marks) -> bool:
     before, text, end = _before(match), match.string, match.end()
     if _PRONOUN_NEXT.match(text, end):
         return True
-    if before.rstrip().lower().endswith(_ASKED) and _ASKING.search(before):
+    if _ASKING.search(before):
         return True
     following = bisect_left(marks, (end, ""))
     if following < len(marks) and marks[following][1] == "?":

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 from ..errors import BadInput, caller_level, shorten
-from ..frames import join_pieces, problems, variant_row, variant_table
+from ..frames import Piece, join_pieces, main_columns, problems, variant_row, variant_table
 from ..problem import Note, Problem, Task, Variant, changed_fields
 from ..progress import current
 from ..registry import Bound, generators
@@ -239,7 +239,7 @@ def generate(
     without it. Problems are made only if a generator asks for them, and once for all.
     """
     names = Counter(one.plugin.name for one in using)
-    pieces: list[pl.DataFrame | list[dict[str, Any]]] = []
+    pieces: list[Piece] = []
     notes: list[tuple[str, Note]] = []
     made: list[Problem] | None = None
     for generator in using if originals.height else ():
@@ -286,8 +286,8 @@ def _by_columns(
 ) -> pl.DataFrame | None:
     """The same of a generator that works on columns, problems in their order; None of one that does not."""
     function, name = as_generator(generator.function), generator.plugin.name
-    left = {"id", "of", "how", "cluster", *task.fields, "label"}
-    others = [column for column in originals.columns if column not in left and not column.startswith("check:")]
+    main = main_columns(task)
+    others = [column for column in originals.columns if column not in main and not column.startswith("check:")]
     given = originals.select(pl.col("id").alias("of"), *task.fields, "label", *others)
     found = function.columns(given, task) if function.columns else None
     if found is None:
@@ -304,19 +304,22 @@ def _by_columns(
         _refuse_stranger(generator, made.filter(pl.col(place).is_null())["of"][0])
     if not made[place].is_sorted():
         made = made.sort(place, maintain_order=True)
+    identity = _numbered_ids(name, pl.col(place), counts)
+    if "id" in made.columns:
+        identity = pl.coalesce(pl.col("id").cast(pl.String).replace("", None), identity)
+    marks = {"control": pl.lit(name)} if function.control else {}
+    made = made.with_columns(id=identity, how=pl.lit(generator.title), cluster=pl.col(cluster), **marks)
+    current().advance(originals.height)
+    return made.drop(place, cluster)
+
+
+def _numbered_ids(name: str, place: pl.Expr, counts: Counter[tuple[str, str]]) -> pl.Expr:
+    """The ids of variants that stand by original, at the same `place` those of one; they are counted on from there."""
     known = {of: count for (of, plugin), count in counts.items() if plugin == name}
     before = pl.col("of").replace_strict(known, default=0, return_dtype=pl.Int64) if known else pl.lit(0)
     row = pl.int_range(pl.len())
-    number = before + 1 + row - pl.when(pl.col(place).ne_missing(pl.col(place).shift(1))).then(row).forward_fill()
-    identity = pl.format(f"{{}}~{name}.{{}}", "of", number)
-    if "id" in made.columns:
-        identity = pl.coalesce(pl.col("id").cast(pl.String).replace("", None), identity)
-    made = made.with_columns(
-        identity.alias("id"), pl.lit(generator.title).alias("how"), pl.col(cluster).alias("cluster"),
-        *([pl.lit(name).alias("control")] if function.control else []),
-    ).drop(place, cluster)  # fmt: skip
-    current().advance(originals.height)
-    return made
+    first = pl.when(place.ne_missing(place.shift(1))).then(row).forward_fill()
+    return pl.format(f"{{}}~{name}.{{}}", "of", before + 1 + row - first)
 
 
 def _refuse_stranger(generator: Bound, of: str) -> NoReturn:

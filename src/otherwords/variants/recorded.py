@@ -19,6 +19,7 @@ from ..datasets.records import Record
 from ..datasets.rewordings import RecordedRewording, read_json, text_key, with_reasons
 from ..datasets.source import ENDINGS, plain_records
 from ..errors import BadInput, UnknownName, shorten
+from ..frames import KINDS, MARKS, main_columns
 from ..problem import Problem, Task, Variant, changed_fields, label_key, normalize_spaces
 from ..registry import generators
 from ..storage.files import Scratch, fingerprint, seed_for
@@ -37,10 +38,6 @@ READERS: dict[str, Callable[[Path], Iterator[RecordedRewording]]] = {
 }
 #: Who wrote a row; the first of these that it has. NL-Augmenter's files say `transformation`, CheckList's `test`.
 WRITERS = ("worker", "annotator", "generator", "transformation", "test")
-#: Columns that mark a variant as no rewording, which a recorded one is.
-_MARKS = ("contrast", "control")
-#: The columns that hold values of one kind as they are.
-_KINDS = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 #: A row by column.
 Cells = Mapping[str, Any]
 #: What was counted in some shards: problems, the places of rows that were used, and rows that were left out by reason.
@@ -169,7 +166,7 @@ def _variant(problem: Problem, where: str, cells: Cells) -> Variant:
     if None not in (problem.label, cells.get("label")) and label_key(cells["label"]) != label_key(problem.label):
         message = f"found {cells['label']!r} but the original {problem.id!r} has {problem.label!r}"
         raise BadInput(message, where=where, field="label", fix="a variant keeps the label of its original")
-    known = {*problem.task.fields, "id", "of", "how", "label", "cluster"}
+    known = main_columns(problem.task)
     extra = {**problem.extra, **{name: value for name, value in cells.items() if name not in known}}
     texts = problem.restate(**text).text
     return Variant(str(cells.get("id") or ""), problem.task, texts, problem.label, extra, of=problem.id)
@@ -205,11 +202,11 @@ def _as_columns(rows: pl.DataFrame, recorded: Sequence[Cells], task: Task) -> pl
 def _replaced(before: pl.Series, values: list[Any], given: list[bool]) -> pl.Series | None:
     """A column with the values that are given in the place of those before; None where kinds would be mixed."""
     kinds = {type(value) for value in values if value is not None}
-    if len(kinds) > 1 or not kinds <= _KINDS.keys():
+    if len(kinds) > 1 or not kinds <= KINDS.keys():
         return None
     if kinds == {int} and any(value is not None and abs(value) >= 2**63 for value in values):  # which become text
         return None
-    kind = next((_KINDS[one] for one in kinds), before.dtype)
+    kind = next((KINDS[one] for one in kinds), before.dtype)
     if before.dtype not in (kind, pl.Null):
         return None
     column = pl.Series(before.name, values, dtype=kind)
@@ -334,11 +331,11 @@ def _entry_by_id(record: Record) -> tuple[str, str, str]:
 
 def _without_marks(row: Cells, where: str) -> dict[str, Any]:
     """A row without the marks of contrasts and controls, which must be empty."""
-    for name in _MARKS:
+    for name in MARKS:
         if row.get(name) is not None and str(row[name]).strip():
             fix = "recorded rows must be rewordings: give contrasts and controls as data (--data), with their originals"
             raise BadInput(f"found {shorten(row[name])}", where=where, field=name, fix=f"{fix}; or rename the column")
-    return {name: value for name, value in row.items() if name not in _MARKS}
+    return {name: value for name, value in row.items() if name not in MARKS}
 
 
 # The format: named by the user, else recognised from the file's columns and keys
