@@ -8,8 +8,6 @@ import polars as pl
 
 from .errors import BadInput, Unmeasurable, shorten
 from .problem import Bucket, Problem, Task, Variant
-from .storage.in_memory import AnyTable as AnyTable
-from .storage.in_memory import as_frame as as_frame
 from .storage.in_memory import as_scalar, typed_column
 
 #: How texts spell that there is no value: NaN of a float, NA of pandas.

@@ -15,9 +15,10 @@ from ..problem import Batch, Task, label_key
 from ..registry import models
 from ..storage.files import digest
 from ..storage.specs import split_name
-from .cache import Cache, Found, Ints, Predictions, keys_of, order_of
+from .cache import Cache, Found, keys_of, order_of
 from .canary import canary_batch, refuse_permuted
 from .model import AnswerCount, Answerer, LabelMap, as_model, label_map_of, label_map_suffix, with_merged
+from .predictions import Ints, Predictions
 from .python_callable import AnyModel, as_spec
 from .writing import AnswerWriter
 

@@ -21,10 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import BadInput
-from .predictions import Cached as Cached
-from .predictions import Floats as Floats
-from .predictions import Ints as Ints
-from .predictions import Predictions as Predictions
+from .predictions import Cached, Floats, Ints, Predictions
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _SCHEMA = """

@@ -5,7 +5,8 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
-from .cache import Cache, Keyed, Predictions
+from .cache import Cache, Keyed
+from .predictions import Predictions
 
 #: Answers that make a transaction, however short the time since the last one; twice as many may wait.
 ROWS = 100_000

@@ -19,8 +19,9 @@ from .. import pipeline
 from .._version import __version__
 from ..errors import BadInput
 from ..models.answering import Asker, Questions, Texts, Told, answer_table
-from ..models.cache import Cache, Predictions
+from ..models.cache import Cache
 from ..models.model import Answerer
+from ..models.predictions import Predictions
 from ..models.writing import AnswerWriter
 from ..problem import Batch, Task
 from ..progress import current

@@ -18,12 +18,12 @@ import polars as pl
 from .._version import __version__
 from ..datasets.intake import warn_no_majority
 from ..errors import ON_COMMAND_LINE, BadInput, caller_level
-from ..frames import AnyTable
 from ..problem import Score
 from ..report.page import write_report
 from ..scoring.gates import GateResult, check
 from ..scoring.requirements import refuse_unknown, refuse_unlabelled
 from ..scoring.results import Results
+from ..storage.in_memory import AnyTable
 from ..storage.run_folder import RunFolder
 from ..storage.specs import split_name
 from .driver import Driver

@@ -16,13 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 from .._version import __version__
 from ..datasets.source import memory_name
 from ..errors import ON_COMMAND_LINE, BadInput, decode, shorten
-from ..frames import AnyTable, as_frame
 from ..metrics.metric import Metric
 from ..models.python_callable import as_spec
 from ..problem import MOST_REPLICATES, get_task
 from ..registry import load_plugins
 from ..scoring.requirements import group_columns
 from ..storage.files import digest, write_text
+from ..storage.in_memory import AnyTable, as_frame
 from ..storage.run_folder import BY_WHOM, RunFolder
 from ..storage.specs import nearest
 from ..storage.user_code import as_specs

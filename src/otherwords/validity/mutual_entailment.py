@@ -16,9 +16,10 @@ import polars as pl
 from ..errors import BadInput, LabelOrder, caller_level
 from ..frames import REJECTED, reworded
 from ..models.answering import ask, run_canary
-from ..models.cache import Cache, Cached
+from ..models.cache import Cache
 from ..models.canary import questions
 from ..models.model import Answerer, as_model, label_map_suffix
+from ..models.predictions import Cached
 from ..problem import TASKS, Bucket, Task, Verdict, changed_fields, label_key, parse_label_map
 from ..registry import checks, models
 from ..storage.specs import split_name
