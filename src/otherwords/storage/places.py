@@ -73,8 +73,8 @@ class Place:
             raise self._failed("be read", error) from error
 
     def remove(self, name: str) -> None:
-        """Delete a file, if it is there."""
-        with suppress(FileNotFoundError):
+        """Delete a file, if it is there and may be deleted: one that stays does no harm."""
+        with suppress(Exception):
             self._files.rm_file(self._path(name)) if self._remote else Path(self._path(name)).unlink()
 
     def _path(self, name: str) -> str:

@@ -1,0 +1,74 @@
+"""Places that a driver shares with its workers: a folder, or whatever fsspec reaches."""
+
+from __future__ import annotations
+
+import threading
+
+import polars as pl
+import pytest
+from refusals import refuses
+
+from otherwords.errors import BadInput
+from otherwords.storage.places import Place
+
+FRAME = pl.DataFrame({"text": ["a", "ü\u2028", ""], "\0rows": [1, 2, 3]})
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A real server: FTP, which fsspec speaks without further packages."""
+    pytest.importorskip("fsspec")
+    authorizers = pytest.importorskip("pyftpdlib.authorizers")
+    handlers, servers = (pytest.importorskip(f"pyftpdlib.{one}") for one in ("handlers", "servers"))
+
+    class Handler(handlers.FTPHandler):
+        authorizer = authorizers.DummyAuthorizer()
+        log_prefix = ""
+
+    (tmp_path / "served").mkdir()
+    Handler.authorizer.add_user("me", "secret", str(tmp_path / "served"), perm="elradfmwMT")
+    found = servers.FTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=found.serve_forever, kwargs={"timeout": 0.05, "handle_exit": False}, daemon=True)
+    thread.start()
+    yield f"ftp://me:secret@127.0.0.1:{found.address[1]}/shards"
+    found.close_all()
+    thread.join(5)
+
+
+@pytest.fixture(params=["folder", "file", "ftp"])
+def where(request, tmp_path):
+    if request.param == "ftp":
+        return request.getfixturevalue("server")
+    return str(tmp_path / "new" / "place") if request.param == "folder" else f"file://{tmp_path}/new/place"
+
+
+def test_what_is_written_is_read_by_another(where):
+    place = Place(where)
+    assert not place.has("one")
+    assert place.read("one") is None
+    place.remove("one")  # is no error
+    place.write("one", FRAME)
+    place.write("one", FRAME)  # again
+    other = Place(where)
+    assert other.has("one")
+    assert other.read("one").equals(FRAME)
+    other.store("two", b"no table")
+    assert place.read("two") is None
+    assert place.fetch("two") == b"no table"
+    other.remove("one")
+    assert not place.has("one")
+
+
+def test_passwords_are_not_shown(server):
+    assert Place(server).name.startswith("ftp://127.0.0.1:")
+    with pytest.raises(BadInput) as caught:
+        Place(server.replace(":secret@", ":wrong-one@")).store("one", b"")
+    assert "wrong-one" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["unheard-of://bucket/folder", "ftp://127.0.0.1:1/folder"])
+def test_a_place_that_cannot_be_reached_is_refused(url):
+    pytest.importorskip("fsspec")
+    with refuses(BadInput, field="shared"):
+        Place(url).store("one", b"")
