@@ -79,9 +79,12 @@ def test_what_no_worker_survives_is_named_and_the_rest_is_kept(here):
         seen(here / "out", "processes:2", data=["data.jsonl"], **SETTINGS)
     before = asked()
     Path("trap").unlink()
-    again = seen(here / "out", "processes:2", data=["data.jsonl"], **SETTINGS)
-    assert set((before + asked()).values()) == {1}, "nothing was asked twice"
-    assert again[0] == seen(here / "alone", "in-process", data=["data.jsonl"], **SETTINGS)[0]
+    again = seen(here / "out", "processes:2", data=["data.jsonl"], **SETTINGS)[0]
+    twice = [one for one, count in (before + asked()).items() if count > 1]
+    assert all(" 8" in one or " 9" in one or " 10" in one or " 11" in one for one in twice), "only of the lost shard"
+    alone = seen(here / "alone", "in-process", data=["data.jsonl"], **SETTINGS)[0]
+    again.pop("report.html"), alone.pop("report.html")  # which counts the parts that were there
+    assert again == alone
 
 
 def test_with_skip_bad_the_rest_goes_on_and_a_later_run_is_whole(here):
@@ -89,7 +92,7 @@ def test_with_skip_bad_the_rest_goes_on_and_a_later_run_is_whole(here):
     settings = {**SETTINGS, "skip_bad": True, "data": ["data.jsonl"]}
     _, warned, about = seen(here / "out", "processes:2", **settings)
     [line] = [one for one in warned if "left out" in one]
-    assert line.startswith("ask: left out the problems of ")
+    assert line.startswith("python:models.py:ask: left out the problems of 8 texts: a worker process")
     assert "was killed (SIGKILL), as 2 did before it, while it worked on shard" in line
     answers = ow.Run(here / "out", [], Path(), about).answers().collect()
     assert 0 < answers["bucket"].n_unique() < len(ROWS)
