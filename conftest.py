@@ -20,7 +20,7 @@ settings.register_profile("fast", settings.get_profile("all"), max_examples=12)
 
 #: Memory that is used as a disk, on Linux: tests write thousands of small files, and each is synced.
 MEMORY = Path("/dev/shm")
-#: Bytes that must be free there. All tests together write less than a third of it.
+#: Bytes that must be free there: in many containers it is small.
 ROOM = 4 << 30
 
 
