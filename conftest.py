@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -15,7 +16,12 @@ from refusals import DRAFTS, UPDATE, merge_drafts
 # No deadline: how long an example takes depends on the machine. The same examples are tried everywhere, fewer of them
 # without the slow tests.
 settings.register_profile("all", deadline=None, derandomize=True)
-settings.register_profile("fast", settings.get_profile("all"), max_examples=20)
+settings.register_profile("fast", settings.get_profile("all"), max_examples=12)
+
+#: Memory that is used as a disk, on Linux: tests write thousands of small files, and each is synced.
+MEMORY = Path("/dev/shm")
+#: Bytes that must be free there: in many containers it is small.
+ROOM = 4 << 30
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -48,10 +54,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the number of examples, and pass `--update-messages` on to workers, which inherit the environment."""
-    settings.load_profile("fast" if "not slow" in config.getoption("-m") else "all")
+    """Be fast without the slow tests, and pass `--update-messages` on to workers, which inherit the environment."""
+    fast = "not slow" in config.getoption("-m")
+    settings.load_profile("fast" if fast else "all")
+    if fast:
+        _save_time()
     if config.getoption("--update-messages"):
         os.environ[UPDATE] = "1"
+
+
+def _save_time() -> None:
+    """Tables of a few rows on one thread, in every process, and temporary files in memory. All tests do without."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

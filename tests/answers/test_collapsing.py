@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ def declared() -> list[str]:
     return [name for name in (*known, *OPTIONS, *PROBABILITIES) if as_metric(metrics.make(name).function).labels_only]
 
 
+@cache
 def answers(seed: int, buckets: int, *, models: int = 1, gold: bool = True, marks: bool = False) -> pl.DataFrame:
     """Answers of some models: clusters lie across the table, and some buckets have none."""
     random = np.random.default_rng(seed)
@@ -112,7 +114,7 @@ def test_every_metric_that_declares_it_has_the_scores_of_the_whole_table(
         assert_same(table, 7, [name], ["control"] if name.startswith("control") else [])
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=min(6, settings.default.max_examples // 4), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.integers(0, 10_000),
     st.integers(4, 40),
@@ -251,7 +253,7 @@ def test_a_large_table_of_one_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_has_the_scores_and_the_page_of_its_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shards of a few rows, two models, a control, groups: scores.json and report.html do not know of parts."""
     study = {"data": ["everyday"], "vary": ["recorded", "identity"], "models": ["a=scripted", "b=scripted(seed=2)"]}
-    more: Any = {"canary": False, "cache": None, "by": ["label", "how"], "shard": 4, "out": tmp_path / "run"}
+    more: Any = {"canary": False, "cache": None, "by": ["label", "how"], "shard": 8, "out": tmp_path / "run"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         done = ow.run(study, **more)
@@ -276,7 +278,7 @@ def test_scores_of_a_run_folder_are_those_of_its_whole_table(tmp_path: Path, mon
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ow.run(study, canary=False, cache=None, shard=4, out=tmp_path / "run")
+        ow.run(study, canary=False, cache=None, shard=8, out=tmp_path / "run")
     part_by_part = found()
     monkeypatch.setattr("otherwords.pipeline._open_run", lambda *_: None)
     assert part_by_part == found()

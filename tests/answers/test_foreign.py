@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -99,7 +100,7 @@ def clean_scores(stated: bool, using: tuple[str, ...]) -> list[tuple[Any, ...]]:
     return plain_scores(table(**(P if stated else {})), using)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(data=st.data())
 def test_respelling_labels_at_random_changes_no_score(data: st.DataObject) -> None:
     def respell(text: str) -> str:

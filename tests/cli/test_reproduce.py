@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from otherwords.papers.reproduction import reproduce
 from otherwords.registry import papers
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not (DATA / "parte").is_dir(), reason="the authors' predictions are not here")
+REPRODUCED = cache(reproduce)
+
+
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A paper is reproduced once for all tests of what is shown of it."""
+    monkeypatch.setattr("otherwords.papers.reproduction.reproduce", REPRODUCED)
 
 
 @needs_data
-def test_json_has_exactly_these_keys_and_unrounded_numbers(cli):
+def test_json_has_exactly_these_keys_and_unrounded_numbers(cli, once):
     cells = json.loads(cli("reproduce", "parte", "--data", str(DATA), "--json").stdout)
     assert {tuple(cell) for cell in cells} == {
         ("table", "row", "column", "published", "obtained", "interval", "percentile")
@@ -31,7 +40,7 @@ def test_json_has_exactly_these_keys_and_unrounded_numbers(cli):
 
 
 @needs_data
-def test_people_see_the_difference_and_the_reason(cli):
+def test_people_see_the_difference_and_the_reason(cli, once):
     result = cli("reproduce", "parte", "--data", str(DATA), "--table", "2")
     for text in ("published", "obtained", "difference", "reason", "+0.536", "printed truncated", "8.526"):
         assert text in result.stdout
@@ -40,7 +49,7 @@ def test_people_see_the_difference_and_the_reason(cli):
 
 
 @needs_data
-def test_people_see_both_intervals_within_120_columns(cli):
+def test_people_see_both_intervals_within_120_columns(cli, once):
     """% changed of RoBERTa: 8.526, in [6.8, 10.7], by percentiles in [6.7, 10.5]."""
     shown = cli("reproduce", "parte", "--data", str(DATA), "--table", "2").stdout
     assert max(map(len, shown.splitlines())) <= 120
@@ -60,7 +69,7 @@ def test_a_cell_of_few_clusters_is_warned_of_once(cli):
 
 
 @needs_data
-def test_a_table_of_counts_has_no_columns_of_intervals(cli):
+def test_a_table_of_counts_has_no_columns_of_intervals(cli, once):
     shown = cli("reproduce", "parte", "--data", str(DATA), "--table", "Figure 1").stdout
     assert "obtained" in shown
     assert "interval" not in shown
@@ -68,7 +77,7 @@ def test_a_table_of_counts_has_no_columns_of_intervals(cli):
 
 
 @needs_data
-def test_a_table_that_is_not_there(cli):
+def test_a_table_that_is_not_there(cli, once):
     assert "there are: 2" in cli("reproduce", "parte", "--data", str(DATA), "--table", "9", rc=2).stderr
 
 

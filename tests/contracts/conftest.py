@@ -336,8 +336,9 @@ def recipes() -> dict[str, dict[str, Recipe]]:
 
 
 @pytest.fixture(autouse=True)
-def _offline(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _offline(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library of data sets, which is slow to import, reaches for no hub and leaves nothing in the user's cache."""
     if plugin_of(request.node) == ("datasets", "hf.v1") and importlib.util.find_spec("datasets"):
-        monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "hub"))
+        hub = request.getfixturevalue("tmp_path") / "hub"  # a folder for every test would cost more than most of them
+        monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(hub))
         monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)

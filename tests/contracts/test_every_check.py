@@ -8,6 +8,7 @@ import random
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import HealthCheck, given, settings
 from odd_suites import row_by_row, suites
 from polars.testing import assert_frame_equal
@@ -126,7 +127,7 @@ def test_an_unchanged_variant_is_kept_only_by_checks_of_meaning(name, keep):
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=at_most(60))
 @given(suites())
 def test_columns_give_the_same_verdicts_as_buckets(bound, table):
     """Reasons and scores, of odd data, also where another check works bucket by bucket."""

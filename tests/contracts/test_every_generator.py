@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_suites import row_by_row, suites
@@ -140,7 +141,7 @@ OTHERS = st.lists(st.sampled_from(["identity", "contractions", "contractions(fie
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=at_most(60))
 @given(suites(), OTHERS, st.randoms())
 def test_columns_give_the_same_variants_as_problems(bound, table, others, random):
     """Ids, notes, all columns and their kinds, among other generators, of odd data."""

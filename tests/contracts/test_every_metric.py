@@ -87,7 +87,7 @@ def metric(bound):
 
 ANSWERS = st.builds(some_answers, st.integers(0, 2**32), st.integers(1, 12))
 quick = settings(
-    max_examples=max(5, settings.default.max_examples // 10),
+    max_examples=max(3, settings.default.max_examples // 10),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

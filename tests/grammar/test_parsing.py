@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -56,7 +57,7 @@ def test_parses_are_those_of_the_whole_pipeline():
     assert found == [[(t.text, t.pos_, t.tag_, t.dep_, t.head.i, t.lemma_) for t in whole(text)] for text in texts]
 
 
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 @given(st.lists(st.text(max_size=40), max_size=4))
 def test_nodes_lie_in_the_text_where_they_say(texts):
     for text, nodes in zip(texts, parser()(texts), strict=True):
@@ -138,7 +139,7 @@ def test_a_sentence_without_a_mark_before_the_next_is_doubtful(text, sentences_f
     assert len(list(sentences(text, nodes))) == sentences_found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=at_most(40), deadline=None)
 @given(st.lists(st.sampled_from(["A dog barks.", "He ran!", "the cat", "Why?", "\n", "木.", "U.N."]), max_size=8))
 def test_sentences_do_not_overlap(pieces):
     text = " ".join(pieces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parses import applied, by_hand, rewritten
@@ -182,7 +183,7 @@ def test_an_adjective_from_a_clause_comes_first_only_in_its_order(adjective, fit
 # Laws
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=at_most(40), deadline=None)
 @given(
     st.sampled_from(["large", "small", "old", "tall", "happy", "beautiful"]),
     st.sampled_from(["", "red ", "wooden ", "black "]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parses import applied, by_hand, rewritten
@@ -305,7 +306,7 @@ def words(text: str) -> list[str]:
 PHRASES = st.sampled_from(["a man", "two dogs", "the boy", "an old car", "three girls", "the tall woman", "a red ball"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=at_most(60), deadline=None)
 @given(st.lists(PHRASES, min_size=2, max_size=3, unique=True), st.sampled_from(["and", "or"]), st.booleans())
 def test_swapping_conjuncts_keeps_all_words_and_is_its_own_way_back(nouns, word, capital):
     listed = f"{', '.join(nouns[:-1])}{',' if len(nouns) > 2 else ''} {word} {nouns[-1]}"

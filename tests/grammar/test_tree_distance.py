@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ GOLDEN = [
 ]
 #: Of every node but the first: the node it hangs on, and its label.
 BRANCHES = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("ab")), max_size=6)
-unhurried = settings(deadline=None, max_examples=60)
+unhurried = settings(deadline=None, max_examples=at_most(60))
 
 
 def read(text: str) -> Tree:

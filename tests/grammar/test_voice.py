@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parses import applied, by_hand, rewritten
@@ -292,7 +293,7 @@ OBJECTS = st.sampled_from(["a cat", "the red car", "the children", "a box", "an 
 PLACES = st.sampled_from(["", " in the park", " on a table"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=at_most(60), deadline=None)
 @given(SUBJECTS, VERBS, OBJECTS, PLACES)
 def test_voice_twice_is_the_original(subject, verb, thing, place):
     text = f"{subject} {verb} {thing}{place}."

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 TABLES = 200
 #: The tables of the fast suite.
-FAST = 60
+FAST = 30
 #: Metrics that need a model or a program of their own, and so have no loop here.
 EXEMPT = {
     "embedding_distance": "needs an encoder",
@@ -479,8 +479,8 @@ def test_every_metric_is_measured_on_many_tables() -> None:
 @pytest.mark.parametrize(
     "seeds",
     [
-        *(range(start, start + 20) for start in range(0, FAST, 20)),
-        *(pytest.param(range(start, start + 20), marks=pytest.mark.slow) for start in range(FAST, TABLES, 20)),
+        *(range(start, start + 10) for start in range(0, FAST, 10)),
+        *(pytest.param(range(start, start + 10), marks=pytest.mark.slow) for start in range(FAST, TABLES, 10)),
     ],
     ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}",
 )
@@ -566,7 +566,7 @@ def shared_part(table: Table) -> Table:
     return replace(table, rows=rows, known=table.seen())
 
 
-@pytest.mark.parametrize("seed", [*range(9), *(pytest.param(i, marks=pytest.mark.slow) for i in range(9, 40))])
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(i, marks=pytest.mark.slow) for i in range(5, 40))])
 def test_differences_and_their_intervals_are_those_of_the_loops(seed: int) -> None:
     table = make_pair(seed)
     shared = shared_part(table)

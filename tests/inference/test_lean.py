@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -142,7 +143,7 @@ def test_float8_has_three_bits_and_no_number_beyond_its_largest():
     assert narrow(narrow(given)).dtype is torch.float8_e4m3fn
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.floats(1e-6, 1e6), st.integers(0, 99))
 def test_weights_of_any_size_are_stored_in_float8(size, seed):
     weight = torch.randn((8, 16), generator=torch.Generator().manual_seed(seed)) * size
@@ -166,7 +167,7 @@ def test_in_float8_answers_are_nearly_the_same(family):
     assert 1e-4 < (found - exact).abs().max() < 0.35
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.lists(st.integers(1, 19), min_size=1, max_size=30), st.integers(5, 200))
 def test_batches_that_are_filled_up_give_the_same_logits(lengths, budget):
     """What a GPU computes: rows of other texts and empty rows behind the batch."""
@@ -188,7 +189,7 @@ def test_other_families_have_no_lean_form():
     assert lean_classifier(tiny("Bert", is_decoder=True)) is None
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.lists(st.integers(1, 19), min_size=1, max_size=30), st.integers(1, 80))
 def test_any_budget_gives_the_same_logits(lengths, budget):
     lean, rows = LEAN, [row.tolist() for row in rows_of(lengths)]
@@ -205,7 +206,7 @@ def test_any_budget_gives_the_same_logits(lengths, budget):
 LEAN = lean_classifier(tiny("Roberta"))
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=9))
 def test_each_row_is_mixed_by_itself(lengths):
     """Expected: softmax(q k / sqrt(size)) v, written out for one row and head at a time."""

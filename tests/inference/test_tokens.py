@@ -107,9 +107,10 @@ def test_a_long_text_gives_the_tokens_of_the_whole_text(make, text):
     plain = make()
     plain.no_padding()
     plain.enable_truncation(24, strategy="longest_first")
+    encode = pair_encoder(make(), 24, types=True)
     few = text[:600]  # all rests of both texts would be combined with each other
     for pair in [(text, "short one"), ("short one", text), (few, f"more {few}"), (f"more {few}", few), (few, few)]:
-        tokens = pair_encoder(make(), 24, types=True)([pair])
+        tokens = encode([pair])
         [whole] = plain.encode_batch_fast([pair])
         assert rows(tokens) == [whole.ids]
         assert tokens.types.tolist() == whole.type_ids

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,7 +155,7 @@ def test_tokens_are_drawn_as_often_as_they_are_likely():
 
 
 @given(st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=4, unique=True), st.integers(1, 3), st.integers(1, 9))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=at_most(30), deadline=None)
 def test_numbers_are_of_the_seed_the_candidate_and_the_place(seeds, copies, most):
     found = uniforms(seeds, copies, most)
     assert found.shape == (len(seeds) * copies, most)

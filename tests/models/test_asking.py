@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -124,7 +125,7 @@ def content(cache):
 # The same as the plain form
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=at_most(40), deadline=None)
 @given(
     ROWS | HALVES, ROWS, st.integers(1, 7), st.sampled_from(["probabilities", "labels", "cut"]), st.sampled_from([0, 9])
 )
@@ -140,7 +141,7 @@ def test_asking_in_columns_is_asking_row_by_row(rows, earlier, size, kind, limit
             assert content(one) == content(other)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(ROWS, ROWS, st.booleans(), st.sampled_from(["probabilities", "labels", "cut"]))
 def test_files_of_either_form_are_read_by_the_other(earlier, rows, fresh, kind):
     """A model that was loaded later finds the answers; a fresh one asks anew."""
@@ -166,7 +167,7 @@ def test_files_of_either_form_are_read_by_the_other(earlier, rows, fresh, kind):
             assert found == plain_ask(rows, Recorded(kind).model, empty, 4, AnswerCount())
 
 
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 @given(st.lists(st.tuples(st.text(), st.text(), st.text()), min_size=1, max_size=6), st.binary(max_size=40))
 def test_keys_are_those_of_earlier_versions(rows, model_key):
     expected = [plain_key(model_key, row) for row in rows]
@@ -175,7 +176,7 @@ def test_keys_are_those_of_earlier_versions(rows, model_key):
     assert keys_of(model_key, [["a\ud800", "b"]]) == [plain_key(model_key, [text]) for text in ("a\ud800", "b")]
 
 
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 @given(st.lists(st.tuples(TEXTS | st.none(), TEXTS | st.none()), max_size=30))
 def test_columns_of_polars_and_lists_have_the_same_distinct_texts(rows):
     given = {name: pl.Series([row[place] for row in rows], dtype=pl.String) for place, name in enumerate(NLI.fields)}
@@ -189,7 +190,7 @@ def test_columns_of_polars_and_lists_have_the_same_distinct_texts(rows):
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.sampled_from([None, False, True])), max_size=12))
 def test_answers_with_and_without_probabilities_may_be_stored_side_by_side(rows):
     answers = {

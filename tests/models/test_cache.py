@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -99,7 +100,7 @@ def test_models_are_numbered_by_signature_and_task(path):
         assert again.model("m2", "t2") == numbers[3]
 
 
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 @given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
 def test_keys_distinguish_texts(one, other):
     assert (key(b"m", one) == key(b"m", other)) is (one == other)

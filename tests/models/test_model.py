@@ -7,6 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -309,7 +310,7 @@ def test_batches_are_sorted_by_length_and_of_the_size_asked_for():
         assert [len(some) for some in seen] == [5, 2]
 
 
-@settings(max_examples=25)  # each opens two databases
+@settings(max_examples=at_most(25))  # each opens two databases
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12), st.integers(1, 5), st.randoms())
 def test_order_and_batch_size_do_not_matter(words, size, chance):
     model, _ = recording()

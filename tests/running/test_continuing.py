@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -50,7 +51,7 @@ def parts(folder):
 
 
 class TestToml:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=at_most(60), deadline=None)
     @given(
         name=TEXT, task=st.sampled_from(["", "rte", {"name": "ü", "fields": ["a b", 'c"'], "labels": ["\x7f", "\\n"]}]),
         columns=NAMES, labels=NAMES, label_map=NAMES, lists=st.lists(TEXT, min_size=1, max_size=3),

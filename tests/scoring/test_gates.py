@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -427,7 +428,7 @@ def test_a_certificate_without_an_interval_fails():
     assert one.line.count("does not exist: one cluster) is missed") == 2
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(
     label=st.sampled_from(["yes", "no", "maybe"]),
     gold=st.lists(st.tuples(*[st.sampled_from(["yes", "no"])] * 3), min_size=1, max_size=30),

@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -137,7 +138,7 @@ def test_simulated_p_values_are_those_of_resampled_rows(null: str, n10: int, n01
     assert p == pytest.approx(expected, abs=4 * error + 0.01 * expected)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(n10=st.integers(0, 400), n01=st.integers(0, 400), more=st.integers(1, 20_000), seed=st.integers(0, 9))
 def test_the_paper_s_simulation_converges_to_the_exact_sum(n10: int, n01: int, more: int, seed: int) -> None:
     one = sample(n10 + n01 + more, n10, n01)

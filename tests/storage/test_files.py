@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -115,7 +116,7 @@ def test_text_is_utf8_with_plain_line_ends(tmp_path):
     assert (tmp_path / "out.txt").read_bytes() == "Zoë\n木\n".encode()
 
 
-@settings(max_examples=20)
+@settings(max_examples=at_most(20))
 @given(JSON)
 def test_json_comes_back(tmp_path_factory, value):
     path = tmp_path_factory.getbasetemp() / "some.json"
@@ -249,7 +250,7 @@ def test_digest_is_the_same_on_every_machine():
     assert seed_for(1, "x") == 1286838129737143908
 
 
-@settings(max_examples=50)
+@settings(max_examples=at_most(50))
 @given(st.lists(JSON, max_size=3), st.lists(JSON, max_size=3))
 def test_digest_distinguishes_values(one, other):
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

@@ -9,6 +9,7 @@ from random import Random
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -81,7 +82,7 @@ def test_nothing_is_written_as_nothing(tmp_path, ending):
         assert path.read_text() == ""
 
 
-@settings(max_examples=30)
+@settings(max_examples=at_most(30))
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=5))
 def test_any_text_survives_jsonl_and_parquet(tmp_path_factory, texts):
     folder = tmp_path_factory.getbasetemp()

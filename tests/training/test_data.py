@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -42,7 +43,7 @@ def test_texts_are_compared_without_case_and_spacing(text):
     assert normalized(text) == expected(text) == normalized(f" {text}\n".lower())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(rows=ROWS, tests=ROWS, objective=st.sampled_from(["nli", "masked-lm"]))
 def test_no_row_is_learnt_that_shares_a_text_with_a_test(tmp_path_factory, rows, tests, objective):
     folder = tmp_path_factory.mktemp("apart")
@@ -183,7 +184,7 @@ def test_controls_are_not_learnt(tmp_path):
 SENTENCE = st.builds(" ".join, st.tuples(st.sampled_from(["a", "A"]), st.sampled_from(NOUNS), st.sampled_from(VERBS)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=at_most(30), deadline=None)
 @given(rows=st.lists(st.tuples(SENTENCE, SENTENCE), min_size=1, max_size=25), seed=st.integers(0, 9))
 def test_pairs_are_new_distinct_and_of_the_sentences(rows, seed):
     try:

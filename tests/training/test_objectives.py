@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
@@ -77,7 +78,7 @@ def test_the_loss_of_masked_words_is_that_of_transformers(encoder):
     assert right == ((expected.logits.argmax(-1) == labels) & (labels != -100)).sum()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(share=st.floats(0, 1), seed=st.integers(0, 99))
 def test_the_loss_with_teachers_by_hand(classifier, share, seed):
     random = np.random.default_rng(seed)

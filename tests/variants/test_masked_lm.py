@@ -8,6 +8,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from varying import vary_rows
@@ -324,7 +325,7 @@ def overlap(problem: Problem) -> int:
     return (one & other).total()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=at_most(30), deadline=None)
 @given(premise=sentences, hypothesis=sentences, seed=st.integers(0, 99))
 def test_overlap_length_class_and_all_else_stay(anything, premise, hypothesis, seed):
     problem = Problem("p", TASKS["nli"], {"premise": premise, "hypothesis": hypothesis}, "neutral", {"topic": 3})

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from varying import vary_rows
@@ -123,7 +124,7 @@ def ablations(tmp_path_factory):
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=at_most(40), deadline=None)
 @given(premise=sentences, hypothesis=sentences, ablation=st.sampled_from(list(WITHOUT)))
 def test_what_reached_a_filter_is_what_it_removed_and_what_reached_the_next(ablations, premise, hypothesis, ablation):
     """And behind the last one, for each masked-LM, class and field, are the changes that it accepts in the variants."""

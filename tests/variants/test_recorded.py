@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -186,7 +187,7 @@ ROWS = st.fixed_dictionaries(
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=at_most(60))
 @given(
     st.lists(ROWS, min_size=1, max_size=5),
     st.dictionaries(st.sampled_from(["n", "topic"]), st.none() | st.sampled_from([1, "t"])),

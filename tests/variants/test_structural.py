@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -208,7 +209,7 @@ def test_only_the_sentence_that_changes_is_parsed_again():
     assert sum(letters) < 4 * len(text)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=at_most(25), deadline=None)
 @given(st.text(max_size=60), st.text(alphabet="the dog and a cat. chase,s 'n\"", max_size=60))
 @pytest.mark.filterwarnings("ignore:structural.v1. supports only English")
 def test_whatever_comes_the_variant_differs_and_the_label_stays(premise, hypothesis):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from examples import at_most
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -208,7 +209,7 @@ def test_an_unknown_field():
 SOME = "A an the man Men car CARS couch child kids large buys outside ice cream , . not two Boston man-made ’s Zoë"
 WORDS = st.sampled_from([*SOME.split(" "), '"', "  ", ""])
 TEXTS = st.lists(WORDS, max_size=10).map(" ".join)
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=at_most(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @SLOW

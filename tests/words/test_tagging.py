@@ -4,6 +4,7 @@ import importlib.util
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from examples import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refuses
@@ -50,7 +51,7 @@ def test_many_texts_are_tagged_in_order(monkeypatch):
     assert list(Tagger()(TEXTS)) == list(tagger()(TEXTS))
 
 
-@settings(max_examples=40)
+@settings(max_examples=at_most(40))
 @given(st.lists(st.text(max_size=40), max_size=4))
 def test_tokens_lie_in_the_text_where_they_say(texts):
     for text, tokens in zip(texts, tagger()(texts), strict=True):
