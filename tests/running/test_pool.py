@@ -103,6 +103,7 @@ def test_gpus_are_numbered_as_this_process_sees_them(two_gpus, tmp_path, monkeyp
         ("processes", {"gpus": [0, 0]}, "gpus"),
         ("processes:3", {"gpus": [0, 1]}, "workers"),
         ("ray", {"gpus": [0]}, "gpus"),
+        ("ray", {"shared": "ftp://me:secret@host/folder"}, "shared"),
         ("ray", {"gpu_share": 1.5}, "gpu_share"),
         ("ray", {"gpu_share": -1}, "gpu_share"),
     ],

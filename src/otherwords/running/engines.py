@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from ..errors import ON_COMMAND_LINE, BadInput
 from .pool import Pool
@@ -58,6 +59,7 @@ def make_engine(
         _refuse_wrong_gpus(gpus, count or workers)
         return Processes(count or workers, gpus)
     if kind == "ray":
+        _refuse_password(shared)
         from .ray_engine import Ray
 
         return Ray(name.removeprefix("ray") and name, workers, gpu_share, shared)
@@ -93,6 +95,13 @@ def _as_options(text: str) -> str:
     if not ON_COMMAND_LINE.get():
         return text
     return text.replace("engine=", "--engine ").replace("gpu_share", "--gpu-share").replace("leave ", "leave --")
+
+
+def _refuse_password(shared: str) -> None:
+    """Refuse a password in a URL: the study is written to the run folder."""
+    if urlsplit(shared).password is not None:
+        fix = "leave it out, and give it to fsspec on all machines, as in FSSPEC_FTP_PASSWORD=..."
+        raise BadInput("the URL has a password", field="shared", fix=fix)
 
 
 def _refuse_wrong_gpus(gpus: Sequence[int], workers: int) -> None:

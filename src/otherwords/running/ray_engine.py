@@ -62,13 +62,13 @@ class Ray(Pool):
 
     def is_done_here(self, jobs: int) -> bool:
         """Only nothing."""
+        if jobs and not self.count:
+            self._count_room(self._connected())
         return jobs == 0
 
     def start(self, news: News) -> Worker:
         """Start an actor; it may wait until the cluster has room."""
         cluster = self._connected()
-        if not self.count:
-            self._count_room(cluster)
         self._alone_since = time.monotonic()
         return cluster.hire(news, gpus=self._gpus)
 
