@@ -182,7 +182,7 @@ def answer(
     label_map: Mapping[str, str] | None = None,
     canary: bool = True,
     batch_size: int = 0,
-    until: str = "",
+    until: str | None = None,
     seed: int = 1,
     confidence: float = 0.95,
 ) -> pl.DataFrame:
@@ -201,11 +201,11 @@ def answer(
     >>> answer(rows, lambda batch: ["neutral"] * len(batch), canary=False, cache=None)["pred"].to_list()
     ['neutral']
     """
-    if until:
+    if until is not None:
         refuse_wrong_rule(until, confidence)
     opened = open_suite(suite, task)
     language.forget()
-    plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until else None
+    plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until is not None else None
     with open_cache(cache) as store:
         loaded = load_model(model, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})

@@ -139,7 +139,7 @@ Replicates = Annotated[
     int, typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
 ]
 UntilRule = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--until",
         metavar="RULE",
