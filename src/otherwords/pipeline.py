@@ -53,6 +53,7 @@ from .scoring.results import Results
 from .scoring.select import (
     USUAL,
     IntervalSettings,
+    WarningsTogether,
     choose,
     columns_needed,
     explain_no_pairs,
@@ -428,17 +429,18 @@ def scored(
     rows = {role: table for role, (table, _) in roles.items()}
     by_role = keep_supported(by_role, rows, lenient, where.table, required)
     scores: list[Score] = []
-    for model in answers["model"].unique().sort().to_list():
-        own: list[Score] = []
-        for role, (table, place) in roles.items():
-            answers_of = of_model(table, place, model)
-            own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
-        order = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in own))}
-        scores += sorted(own, key=lambda one: order[one.group])  # all parts of a group together
-    ordinary = by_role["rewordings"]
-    if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
-        table = roles["rewordings"][0]
-        scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
+    with WarningsTogether():
+        for model in answers["model"].unique().sort().to_list():
+            own: list[Score] = []
+            for role, (table, place) in roles.items():
+                answers_of = of_model(table, place, model)
+                own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
+            order = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in own))}
+            scores += sorted(own, key=lambda one: order[one.group])  # all parts of a group together
+        ordinary = by_role["rewordings"]
+        if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
+            table = roles["rewordings"][0]
+            scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
     warn_unsteady_controls(answers)
     _warn_stopped(answers, scores)
     if all(one.value is None for one in scores):

@@ -124,7 +124,7 @@ def differences(
         return None if skipped else _paired(bound, chosen, metric, pair, pairing, same_answers)
 
     same_answers = _same_answers(pair)
-    pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
+    pairs = collect_measurable(by_family(chosen), lenient, group or "", "not compared", work)
     drawing = [one for one in pairs if one.draws(settings)]
     values = bootstrap([one.sample for one in drawing], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(drawing, values, strict=True)}

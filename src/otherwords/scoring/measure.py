@@ -16,7 +16,7 @@ from .._version import __version__
 from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, as_written, is_variant
-from ..errors import BadInput, Unmeasurable, caller_level, shorten
+from ..errors import BadInput, Unmeasurable, shorten
 from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric, role_of
 from ..problem import ALL_MODELS, Score
@@ -25,7 +25,16 @@ from ..significance.anytime import anytime_ends, is_plain_share, rule_of, stoppe
 from ..significance.bootstrap import Sample, bootstrap, by_cluster, collapse
 from ..significance.intervals import closed_form, denominators, replicate_ends, undefined
 from ..significance.proportions import wilson
-from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, number, resampled, title
+from .select import (
+    IntervalSettings,
+    collect_measurable,
+    explain_no_pairs,
+    is_rate,
+    number,
+    resampled,
+    title,
+    warn_about,
+)
 
 #: From how many models an interval is made of what is measured on models.
 FEWEST_MODELS = 30
@@ -172,7 +181,7 @@ def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
 
 
 def warn_few_clusters(who: str, clusters: Sequence[int], groups: bool, of: str = "") -> None:
-    """Warn where intervals (`of` what) rest on few clusters: that of the whole, or those of `groups`."""
+    """Warn where intervals of a model (`of` what) rest on few clusters: that of the whole, or those of `groups`."""
     few = [n for n in clusters if n < FEW_CLUSTERS]
     if not few:
         return
@@ -180,7 +189,7 @@ def warn_few_clusters(who: str, clusters: Sequence[int], groups: bool, of: str =
     if groups:
         message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
         message = f"{message}; their intervals are not reliable"
-    warnings.warn(f"{who}{message}", stacklevel=caller_level())
+    warn_about(who, message)
 
 
 def _warn_thin(measured: Sequence[Measured], scores: Sequence[Score], model: str) -> None:
@@ -188,14 +197,14 @@ def _warn_thin(measured: Sequence[Measured], scores: Sequence[Score], model: str
     known = [score.n_clusters for score in scores if score.low is not None]
     role = role_of(measured[0].metric) if measured else "rewordings"
     which = "" if role == "rewordings" else f" of {role}"
-    warn_few_clusters(f"{model}: ", [max(known)] if known else [], groups=False, of=which)
+    warn_few_clusters(model, [max(known)] if known else [], groups=False, of=which)
     if known and max(known) >= FEW_CLUSTERS and min(known) < FEW_CLUSTERS:  # of some metrics or parts alone
         few = [score.metric for score in scores if score.low is not None and score.n_clusters < FEW_CLUSTERS]
-        warn_few_clusters(f"{model}: ", [min(known)], groups=False, of=f" of {', '.join(few)}")
+        warn_few_clusters(model, [min(known)], groups=False, of=f" of {', '.join(few)}")
     if known and (heavy := [one for one in measured if one.heaviest > 0.5 and max(one.n_units) > 1]):
         names = ", ".join(one.titles[0].partition(":")[0] for one in heavy)
         share = max(one.heaviest for one in heavy)
-        warnings.warn(f"{model}: one bucket holds {share:.0%} of the weight in {names}", stacklevel=caller_level())
+        warn_about(model, f"one bucket holds {share:.0%} of the weight in {names}")
 
 
 def measure_answers(
@@ -216,7 +225,7 @@ def measure_answers(
     def work(bound: Bound, metric: Metric) -> Measured | None:
         return _measured(bound, chosen, metric, data, models) if bool(metric.across) == bool(models) else None
 
-    measured = collect_measurable(chosen, lenient, f"{model}: not measured", work)
+    measured = collect_measurable(chosen, lenient, model, "not measured", work)
     drawing = [one for one in measured if draws(one, settings)]
     values = bootstrap([one.sample for one in drawing], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(drawing, values, strict=True)}
@@ -242,7 +251,7 @@ def _warn_nothing(
     if nothing and not (lenient and measured_variants):
         where = f" in {group}" if group else ""
         reason = f" ({why})" if (why := explain_no_pairs(scores)) else ""
-        warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}{reason}", stacklevel=caller_level())
+        warn_about(model, f"nothing to measure{where}{reason}", ", ".join(nothing))
 
 
 def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ()) -> tuple[Array, Array]:

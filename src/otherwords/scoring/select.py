@@ -4,6 +4,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from ..answers.table import Answers, is_variant
 from ..errors import BadInput, Unmeasurable, caller_level
 from ..frames import REJECTED, as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio, role_of
-from ..problem import MOST_REPLICATES, Score
+from ..problem import ALL_MODELS, MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.anytime import ASKED, UNTIL
 from ..significance.intervals import KINDS, has_closed_form
@@ -276,13 +277,55 @@ def is_rate(metric: Metric) -> bool:
     return metric.rate or metric.combine is ratio
 
 
+class WarningsTogether:
+    """Inside it, `warn_about` waits; at the end, each message comes once, with the names of all that it is about.
+
+    >>> with warnings.catch_warnings(record=True) as caught, WarningsTogether():
+    ...     for model in ("bert", "t5"):
+    ...         warn_about(model, "not measured: jaccard (no texts)")
+    >>> [str(one.message) for one in caught]
+    ['bert, t5: not measured: jaccard (no texts)']
+    """
+
+    _open: ContextVar[dict[tuple[str, str], list[str]] | None] = ContextVar("_open", default=None)
+
+    def __enter__(self) -> None:
+        self._token = self._open.set({})
+
+    def __exit__(self, *_: object) -> None:
+        waiting = self._open.get() or {}
+        self._open.reset(self._token)
+        for (what, message), names in waiting.items():
+            apart = [name for name in names if name != ALL_MODELS] or names
+            warn_about("" if "" in names else list_some(apart, "models or groups"), message, what)
+
+
+def warn_about(who: str, message: str, what: str = "") -> None:
+    """Warn about a model or a group, or with an empty name about the whole; `what` is said of it before its name."""
+    if (waiting := WarningsTogether._open.get()) is not None:
+        names = waiting.setdefault((what, message), [])
+        names += [] if who in names else [who]
+        return
+    start = f"{what} of {who}: " if what else f"{who}: " if who else ""
+    warnings.warn(f"{start}{message}", stacklevel=caller_level())
+
+
+def list_some(names: Sequence[str], what: str) -> str:
+    """Up to four names, or three and how many others there are.
+
+    >>> list_some("abcde", "groups")
+    'a, b, c and 2 other groups'
+    """
+    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} other {what}"
+
+
 def collect_measurable(
-    chosen: Sequence[Bound], lenient: bool, message: str, work: Callable[[Bound, Metric], Result | None]
+    chosen: Sequence[Bound], lenient: bool, who: str, what: str, work: Callable[[Bound, Metric], Result | None]
 ) -> list[Result]:
     """Do the work for each metric; where the answers lack what it needs, raise, or (`lenient`) leave it out.
 
-    Metrics that are left out are named in a warning that starts with `message`. Work may give None for a metric that
-    it does not concern.
+    A warning names those that are left out: `who` is the model or group, `what` the work that was not done. Work may
+    give None for a metric that it does not concern.
     """
     results: list[Result] = []
     left_out: dict[str, list[str]] = {}
@@ -297,7 +340,7 @@ def collect_measurable(
         if result is not None:
             results.append(result)
     if left_out:
-        warnings.warn(f"{message}: {by_reason(left_out)}", stacklevel=caller_level())
+        warn_about(who, f"{what}: {by_reason(left_out)}")
     return results
 
 
