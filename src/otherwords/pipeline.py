@@ -21,7 +21,7 @@ from .answers.roles import split_roles
 from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings, respelled
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
-from .errors import BadInput, caller_level
+from .errors import BadInput, caller_level, setting
 from .frames import (
     AnyTable,
     as_list,
@@ -314,7 +314,7 @@ def score(
     more = missing_metrics(require, choose(using)[0])
     if shrink and (not by or interval not in ("auto", "wilson")):
         fix = "name a column with --by (by=...), and leave out --interval"
-        raise BadInput("groups are shrunk by their Wilson intervals", field="--shrink", fix=fix)
+        raise BadInput("groups are shrunk by their Wilson intervals", field=setting("--shrink", "shrink"), fix=fix)
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()

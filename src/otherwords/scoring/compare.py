@@ -18,7 +18,7 @@ from ..answers.groups import columns_of, groups, one_answer
 from ..answers.reading import cluster_names
 from ..answers.roles import ROLES, Role
 from ..answers.table import WHOLE_TABLE, Answers, codes, is_original
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, caller_level, setting
 from ..frames import AnyTable, as_list, frame_or_name
 from ..metrics.metric import as_metric
 from ..problem import Task, get_task
@@ -107,7 +107,7 @@ def checked_margin(margin: float | None) -> float | None:
     """The margin of equivalence, refused unless it is above 0."""
     if margin is not None and not 0 < margin < math.inf:
         fix = "give how large a difference does not matter, such as 0.02 for two points"
-        raise BadInput(f"found {margin}", field="margin", fix=fix)
+        raise BadInput(f"found {margin}", field=setting("--margin", "margin"), fix=fix)
     return margin
 
 

@@ -16,7 +16,7 @@ from ..answers.alignment import align
 from ..answers.groups import coded, groups, scored_as_a_whole, split
 from ..answers.reading import read
 from ..answers.table import Answers, Array, Clusters, Location
-from ..errors import BadInput
+from ..errors import BadInput, setting
 from ..metrics.metric import Metric, as_metric
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound
@@ -270,8 +270,10 @@ _OF_A_GROUP: dict[str, Any] = dict.fromkeys(("shrunk", "shrunk_low", "shrunk_hig
 
 def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> GroupWeights:
     """Weigh the groups of a column by their numbers of problems, or by `sizes`, which must have them all."""
+    option = setting("--size", "sizes")
     if not column:
-        raise BadInput("sizes of no groups", field="sizes", fix="name their column: average=COLUMN (--average)")
+        fix = f"name their column: {setting('--average COLUMN', 'average=COLUMN')}"
+        raise BadInput("sizes of no groups", field=option, fix=fix)
     parts = {str(value): part for value, part in split(answers, column)}
     if len(parts) < 2:
         raise BadInput(
@@ -279,9 +281,9 @@ def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float])
         )
     if sizes and (wrong := sorted(set(sizes) ^ set(parts))):
         message = f"no size, or no group: {', '.join(wrong)}"
-        raise BadInput(message, field="sizes", fix=f"give one for each of {', '.join(parts)}")
+        raise BadInput(message, field=option, fix=f"give one for each of {', '.join(parts)}")
     if bad := [name for name, size in sizes.items() if not 0 < size < math.inf]:
-        raise BadInput(f"found {sizes[bad[0]]!r} for {bad[0]}", field="sizes", fix="give a number of problems above 0")
+        raise BadInput(f"found {sizes[bad[0]]!r} for {bad[0]}", field=option, fix="give a number of problems above 0")
     numbers = {name: sizes.get(name, part["bucket"].n_unique()) for name, part in parts.items()}
     unit = "cluster" if "cluster" in answers.columns else "bucket"
     units = [part[unit].cast(pl.String).unique() for part in parts.values()]

@@ -16,7 +16,7 @@ from .._version import __version__
 from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, as_written, is_variant
-from ..errors import BadInput, Unmeasurable, shorten
+from ..errors import BadInput, Unmeasurable, setting, shorten
 from ..frames import plain
 from ..metrics.metric import Metric, Outside, as_metric, role_of
 from ..problem import ALL_MODELS, Score
@@ -430,7 +430,7 @@ def _largest(one: Measured, heaviest: float, settings: IntervalSettings) -> floa
         message = (
             f"a cluster weighs {heaviest:g} in {one.titles[0]}, but none should weigh more than {settings.anytime}"
         )
-        raise BadInput(message, field="anytime", fix="name a number that no cluster will exceed")
+        raise BadInput(message, field=setting("--largest", "anytime"), fix="name a number that no cluster will exceed")
     return float(settings.anytime)
 
 

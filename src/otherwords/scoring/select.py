@@ -15,7 +15,7 @@ from ..answers.alignment import COLUMNS
 from ..answers.collapsing import collapse
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
-from ..errors import BadInput, Unmeasurable, caller_level
+from ..errors import BadInput, Unmeasurable, caller_level, setting
 from ..frames import REJECTED, as_list
 from ..metrics.metric import FIXES, Metric, as_metric, ratio, role_of
 from ..problem import ALL_MODELS, MOST_REPLICATES, Score
@@ -88,9 +88,14 @@ class IntervalSettings:
         if not 0 < self.confidence < 1 or not 2 <= self.replicates <= MOST_REPLICATES:
             raise BadInput(f"confidence must lie between 0 and 1, replicates between 2 and {MOST_REPLICATES:,}")
         if self.interval not in KINDS:
-            raise BadInput(f"no interval {self.interval!r}", fix=f"use {' or '.join(KINDS)}")
+            field = setting("--interval", "interval")
+            raise BadInput(f"no interval {self.interval!r}", field=field, fix=f"use {' or '.join(KINDS)}")
         if self.anytime < 0:
-            raise BadInput(f"found {self.anytime}", field="anytime", fix="give the most that a cluster may weigh")
+            raise BadInput(
+                f"found {self.anytime}",
+                field=setting("--largest", "anytime"),
+                fix="give the most that a cluster may weigh",
+            )
 
     def kind(self, metric: Metric) -> str:
         """The kind of interval that a metric gets; empty where it has none of the kind that is asked for.
