@@ -164,6 +164,7 @@ def test_a_run_folder_of_two_models(cli, problems, place):
         (("both.jsonl", "--between", "gold"), "gold has only 1 group with variants"),
         (("both.jsonl", "--metric", "jsd_pairs"), "no probabilities"),
         (("both.jsonl", "--metric", "flip_rat"), "no metrics named 'flip_rat'; did you mean flip_rate? There are: "),
+        (("both.jsonl", "--metric", "flips"), "no metrics named 'flips'; did you mean flip_rate, flip_worst, "),
         (
             ("both.jsonl", "--interval", "exact"),
             "error: --interval: no interval 'exact'; use auto or wilson or percentile or bca",
