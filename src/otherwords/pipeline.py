@@ -61,6 +61,7 @@ from .scoring.select import (
     keep_supported,
     metrics_by_role,
     read_collapsed,
+    usable_alone,
 )
 from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
 from .storage import tables
@@ -464,4 +465,6 @@ def _with_texts(using: Sequence[str], folder: Path) -> list[str]:
     buckets = folder / "buckets"
     if not buckets.is_dir():
         return list(using)
+    if "all" in using:
+        using = [*using, *(name for name in usable_alone() if metrics.takes(name, "suite"))]
     return [metrics.respell(one, suite=buckets) if metrics.takes(one, "suite") else one for one in using]

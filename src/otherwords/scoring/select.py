@@ -138,14 +138,26 @@ def resampled(data: Answers) -> str:
 def choose(using: str | Sequence[str]) -> tuple[list[Bound], bool]:
     """Bind the chosen metrics; without a choice the usual ones, with "all" every one that needs no option.
 
-    The second value says whether they were chosen for the user: then one may be left out where the table lacks what
-    it needs, and need not be explained where it has nothing to measure.
+    Besides "all", a metric of texts may be named with the suite that has them. The second value says whether metrics
+    were chosen for the user: then one may be left out where the table lacks what it needs, and need not be explained
+    where it has nothing to measure.
     """
     using = as_specs(as_list(using), named=False)
-    known = [plugin.full_name for plugin in metrics if ... not in plugin.options().values()] if "all" in using else []
-    named = [*known, *(name for name in using or USUAL if name != "all")]
-    chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}
+    named = [metrics.make(name) for name in using or USUAL if name != "all"]
+    with_suite = {one.plugin.full_name for one in named if "suite" in one.plugin.options()}
+    every = [metrics.make(name) for name in usable_alone() if name not in with_suite] if "all" in using else []
+    chosen = {one.signature: one for one in reversed([*every, *named])}
     return list(reversed(chosen.values())), not using or "all" in using
+
+
+def usable_alone() -> list[str]:
+    """The full names of the metrics that need no option."""
+    return [plugin.full_name for plugin in metrics if ... not in plugin.options().values()]
+
+
+def need_texts(using: Sequence[str]) -> bool:
+    """Whether some of these metrics are about the texts of the answers themselves, and not of a suite they name."""
+    return "all" in using or any(metrics.takes(name, "suite") for name in using)
 
 
 def family(bound: Bound) -> str:
@@ -255,7 +267,7 @@ def explain_no_pairs(scores: Sequence[Score]) -> str:
     'no problem has two variants for p_c to compare'
     """
     empty = dict.fromkeys(re.split("[(:]", one.metric)[0] for one in scores if one.value is None and not one.n_units)
-    known = {plugin.name for plugin in metrics if ... not in plugin.options().values()}
+    known = {name.partition(".")[0] for name in usable_alone()}
     fewest = {name: as_metric(metrics.make(name).function).fewest for name in empty if name in known}
     if not fewest or min(fewest.values()) < 2:  # there is no variant at all
         return ""
@@ -283,14 +295,7 @@ def is_rate(metric: Metric) -> bool:
 
 
 class WarningsTogether:
-    """Inside it, `warn_about` waits; at the end, each message comes once, with the names of all that it is about.
-
-    >>> with warnings.catch_warnings(record=True) as caught, WarningsTogether():
-    ...     for model in ("bert", "t5"):
-    ...         warn_about(model, "not measured: jaccard (no texts)")
-    >>> [str(one.message) for one in caught]
-    ['bert, t5: not measured: jaccard (no texts)']
-    """
+    """Inside it, `warn_about` waits; at the end, each message comes once, with the names of all that it is about."""
 
     _open: ContextVar[dict[tuple[str, str], list[str]] | None] = ContextVar("_open", default=None)
 
