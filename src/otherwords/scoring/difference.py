@@ -24,11 +24,10 @@ from ..significance.intervals import (
     difference_p,
     has_closed_form,
     replicate_ends,
-    undefined,
 )
 from ..significance.pairs import MetricDifference, Pairing, in_order, joint_sample, pair_sample
 from ..significance.permutation import exchange_test, max_t, swap_test
-from .measure import MOST_UNDEFINED, effective_sizes, evidence_of
+from .measure import effective_sizes, evidence_of, reasons_by_part
 from .select import IntervalSettings, by_family, collect_measurable, family, number, title
 
 #: Why there is no interval where both give the same answers, or others that make no difference to the metric.
@@ -268,15 +267,9 @@ class _Pair:
         """Why a part has no interval; empty where it has one."""
         if not self.kind(settings):
             return ["not a share" if self.metric.interval else "this metric has none"] * len(self.titles)
-        missing = np.zeros(len(self.titles)) if drawn is None else undefined(drawn)
-        return [
-            (SAME if self.same else ALIKE) if alike
-            else reason if reason
-            else "one cluster" if clusters < 2
-            else f"no value in {share:.0%} of the replicates" if share > MOST_UNDEFINED
-            else ""
-            for alike, reason, clusters, share in zip(self.alike(), self.reasons, self.counts[0], missing, strict=True)
-        ]  # fmt: skip
+        others = reasons_by_part(self.reasons, self.counts[0].tolist(), drawn)
+        same = SAME if self.same else ALIKE
+        return [same if alike else other for alike, other in zip(self.alike(), others, strict=True)]
 
 
 def _same_answers(pair: Sequence[Answers]) -> bool:

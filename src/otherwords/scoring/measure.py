@@ -350,6 +350,17 @@ def _is_share(metric: Metric) -> bool:
     return metric.share and metric.sides is None and (metric.smooth or not metric.parts)
 
 
+def reasons_by_part(reasons: Sequence[str], clusters: Sequence[int], drawn: Array | None) -> list[str]:
+    """Why each part has no interval, whatever its ends: by definition, for its clusters, or for its replicates."""
+    missing = np.zeros(len(reasons)) if drawn is None else undefined(drawn)
+    return [
+        reason
+        or ("one cluster" if n < 2 else "")
+        or (f"no value in {share:.0%} of the replicates" if share > MOST_UNDEFINED else "")
+        for reason, n, share in zip(reasons, clusters, missing, strict=True)
+    ]
+
+
 def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, closed: Ends | None = None) -> AllEnds:
     """Both ends of the interval of each part, and why there are none; in closed form already, or from replicates."""
     parts = len(one.titles)
@@ -366,15 +377,11 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
         freedom = freedom if is_rate(one.metric) or one.metric.sides else found.freedom
     elif drawn is not None:
         low, high = replicate_ends(kind, one.sample, drawn, settings.confidence)
-    missing = np.zeros(parts) if drawn is None else undefined(drawn)
+    notes = reasons_by_part(one.reasons, one.n_clusters, drawn)
     for i, clusters in enumerate(one.n_clusters):
-        if one.reasons[i]:
-            notes[i] = one.reasons[i]
-        elif clusters < 2:
-            notes[i] = "one cluster"
-        elif missing[i] > MOST_UNDEFINED:
-            notes[i] = f"no value in {missing[i]:.0%} of the replicates"
-        elif freedom[i] < min(FEW_CLUSTERS, (clusters - 1) / 2):  # of what is no plain share, and so biased, too
+        if notes[i]:
+            continue
+        if freedom[i] < min(FEW_CLUSTERS, (clusters - 1) / 2):  # of what is no plain share, and so biased, too
             notes[i] = "too few clusters decide it"
         elif low[i] == high[i] and not (_is_share(one.metric) and low[i] in (0, 1)):
             notes[i] = "all replicates are alike"
