@@ -28,7 +28,7 @@ from ..significance.anytime import warn_stopped
 from ..significance.multiple import adjust
 from ..significance.pairs import Pairing
 from ..storage import tables
-from .difference import Difference, ModelPart, differences
+from .difference import Difference, ModelPart, Sides, differences
 from .measure import warn_few_clusters
 from .results import Results
 from .select import IntervalSettings, WarningsTogether, choose, metrics_by_role, number, warn_about
@@ -93,8 +93,9 @@ def compare(
             try:
                 pair = align(frames, known[role], about=group)
                 known[role] = known[role] or pair[0].labels  # as in the whole: a group has no label set of its own
-                together = Pairing((pair[0].cluster, pair[0].cluster))
-                blocks.append(differences(by_role[role], pair, names, group, settings, lenient, together, margin))
+                sides = Sides((names[0], names[1]), pair, Pairing((pair[0].cluster, pair[0].cluster)), group)
+                compared = differences(by_role[role], sides, settings, lenient, margin)
+                blocks.append([row for one in compared for row in one.rows])
             except BadInput as error:
                 if group is None:
                     raise
@@ -166,7 +167,7 @@ def compare_groups(
     blocks: list[list[Difference]] = []
     current().start("compare")
     models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
-    parts: list[ModelPart] | None = [] if len(models) > 1 else None
+    parts: list[ModelPart] = []
     with WarningsTogether():
         for model in models:
             roles = _grouped_by(column, model.by_role(of_task))
@@ -175,21 +176,21 @@ def compare_groups(
                 known = table.read(of_task).labels
                 pairs = list(two_groups(table.frame, column, known, matched)) if by_role[role] else []
                 for first, second, pair in pairs:
-                    names = [first, second]
+                    names = first, second
                     _warn_sizes_differ(pair, names, role)
-                    pairing = _within_clusters(pair, names, matched)
+                    sides = Sides(names, pair, _within_clusters(pair, names, matched), model.name)
                     try:
-                        blocks.append(
-                            differences(
-                                by_role[role], pair, names, model.name, settings, lenient, pairing, margin, parts
-                            )
-                        )
+                        compared = differences(by_role[role], sides, settings, lenient, margin)
                     except BadInput as error:
                         if len(pairs) == 1:
                             raise
                         warn_about(f"{first} and {second}", f"not compared: {error}")
+                        continue
+                    blocks.append([row for one in compared for row in one.rows])
+                    if len(models) > 1:
+                        parts += [part for one in compared for part in one.model_parts()]
     current().done()
-    over = _over_models(parts or [], matched, settings)
+    over = _over_models(parts, matched, settings)
     return _with_one_answer(_adjusted(blocks, settings, out, over), models)
 
 
