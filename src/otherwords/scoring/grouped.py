@@ -103,7 +103,8 @@ def _measure_column(
         for portion in _portions(code):
             titles = [f"{column}={name}" for name in names[portion.start : portion.stop]]
             expanded, group = _expanded(data, np.where((code >= portion.start) & (code < portion.stop), code, -1))
-            _measure_portion(at_once, chosen, expanded, group - portion.start, titles, settings, lenient, found)
+            for score in _measure_portion(at_once, chosen, expanded, group - portion.start, titles, settings, lenient):
+                found[str(score.group)].append(score)
     if one_by_one:
         for name, part in split(data.frame, column):
             own = read(part, data.labels, place)  # a group has no label set of its own
@@ -174,9 +175,8 @@ def _measure_portion(
     names: Sequence[str],
     settings: IntervalSettings,
     lenient: bool,
-    found: dict[str, list[Score]],
-) -> None:
-    """Add the scores of some groups, of which `data` is the expanded table, to those found."""
+) -> Iterator[Score]:
+    """The scores of some groups, of which `data` is the expanded table: metric by metric, group by group."""
 
     def work(bound: Bound, metric: Metric) -> list[Measured]:
         return list(_measured_by_group(bound, named, metric, data, group, len(names)))
@@ -186,7 +186,7 @@ def _measure_portion(
         ends = closed_forms(metric[0].metric, [one.sample.strata[0] for one in metric], settings.confidence)
         for place, (one, each) in enumerate(zip(metric, ends, strict=True)):
             ends_found = ends_of(one, None, settings, each)
-            found[names[place]] += scores_of(one, ends_found, data, data.model, names[place], settings)
+            yield from scores_of(one, ends_found, data, data.model, names[place], settings)
 
 
 def _measured_by_group(
