@@ -27,6 +27,11 @@ _START = 1000
 _MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
+def setting(flag: str, keyword: str) -> str:
+    """What the user calls a setting: an option on the command line, a keyword in Python."""
+    return flag if ON_COMMAND_LINE.get() else keyword
+
+
 class OtherwordsError(Exception):
     """The root of all errors that the package raises itself. The command line exits with `exit_code`."""
 

@@ -21,7 +21,7 @@ from .answers.roles import split_roles
 from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings, respelled
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite
-from .errors import BadInput, caller_level
+from .errors import BadInput, caller_level, setting
 from .frames import by_bucket, kept, originals_of
 from .metrics.contrast import warn_unsteady_controls
 from .metrics.metric import Metric, as_metric
@@ -46,6 +46,7 @@ from .scoring.results import Results
 from .scoring.select import (
     USUAL,
     IntervalSettings,
+    WarningsTogether,
     choose,
     columns_needed,
     explain_no_pairs,
@@ -53,6 +54,7 @@ from .scoring.select import (
     keep_supported,
     metrics_by_role,
     read_collapsed,
+    usable_alone,
 )
 from .significance.anytime import UNTIL, Plan, Stopped, ask_until, plan_asking, refuse_wrong_rule, warn_stopped
 from .storage import tables
@@ -176,7 +178,7 @@ def answer(
     label_map: Mapping[str, str] | None = None,
     canary: bool = True,
     batch_size: int = 0,
-    until: str = "",
+    until: str | None = None,
     seed: int = 1,
     confidence: float = 0.95,
 ) -> pl.DataFrame:
@@ -195,11 +197,11 @@ def answer(
     >>> answer(rows, lambda batch: ["neutral"] * len(batch), canary=False, cache=None)["pred"].to_list()
     ['neutral']
     """
-    if until:
+    if until is not None:
         refuse_wrong_rule(until, confidence)
     opened = open_suite(suite, task)
     language.forget()
-    plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until else None
+    plan = plan_asking(until, opened.table(), opened.task, seed, confidence) if until is not None else None
     with open_cache(cache) as store:
         loaded = load_model(model, opened.task, label_map)
         warn_unused_labels(label_map or {}, {loaded.name: loaded.model.labels})
@@ -307,7 +309,7 @@ def score(
     more = missing_metrics(require, choose(using)[0])
     if shrink and (not by or interval not in ("auto", "wilson")):
         fix = "name a column with --by (by=...), and leave out --interval"
-        raise BadInput("groups are shrunk by their Wilson intervals", field="--shrink", fix=fix)
+        raise BadInput("groups are shrunk by their Wilson intervals", field=setting("--shrink", "shrink"), fix=fix)
     if len(sources) == 1 and not isinstance(sources[0], pl.DataFrame):
         using, more = (_with_texts(some, Path(sources[0])) for some in (using, more))
     known = get_task(task).labels if task else ()
@@ -422,17 +424,18 @@ def scored(
     rows = {role: table for role, (table, _) in roles.items()}
     by_role = keep_supported(by_role, rows, lenient, where.table, required)
     scores: list[Score] = []
-    for model in answers["model"].unique().sort().to_list():
-        own: list[Score] = []
-        for role, (table, place) in roles.items():
-            answers_of = of_model(table, place, model)
-            own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
-        order = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in own))}
-        scores += sorted(own, key=lambda one: order[one.group])  # all parts of a group together
-    ordinary = by_role["rewordings"]
-    if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
-        table = roles["rewordings"][0]
-        scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
+    with WarningsTogether():
+        for model in answers["model"].unique().sort().to_list():
+            own: list[Score] = []
+            for role, (table, place) in roles.items():
+                answers_of = of_model(table, place, model)
+                own += measure_groups(by_role[role], *answers_of, columns_of(table, by), labels, settings, lenient)
+            order = {group: place for place, group in enumerate(dict.fromkeys(one.group for one in own))}
+            scores += sorted(own, key=lambda one: order[one.group])  # all parts of a group together
+        ordinary = by_role["rewordings"]
+        if "rewordings" in roles and any(as_metric(one.function).across for one in ordinary):
+            table = roles["rewordings"][0]
+            scores += measure_together(ordinary, table, columns_of(table, by), labels, settings, lenient)
     warn_unsteady_controls(answers)
     _warn_stopped(answers, scores)
     if all(one.value is None for one in scores):
@@ -456,4 +459,6 @@ def _with_texts(using: Sequence[str], folder: Path) -> list[str]:
     buckets = folder / "buckets"
     if not buckets.is_dir():
         return list(using)
+    if "all" in using:
+        using = [*using, *(name for name in usable_alone() if metrics.takes(name, "suite"))]
     return [metrics.respell(one, suite=buckets) if metrics.takes(one, "suite") else one for one in using]

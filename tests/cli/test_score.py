@@ -479,7 +479,14 @@ def test_groups_are_averaged_by_size(cli, write_jsonl, place):
         found = {one["group"]: one["value"] for one in json.loads(result.stdout)}
         assert found == {None: pytest.approx(2 / 3), "set=a": 0.0, "set=b": 1.0, "set=(average)": pytest.approx(value)}
     assert "--size a=NUMBER" in cli("score", path, "--average", "set", "--size", "a=x", rc=2).stderr
-    assert "no size, or no group: b" in cli("score", path, "--average", "set", "--size", "a=1", rc=2).stderr
+    for options, message in (
+        (("--average", "set", "--size", "a=1"), "--size: no size, or no group: b"),
+        (("--average", "set", "--size", "a=0", "--size", "b=1"), "--size: found 0.0 for a"),
+        (("--size", "a=1"), "--size: sizes of no groups; name their column: --average COLUMN"),
+        (("--largest", "1", "--metric", "flip_rate"), "--largest: a cluster weighs 2 in flip_rate"),
+        (("--shrink",), "--shrink: groups are shrunk"),
+    ):
+        assert cli("score", path, *options, rc=2).stderr.startswith(f"error: {message}")
 
 
 def test_hard_cases_by_runs_of_a_model(cli, write_jsonl, place):

@@ -173,11 +173,11 @@ def test_each_model_stops_by_itself(cli, suite, place):
 
 
 @pytest.mark.parametrize(
-    "rule", ["nothing within 0.1", "pvap within 0.1", "flip_rate within 0.6", "flip_rate", "flip_rate<=1.5"]
+    "rule", ["", " ", "nothing within 0.1", "pvap within 0.1", "flip_rate within 0.6", "flip_rate", "flip_rate<=1.5"]
 )
 def test_a_wrong_rule_costs_nothing(cli, suite, place, rule):
     error = ask(cli, suite, "answers.csv", rule=rule, rc=2).stderr
-    assert error.startswith("error: ")
+    assert error.startswith("error: --until: " if "nothing" not in rule else "error: no metrics named 'nothing'")
     assert not (place / "asked.jsonl").exists()
     assert not (place / "answers.csv").exists()
 
@@ -190,6 +190,8 @@ def test_rules_that_the_suite_cannot_answer(place, write_jsonl):
         answer(suite_rows(4, 0), RULE)
     with refuses(BadInput, where="until"):
         answer(suite_rows(4), "control_flips<=0.1")
+    with refuses(BadInput, where="until"):
+        answer(suite_rows(4), "")
     with refuses(BadInput, where="until"):
         answer(suite_rows(4), "jaccard within 0.1")
     with refuses(BadInput, where="until"):

@@ -177,3 +177,30 @@ def test_groups_are_scored_as_if_they_were_alone(metric: str, column: str) -> No
         for one, other in zip([one for one in grouped if one.group == group], alone, strict=True):
             for name in ("metric", "value", "low", "high", "n_units", "n_answers", "n_clusters", "n_effective", "note"):
                 assert getattr(one, name) == getattr(other, name), (group, name)
+
+
+def test_what_is_true_of_all_models_is_warned_of_once() -> None:
+    """Also of models that differ in nothing but their names, in groups, and in what all of them lack."""
+    rows = [
+        {"model": model, "bucket": bucket, "variant": variant, "gold": "yes", "pred": "yes", "topic": topic}
+        for model in ("bert", "t5", "gpt")
+        for bucket in range(12)
+        for variant, topic in ((None, None), ("v1", "a"), ("v2", "b"))
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ow.score(pl.DataFrame(rows), ["p_c", "flip_rate"], by=["topic"])
+    models = "bert, gpt, t5"
+    assert [str(one.message) for one in caught] == [
+        f"{models}: intervals rest on 12 clusters; with fewer than 20 they are not reliable",
+        f"{models}: 2 of 2 groups have fewer than 20 clusters; their intervals are not reliable",
+        f"p_c of {models}: nothing to measure in topic=a, topic=b (no problem has two variants for p_c to compare)",
+    ]
+    assert {one.filename for one in caught} == {__file__}, "they point to the caller"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ow.compare_groups(pl.DataFrame(rows), "topic", replicates=200)
+    lines = [str(one.message) for one in caught]
+    assert len(lines) == len(set(lines))
+    assert sum("not compared: p_c" in line for line in lines) == 1
+    assert any(line.startswith("bert, t5, gpt: not compared: p_c, ") for line in lines)

@@ -113,7 +113,7 @@ def test_a_ranked_list_shows_how_little_a_small_group_says() -> None:
 
 @pytest.mark.parametrize("wrong", [{}, {"by": "how", "interval": "percentile"}])
 def test_what_cannot_be_shrunk_is_refused(wrong: dict[str, str]) -> None:
-    with refuses(BadInput, field="--shrink", fix="name a column with --by (by=...), and leave out --interval"):
+    with refuses(BadInput, field="shrink", fix="name a column with --by (by=...), and leave out --interval"):
         ow.score(grouped(), ["flip_rate"], shrink=True, **wrong)  # type: ignore[arg-type]
 
 

@@ -19,7 +19,7 @@ def answer(
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,
     fresh: opt.Fresh = False,
-    until: opt.UntilRule = "",
+    until: opt.UntilRule = None,
     seed: opt.Seed = 1,
     confidence: opt.Confidence = 0.95,
     engine: opt.EngineName = "in-process",

@@ -79,7 +79,10 @@ Corpus = Annotated[
 SynonymTable = Annotated[
     str, typer.Option("--table", metavar="FILE", help="A synonym table saved before, instead of a corpus.")
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all random choices.")]
+_SEED = typer.Option("--seed", metavar="N", help="Seed of all random choices.")
+Seed = Annotated[int, _SEED]
+#: Of a study, which may have one itself; so with all that begin with "Study".
+StudySeed = Annotated[int | None, _SEED]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bars, no tables.")]
 Models = Annotated[
@@ -121,7 +124,6 @@ _ENGINE = partial(
     "Same results.",
 )
 EngineName = Annotated[str, _ENGINE()]
-#: Of a study, which may name one itself.
 StudyEngine = Annotated[str, _ENGINE(show_default="in-process")]
 Workers = Annotated[
     int,
@@ -143,12 +145,11 @@ Shared = Annotated[
         help="With --engine ray: a folder that all machines see, or a URL such as s3://BUCKET/FOLDER.",
     ),
 ]
-BatchSize = Annotated[
-    int,
-    typer.Option(
-        "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: the model's default."
-    ),
-]
+_BATCH_SIZE = typer.Option(
+    "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: the model's default."
+)
+BatchSize = Annotated[int, _BATCH_SIZE]
+StudyBatchSize = Annotated[int | None, _BATCH_SIZE]
 Metrics = Annotated[
     list[str],
     typer.Option(
@@ -156,20 +157,20 @@ Metrics = Annotated[
     ),
 ]
 By = Annotated[list[str], typer.Option("--by", metavar="COLUMN", help="Also score each group of this column.")]
-Replicates = Annotated[
-    int, typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
-]
+_REPLICATES = typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
+Replicates = Annotated[int, _REPLICATES]
+StudyReplicates = Annotated[int | None, _REPLICATES]
 UntilRule = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--until",
         metavar="RULE",
         help="Stop asking when the answer is known: 'flip_rate within 0.01', or 'flip_rate<=0.1' (either way).",
     ),
 ]
-Confidence = Annotated[
-    float, typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals.")
-]
+_CONFIDENCE = typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals.")
+Confidence = Annotated[float, _CONFIDENCE]
+StudyConfidence = Annotated[float | None, _CONFIDENCE]
 Interval = Annotated[
     str,
     typer.Option(

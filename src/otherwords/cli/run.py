@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..problem import MOST_REPLICATES, parse_label_maps
+from ..problem import parse_label_maps
 from . import options as opt
 from .display import (
     bars,
@@ -60,12 +60,7 @@ def run(
     label: opt.Labels = [],  # noqa: B006
     label_map: opt.LabelMap = [],  # noqa: B006
     no_canary: opt.NoCanary = False,
-    batch_size: Annotated[
-        int | None,
-        typer.Option(
-            "--batch-size", metavar="N", min=0, help="Problems a model is given at a time; 0: the model's default."
-        ),
-    ] = None,
+    batch_size: opt.StudyBatchSize = None,
     cache: opt.CachePath = "",
     no_cache: opt.NoCache = False,
     fresh: opt.Fresh = False,
@@ -76,22 +71,10 @@ def run(
     shared: opt.Shared = "",
     plugin: opt.Plugins = [],  # noqa: B006
     skip_bad: opt.SkipBad = False,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all random choices.")] = None,
-    replicates: Annotated[
-        int | None, typer.Option("--replicates", metavar="N", min=2, max=MOST_REPLICATES, help="Bootstrap replicates.")
-    ] = None,
-    confidence: Annotated[
-        float | None,
-        typer.Option("--confidence", metavar="SHARE", min=0.5, max=0.9999, help="Confidence of the intervals."),
-    ] = None,
-    interval: Annotated[
-        str,
-        typer.Option(
-            "--interval",
-            metavar="KIND",
-            help="auto: Wilson on clusters for shares, else percentile; wilson; percentile; bca.",
-        ),
-    ] = "",
+    seed: opt.StudySeed = None,
+    replicates: opt.StudyReplicates = None,
+    confidence: opt.StudyConfidence = None,
+    interval: opt.Interval = "",
     shard: Annotated[
         int | None,
         typer.Option(

@@ -25,7 +25,7 @@ from ..progress import current
 from ..registry import KINDS, is_local, metrics, plugin_files
 from ..scoring.requirements import missing_metrics, needs_anytime
 from ..scoring.results import Results
-from ..scoring.select import IntervalSettings, choose, columns_needed, read_collapsed
+from ..scoring.select import IntervalSettings, choose, columns_needed, need_texts, read_collapsed
 from ..significance.anytime import Plan
 from ..storage.files import write_json
 from ..storage.places import Place
@@ -275,7 +275,7 @@ class Driver:
         if (distinct := read_collapsed(parts, chosen, study.grouped, self.task.labels)) is not None:
             return distinct
         answers = self.folder.read("answers", lambda names: columns_needed(names, chosen, study.grouped))
-        if not any(metrics.takes(name, "suite") for name in (*study.metrics, *self._required())):
+        if not need_texts([*study.metrics, *self._required()]):
             return answers
         texts = self.folder.read("buckets", lambda names: ["id", *(one for one in names if one in self.task.fields)])
         return with_texts(answers, texts, self.task.fields, str(self.folder.path))

@@ -95,7 +95,7 @@ def answer_files(
     batch_size: int = 0,
     plugins: Sequence[str] = (),
     fresh: bool = False,
-    until: str = "",
+    until: str | None = None,
     seed: int = 1,
     confidence: float = 0.95,
     shard: int = 0,
@@ -105,7 +105,7 @@ def answer_files(
 
     With `until`, each model is asked cluster by cluster until that rule is answered (see `otherwords.answer`).
     """
-    if until:
+    if until is not None:
         refuse_wrong_rule(until, confidence)
     settings: dict[str, Any] = {
         "label_map": dict(label_map or {}),
@@ -117,7 +117,7 @@ def answer_files(
     with spooled(source, out, **settings) as (driver, summary):
         driver.fresh = fresh
         plan = None
-        if until:  # before any model is loaded
+        if until is not None:  # before any model is loaded
             suite = driver.folder.read("problems")
             plan = plan_asking(until, suite, driver.task, seed, confidence)
         driver.get_ready()

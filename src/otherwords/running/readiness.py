@@ -24,6 +24,7 @@ from ..problem import Task
 from ..progress import Progress, current, reporting_to
 from ..registry import Bound, checks, generators, metrics, models
 from ..scoring.requirements import conditions, refuse_absent_group, ungrouped
+from ..scoring.select import need_texts
 from ..storage import tables
 from ..storage.files import RUN_FILES, STAGES, fingerprint, refuse_overwriting
 from ..storage.run_folder import RunFolder
@@ -192,7 +193,7 @@ def refuse_unmeasurable(study: Study, folder: RunFolder, task: Task, gives: dict
     for name in study.metrics:
         if name not in rehearsed:
             _refuse_other_suite(name, study, folder, task)
-    table = _rehearsal(study, folder, task, gives, any(metrics.takes(name, "suite") for name in named))
+    table = _rehearsal(study, folder, task, gives, need_texts(named))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -18,7 +18,7 @@ from ..answers.groups import columns_of, groups, one_answer
 from ..answers.reading import cluster_names
 from ..answers.roles import ROLES, Role
 from ..answers.table import WHOLE_TABLE, Answers, codes, is_original
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, caller_level, setting
 from ..metrics.metric import as_metric
 from ..problem import Task, get_task
 from ..progress import current
@@ -28,10 +28,10 @@ from ..significance.multiple import adjust
 from ..significance.pairs import Pairing
 from ..storage import tables
 from ..storage.in_memory import AnyTable, as_list, frame_or_name
-from .difference import Difference, ModelPart, differences
+from .difference import Difference, ModelPart, Sides, differences
 from .measure import warn_few_clusters
 from .results import Results
-from .select import IntervalSettings, choose, metrics_by_role, number
+from .select import IntervalSettings, WarningsTogether, choose, metrics_by_role, number, warn_about
 
 #: How p-values are adjusted for all differences of a call.
 ADJUSTED = {"p_bonferroni": "bonferroni", "p_holm": "holm", "p_bh": "benjamini-hochberg"}
@@ -88,16 +88,18 @@ def compare(
     known: dict[Role, tuple[str, ...]] = dict.fromkeys(shared, of_task)
     if "controls" in shared and not of_task:  # which are compared one by one, and not as a whole
         known["controls"] = align([one.frame for one in shared["controls"]])[0].labels
-    for role, group, frames in jobs:
-        try:
-            pair = align(frames, known[role], about=group)
-            known[role] = known[role] or pair[0].labels  # as in the whole: a group has no label set of its own
-            together = Pairing((pair[0].cluster, pair[0].cluster))
-            blocks.append(differences(by_role[role], pair, names, group, settings, lenient, together, margin))
-        except BadInput as error:
-            if group is None:
-                raise
-            warnings.warn(f"{group}: not compared: {error}", stacklevel=caller_level())
+    with WarningsTogether():
+        for role, group, frames in jobs:
+            try:
+                pair = align(frames, known[role], about=group)
+                known[role] = known[role] or pair[0].labels  # as in the whole: a group has no label set of its own
+                sides = Sides((names[0], names[1]), pair, Pairing((pair[0].cluster, pair[0].cluster)), group)
+                compared = differences(by_role[role], sides, settings, lenient, margin)
+                blocks.append([row for one in compared for row in one.rows])
+            except BadInput as error:
+                if group is None:
+                    raise
+                warn_about(group, f"not compared: {error}")
     current().done()
     return _with_one_answer(_adjusted(blocks, settings, out), both)
 
@@ -106,7 +108,7 @@ def checked_margin(margin: float | None) -> float | None:
     """The margin of equivalence, refused unless it is above 0."""
     if margin is not None and not 0 < margin < math.inf:
         fix = "give how large a difference does not matter, such as 0.02 for two points"
-        raise BadInput(f"found {margin}", field="margin", fix=fix)
+        raise BadInput(f"found {margin}", field=setting("--margin", "margin"), fix=fix)
     return margin
 
 
@@ -163,30 +165,32 @@ def compare_groups(
     if lenient:  # metrics of originals are the same in matched groups, and about other problems in others
         chosen = [one for one in chosen if as_metric(one.function).uses != "originals"]
     blocks: list[list[Difference]] = []
-    warned: set[str] = set()
     current().start("compare")
     models = load(frame_or_name(answers, "the answers"), names=Names(columns or {}, labels or {}, of_task))
-    parts: list[ModelPart] | None = [] if len(models) > 1 else None
-    for model in models:
-        roles = _grouped_by(column, model.by_role(of_task))
-        by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
-        for role, table in roles.items():
-            known = table.read(of_task).labels
-            pairs = list(two_groups(table.frame, column, known, matched)) if by_role[role] else []
-            for first, second, pair in pairs:
-                names = [first, second]
-                _warn_sizes_differ(pair, names, role)
-                pairing = _within_clusters(pair, names, matched, warned)
-                try:
-                    blocks.append(
-                        differences(by_role[role], pair, names, model.name, settings, lenient, pairing, margin, parts)
-                    )
-                except BadInput as error:
-                    if len(pairs) == 1:
-                        raise
-                    warnings.warn(f"{first} and {second}: not compared: {error}", stacklevel=caller_level())
+    parts: list[ModelPart] = []
+    with WarningsTogether():
+        for model in models:
+            roles = _grouped_by(column, model.by_role(of_task))
+            by_role = metrics_by_role(chosen, ROLES if lenient else roles, lenient, model.name)
+            for role, table in roles.items():
+                known = table.read(of_task).labels
+                pairs = list(two_groups(table.frame, column, known, matched)) if by_role[role] else []
+                for first, second, pair in pairs:
+                    names = first, second
+                    _warn_sizes_differ(pair, names, role)
+                    sides = Sides(names, pair, _within_clusters(pair, names, matched), model.name)
+                    try:
+                        compared = differences(by_role[role], sides, settings, lenient, margin)
+                    except BadInput as error:
+                        if len(pairs) == 1:
+                            raise
+                        warn_about(f"{first} and {second}", f"not compared: {error}")
+                        continue
+                    blocks.append([row for one in compared for row in one.rows])
+                    if len(models) > 1:
+                        parts += [part for one in compared for part in one.model_parts()]
     current().done()
-    over = _over_models(parts or [], matched, settings)
+    over = _over_models(parts, matched, settings)
     return _with_one_answer(_adjusted(blocks, settings, out, over), models)
 
 
@@ -212,11 +216,11 @@ def _warn_sizes_differ(pair: Sequence[Answers], names: Sequence[str], role: Role
         consequence = "p_c, pa, r_r and r_s depend on that; p_c_distinct, pa(of=...), r_r_at and r_s_at do not"
         if role == "contrasts":
             consequence = "contrast_consistency depends on that; sensitivity and contrast_accuracy do not"
-        warnings.warn(f"problems have {means} variants on average: {consequence}", stacklevel=caller_level())
+        warn_about("", f"problems have {means} variants on average: {consequence}")
 
 
-def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: bool, warned: set[str]) -> Pairing:
-    """Pair two groups by the clusters that they share, and warn once of how many; without any they are kept apart."""
+def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: bool) -> Pairing:
+    """Pair two groups by the clusters that they share, and warn of how many; without any they are kept apart."""
     if matched:
         return Pairing((pair[0].cluster, pair[0].cluster))
     named = [_cluster_names(one) for one in pair]
@@ -230,9 +234,7 @@ def _within_clusters(pair: Sequence[Answers], names: Sequence[str], matched: boo
     if problems := len(buckets[0] & buckets[1]):
         message = f"{problems} problems with variants in {names[0]} and {names[1]} are compared within themselves"
         message += "; use --matched (matched=True) to leave out all others"
-    if message not in warned:
-        warnings.warn(message, stacklevel=caller_level())
-    warned.add(message)
+    warn_about("", message)
     return Pairing(clusters)
 
 
@@ -343,7 +345,7 @@ def _warn_thin(rows: Sequence[Difference]) -> None:
         if row.low is not None:
             place = row.model, row.other, row.group
             clusters[place] = max(clusters.get(place, 0), row.n_clusters)
-    who = f"{rows[0].model} and {rows[0].other}: " if len(clusters) == 1 else ""
+    who = f"{rows[0].model} and {rows[0].other}" if len(clusters) == 1 else ""
     warn_few_clusters(who, list(clusters.values()), groups=len(clusters) > 1)
 
 

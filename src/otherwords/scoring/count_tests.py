@@ -20,7 +20,7 @@ from .._version import __version__
 from ..answers.alignment import Columns, ModelTable, Names, align, load
 from ..answers.reading import read
 from ..answers.table import Answers, Array
-from ..errors import BadInput, UnknownName, caller_level
+from ..errors import BadInput, UnknownName, caller_level, setting
 from ..problem import Task, get_task
 from ..significance.ie_test import Matched, ie_test, matched, matched_answers
 from ..significance.proportions import cochran_q, mcnemar, odds_ratio, tost
@@ -114,9 +114,13 @@ def _known_tests(tests: Sequence[str], margin: float | None) -> list[str]:
     if unknown := [name for name in tests if name not in TESTS]:
         raise UnknownName(f"no test named {unknown[0]!r}; there are: {', '.join(TESTS)}")
     if "tost" in tests and margin is None:
-        raise BadInput("tost needs a margin", where="--test", fix="add --margin 0.02 (margin=0.02)")
+        raise BadInput("tost needs a margin", where=setting("--test", "tests"), fix="add --margin 0.02 (margin=0.02)")
     if margin is not None and "tost" not in tests:
-        raise BadInput("of these tests, only tost has a margin", where="--test", fix="add --test tost, or leave it out")
+        raise BadInput(
+            "of these tests, only tost has a margin",
+            where=setting("--test", "tests"),
+            fix="add --test tost, or leave it out",
+        )
     return list(dict.fromkeys(tests))
 
 

@@ -18,17 +18,17 @@ from ..registry import Bound
 from ..significance.across_models import difference_influences
 from ..significance.bootstrap import Sample, bootstrap
 from ..significance.intervals import (
+    Estimate,
     closed_form,
     denominators,
     difference_ends,
     difference_p,
     has_closed_form,
     replicate_ends,
-    undefined,
 )
 from ..significance.pairs import MetricDifference, Pairing, in_order, joint_sample, pair_sample
 from ..significance.permutation import exchange_test, max_t, swap_test
-from .measure import MOST_UNDEFINED, effective_sizes, evidence_of
+from .measure import effective_sizes, evidence_of, reasons_by_part
 from .select import IntervalSettings, by_family, collect_measurable, family, number, title
 
 #: Why there is no interval where both give the same answers, or others that make no difference to the metric.
@@ -91,6 +91,19 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Sides:
+    """What is compared: two models or two groups, by name, with their answers; `pairing` says which clusters are one.
+
+    `group` is that of two models, or the model of two groups.
+    """
+
+    names: tuple[str, str]
+    answers: Sequence[Answers]
+    pairing: Pairing
+    group: str | None = None
+
+
+@dataclass(frozen=True)
 class ModelPart:
     """One model's difference and how much each cluster moves it: what the test across models needs.
 
@@ -102,58 +115,58 @@ class ModelPart:
     influence: Array
 
 
-def differences(
-    chosen: Sequence[Bound],
-    pair: Sequence[Answers],
-    names: Sequence[str],
-    group: str | None,
-    settings: IntervalSettings,
-    lenient: bool,
-    pairing: Pairing,
-    margin: float | None = None,
-    parts: list[ModelPart] | None = None,
-) -> list[Difference]:
-    """Compare one pair with each metric; `pairing` says which clusters of the two are one.
+@dataclass(frozen=True)
+class Compared:
+    """One metric of two sides: a row for each part, and the statistics of both, bucket by bucket."""
 
-    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which. Where `parts` is
-    given, what the test across models needs is added to it.
+    sides: Sides
+    metric: Metric
+    statistics: Sequence[Array]
+    rows: list[Difference]
+
+    def model_parts(self) -> list[ModelPart]:
+        """What the test across models needs of one model: nothing but its values where a metric jumps."""
+        known, moved = np.empty(0), np.empty((0, len(self.rows)))
+        if self.metric.smooth and self.metric.outside is None:
+            answers = self.sides.answers
+            names = [clusters_of(each) for each in answers]
+            known, moved = difference_influences(
+                self.metric, self.statistics, [each.cluster for each in answers], names
+            )
+        return [ModelPart(row, known, moved[:, place]) for place, row in enumerate(self.rows)]
+
+
+def differences(
+    chosen: Sequence[Bound], sides: Sides, settings: IntervalSettings, lenient: bool, margin: float | None = None
+) -> list[Compared]:
+    """Compare two sides with each metric.
+
+    `lenient` leaves out metrics that need what the tables lack, instead of raising, and warns which.
     """
 
     def work(bound: Bound, metric: Metric) -> _Pair | None:
         skipped = lenient and (metric.across or not metric.compared)
-        return None if skipped else _paired(bound, chosen, metric, pair, pairing, same_answers)
+        return None if skipped else _paired(bound, chosen, metric, sides, settings, same_answers)
 
-    same_answers = _same_answers(pair)
-    pairs = collect_measurable(by_family(chosen), lenient, "not compared", work)
-    drawing = [one for one in pairs if one.draws(settings)]
+    same_answers, paired = _same_answers(sides.answers), sides.pairing.paired
+    pairs = collect_measurable(by_family(chosen), lenient, sides.group or "", "not compared", work)
+    drawing = [one for one in pairs if one.draws]
     values = bootstrap([one.sample for one in drawing], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(drawing, values, strict=True)}
-    test = swap_test if pairing.paired else exchange_test
+    test = swap_test if paired else exchange_test
     swapped = [test(one.sample, settings.replicates, settings.seed, one.metric.smooth) for one in pairs]
-    rows: list[Difference] = []
-    for one, p, maxt in zip(pairs, swapped, _max_t(pairs, swapped, pairing, settings), strict=True):
+    found: list[Compared] = []
+    for one, p, maxt in zip(pairs, swapped, _max_t(pairs, swapped, sides.pairing, settings), strict=True):
         current().advance(1)
-        signature = f"{one.bound.signature} test={'swap' if pairing.paired else 'exchange'}"
-        signature += f" {settings.signature(one.metric, pair[0], 'difference')}"
+        signature = f"{one.bound.signature} test={'swap' if paired else 'exchange'}"
+        signature += f" {settings.signature(one.metric, sides.answers[0], 'difference')}"
         like = Difference(
-            metric="", signature=signature, model=names[0], other=names[1], group=group, value=None, other_value=None,
-            difference=None, low=None, high=None, p_swap=None, n_units=0, n_answers=0, family=family(one.bound),
-            margin=margin,
+            metric="", signature=signature, model=sides.names[0], other=sides.names[1], group=sides.group, value=None,
+            other_value=None, difference=None, low=None, high=None, p_swap=None, n_units=0, n_answers=0,
+            family=family(one.bound), margin=margin,
         )  # fmt: skip
-        own = _rows(one, drawn.get(id(one)), p, maxt, like, settings)
-        if parts is not None:
-            parts += _model_parts(one, own, pair)
-        rows += own
-    return rows
-
-
-def _model_parts(one: _Pair, rows: Sequence[Difference], pair: Sequence[Answers]) -> list[ModelPart]:
-    """What the test across models needs of one model: nothing but its values where a metric jumps."""
-    known, moved = np.empty(0), np.empty((0, len(rows)))
-    if one.metric.smooth and one.metric.outside is None:
-        clusters = [clusters_of(each) for each in pair]
-        known, moved = difference_influences(one.metric, one.rows, [each.cluster for each in pair], clusters)
-    return [ModelPart(row, known, moved[:, place]) for place, row in enumerate(rows)]
+        found.append(Compared(sides, one.metric, one.rows, _rows(one, drawn.get(id(one)), p, maxt, like)))
+    return found
 
 
 def _max_t(
@@ -188,6 +201,7 @@ class _Pair:
     counts: Array
     reasons: list[str]
     same: bool
+    settings: IntervalSettings
 
     def sides(self) -> list[list[tuple[Array, Array]]]:
         """The rows and counts of each side, sample by sample."""
@@ -196,22 +210,29 @@ class _Pair:
         sides = [[(rows[:, cut], counts) for rows, counts in self.sample.strata] for cut in cuts]
         return sides if self.paired else [sides[0][:1], sides[1][1:]]
 
-    def kind(self, settings: IntervalSettings) -> str:
+    @property
+    def kind(self) -> str:
         """The kind of interval of its difference; empty where it has none."""
-        return settings.kind(self.metric).replace("wilson", "mover") if self.metric.interval else ""
+        return self.settings.kind(self.metric).replace("wilson", "mover") if self.metric.interval else ""
 
-    def draws(self, settings: IntervalSettings) -> bool:
+    @property
+    def draws(self) -> bool:
         """Whether replicates are needed: for the interval, or to see whether a value may be undefined."""
-        return self.metric.interval and settings.draws(self.metric)
+        return self.metric.interval and self.settings.draws(self.metric)
 
-    def ends(self, drawn: Array | None, confidence: float, settings: IntervalSettings) -> tuple[Array, Array]:
+    def estimates(self) -> list[Estimate]:
+        """Both sides in closed form; none where the metric has no such form."""
+        if not has_closed_form(self.metric):
+            return []
+        return [closed_form(self.metric, side, self.settings.confidence) for side in self.sides()]
+
+    def ends(self, drawn: Array | None, estimates: Sequence[Estimate]) -> tuple[Array, Array]:
         """Both ends of the interval of each part."""
-        kind = self.kind(settings)
-        if kind == "mover":
-            one, other = (closed_form(self.metric, side, confidence) for side in self.sides())
-            return difference_ends(one, other, confidence, self.paired, self.most())
+        if self.kind == "mover":
+            one, other = estimates
+            return difference_ends(one, other, self.settings.confidence, self.paired, self.most())
         assert drawn is not None
-        return replicate_ends(kind, self.sample, drawn, confidence)
+        return replicate_ends(self.kind, self.sample, drawn, self.settings.confidence)
 
     def most(self) -> Array:
         """The greatest difference there may be, part by part: 1 of shares, 2 of what is a difference itself."""
@@ -221,40 +242,39 @@ class _Pair:
         second = self.metric.sides(np.concatenate([rows for rows, _ in self.sides()[0]]).sum(axis=0))[1]
         return np.where(np.isnan(np.atleast_1d(second)), 1.0, 2.0)
 
-    def alike(self) -> Array:
+    def alike(self, estimates: Sequence[Estimate]) -> Array:
         """Which parts are the same for both in every cluster: the value, what it weighs, and how it moves the value."""
         left, right = self.sides()
         if not self.paired or all(np.array_equal(one[0], other[0]) for one, other in zip(left, right, strict=True)):
             return np.full(len(self.titles), self.paired)
         one, other = MetricDifference(self.metric).both(self.sample.totals())
         found = np.abs(one - other) <= _ROUNDING
-        if not found.any() or not has_closed_form(self.metric):
+        if not found.any() or not estimates:
             return np.zeros(len(found), dtype=bool)
-        estimates = [closed_form(self.metric, side, 0.95).units for side in (left, right)]  # at whatever confidence
-        for (rows, _), (others, _), (moved, _), (by, _) in zip(left, right, *estimates, strict=True):
+        units = (each.units for each in estimates)
+        for (rows, _), (others, _), (moved, _), (by, _) in zip(left, right, *units, strict=True):
             weighed = [denominators(self.metric, each, len(found)) for each in (rows, others)]
             largest = np.maximum(np.abs(moved), np.abs(by)).max(axis=1, initial=0)
             found &= (weighed[0] == weighed[1]).all(axis=0)
             found &= (np.abs(moved - by) <= _ROUNDING * largest[:, None]).all(axis=1)
         return np.asarray(found)
 
-    def interval_p(self, settings: IntervalSettings) -> Array:
+    def interval_p(self, estimates: Sequence[Estimate]) -> Array:
         """Of closed forms: the level at which the interval leaves out 0."""
-        if self.kind(settings) != "mover":
+        if self.kind != "mover":
             return np.full(len(self.titles), np.nan)
-        one, other = (closed_form(self.metric, side, settings.confidence) for side in self.sides())
+        one, other = estimates
         return difference_p(one, other, self.paired)
 
-    def shares(self, settings: IntervalSettings) -> tuple[Array, Array, Array] | None:
+    def shares(self, estimates: Sequence[Estimate]) -> tuple[Array, Array, Array] | None:
         """Of closed forms: the influence of each cluster on the difference, its share in it, and how many there are.
 
         The shares sum up to the difference, the influences to 0; a row per part.
         """
-        if self.kind(settings) != "mover":
+        if self.kind != "mover":
             return None
         sides = []
-        for rows in self.sides():
-            found = closed_form(self.metric, rows, settings.confidence)
+        for rows, found in zip(self.sides(), estimates, strict=True):
             weight = np.concatenate([denominators(self.metric, one, len(self.titles)) for one, _ in rows]).T
             influence, counts = (np.concatenate(each, axis=1) for each in zip(*found.units, strict=True))
             total = np.maximum((counts * weight).sum(axis=1), 1)
@@ -264,19 +284,13 @@ class _Pair:
         (one, one_share, counts), (other, other_share, other_counts) = sides
         return one - other, one_share - other_share, np.maximum(counts, other_counts)
 
-    def notes(self, drawn: Array | None, settings: IntervalSettings) -> list[str]:
+    def notes(self, drawn: Array | None, estimates: Sequence[Estimate]) -> list[str]:
         """Why a part has no interval; empty where it has one."""
-        if not self.kind(settings):
+        if not self.kind:
             return ["not a share" if self.metric.interval else "this metric has none"] * len(self.titles)
-        missing = np.zeros(len(self.titles)) if drawn is None else undefined(drawn)
-        return [
-            (SAME if self.same else ALIKE) if alike
-            else reason if reason
-            else "one cluster" if clusters < 2
-            else f"no value in {share:.0%} of the replicates" if share > MOST_UNDEFINED
-            else ""
-            for alike, reason, clusters, share in zip(self.alike(), self.reasons, self.counts[0], missing, strict=True)
-        ]  # fmt: skip
+        others = reasons_by_part(self.reasons, self.counts[0].tolist(), drawn)
+        same = SAME if self.same else ALIKE
+        return [same if alike else other for alike, other in zip(self.alike(estimates), others, strict=True)]
 
 
 def _same_answers(pair: Sequence[Answers]) -> bool:
@@ -287,8 +301,14 @@ def _same_answers(pair: Sequence[Answers]) -> bool:
 
 
 def _paired(
-    bound: Bound, chosen: Sequence[Bound], metric: Metric, pair: Sequence[Answers], pairing: Pairing, same_answers: bool
+    bound: Bound,
+    chosen: Sequence[Bound],
+    metric: Metric,
+    sides: Sides,
+    settings: IntervalSettings,
+    same_answers: bool,
 ) -> _Pair:
+    pair, pairing = sides.answers, sides.pairing
     if metric.across:
         raise Unmeasurable("it is computed over all models together", where=bound.plugin.name)
     rows = [metric.rows(one) for one in pair]
@@ -312,26 +332,25 @@ def _paired(
         counts = [np.array([[beyond] * len(titles), *[[items] * len(titles)] * 2])] * 2
     return _Pair(
         bound, metric, titles, rows, sample, pairing.paired, turned, np.minimum(*counts),
-        [reasons.get(part, "") for part in parts], same_answers,
+        [reasons.get(part, "") for part in parts], same_answers, settings,
     )  # fmt: skip
 
 
-def _rows(
-    one: _Pair, drawn: Array | None, swapped: Array, maxt: Array, like: Difference, settings: IntervalSettings
-) -> list[Difference]:
+def _rows(one: _Pair, drawn: Array | None, swapped: Array, maxt: Array, like: Difference) -> list[Difference]:
     """A row for each part, turned to the order of the user's names."""
     values, difference = MetricDifference(one.metric).both(one.sample.totals()), one.sample.value()
-    notes = one.notes(drawn, settings)
+    estimates = one.estimates() if one.kind else []
+    notes = one.notes(drawn, estimates)
     effective = np.minimum(*(effective_sizes(one.metric, side, len(one.titles)) for side in one.sides()))
     low, high = np.full((2, len(notes)), np.nan)
     interval_p = np.full(len(notes), np.nan)
     if not all(notes):
-        low, high = one.ends(drawn, settings.confidence, settings)
-        interval_p = one.interval_p(settings)
+        low, high = one.ends(drawn, estimates)
+        interval_p = one.interval_p(estimates)
     one_sided = np.full((2, len(notes)), np.nan)
     if like.margin is not None and (not all(notes) or {SAME, ALIKE} & set(notes)):
         there = [note in ("", SAME, ALIKE) for note in notes]
-        one_sided = np.where(there, np.stack(_margin_tests(one, drawn, like.margin, settings)), np.nan)
+        one_sided = np.where(there, np.stack(_margin_tests(one, drawn, like.margin, estimates)), np.nan)
     if one.turned:
         values, difference, (low, high), one_sided = values[::-1], -difference, (-high, -low), one_sided[::-1]
     tested = one.counts[0] > 1  # of the side that has fewer: how it would vary is unknown
@@ -362,11 +381,11 @@ def _rows(
         )
         both = [p for p in (row.p_swap, row.p_interval) if p is not None]
         row = replace(row, p=max(both, default=None))
-        rows.append(replace(row, interval=one.kind(settings), confidence=settings.confidence) if known else row)
+        rows.append(replace(row, interval=one.kind, confidence=one.settings.confidence) if known else row)
     return rows
 
 
-def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: IntervalSettings) -> tuple[Array, Array]:
+def _margin_tests(one: _Pair, drawn: Array | None, margin: float, estimates: Sequence[Estimate]) -> tuple[Array, Array]:
     """One-sided p-values of "the difference is at most -margin" and of "it is at least the margin".
 
     These are score tests: the standard error is that at the margin. What is missing to it would be lost or won in
@@ -376,7 +395,7 @@ def _margin_tests(one: _Pair, drawn: Array | None, margin: float, settings: Inte
     from scipy.special import stdtr  # late: most comparisons have no margin
 
     value, clusters = one.sample.value(), np.maximum(one.counts[0], 1)
-    if shares := one.shares(settings):
+    if shares := one.shares(estimates):
         influence, share, counts = shares
         error = (counts * influence**2).sum(axis=1) * clusters / np.maximum(clusters - 1, 1)
         squares, sizes = ((counts * np.abs(share) ** power).sum(axis=1) for power in (2, 1))

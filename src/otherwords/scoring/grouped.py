@@ -5,7 +5,6 @@ computed once. Metrics that draw replicates are measured group by group.
 """
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from ..answers.alignment import align
 from ..answers.groups import coded, groups, scored_as_a_whole, split
 from ..answers.reading import read
 from ..answers.table import Answers, Array, Clusters, Location
-from ..errors import BadInput, caller_level
+from ..errors import BadInput, setting
 from ..metrics.metric import Metric, as_metric
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound
@@ -34,7 +33,7 @@ from .measure import (
     statistics_of,
     warn_few_clusters,
 )
-from .select import IntervalSettings, collect_measurable, explain_no_pairs, title
+from .select import IntervalSettings, collect_measurable, explain_no_pairs, list_some, title, warn_about
 
 #: What the mean over models stands for, in place of a model.
 MEAN_OF_MODELS = "(mean)"
@@ -55,7 +54,7 @@ def measure_groups(
     if answers.height == 0:
         if chosen:
             names = ", ".join(one.plugin.name for one in chosen)
-            warnings.warn(f"{place.model}: no answers for {names}", stacklevel=caller_level())
+            warn_about(place.model, f"no answers for {names}")
         return []
     data = read(answers, labels, place)  # a wrong row is found in the whole, before any group
     by = by if chosen else ()
@@ -79,14 +78,14 @@ def measure_together(
     every, scores = answers["model"].n_unique(), []
     for group, part in groups(answers, by):
         if (here := part["model"].n_unique()) < every:
-            warnings.warn(f"only {here} of {every} models have answers in {group}", stacklevel=caller_level())
+            warn_about("", f"only {here} of {every} models have answers in {group}")
         try:
             models = align(part.sort("model", maintain_order=True).partition_by("model", maintain_order=True), labels)
         except BadInput as error:
             if group is None:
                 raise
             together = ", ".join(title(one, [one]) for one in chosen if as_metric(one.function).across)
-            warnings.warn(f"{group}: not measured together: {together} ({error.message})", stacklevel=caller_level())
+            warn_about(group, f"not measured together: {together} ({error.message})")
             continue
         scores += measure_answers(chosen, models[0], group, settings, models=models, lenient=lenient)
     return scores
@@ -104,7 +103,8 @@ def _measure_column(
         for portion in _portions(code):
             titles = [f"{column}={name}" for name in names[portion.start : portion.stop]]
             expanded, group = _expanded(data, np.where((code >= portion.start) & (code < portion.stop), code, -1))
-            _measure_portion(at_once, chosen, expanded, group - portion.start, titles, settings, lenient, found)
+            for score in _measure_portion(at_once, chosen, expanded, group - portion.start, titles, settings, lenient):
+                found[str(score.group)].append(score)
     if one_by_one:
         for name, part in split(data.frame, column):
             own = read(part, data.labels, place)  # a group has no label set of its own
@@ -175,19 +175,18 @@ def _measure_portion(
     names: Sequence[str],
     settings: IntervalSettings,
     lenient: bool,
-    found: dict[str, list[Score]],
-) -> None:
-    """Add the scores of some groups, of which `data` is the expanded table, to those found."""
+) -> Iterator[Score]:
+    """The scores of some groups, of which `data` is the expanded table: metric by metric, group by group."""
 
     def work(bound: Bound, metric: Metric) -> list[Measured]:
         return list(_measured_by_group(bound, named, metric, data, group, len(names)))
 
-    measured = collect_measurable(chosen, lenient, f"{data.model}: not measured", work)
+    measured = collect_measurable(chosen, lenient, data.model, "not measured", work)
     for metric in measured:
         ends = closed_forms(metric[0].metric, [one.sample.strata[0] for one in metric], settings.confidence)
         for place, (one, each) in enumerate(zip(metric, ends, strict=True)):
             ends_found = ends_of(one, None, settings, each)
-            found[names[place]] += scores_of(one, ends_found, data, data.model, names[place], settings)
+            yield from scores_of(one, ends_found, data, data.model, names[place], settings)
 
 
 def _measured_by_group(
@@ -232,7 +231,7 @@ def _warn_thin_groups(scores: Sequence[Score], model: str) -> None:
     for score in scores:
         if score.group is not None and score.low is not None:
             clusters[score.group] = max(clusters.get(score.group, 0), score.n_clusters)
-    warn_few_clusters(f"{model}: ", list(clusters.values()), groups=True)
+    warn_few_clusters(model, list(clusters.values()), groups=True)
 
 
 def _warn_empty_groups(scores: Sequence[Score], chosen: Sequence[Bound], model: str, lenient: bool) -> None:
@@ -249,9 +248,8 @@ def _warn_empty_groups(scores: Sequence[Score], chosen: Sequence[Bound], model: 
         if nothing and not (lenient and measured_variants):
             empty.setdefault((nothing, explain_no_pairs(own)), []).append(group)
     for (names, why), some in empty.items():
-        where = ", ".join(some) if len(some) < 5 else f"{', '.join(some[:3])} and {len(some) - 3} other groups"
         reason = f" ({why})" if why else ""
-        warnings.warn(f"{names} of {model}: nothing to measure in {where}{reason}", stacklevel=caller_level())
+        warn_about(model, f"nothing to measure in {list_some(some, 'groups')}{reason}", names)
 
 
 # Averages over groups
@@ -272,8 +270,10 @@ _OF_A_GROUP: dict[str, Any] = dict.fromkeys(("shrunk", "shrunk_low", "shrunk_hig
 
 def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float]) -> GroupWeights:
     """Weigh the groups of a column by their numbers of problems, or by `sizes`, which must have them all."""
+    option = setting("--size", "sizes")
     if not column:
-        raise BadInput("sizes of no groups", field="sizes", fix="name their column: average=COLUMN (--average)")
+        fix = f"name their column: {setting('--average COLUMN', 'average=COLUMN')}"
+        raise BadInput("sizes of no groups", field=option, fix=fix)
     parts = {str(value): part for value, part in split(answers, column)}
     if len(parts) < 2:
         raise BadInput(
@@ -281,9 +281,9 @@ def weigh_groups(answers: pl.DataFrame, column: str, sizes: Mapping[str, float])
         )
     if sizes and (wrong := sorted(set(sizes) ^ set(parts))):
         message = f"no size, or no group: {', '.join(wrong)}"
-        raise BadInput(message, field="sizes", fix=f"give one for each of {', '.join(parts)}")
+        raise BadInput(message, field=option, fix=f"give one for each of {', '.join(parts)}")
     if bad := [name for name, size in sizes.items() if not 0 < size < math.inf]:
-        raise BadInput(f"found {sizes[bad[0]]!r} for {bad[0]}", field="sizes", fix="give a number of problems above 0")
+        raise BadInput(f"found {sizes[bad[0]]!r} for {bad[0]}", field=option, fix="give a number of problems above 0")
     numbers = {name: sizes.get(name, part["bucket"].n_unique()) for name, part in parts.items()}
     unit = "cluster" if "cluster" in answers.columns else "bucket"
     units = [part[unit].cast(pl.String).unique() for part in parts.values()]

@@ -16,7 +16,7 @@ from .._version import __version__
 from ..answers.reading import read, warn_suspicious
 from ..answers.roles import Role
 from ..answers.table import Answers, Array, Location, as_written, is_variant
-from ..errors import BadInput, Unmeasurable, caller_level, shorten
+from ..errors import BadInput, Unmeasurable, setting, shorten
 from ..metrics.metric import Metric, Outside, as_metric, role_of
 from ..problem import ALL_MODELS, Score
 from ..registry import Bound, metrics
@@ -25,7 +25,16 @@ from ..significance.bootstrap import Sample, bootstrap, by_cluster, collapse
 from ..significance.intervals import closed_form, denominators, replicate_ends, undefined
 from ..significance.proportions import wilson
 from ..storage.in_memory import plain
-from .select import IntervalSettings, collect_measurable, explain_no_pairs, is_rate, number, resampled, title
+from .select import (
+    IntervalSettings,
+    collect_measurable,
+    explain_no_pairs,
+    is_rate,
+    number,
+    resampled,
+    title,
+    warn_about,
+)
 
 #: From how many models an interval is made of what is measured on models.
 FEWEST_MODELS = 30
@@ -172,7 +181,7 @@ def _in_role(frame: pl.DataFrame, role: Role) -> pl.DataFrame:
 
 
 def warn_few_clusters(who: str, clusters: Sequence[int], groups: bool, of: str = "") -> None:
-    """Warn where intervals (`of` what) rest on few clusters: that of the whole, or those of `groups`."""
+    """Warn where intervals of a model (`of` what) rest on few clusters: that of the whole, or those of `groups`."""
     few = [n for n in clusters if n < FEW_CLUSTERS]
     if not few:
         return
@@ -180,7 +189,7 @@ def warn_few_clusters(who: str, clusters: Sequence[int], groups: bool, of: str =
     if groups:
         message = f"{len(few)} of {len(clusters)} groups have fewer than {FEW_CLUSTERS} clusters"
         message = f"{message}; their intervals are not reliable"
-    warnings.warn(f"{who}{message}", stacklevel=caller_level())
+    warn_about(who, message)
 
 
 def _warn_thin(measured: Sequence[Measured], scores: Sequence[Score], model: str) -> None:
@@ -188,14 +197,14 @@ def _warn_thin(measured: Sequence[Measured], scores: Sequence[Score], model: str
     known = [score.n_clusters for score in scores if score.low is not None]
     role = role_of(measured[0].metric) if measured else "rewordings"
     which = "" if role == "rewordings" else f" of {role}"
-    warn_few_clusters(f"{model}: ", [max(known)] if known else [], groups=False, of=which)
+    warn_few_clusters(model, [max(known)] if known else [], groups=False, of=which)
     if known and max(known) >= FEW_CLUSTERS and min(known) < FEW_CLUSTERS:  # of some metrics or parts alone
         few = [score.metric for score in scores if score.low is not None and score.n_clusters < FEW_CLUSTERS]
-        warn_few_clusters(f"{model}: ", [min(known)], groups=False, of=f" of {', '.join(few)}")
+        warn_few_clusters(model, [min(known)], groups=False, of=f" of {', '.join(few)}")
     if known and (heavy := [one for one in measured if one.heaviest > 0.5 and max(one.n_units) > 1]):
         names = ", ".join(one.titles[0].partition(":")[0] for one in heavy)
         share = max(one.heaviest for one in heavy)
-        warnings.warn(f"{model}: one bucket holds {share:.0%} of the weight in {names}", stacklevel=caller_level())
+        warn_about(model, f"one bucket holds {share:.0%} of the weight in {names}")
 
 
 def measure_answers(
@@ -216,7 +225,7 @@ def measure_answers(
     def work(bound: Bound, metric: Metric) -> Measured | None:
         return _measured(bound, chosen, metric, data, models) if bool(metric.across) == bool(models) else None
 
-    measured = collect_measurable(chosen, lenient, f"{model}: not measured", work)
+    measured = collect_measurable(chosen, lenient, model, "not measured", work)
     drawing = [one for one in measured if draws(one, settings)]
     values = bootstrap([one.sample for one in drawing], settings.replicates, settings.seed)
     drawn = {id(one): each for one, each in zip(drawing, values, strict=True)}
@@ -242,7 +251,7 @@ def _warn_nothing(
     if nothing and not (lenient and measured_variants):
         where = f" in {group}" if group else ""
         reason = f" ({why})" if (why := explain_no_pairs(scores)) else ""
-        warnings.warn(f"{', '.join(nothing)} of {model}: nothing to measure{where}{reason}", stacklevel=caller_level())
+        warn_about(model, f"nothing to measure{where}{reason}", ", ".join(nothing))
 
 
 def statistics_of(metric: Metric, data: Answers, models: Sequence[Answers] = ()) -> tuple[Array, Array]:
@@ -341,6 +350,17 @@ def _is_share(metric: Metric) -> bool:
     return metric.share and metric.sides is None and (metric.smooth or not metric.parts)
 
 
+def reasons_by_part(reasons: Sequence[str], clusters: Sequence[int], drawn: Array | None) -> list[str]:
+    """Why each part has no interval, whatever its ends: by definition, for its clusters, or for its replicates."""
+    missing = np.zeros(len(reasons)) if drawn is None else undefined(drawn)
+    return [
+        reason
+        or ("one cluster" if n < 2 else "")
+        or (f"no value in {share:.0%} of the replicates" if share > MOST_UNDEFINED else "")
+        for reason, n, share in zip(reasons, clusters, missing, strict=True)
+    ]
+
+
 def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, closed: Ends | None = None) -> AllEnds:
     """Both ends of the interval of each part, and why there are none; in closed form already, or from replicates."""
     parts = len(one.titles)
@@ -357,15 +377,11 @@ def ends_of(one: Measured, drawn: Array | None, settings: IntervalSettings, clos
         freedom = freedom if is_rate(one.metric) or one.metric.sides else found.freedom
     elif drawn is not None:
         low, high = replicate_ends(kind, one.sample, drawn, settings.confidence)
-    missing = np.zeros(parts) if drawn is None else undefined(drawn)
+    notes = reasons_by_part(one.reasons, one.n_clusters, drawn)
     for i, clusters in enumerate(one.n_clusters):
-        if one.reasons[i]:
-            notes[i] = one.reasons[i]
-        elif clusters < 2:
-            notes[i] = "one cluster"
-        elif missing[i] > MOST_UNDEFINED:
-            notes[i] = f"no value in {missing[i]:.0%} of the replicates"
-        elif freedom[i] < min(FEW_CLUSTERS, (clusters - 1) / 2):  # of what is no plain share, and so biased, too
+        if notes[i]:
+            continue
+        if freedom[i] < min(FEW_CLUSTERS, (clusters - 1) / 2):  # of what is no plain share, and so biased, too
             notes[i] = "too few clusters decide it"
         elif low[i] == high[i] and not (_is_share(one.metric) and low[i] in (0, 1)):
             notes[i] = "all replicates are alike"
@@ -421,7 +437,7 @@ def _largest(one: Measured, heaviest: float, settings: IntervalSettings) -> floa
         message = (
             f"a cluster weighs {heaviest:g} in {one.titles[0]}, but none should weigh more than {settings.anytime}"
         )
-        raise BadInput(message, field="anytime", fix="name a number that no cluster will exceed")
+        raise BadInput(message, field=setting("--largest", "anytime"), fix="name a number that no cluster will exceed")
     return float(settings.anytime)
 
 

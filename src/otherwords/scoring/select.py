@@ -4,6 +4,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,10 +15,10 @@ from ..answers.alignment import COLUMNS
 from ..answers.collapsing import collapse
 from ..answers.roles import ROLES, Role
 from ..answers.table import Answers, is_variant
-from ..errors import BadInput, Unmeasurable, caller_level
+from ..errors import BadInput, Unmeasurable, caller_level, setting
 from ..frames import REJECTED
 from ..metrics.metric import FIXES, Metric, as_metric, ratio, role_of
-from ..problem import MOST_REPLICATES, Score
+from ..problem import ALL_MODELS, MOST_REPLICATES, Score
 from ..registry import Bound, metrics
 from ..significance.anytime import ASKED, UNTIL
 from ..significance.intervals import KINDS, has_closed_form
@@ -88,9 +89,14 @@ class IntervalSettings:
         if not 0 < self.confidence < 1 or not 2 <= self.replicates <= MOST_REPLICATES:
             raise BadInput(f"confidence must lie between 0 and 1, replicates between 2 and {MOST_REPLICATES:,}")
         if self.interval not in KINDS:
-            raise BadInput(f"no interval {self.interval!r}", fix=f"use {' or '.join(KINDS)}")
+            field = setting("--interval", "interval")
+            raise BadInput(f"no interval {self.interval!r}", field=field, fix=f"use {' or '.join(KINDS)}")
         if self.anytime < 0:
-            raise BadInput(f"found {self.anytime}", field="anytime", fix="give the most that a cluster may weigh")
+            raise BadInput(
+                f"found {self.anytime}",
+                field=setting("--largest", "anytime"),
+                fix="give the most that a cluster may weigh",
+            )
 
     def kind(self, metric: Metric) -> str:
         """The kind of interval that a metric gets; empty where it has none of the kind that is asked for.
@@ -133,14 +139,26 @@ def resampled(data: Answers) -> str:
 def choose(using: str | Sequence[str]) -> tuple[list[Bound], bool]:
     """Bind the chosen metrics; without a choice the usual ones, with "all" every one that needs no option.
 
-    The second value says whether they were chosen for the user: then one may be left out where the table lacks what
-    it needs, and need not be explained where it has nothing to measure.
+    Besides "all", a metric of texts may be named with the suite that has them. The second value says whether metrics
+    were chosen for the user: then one may be left out where the table lacks what it needs, and need not be explained
+    where it has nothing to measure.
     """
     using = as_specs(as_list(using), named=False)
-    known = [plugin.full_name for plugin in metrics if ... not in plugin.options().values()] if "all" in using else []
-    named = [*known, *(name for name in using or USUAL if name != "all")]
-    chosen = {one.signature: one for one in reversed([metrics.make(name) for name in named])}
+    named = [metrics.make(name) for name in using or USUAL if name != "all"]
+    with_suite = {one.plugin.full_name for one in named if "suite" in one.plugin.options()}
+    every = [metrics.make(name) for name in usable_alone() if name not in with_suite] if "all" in using else []
+    chosen = {one.signature: one for one in reversed([*every, *named])}
     return list(reversed(chosen.values())), not using or "all" in using
+
+
+def usable_alone() -> list[str]:
+    """The full names of the metrics that need no option."""
+    return [plugin.full_name for plugin in metrics if ... not in plugin.options().values()]
+
+
+def need_texts(using: Sequence[str]) -> bool:
+    """Whether some of these metrics are about the texts of the answers themselves, and not of a suite they name."""
+    return "all" in using or any(metrics.takes(name, "suite") for name in using)
 
 
 def family(bound: Bound) -> str:
@@ -250,7 +268,7 @@ def explain_no_pairs(scores: Sequence[Score]) -> str:
     'no problem has two variants for p_c to compare'
     """
     empty = dict.fromkeys(re.split("[(:]", one.metric)[0] for one in scores if one.value is None and not one.n_units)
-    known = {plugin.name for plugin in metrics if ... not in plugin.options().values()}
+    known = {name.partition(".")[0] for name in usable_alone()}
     fewest = {name: as_metric(metrics.make(name).function).fewest for name in empty if name in known}
     if not fewest or min(fewest.values()) < 2:  # there is no variant at all
         return ""
@@ -277,13 +295,48 @@ def is_rate(metric: Metric) -> bool:
     return metric.rate or metric.combine is ratio
 
 
+class WarningsTogether:
+    """Inside it, `warn_about` waits; at the end, each message comes once, with the names of all that it is about."""
+
+    _open: ContextVar[dict[tuple[str, str], list[str]] | None] = ContextVar("_open", default=None)
+
+    def __enter__(self) -> None:
+        self._token = self._open.set({})
+
+    def __exit__(self, *_: object) -> None:
+        waiting = self._open.get() or {}
+        self._open.reset(self._token)
+        for (what, message), names in waiting.items():
+            apart = [name for name in names if name != ALL_MODELS] or names
+            warn_about("" if "" in names else list_some(apart, "models or groups"), message, what)
+
+
+def warn_about(who: str, message: str, what: str = "") -> None:
+    """Warn about a model or a group, or with an empty name about the whole; `what` is said of it before its name."""
+    if (waiting := WarningsTogether._open.get()) is not None:
+        names = waiting.setdefault((what, message), [])
+        names += [] if who in names else [who]
+        return
+    start = f"{what} of {who}: " if what else f"{who}: " if who else ""
+    warnings.warn(f"{start}{message}", stacklevel=caller_level())
+
+
+def list_some(names: Sequence[str], what: str) -> str:
+    """Up to four names, or three and how many others there are.
+
+    >>> list_some("abcde", "groups")
+    'a, b, c and 2 other groups'
+    """
+    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} other {what}"
+
+
 def collect_measurable(
-    chosen: Sequence[Bound], lenient: bool, message: str, work: Callable[[Bound, Metric], Result | None]
+    chosen: Sequence[Bound], lenient: bool, who: str, what: str, work: Callable[[Bound, Metric], Result | None]
 ) -> list[Result]:
     """Do the work for each metric; where the answers lack what it needs, raise, or (`lenient`) leave it out.
 
-    Metrics that are left out are named in a warning that starts with `message`. Work may give None for a metric that
-    it does not concern.
+    A warning names those that are left out: `who` is the model or group, `what` the work that was not done. Work may
+    give None for a metric that it does not concern.
     """
     results: list[Result] = []
     left_out: dict[str, list[str]] = {}
@@ -298,7 +351,7 @@ def collect_measurable(
         if result is not None:
             results.append(result)
     if left_out:
-        warnings.warn(f"{message}: {by_reason(left_out)}", stacklevel=caller_level())
+        warn_about(who, f"{what}: {by_reason(left_out)}")
     return results
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..errors import BadInput
 from ..metrics.metric import Metric
 from .bootstrap import Array, by_cluster, collapse, totals
-from .intervals import denominators, slopes
+from .intervals import degrees_of_freedom, denominators, slopes
 
 #: Deviations and differences below this share of the largest score are rounding, not variation.
 ROUNDING = 1e-12
@@ -75,7 +75,7 @@ def crossed_tests(values: Array, influences: Array, confidence: float = 0.95) ->
     variance = np.maximum(np.maximum(of_models + of_clusters - of_both, of_models), of_clusters)
     varies = variance > noise**2
     weight = of_models / np.where(varies, of_models + of_clusters, 1.0)
-    freedom = _freedom(shared, of_clusters)
+    freedom = degrees_of_freedom(shared.shape[1], of_clusters, _sum(shared**4))
 
     def quantile(tail: Array) -> Array:
         return np.asarray(-weight * stdtrit(models - 1.0, tail) - (1 - weight) * stdtrit(freedom, tail))
@@ -140,15 +140,6 @@ def side_by_side(models: Sequence[tuple[Array, Array]]) -> Array:
 def _sum(values: Array) -> Array:
     """The sum of each row, in an order that depends on the values alone, not on that of models and problems."""
     return np.asarray(np.sort(values, axis=1).sum(axis=1))
-
-
-def _freedom(influence: Array, squares: Array) -> Array:
-    """Degrees of freedom of a variance: units less one, fewer where a few units hold most of it."""
-    n = influence.shape[1]
-    some = squares > 0
-    excess = n * _sum(influence**4) / np.where(some, squares, 1.0) ** 2 - 1
-    limited = np.where(some & (excess > 0), 2 * n / np.where(excess > 0, excess, 1.0), n - 1.0)
-    return np.asarray(np.maximum(np.minimum(limited, n - 1.0), 1.0))
 
 
 def _tail(quantile: Callable[[Array], Array], statistic: Array) -> Array:

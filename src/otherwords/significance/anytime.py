@@ -23,7 +23,7 @@ import polars as pl
 from ..answers.reading import answered, cluster_names, read
 from ..answers.roles import split_roles
 from ..answers.table import Answers, Array
-from ..errors import BadInput, OtherwordsError, caller_level
+from ..errors import BadInput, OtherwordsError, caller_level, setting
 from ..frames import kept
 from ..metrics.metric import Metric, as_metric, ratio, role_of
 from ..problem import Task
@@ -198,18 +198,18 @@ def parse_until(text: str) -> Until:
     match = _RULE.fullmatch(text)
     if match is None:
         fix = "write it like 'flip_rate within 0.01' or 'flip_rate<=0.1'"
-        raise BadInput(f"cannot read {text!r}", where="until", fix=fix)
+        raise _wrong_rule(f"cannot read {text!r}", fix)
     name, width, width_percent, sign, bound, bound_percent = match.groups()
     if sign is None:
         within = _percent(width, width_percent)
         if not 0 < within < 0.5:
             fix = "give more than 0 and less than 0.5"
-            raise BadInput(f"found within {width}{width_percent}", where="until", fix=fix)
+            raise _wrong_rule(f"found within {width}{width_percent}", fix)
         return Until(name, within)
     limit = _percent(bound, bound_percent)
     if not 0 < limit < 1:
         fix = "give a bound between 0 and 1"
-        raise BadInput(f"found {sign}{bound}{bound_percent}", where="until", fix=fix)
+        raise _wrong_rule(f"found {sign}{bound}{bound_percent}", fix)
     return Until(name, None, sign, limit)
 
 
@@ -219,12 +219,16 @@ def refuse_wrong_rule(text: str, confidence: float = 0.95) -> tuple[Until, Metri
     metric = as_metric(metrics.make(rule.metric).function)
     fix = "use one that is a share, such as flip_rate, p_c, pa or accuracy_variants"
     if not is_plain_share(metric):
-        raise BadInput(f"{rule.metric} is no ratio of sums between 0 and 1", where="until", fix=fix)
+        raise _wrong_rule(f"{rule.metric} is no ratio of sums between 0 and 1", fix)
     if metrics.takes(rule.metric, "suite"):
-        raise BadInput(f"{rule.metric} is about the texts, whatever is answered", where="until", fix=fix)
+        raise _wrong_rule(f"{rule.metric} is about the texts, whatever is answered", fix)
     if not 0 < confidence < 1:
         raise BadInput(f"found {confidence}", field="confidence", fix=_CONFIDENCE)
     return rule, metric
+
+
+def _wrong_rule(message: str, fix: str) -> BadInput:
+    return BadInput(message, where=setting("--until", "until"), fix=fix)
 
 
 def _percent(number: str, percent: str) -> float:
@@ -291,10 +295,10 @@ def plan_asking(text: str, suite: pl.DataFrame, task: Task, seed: int = 1, confi
     weights = [_sums(metric, _invented(numbered, task, way), task.labels)[1] for way in range(3)]
     if any((other != weights[0]).any() for other in weights):
         fix = "use one whose denominator does not hang on the answers, such as flip_rate"
-        raise BadInput(f"{rule.metric} divides by a number that only the answers give", where="until", fix=fix)
+        raise _wrong_rule(f"{rule.metric} divides by a number that only the answers give", fix)
     if not weights[0].any():
         fix = "give a suite with variants (otherwords vary --suite), of the kind that the metric is about"
-        raise BadInput(f"nothing to measure: no problem counts for {rule.metric}", where="until", fix=fix)
+        raise _wrong_rule(f"nothing to measure: no problem counts for {rule.metric}", fix)
     order = np.argsort(weights[0] == 0, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))

@@ -117,12 +117,8 @@ def _spread(samples: Sequence[Units]) -> tuple[Array, Array, Array]:
     for influence, counts in samples:
         n = counts.sum(axis=-1)
         squares = (counts * influence**2).sum(axis=-1)
-        fourths = (counts * influence**4).sum(axis=-1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            excess = np.where(squares > 0, n * fourths / np.where(squares > 0, squares, 1.0) ** 2, 1.0) - 1
-            freedom = np.where(excess > 0, 2 * n / np.where(excess > 0, excess, 1.0), n - 1)
         errors.append(squares * n / np.maximum(n - 1, 1))
-        freedoms.append(np.maximum(1, np.minimum(n - 1, freedom)))
+        freedoms.append(degrees_of_freedom(n, squares, (counts * influence**4).sum(axis=-1)))
         sizes.append(n)
     if len(samples) == 1:
         return errors[0], freedoms[0], sizes[0]
@@ -133,6 +129,17 @@ def _spread(samples: Sequence[Units]) -> tuple[Array, Array, Array]:
     freedom = np.where(by_freedom > 0, whole, np.max(freedoms, axis=0))
     most = np.max(sizes, axis=0)
     return error, freedom, np.min([np.where(n > 0, n, most) for n in sizes], axis=0)
+
+
+def degrees_of_freedom(n: Array | int, squares: Array, fourths: Array) -> Array:
+    """Degrees of freedom of a variance, from the sums of the second and fourth powers of the influences of `n` units.
+
+    One less than there are units, fewer where a few units hold most of it.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        excess = np.where(squares > 0, n * fourths / np.where(squares > 0, squares, 1.0) ** 2, 1.0) - 1
+        limited = np.where(excess > 0, 2 * n / np.where(excess > 0, excess, 1.0), n - 1)
+    return np.asarray(np.maximum(1, np.minimum(n - 1, limited)))
 
 
 def _score_interval(share: Array, n: Array, q: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadInput, UnknownName
+from ..errors import BadInput, UnknownName, setting
 
 
 def wald(k: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -198,7 +198,9 @@ def tost(n: int, n10: int, n01: int, margin: float) -> Equivalence:
         fix = "give at least one item, and no more changes than items"
         raise BadInput(f"found {n} items with {n10 + n01} changes", field="n", fix=fix)
     if not 0 < margin < 1:
-        raise BadInput(f"found {margin}", field="margin", fix="give a share of items, such as 0.01")
+        raise BadInput(
+            f"found {margin}", field=setting("--margin", "margin"), fix="give a share of items, such as 0.01"
+        )
     scores = _score(n, n10, n01, margin), _score(n, n01, n10, margin)  # a gain is a drop, before and after exchanged
     return Equivalence((n10 - n01) / n, margin, max(float(ndtr(max(scores))), (1 - margin) ** n))
 

@@ -74,12 +74,16 @@ def _parts(signature: re.Match[str]) -> dict[str, str]:
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
-    """The most similar of `names`, or nothing.
+    """The most similar of `names`; of those that begin with it as a word, also in the plural, three; or nothing.
 
     >>> nearest("max_lenght", ["name", "max_length"]), nearest("x", ["name"])
     ('max_length', '')
+    >>> nearest("flips", ["p_c", "flip_rate", "flip_worst"])
+    'flip_rate, flip_worst'
     """
-    return next(iter(get_close_matches(name, names, n=1, cutoff=0.5)), "")
+    begin = [one for one in dict.fromkeys(names) if re.split("[_-]", one)[0] in (name, name.removesuffix("s"))]
+    similar = get_close_matches(name, begin or names, n=3 if begin else 1, cutoff=0.0 if begin else 0.5)
+    return ", ".join(sorted(similar, key=len))
 
 
 def parse_options(text: str, spec: str) -> dict[str, str]:
