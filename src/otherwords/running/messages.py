@@ -39,9 +39,9 @@ class Outcome(NamedTuple):
     """What became of a job: its result, or an error; and what it warned of. Errors and warnings are packed."""
 
     result: Any = None
-    error: "Packed | None" = None
+    error: "PackedError | None" = None
     trace: str = ""
-    warnings: "tuple[Packed, ...]" = ()
+    warnings: "tuple[PackedError, ...]" = ()
 
 
 class Remote(Exception):
@@ -100,7 +100,7 @@ def _found(name: str) -> Any:
     return found
 
 
-class Packed(NamedTuple):
+class PackedError(NamedTuple):
     """An error or a warning on its way: its class, arguments and attributes, and its text where these cannot travel."""
 
     content: str
@@ -108,16 +108,16 @@ class Packed(NamedTuple):
     warning: bool
 
 
-def packed(error: BaseException) -> Packed:
+def packed(error: BaseException) -> PackedError:
     """An error or a warning as it travels."""
     text = str(error) if isinstance(error, Warning) else f"{type(error).__name__}: {error}"
     content = ""
     with suppress(Exception):  # one that holds an open file
         content = json.dumps(encoded((type(error), error.__reduce__()[1], error.__dict__)))
-    return Packed(content, text, isinstance(error, Warning))
+    return PackedError(content, text, isinstance(error, Warning))
 
 
-def unpacked(one: Packed) -> BaseException:
+def unpacked(one: PackedError) -> BaseException:
     """The error or warning that `packed` was given, or its text where its class is unknown here."""
     with suppress(Exception):
         kind, given, attributes = decoded(json.loads(one.content))

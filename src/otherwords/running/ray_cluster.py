@@ -268,12 +268,16 @@ def _make_probe() -> Callable[[list[str], list[str]], str]:
             return ""
 
         try:
-            from otherwords import __version__
-            from otherwords.registry import load_plugins
+            from importlib import import_module
+
+            version, load_plugins = (
+                import_module("otherwords").__version__,
+                import_module("otherwords.registry").load_plugins,
+            )
         except BaseException as error:
             return json.dumps({"missing": f"{type(error).__name__}: {error}"})
         seen, loaded = [attempt(see, file) for file in tokens], [attempt(load_plugins, [file]) for file in plugins]
-        return json.dumps({"version": __version__, "seen": seen, "loaded": loaded})
+        return json.dumps({"version": version, "seen": seen, "loaded": loaded})
 
     return probe
 
