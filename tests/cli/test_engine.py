@@ -93,8 +93,10 @@ def test_a_wrong_name_is_refused_before_any_work(cli, files):
         ("check", "data.jsonl", "-o", "out.jsonl"),
         ("answer", "data.jsonl", "--model", "scripted", "-o", "out.jsonl"),
     ):
-        done = cli(*command, "--engine", "ray", rc=2)
-        assert "error: engine: found 'ray'; use in-process, processes or processes:N" in done.stderr
+        done = cli(*command, "--engine", "rays", rc=2)
+        assert (
+            "error: engine: found 'rays'; use in-process, processes, processes:N, ray or ray://HOST:PORT" in done.stderr
+        )
     assert not (files / "out").exists()
     assert not (files / "out.jsonl").exists()
 

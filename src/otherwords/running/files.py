@@ -135,7 +135,7 @@ def spooled(source: Source, out: str, **settings: Any) -> Iterator[tuple[Driver,
     the folder of `out`.
     """
     folder = Path() if out == "-" else Path(out).parent
-    engine = settings.pop("engine")
+    engine = settings.pop("engine", USUAL)
     study = _study(source, **settings)
     tables.refuse_unwritable(out, *files_read(source.names, study))
     if source.skip_bad:
