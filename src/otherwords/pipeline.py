@@ -16,8 +16,9 @@ import polars as pl
 from .answers.alignment import Columns, Names, TableOrPath, is_run, labels_of_run, model_names, open_tables, stack
 from .answers.collapsing import in_parts
 from .answers.groups import columns_of, of_model, one_answer
-from .answers.reading import Suspicions, answered, separate_rejects, warn_suspicious
+from .answers.reading import answered, separate_rejects
 from .answers.roles import split_roles
+from .answers.suspicions import Suspicions, warn_suspicious
 from .answers.table import WHOLE_TABLE, Location, is_variant, label_spellings, respelled
 from .datasets.source import Name
 from .datasets.suite import SuiteName, open_suite

@@ -19,7 +19,7 @@ from refusals import refuses
 
 import otherwords as ow
 from otherwords.answers.collapsing import collapse, in_parts
-from otherwords.answers.reading import Suspicions
+from otherwords.answers.suspicions import Suspicions
 from otherwords.answers.table import COUNT, Location
 from otherwords.errors import BadInput
 from otherwords.metrics.metric import as_metric, role_of

@@ -18,8 +18,9 @@ from ..storage import tables
 from ..storage.in_memory import texts_by_text
 from ..storage.run_folder import RunFolder
 from .groups import of_model, split, with_model
-from .reading import answered, check_columns, label_names, read, refuse_problems, warn_misspelled, warn_suspicious
+from .reading import answered, check_columns, label_names, read, refuse_problems
 from .roles import Role, split_roles
+from .suspicions import warn_misspelled, warn_suspicious
 from .table import (
     WHOLE_TABLE,
     Answers,

@@ -1,7 +1,6 @@
 """Reading an answers table: its columns are checked once and coded, so that every metric can rely on them."""
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -9,11 +8,12 @@ import numpy as np
 import polars as pl
 
 from ..datasets.intake import suggest_layout
-from ..errors import BadInput, caller_level, shorten
+from ..errors import BadInput, shorten
 from ..frames import REJECTED
-from ..problem import TASKS, TOLERANCE, label_key
+from ..problem import TOLERANCE, label_key
 from .roles import has_only_controls, is_contrast, is_control, is_misplaced, is_partly_marked
 from .table import (
+    ORIGINAL,
     WHOLE_TABLE,
     Answers,
     Array,
@@ -29,7 +29,6 @@ from .table import (
     respelled,
 )
 
-_ORIGINAL = "\0original"  # no column of the user's is called so
 #: What other programs call the columns of an answers table; compared as labels are, the likeliest first.
 _SIMILAR: dict[str, tuple[str, ...]] = {
     "bucket": ("bucket-id", "original-id", "problem-id", "problem", "of", "item-id", "item", "question-id", "pairid",
@@ -41,10 +40,6 @@ _SIMILAR: dict[str, tuple[str, ...]] = {
     "model": ("model-name", "system"),
     "cluster": (),
 }  # fmt: skip
-#: How far a probability may be below the highest one and count as equal to it.
-_EQUAL = 1e-6
-#: Labels that a warning lists.
-_MOST = 6
 #: How to solve a table in which some answers have a gold label and others have none.
 ALL_OR_NONE = "give all of them a label or none, or leave those without out with --skip-bad (rejected=FILE)"
 
@@ -251,146 +246,6 @@ def bad_probabilities(frame: pl.DataFrame) -> pl.Series:
     return (((total - 1).abs() > TOLERANCE) | total.is_nan() | (low < 0)).fill_null(True)
 
 
-# Tables that can be read, and are probably not what was meant
-
-
-def warn_suspicious(frame: pl.DataFrame, where: Location, labels: Sequence[str] = ()) -> None:
-    """Warn, once for a table of one model or several, of answers that cannot be right, or contradict themselves.
-
-    `labels` are those that there are, where that is known: an answer among them may be absent from the right answers.
-    """
-    found = Suspicions(where.table)
-    found.add(frame, where)
-    found.warn(labels)
-
-
-class Suspicions:
-    """Answers that cannot be right, or contradict themselves, found in one part of a table after the other."""
-
-    def __init__(self, table: str):
-        self.table, self.rows = table, 0
-        self.stated, self.gold, self.pred = set[str](), set[str](), set[str]()
-        self.strange: list[pl.DataFrame] = []
-        self.improbable, self.first_improbable = 0, ""
-        self.in_two, self.first_in_two = 0, ""
-        self.heads, self.alone, self.clustered = 0, 0, False
-
-    def add(self, frame: pl.DataFrame, where: Location) -> None:
-        """Look at some whole buckets; `where` says which rows of the table they are."""
-        self.rows += frame.height
-        self.stated |= {name.removeprefix("p:") for name in frame.columns if name.startswith("p:")}
-        if "gold" in frame.columns:
-            self._add_labels(frame)
-        self._add_improbable(frame, where)
-        if "cluster" in frame.columns and frame["cluster"].null_count() < frame.height:
-            self._add_other_clusters(frame)
-        if "cluster" in frame.columns:
-            self._add_alone(frame)
-
-    def warn(self, labels: Sequence[str] = ()) -> None:
-        """Warn of all that was found."""
-        self._warn_never_gold(labels)
-        if self.improbable:
-            count = f"{self.table}: {self.improbable:,} of {self.rows:,} answers are not the most probable label"
-            use = "labels count as in pred, probabilities as in the p: columns"
-            warnings.warn(f"{count} ({self.first_improbable}); {use}", stacklevel=caller_level())
-        if self.in_two:
-            many = f"{self.in_two:,} bucket{'s are' if self.in_two > 1 else ' is'} in more than one cluster"
-            message = f"{self.table}: {many}, the first {self.first_in_two}"
-            warnings.warn(f"{message}; a bucket belongs where its original belongs", stacklevel=caller_level())
-        if self.clustered and 0 < self.alone < self.heads:
-            count = f"{self.alone:,} of {self.heads:,} buckets are without a cluster (empty, or NaN)"
-            warnings.warn(f"{self.table}: {count}; each counts as a cluster of its own", stacklevel=caller_level())
-
-    def _add_labels(self, frame: pl.DataFrame) -> None:
-        """Count the answers that are not among the right ones of these rows: distinct labels mostly tell of none."""
-        gold, pred = (label_texts(frame[name]) for name in ("gold", "pred"))
-        right, given = (set(column.unique().drop_nulls()) for column in (gold, pred))
-        self.gold, self.pred = self.gold | right, self.pred | given
-        if given - right:
-            strange = frame.select("model", pred.alias("pred")).filter(~pred.is_in(list(right)))
-            self.strange.append(strange.group_by("model", "pred", maintain_order=True).len())
-
-    def _warn_never_gold(self, labels: Sequence[str]) -> None:
-        """Labels that are answered and never right; not where task or probabilities show that there are such labels.
-
-        Nor where all right answers are the same, and some answers are right: others then are simply wrong.
-        """
-        gold, pred = self.gold, self.pred
-        lists = (gold, labels, self.stated, *(task.labels for task in TASKS.values()))
-        if not gold or any(gold | pred <= set(known) for known in lists) or (len(gold) == 1 and gold <= pred):
-            return
-        strange = pl.concat(self.strange).filter(~pl.col("pred").is_in(list(gold)))
-        for (model,), own in strange.group_by("model", maintain_order=True):
-            counts = own.group_by("pred").agg(pl.col("len").sum()).sort("len", "pred", descending=[True, False])
-            shown = ", ".join(f"{shorten(text)} ({count:,})" for text, count in counts.head(_MOST).iter_rows())
-            shown += ", ..." if counts.height > _MOST else ""
-            names = ", ".join(sorted(gold)[:_MOST]) + (", ..." if len(gold) > _MOST else "")
-            total = int(own["len"].sum())
-            many = f"{total:,} answer{'s' if total > 1 else ''} of {model}"
-            message = f"{self.table}: {many} can never be right: {shown}; gold has {names}"
-            fix = f"--label {counts['pred'][0]}=... says what a label means"
-            warnings.warn(
-                f"{message}. If it means one of them: {fix} (in Python labels={{...}})", stacklevel=caller_level()
-            )
-
-    def _add_improbable(self, frame: pl.DataFrame, where: Location) -> None:
-        """Answers that have not the highest of their probabilities; one of several equal ones may be the answer."""
-        p = frame.select(pl.col("^p:.*$").cast(pl.Float64, strict=False))
-        if not p.width:
-            return
-        pred = label_texts(frame["pred"])
-        own = [pl.when(pred == name.removeprefix("p:")).then(pl.col(name)) for name in p.columns]
-        other = p.select(pl.max_horizontal(pl.all()) - pl.coalesce(*own, pl.lit(0.0)) > _EQUAL)
-        found = other.to_series().fill_null(False)
-        self.improbable += int(found.sum())
-        if found.any() and not self.first_improbable:
-            row = int(found.arg_true()[0])
-            values = p.row(row, named=True)
-            highest = max((value, name.removeprefix("p:")) for name, value in values.items() if value)[1]
-            first = f"the first in {where.row(row)}, pred {pred[row]!r}, most probable {highest!r}"
-            self.first_improbable = first
-
-    def _add_other_clusters(self, frame: pl.DataFrame) -> None:
-        """Buckets with a variant in another cluster than the original: hashes tell fast that there is none."""
-        cluster = pl.col("cluster").cast(pl.String).fill_null("")
-        bucket = pl.col("bucket").cast(pl.String)
-        hashes = frame.select(key=bucket.hash() ^ pl.col("model").hash(1), cluster=cluster.hash(2))
-        if hashes["key"].n_unique() == hashes.select(pl.col("key") ^ pl.col("cluster")).to_series().n_unique():
-            return
-        rows = frame.select(
-            "model", bucket, cluster_text().fill_null(""), pl.Series(_ORIGINAL, ~is_variant(frame["variant"]))
-        )
-        first = pl.col("cluster").sort_by(pl.col(_ORIGINAL), descending=True, maintain_order=True).first()
-        rows = rows.with_columns(first.over("model", "bucket").alias("used"))
-        differing = rows.filter((pl.col("cluster") != "") & (pl.col("cluster") != pl.col("used")))
-        self.in_two += differing.select("model", "bucket").n_unique()
-        if differing.height and not self.first_in_two:
-            name, other, used = differing.select("bucket", "cluster", "used").row(0)
-            used = f"{used!r} and {other!r}" if used else f"none at its original, and {other!r}"
-            self.first_in_two = f"{name!r} ({used})"
-
-    def _add_alone(self, frame: pl.DataFrame) -> None:
-        """Buckets without a cluster beside others that have one: each is its own cluster, as if it shared nothing."""
-        varied = is_variant(frame["variant"])
-        heads = frame.filter(~varied) if not varied.all() else frame.unique(["model", "bucket"], keep="first")
-        self.heads += heads.height
-        self.alone += int(heads.select(cluster_text().is_null()).to_series().sum())
-        self.clustered = self.clustered or frame["cluster"].null_count() < frame.height
-
-
-def warn_misspelled(frames: Sequence[pl.DataFrame], meaning: Mapping[str, str]) -> None:
-    """Warn of a label that others are mapped to, if it occurs nowhere and is a letter away from another."""
-    mapped = {label_key(found) for found in meaning}
-    written = {label_key(text) for text in label_spellings(frames)} - mapped
-    usual = {label_key(label): label for task in TASKS.values() for label in task.labels}
-    for found, label in meaning.items():
-        close = get_close_matches(label_key(label), [*sorted(written), *usual], 1, 0.85)
-        if close and label_key(label) not in {*written, *usual}:
-            message = f"no other label is called so; did you mean {usual.get(close[0], close[0])}?"
-            warnings.warn(f"--label {found}={label}: {message}", stacklevel=4)
-
-
 # Rejected rows: set aside with a reason, where the user asked for that instead of an error
 
 
@@ -406,8 +261,8 @@ def separate_rejects(
     rows = np.arange(answers.height) if where.rows is None else where.rows
     numbered = answers.select(pl.Series(number, rows + 1), pl.all())
     for left in numbered.partition_by("model", maintain_order=True):
-        left = left.with_columns(pl.Series(_ORIGINAL, ~is_variant(left["variant"])))
-        whole = [_originals] if left[_ORIGINAL].any() else []  # a table without any is one of variants
+        left = left.with_columns(pl.Series(ORIGINAL, ~is_variant(left["variant"])))
+        whole = [_originals] if left[ORIGINAL].any() else []  # a table without any is one of variants
         for find in (_missing, _unknown_labels, _probabilities, _repeated, *whole, _marks, _other_gold):
             checked = left.with_columns(find(left, labels).alias(reason))
             rejects.append(checked.filter(pl.col(reason).is_not_null()))
@@ -415,7 +270,7 @@ def separate_rejects(
         kept.append(left)
     others = pl.concat(rejects).sort(number)
     names = [pl.col(number).alias("row"), pl.col(reason).alias("reason")]
-    return pl.concat(kept).sort(number).drop(number, _ORIGINAL), others.select(*names, *map(pl.col, answers.columns))
+    return pl.concat(kept).sort(number).drop(number, ORIGINAL), others.select(*names, *map(pl.col, answers.columns))
 
 
 def _missing(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
@@ -443,7 +298,7 @@ def _repeated(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
 
 
 def _originals(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
-    count = pl.col(_ORIGINAL).sum().over("bucket")
+    count = pl.col(ORIGINAL).sum().over("bucket")
     return _where(count != 1, pl.format("its bucket has {} originals", count))
 
 
@@ -457,7 +312,7 @@ def _marks(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
 
 def _other_gold(table: pl.DataFrame, labels: Sequence[str]) -> pl.Expr:
     # Where there are no originals, the first row of a bucket decides.
-    expected = pl.col("gold").sort_by(_ORIGINAL, descending=True, maintain_order=True).first().over("bucket")
+    expected = pl.col("gold").sort_by(ORIGINAL, descending=True, maintain_order=True).first().over("bucket")
     free = pl.lit(pl.Series(is_contrast(table)))
     return _where((pl.col("gold") != expected) & ~free, "gold differs from its original's")
 

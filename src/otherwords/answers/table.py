@@ -23,6 +23,8 @@ SINGLE = 7
 #: Hidden columns of a collapsed table: how often the bucket of each row occurs; on originals, its places in distinct
 #: clusters, each with the number of the cluster and how often that occurs. No column of the user's is called so.
 COUNT, PLACES = "\0count", "\0places"
+#: Another: whether a row is an original.
+ORIGINAL = "\0original"
 _NUMBER = "\0number"
 
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 import polars as pl
 
 from .._version import __version__
-from ..answers.reading import read, warn_suspicious
+from ..answers.reading import read
 from ..answers.roles import Role
+from ..answers.suspicions import warn_suspicious
 from ..answers.table import Answers, Array, Location, as_written, is_variant
 from ..errors import BadInput, Unmeasurable, setting, shorten
 from ..metrics.metric import Metric, Outside, as_metric, role_of
