@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from otherwords.running.engines import cores
+from otherwords.running.processes import cores
 
 from . import isolated, spine
 
