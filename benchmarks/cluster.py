@@ -42,7 +42,8 @@ VARIED, TINY_VARIED = 100_000, 400
 CALL = 0.03
 
 _MAP = """
-import time
+import os, time
+os.environ["RAY_ADDRESS"] = "local"  # no cluster of somebody else
 from otherwords.running.engines import make_engine
 from benchmarks.cluster import nothing
 name, count, folder = sys.argv[1:]
@@ -57,7 +58,8 @@ engine.close()
 report(**values)
 """
 _WORK = """
-import time
+import os, time
+os.environ["RAY_ADDRESS"] = "local"  # no cluster of somebody else
 from otherwords.running.engines import make_engine
 from benchmarks.cluster import work
 loops, count, turns, folder = sys.argv[1:]
