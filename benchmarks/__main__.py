@@ -25,6 +25,7 @@ NAMES = (
     "memory",
     "soak",
     "engines",
+    "cluster",
     "startup",
     "fuzz",
     "anytime",

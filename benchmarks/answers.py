@@ -54,7 +54,7 @@ STEPS = (
     (model.Answerer, "__call__", "check answers"),
     (answering.Asker, "ask", "ask"),
     (cache.Cache, "store", "store"),
-    (asking, "_write_answers", "write"),
+    (asking, "write_answers", "write"),
 )
 
 
@@ -62,7 +62,7 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
     rows = TINY_ROWS if tiny else ROWS
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(Path(place) / "run")
-        shards = _make(folder, rows, min(SHARD, rows // 2))
+        shards = write_buckets(folder, rows, min(SHARD, rows // 2))
         (Path(place) / "model.py").write_text(MODEL)
         specs = [f"m{number}=python:{place}/model.py:free(batch_size={1024 + number})" for number in range(2)]
         jobs = [_jobs(folder, shards, spec, f"{place}/cache.sqlite") for spec in specs]
@@ -106,7 +106,7 @@ def run(tiny: bool = False) -> list[dict[str, Any]]:
     ]
 
 
-def _make(folder: RunFolder, rows: int, size: int) -> int:
+def write_buckets(folder: RunFolder, rows: int, size: int) -> int:
     """Write buckets of an original and three variants; the number of shards."""
     for number, start in enumerate(range(0, rows, size)):
         some = range(start, min(start + size, rows))

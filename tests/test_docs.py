@@ -15,6 +15,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ import typer
 from pages import read_blocks
 
 import otherwords
+import otherwords.running
 from otherwords.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +34,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 STORIES = [
     ROOT / "README.md",
     *(ROOT / "docs" / name for name in ("README.md", "for-researchers.md", "for-practitioners.md")),
-    ROOT / "docs" / "for-dataset-builders.md",
+    *(ROOT / "docs" / name for name in ("for-dataset-builders.md", "cluster.md")),
 ]
 #: Pages that take more than a few seconds, because some of their blocks load a model or a parser.
 SLOW = ("rewording.md", "training.md", "variants.md")
@@ -233,6 +235,36 @@ def test_every_page_is_reached_from_the_readme() -> None:
         found += targets - reached
         reached |= targets
     assert [str(page) for page in sorted((ROOT / "docs").rglob("*.md")) if page not in reached] == []
+
+
+def test_the_files_on_the_page_about_clusters_can_be_read() -> None:
+    """The settings of a study, the description for Kubernetes, and the script for Slurm."""
+    yaml = pytest.importorskip("yaml")
+    page = ROOT / "docs" / "cluster.md"
+    [settings], [cluster] = blocks(page, "toml"), blocks(page, "yaml")
+    study = otherwords.running.Study(data=["everyday"], models=["scripted"], **tomllib.loads(settings))
+    assert (study.engine, study.workers) == ("ray", 16)
+    described = yaml.safe_load(cluster)["spec"]
+    pods = [described["headGroupSpec"], *described["workerGroupSpecs"]]
+    assert [pod["template"]["spec"]["containers"][0]["env"][0]["value"] for pod in pods] == ["token", "token"]
+    for script in blocks(page, "sh"):
+        assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0, script
+
+
+def test_what_a_cluster_costs_follows_from_the_measured_rate() -> None:
+    measured = json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text(encoding="utf-8"))["results"]
+    rate = round(measured["in calls of 20,000: fused"]["pairs_per_s"], -3)
+    page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    assert f"answers {rate:,.0f} pairs a second" in page
+    rows = re.findall(r"^\| (1|8|64) \| ([\d.]+) (min|s) \| ([\d.]+) (h|min) \|", page, flags=re.M)
+    assert len(rows) == 3
+    seconds = {"s": 1, "min": 60, "h": 3600}
+    for gpus, fast, fast_unit, slow, slow_unit in rows:
+        for shown, expected in (
+            (float(fast) * seconds[fast_unit], 5e7 / rate / int(gpus)),
+            (float(slow) * seconds[slow_unit], 5e8 / rate / int(gpus)),
+        ):
+            assert shown == pytest.approx(expected, rel=0.03)
 
 
 def test_the_readme_shows_what_the_demo_measures() -> None:
