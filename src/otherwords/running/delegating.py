@@ -93,7 +93,7 @@ def _refuse_other(model: Answerer, job: AskJob) -> None:
     """Refuse a model that is not the one of the driver: other weights, or another precision."""
     if model.signature != job.signature:
         found = f"is {model.signature} in a worker and {job.signature} in the driver"
-        fix = "let both load the same files; where their devices differ, name dtype=... and forward=..., or start on a GPU"
+        fix = "let both load the same files; where devices differ, name dtype=... and forward=..., or start on a GPU"
         raise BadInput(found, where=model.name, fix=fix)
 
 
