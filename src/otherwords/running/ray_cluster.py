@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._version import __version__
-from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra
+from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra, shorten
 from ..storage.places import Place
 from .ray_workers import RayCluster, describe, quiet
 
@@ -63,7 +63,6 @@ def _load_ray() -> Any:
 
 
 def _init(ray: Any, address: str, **more: Any) -> None:
-    import_module("ray._private.worker").print_to_stdstream = _ignore  # type: ignore[attr-defined]  # it prints of workers that died to standard output, whatever one asks for
     with _without_standard_error():  # Ray writes there which level its log has
         ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, configure_logging=False, **more)
 
@@ -79,10 +78,6 @@ def _without_standard_error() -> Iterator[None]:
         os.dup2(before, 2)
         os.close(before)
         os.close(nothing)
-
-
-def _ignore(*_: Any, **__: Any) -> None:
-    pass
 
 
 def _refuse_second(ray: Any, address: str) -> None:
@@ -131,7 +126,7 @@ def _attach(ray: Any, address: str, given: str) -> None:
         with suppress(Exception):
             ray.shutdown()
         fix = "use the versions of Ray and Python that the cluster has; from a machine outside it, use ray://HEAD:10001"
-        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        first = shorten(" ".join(str(error).split()) or type(error).__name__, 200)
         raise _unreachable(f"could not connect to Ray at {given}: {first}", fix) from error
 
 
@@ -268,7 +263,7 @@ def _make_probe() -> Callable[[list[str], list[str]], str]:
             return ""
 
         try:
-            from otherwords import __version__
+            from otherwords._version import __version__
             from otherwords.registry import load_plugins
         except BaseException as error:
             return json.dumps({"missing": f"{type(error).__name__}: {error}"})

@@ -55,13 +55,13 @@ class Place:
 
     def store(self, name: str, data: bytes) -> None:
         """Write a file, whole."""
-        if not self._remote:
-            with atomic(Path(self._path(name))) as draft:
-                draft.write_bytes(data)
-            return
         try:
-            self._files.makedirs(self._root, exist_ok=True)
-            self._files.pipe_file(self._path(name), data)
+            if self._remote:
+                self._files.makedirs(self._root, exist_ok=True)
+                self._files.pipe_file(self._path(name), data)
+            else:
+                with atomic(Path(self._path(name))) as draft:
+                    draft.write_bytes(data)
         except Exception as error:
             raise self._failed("be written to", error) from error
 
