@@ -24,43 +24,51 @@ from otherwords.running.ray_cluster import connect
 pytest.importorskip("ray", reason="the extra `ray` is not installed: pip install 'otherwords[ray]'")
 pytestmark = IGNORED
 
-#: A generator and a model that write down what they are given, and where; they wait where there is a file `slow`. At a
-#: text with "11", and a file `trap`, the model ends its process: each time, or once, or by taking memory.
+#: A generator and a model that write down what they are given, and where. At a text that a file `hold-asked` (or
+#: `hold-varied`) names, they wait for as long as it is there. At a text with "11", where there is a file `trap`, the
+#: model ends its process: each time, or once, or by taking memory.
 MINE = """
 import json, os, signal, sys, time
 from pathlib import Path
+
+def content(name):
+    try:
+        return Path(name).read_text()
+    except FileNotFoundError:
+        return ""
 
 def note(name, texts):
     ray = sys.modules.get("ray")
     node = ray.get_runtime_context().get_node_id() if ray and ray.is_initialized() else ""
     with Path(name).open("a") as file:
         file.writelines(json.dumps([os.getpid(), node, one]) + "\\n" for one in texts)
+    wait = content(f"hold-{name}")
+    while wait and wait in str(texts) and content(f"hold-{name}"):
+        time.sleep(0.05)
 
 def reword(text):
     note("varied", [text])
-    time.sleep(0.1 * Path("slow").exists())
     return text + " Indeed."
 
 def ask(batch):
-    trap = Path("trap").read_text() if Path("trap").exists() else ""
+    trap = content("trap")
     if trap and any("11" in one for one in batch["premise"]):
         if trap != "always":
-            Path("trap").unlink()
+            Path("trap").unlink(missing_ok=True)
         taken = []
         while trap.isdigit() and sum(map(len, taken)) < int(trap):
             taken.append(b"x" * 20_000_000)
             time.sleep(0.02)
         time.sleep(20 * trap.isdigit())
         os.kill(os.getpid(), signal.SIGKILL)
-    note("asked", zip(batch["premise"], batch["hypothesis"]))
-    time.sleep(0.2 * Path("slow").exists())
+    note("asked", list(zip(batch["premise"], batch["hypothesis"])))
     return [[0.5, 0.3, 0.2] if len(one) % 2 else [0.1, 0.2, 0.7] for one in batch["premise"]]
 """
 STUDY = ["run", "--data", "data.jsonl", "--with", "contractions", "--with", "python:mine.py:reword",
          "--check", "surface", "--check", "overlap", "--model", "python:mine.py:ask", "--model", "scripted",
          "--no-canary", "--no-cache", "--shard", "4", "--batch-size", "2", "--replicates", "50"]  # fmt: skip
-#: Rows that a worker may have in hand: the texts of four problems, and of three variants of each.
-IN_HAND = 4 * 4
+#: What a worker may have in hand: 16 batches of two texts.
+IN_HAND = 16 * 2
 
 
 @pytest.fixture
@@ -99,6 +107,11 @@ def alone(*arguments):
     for name in ("varied", "asked"):
         Path(name).unlink(missing_ok=True)
     return found
+
+
+def held(name):
+    """The processes, by their nodes, that wait at a text which the file names."""
+    return {node: pid for pid, node, text in logged(name) if Path(f"hold-{name}").read_text() in str(text)}
 
 
 @contextmanager
@@ -184,12 +197,16 @@ def engine(cluster):
 def test_every_stage_on_several_nodes_gives_the_same_bytes(here, engine):
     more = ["--check", "mutual-entailment", "--model", "bag_of_words"]
     files, manifest, printed, *asked = alone(*more)
-    done = otherwords(*STUDY, *more, *engine, "-q", "-o", "out")
-    assert (done.returncode, done.stderr) == (0, printed)
+    hold = Path("hold-varied")
+    hold.write_text("So.")
+    with started(*STUDY, *more, *engine, "-q", "-o", "out") as driver:
+        until(lambda: len(held("varied")) == 2, driver)  # both nodes are at work
+        hold.unlink()
+        assert driver.communicate(timeout=240)[1] == printed
+    assert driver.returncode == 0
     assert files_of(Path("out")) == files
     assert manifest_of(Path("out")) == manifest
     assert [texts("varied"), texts("asked")] == asked
-    assert len({node for _, node, _ in logged("asked")}) == 2, "on both nodes"
     assert not (here / "out" / ".shards").exists()
 
 
@@ -197,18 +214,19 @@ def test_every_stage_on_several_nodes_gives_the_same_bytes(here, engine):
 @pytest.mark.parametrize("stage", ["varied", "asked"])
 def test_a_node_that_is_killed_costs_what_it_had_in_hand(here, cluster, engine, stage):
     files, _, printed, *usual = alone()
-    Path("slow").touch()
+    hold = Path(f"hold-{stage}")
+    hold.write_text("So.")
     with another(cluster) as node, started(*STUDY, *engine, "-q", "-o", "out") as driver:
-        until(lambda: node.node_id in {where for _, where, _ in logged(stage)}, driver)
+        until(lambda: node.node_id in held(stage), driver)
         cluster.remove_node(node, allow_graceful=False)
-        Path("slow").unlink()
+        hold.unlink()
         assert driver.communicate(timeout=240)[1] == printed
     assert driver.returncode == 0
     assert files_of(Path("out")) == files
     for name, before in zip(("varied", "asked"), usual, strict=True):
         assert before - texts(name) == Counter(), "nothing is lost"
         again = texts(name) - before
-        assert again.total() <= (2 * IN_HAND if name == stage else 0)
+        assert again.total() <= (IN_HAND if name == stage else 0)
         assert again.keys() <= {json.dumps(text) for _, where, text in logged(name) if where == node.node_id}
 
 
@@ -257,9 +275,9 @@ def test_a_worker_without_memory_is_replaced(here):
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_driver_that_is_ended_leaves_no_workers_and_what_is_done(here, engine, how):
     files, _, printed, *usual = alone()
-    Path("slow").touch()
+    Path("hold-asked").write_text("So. So.")
     with started(*STUDY, *engine, "-o", "out") as driver:
-        until(lambda: list((here / "out").glob("answers/*/*.parquet")), driver)
+        until(lambda: len(held("asked")) == 2 and list((here / "out").glob("answers/*/*.parquet")), driver)
         begin = time.monotonic()
         driver.send_signal(how)
         _, shown = driver.communicate(timeout=60)
@@ -270,7 +288,7 @@ def test_a_driver_that_is_ended_leaves_no_workers_and_what_is_done(here, engine,
         assert "Traceback" not in shown
         assert shown.splitlines()[-1].startswith("otherwords: interrupted; what is done is kept")
     kept = {one: one.stat().st_mtime_ns for one in (here / "out").glob("answers/*/*.parquet")}
-    Path("slow").unlink()
+    Path("hold-asked").unlink()
     done = otherwords(*STUDY, *engine, "-q", "-o", "out")
     assert (done.returncode, done.stderr) == (0, printed)
     assert {one: one.stat().st_mtime_ns for one in kept} == kept, "what was there is not made again"
@@ -317,10 +335,10 @@ def place(request, here):
 
 @pytest.mark.slow
 def test_workers_that_do_not_see_the_run_folder_get_their_shards_through_a_place(here, engine, place):
-    files, _, printed, *usual = alone("--check", "mutual-entailment")
+    files, _, printed, *usual = alone("--model", "bag_of_words")
     before = hiding("hidden")
     where, served = place
-    arguments = [*STUDY, "--check", "mutual-entailment", *engine, "-q", "-o", "hidden/out", "--shared", where]
+    arguments = [*STUDY, "--model", "bag_of_words", *engine, "-q", "-o", "hidden/out", "--shared", where]
     done = otherwords(*arguments, before=before)
     assert (done.returncode, done.stderr) == (0, printed)
     assert files_of(Path("out")) == files

@@ -38,7 +38,7 @@ from ..variants.generating import notes_table, refuse_repeated
 from . import asking, shards, stages
 from .delegating import Answered, AskJob, delegate
 from .engines import Engine, InProcess, map_jobs
-from .exchange import map_elsewhere
+from .exchange import clear_place, map_elsewhere
 from .readiness import (
     all_need_variants,
     count_variants,
@@ -174,6 +174,7 @@ class Driver:
     def forget_private_answers(self) -> None:
         """Delete the cache of a run without a lasting one, and what workers left: the run is whole."""
         shutil.rmtree(self.folder.path / SHARDS, ignore_errors=True)
+        clear_place(self.engine)
         for end in ("", "-wal", "-shm"):
             (self.folder.path / f"{_PRIVATE}{end}").unlink(missing_ok=True)
 
@@ -379,8 +380,9 @@ class Driver:
             model = self._load(using[0]).model
             alone = model.uses_all_cores and getattr(self.engine, "shares_cores", False)
             return InProcess() if alone or (model.uncacheable and self._models_judge()) else self.engine
-        surveyed = stage == "variants" and not set(using) & set(self.study.vary)
-        return InProcess() if surveyed else self.engine  # what was learned of the texts, their tags, is in this process
+        given = [spec in self.study.vary for spec in using] if stage == "variants" else [True]
+        surveyed = not all(given) if getattr(self.engine, "shared", "") else not any(given)
+        return InProcess() if surveyed else self.engine  # what was learned of the texts is here, and in the run folder
 
     def _models_judge(self) -> bool:
         """Whether models judge variants themselves: they are asked twice, and the first answers must be stored."""

@@ -1,11 +1,14 @@
 """The engine for a Ray cluster: a pool whose workers are actors, wherever the cluster puts them."""
 
+import platform
 import time
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 from .._version import __version__
 from ..errors import BadInput, caller_level
+from ..storage.files import digest
 from .messages import Hello
 from .pool import News, Pool, Worker
 from .ray_cluster import connect, parse_address, refuse_unfit
@@ -31,7 +34,9 @@ class Ray(Pool):
             fix = "give a part of one, such as 0.25, or a whole number"
             raise BadInput(f"found {gpu_share:g}", field="gpu_share", fix=fix)
         super().__init__(workers)
-        self.address, self.shared = address, shared
+        self.address, self._place = address, shared
+        #: The part of the shared place that is this run's: another run may have the same shards.
+        self.shared = ""
         self._wanted, self._share = workers, gpu_share
         self._cluster: RayCluster | None = None
         self._alone_since = 0.0
@@ -42,8 +47,14 @@ class Ray(Pool):
         They must have this version, see the run folder or the shared place, and the files that plug-ins read.
         """
         cluster = self._connected()
-        refuse_unfit(cluster, self.shared or folder, files, plugins)
+        refuse_unfit(cluster, self._place or folder, files, plugins)
+        own = digest(platform.node(), str(Path(folder).resolve()))[:12]
+        self.shared = f"{self._absolute_place()}/{own}" if self._place else ""
         self._count_room(cluster)
+
+    def _absolute_place(self) -> str:
+        place = self._place.rstrip("/")
+        return place if "://" in place else str(Path(place).expanduser().resolve())
 
     def _connected(self) -> RayCluster:
         if self._cluster is None:

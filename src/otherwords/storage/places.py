@@ -1,6 +1,7 @@
 """Places that workers share with the driver, a folder or an object store: Parquet files by name."""
 
 import io
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ class Place:
         parts = urlsplit(self.where)
         self._remote = "://" in self.where and parts.scheme != "file"
         #: The name without a password, for messages.
-        self.name = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if self._remote else self.where
+        self.name = without_password(self.where)
         if self._remote:
             self._files, self._root = _open(self.where, self.name)
         else:
@@ -77,11 +78,26 @@ class Place:
         with suppress(Exception):
             self._files.rm_file(self._path(name)) if self._remote else Path(self._path(name)).unlink()
 
+    def clear(self) -> None:
+        """Delete the place with all that is in it, if it may be deleted."""
+        with suppress(Exception):
+            self._files.rm(self._root, recursive=True) if self._remote else shutil.rmtree(self._folder)
+
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}.parquet" if self._remote else str(self._folder / f"{name}.parquet")
 
     def _failed(self, what: str, error: Exception) -> BadInput:
         return BadInput(f"cannot {what}: {type(error).__name__}: {error}", where=self.name, field="shared", fix=_FIX)
+
+
+def without_password(where: str) -> str:
+    """A folder as it is, or a URL without user and password.
+
+    >>> without_password("ftp://me:secret@host:21/folder"), without_password("data/at@home")
+    ('ftp://host:21/folder', 'data/at@home')
+    """
+    parts = urlsplit(where)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else where
 
 
 def _open(url: str, name: str) -> tuple[Any, str]:
