@@ -14,12 +14,14 @@ from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
+import jobs
 import pytest
 from engine_runs import ROWS, assert_both_see_the_same, files_of, manifest_of, write
 from ray_nodes import IGNORED, add, free_port, nodes
 
 import otherwords as ow
 from otherwords.running.ray_cluster import connect
+from otherwords.running.ray_engine import Ray
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed: pip install 'otherwords[ray]'")
 pytestmark = IGNORED
@@ -167,6 +169,15 @@ def test_a_study_with_every_stage_is_the_same_as_in_this_process(one_node, here)
     assert {pid for pid, *_ in logged("varied")} > {os.getpid()}, "by workers, too"
 
 
+@pytest.mark.parametrize("settings", [{}, {"workers": 1}])
+def test_an_engine_that_nobody_prepared_does_all_jobs(one_node, settings):
+    engine = Ray(**settings)
+    try:
+        assert list(engine.map(jobs.double, range(4))) == [0, 2, 4, 6]
+    finally:
+        engine.close()
+
+
 # Several nodes
 
 
@@ -286,13 +297,13 @@ def test_a_driver_that_is_ended_leaves_no_workers_and_what_is_done(here, engine,
     assert driver.returncode == (130 if how == signal.SIGINT else -9)
     if how == signal.SIGINT:
         assert "Traceback" not in shown
-        assert shown.splitlines()[-1].startswith("otherwords: interrupted; what is done is kept")
+        assert shown.splitlines()[-1].startswith("error: interrupted; finished work is kept")
     kept = {one: one.stat().st_mtime_ns for one in (here / "out").glob("answers/*/*.parquet")}
     Path("hold-asked").unlink()
     done = otherwords(*STUDY, *engine, "-q", "-o", "out")
     assert (done.returncode, done.stderr) == (0, printed)
     assert {one: one.stat().st_mtime_ns for one in kept} == kept, "what was there is not made again"
-    assert files_of(Path("out")) == files
+    assert {**files_of(Path("out")), "report.html": b""} == {**files, "report.html": b""}  # it counts what was reused
     for name, before in zip(("varied", "asked"), usual, strict=True):
         assert before - texts(name) == Counter(), "nothing is lost"
         assert (texts(name) - before).total() <= (2 * IN_HAND if name == "asked" else 0)
@@ -376,13 +387,10 @@ def test_nodes_that_cannot_work_are_one_error(here, cluster, engine):
     old.mkdir(parents=True)
     (old / "__init__.py").write_text("")
     (old / "_version.py").write_text("__version__ = '0.0.7'")
-    (old / "registry.py").write_text("")
     path = os.pathsep.join([str(old.parent), *sys.path])
     with another(cluster, env_vars={"PYTHONPATH": path}):
         done = otherwords(*STUDY, *engine, "-o", "out")
     assert_one_error(done, "engine: node ", f"has otherwords 0.0.7, the driver {ow.__version__}", "on all nodes")
-    (here / "lib").mkdir()
-    (here / "lib" / "only_here.py").write_text("")
     (here / "plug.py").write_text("import os\nif 'ONLY_HERE' not in os.environ:\n    import only_there\n")
     done = otherwords(*STUDY, *engine, "-o", "out", "--plugin", "plug.py", env={**os.environ, "ONLY_HERE": "1"})
     assert_one_error(done, "engine: node ", "cannot load the plug-in ", "plug.py", "No module named 'only_there'")
@@ -397,8 +405,8 @@ def test_what_workers_cannot_see_is_one_error(here, engine):
     assert_one_error(done, "engine: node ", f"cannot see {here}/hidden/out", "with --shared")
     done = otherwords(*STUDY, *engine, "-o", "out", "--shared", "memory://mine")
     assert_one_error(done, "engine: node ", "cannot see memory://mine", "with --shared")
-    script = 'cp mine.py hidden/mine.py && exec "$@"'
-    arguments = [*STUDY, *engine, "-o", "out", "--with", "reason=python:hidden/mine.py:reword"]
+    script = 'echo "def shout(text): return text.upper()" > hidden/mine.py && exec "$@"'
+    arguments = [*STUDY, *engine, "-o", "out", "--with", "python:hidden/mine.py:shout"]
     done = otherwords(*arguments, before=[*before, "sh", "-c", script, "sh"])
     assert_one_error(done, "engine: node ", "cannot see ", "hidden/mine.py", "put it on all nodes, at the same path")
 
@@ -410,7 +418,7 @@ def test_what_workers_cannot_see_is_one_error(here, engine):
 def test_commands_from_file_to_file_and_study_files(here, engine):
     stages = {
         "varied.jsonl": ["vary", "data.jsonl", "--suite", "--with", "contractions", "--with", "python:mine.py:reword"],
-        "checked.jsonl": ["check", "varied.jsonl", "--check", "surface"],
+        "checked.jsonl": ["check", "varied.jsonl", "--with", "surface"],
         "answers.parquet": ["answer", "checked.jsonl", "--model", "python:mine.py:ask", "--no-cache", "--no-canary"],
     }
     for name, command in stages.items():
@@ -454,7 +462,8 @@ def on_terminal(*arguments):
     assert driver.wait() == 0, written
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
     shown = [line for line in re.split(r"[\r\n]+", plain) if line.startswith("✓") or "━" not in line]
-    return [re.sub(r"\d+:\d\d:\d\d|[\d,.]+/s|\s+", " ", line).strip() for line in shown if line.strip()]
+    lines = [re.sub(r"\d+:\d\d:\d\d|[\d,.]+/s|\s+", " ", line) for line in shown]
+    return list(dict.fromkeys(" ".join(line.split()) for line in lines if line.strip()))  # bars are drawn again
 
 
 @pytest.mark.slow

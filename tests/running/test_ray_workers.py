@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -179,9 +180,12 @@ def test_a_job_that_exits_ends_its_worker(cluster, own):
     assert "crashed" in worker.describe_end()
 
 
-def test_nodes_are_asked_for_folders_and_plug_ins(cluster, tmp_path):
+def test_nodes_are_asked_for_folders_and_plug_ins(cluster, own, tmp_path):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
-    good.write_text("from otherwords.registry import generators\n@generators('mine.v1')\ndef mine(): return None\n")
+    good.write_text(
+        "import own_jobs_for_ray  # which workers find where the driver finds it\n"
+        "from otherwords.registry import generators\n@generators('mine.v1')\ndef mine(): return None\n"
+    )
     bad.write_text("import a_module_that_no_node_has\n")
     assert check_nodes(cluster, str(tmp_path), plugins=[str(good)]) == []
     assert sorted(one.name for one in tmp_path.iterdir() if one.suffix == "") == []
@@ -196,6 +200,14 @@ def test_a_place_that_nodes_cannot_see_is_refused(cluster):
     assert "--shared" in caught.value.fix
     with pytest.raises(BadInput, match="cannot be written to"):
         refuse_unfit(cluster, "/proc/nothing/there")
+
+
+def test_the_cluster_of_another_program_is_not_joined(cluster, tmp_path):
+    script = "from otherwords.running import ray_cluster as one; print(one._join_local(one._load_ray()))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_TMPDIR": str(tmp_path)}
+    environment.pop("RAY_ADDRESS", None)
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("False\n", ""), "it would end with that program"
 
 
 def test_a_connection_to_another_cluster_is_refused(cluster):
@@ -216,6 +228,15 @@ def connected(address):
         yield cluster
     finally:
         cluster.close()
+
+
+@pytest.mark.slow
+def test_the_cluster_of_this_machine_is_joined(monkeypatch):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as short:  # the names of sockets must be
+        monkeypatch.setenv("RAY_TMPDIR", short)
+        with nodes() as made, connected("") as cluster:
+            assert cluster.ray.get_runtime_context().gcs_address == made.address
 
 
 @pytest.mark.slow
@@ -249,7 +270,6 @@ def test_a_node_with_another_version_or_without_the_package_is_refused(tmp_path)
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("")
         (package / "_version.py").write_text(text)
-        (package / "registry.py").write_text("def load_plugins(files): pass")
     with nodes() as made:
         for name in ("old", "none"):
             path = os.pathsep.join([str(tmp_path / name), *sys.path])

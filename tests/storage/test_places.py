@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
@@ -57,6 +58,25 @@ def test_what_is_written_is_read_by_another(where):
     assert place.fetch("two") == b"no table"
     other.remove("one")
     assert not place.has("one")
+    place.clear()
+    assert place.fetch("two") is None
+    place.clear()  # is no error
+
+
+def test_several_threads_use_a_place_at_a_time(where):
+    place = Place(where)
+
+    def use(number):
+        for turn in range(10):
+            name = f"{number}-{turn}"
+            place.store(name, name.encode())
+            assert place.fetch(name) == name.encode()
+            place.remove(name)
+            assert place.fetch(name) is None
+        return number
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(use, range(4))) == list(range(4))
 
 
 def test_passwords_are_not_shown(server):
@@ -67,7 +87,7 @@ def test_passwords_are_not_shown(server):
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["unheard-of://bucket/folder", "ftp://127.0.0.1:1/folder"])
+@pytest.mark.parametrize("url", ["unheard-of://bucket/folder", "ftp://127.0.0.1:1/folder", "/proc/nothing/there"])
 def test_a_place_that_cannot_be_reached_is_refused(url):
     pytest.importorskip("fsspec")
     with refuses(BadInput, field="shared"):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from .._version import __version__
 from ..errors import ON_COMMAND_LINE, BadInput, MissingExtra, shorten
 from ..storage.places import Place
-from .ray_workers import RayCluster, describe, quiet
+from .ray_workers import RayCluster, describe, quiet, where_from
 
 #: What Ray reads when it is loaded: no statistics are sent, no errors shown that the driver shows itself.
 _SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -35,8 +35,8 @@ _KNOCK = "import sys; from ray._raylet import GcsClient; GcsClient(address=sys.a
 def connect(address: str = "", count: int = 0) -> RayCluster:
     """Connect to the cluster at an address: "ray://HOST:PORT", "HOST:PORT", or "" for the one of this machine.
 
-    The latter is what RAY_ADDRESS names, or one that runs here; where there is none, or with "local", a cluster of
-    `count` CPUs (all, if 0) is started, and ends with the connection. A program that is connected already stays so.
+    The latter is what RAY_ADDRESS names, or `ray start` started here; where there is none, or with "local", a cluster
+    of `count` CPUs (all, if 0) is started, and ends with the connection. A program that is connected already stays so.
     """
     ray = _load_ray()
     if ray.is_initialized():
@@ -90,14 +90,15 @@ def _refuse_second(ray: Any, address: str) -> None:
 
 
 def _join_local(ray: Any) -> bool:
-    """Connect to a cluster that runs on this machine; whether there is one."""
-    services = import_module("ray._private.services")
-    last = services.find_bootstrap_address(None)  # it may be one that was ended by force
-    for address in [*([last] if last else []), *sorted(services.find_gcs_addresses())]:
-        if _open(*_split(address, 0)) and _is_head(address):
-            _attach(ray, address, address)
-            return True
-    return False
+    """Connect to the cluster that `ray start` made this machine a part of; whether there is one.
+
+    Others that run here are of programs, and end with them.
+    """
+    address = import_module("ray._private.services").find_bootstrap_address(None)  # it may have been ended by force
+    if not address or not _open(*_split(address, 0)) or not _is_head(address):
+        return False
+    _attach(ray, address, address)
+    return True
 
 
 def _enter(ray: Any, address: str) -> None:
@@ -231,7 +232,7 @@ def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str
         asked = []
         for node in cluster.nodes():
             there = probe.options(scheduling_strategy=affinity(node["NodeID"], soft=False))
-            asked.append((node["NodeManagerAddress"], there.remote(list(tokens), list(plugins))))
+            asked.append((node["NodeManagerAddress"], there.remote(list(tokens), list(plugins), *where_from())))
         ray.wait([call for _, call in asked], num_returns=len(asked), timeout=_CHECK)
     for host, call in asked:
         try:
@@ -240,11 +241,13 @@ def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str
             yield host, {"silent": describe(error)}
 
 
-def _make_probe() -> Callable[[list[str], list[str]], str]:
+def _make_probe() -> Callable[..., str]:
     """A function that travels as it is, since a node may lack the package, or have one without this module."""
 
-    def probe(tokens: list[str], plugins: list[str]) -> str:
+    def probe(tokens: list[str], plugins: list[str], folder: str, path: list[str]) -> str:
         import json
+        import os
+        import sys
         from pathlib import Path
 
         def see(file: str) -> None:
@@ -262,13 +265,20 @@ def _make_probe() -> Callable[[list[str], list[str]], str]:
                 return f"{type(error).__name__}: {error}"
             return ""
 
+        report: dict[str, Any] = {}
         try:
             from otherwords._version import __version__
+
+            report["version"] = __version__
             from otherwords.registry import load_plugins
         except BaseException as error:
-            return json.dumps({"missing": f"{type(error).__name__}: {error}"})
-        seen, loaded = [attempt(see, file) for file in tokens], [attempt(load_plugins, [file]) for file in plugins]
-        return json.dumps({"version": __version__, "seen": seen, "loaded": loaded})
+            return json.dumps({**report, "missing": f"{type(error).__name__}: {error}"})
+        if Path(folder).is_dir():  # from here on as a worker
+            os.chdir(folder)
+        sys.path.extend(one for one in path if one not in sys.path and Path(one).exists())
+        report["seen"] = [attempt(see, file) for file in tokens]
+        report["loaded"] = [attempt(load_plugins, [file]) for file in plugins]
+        return json.dumps(report)
 
     return probe
 
@@ -277,10 +287,10 @@ def _troubles(node: str, report: Any, seen: Mapping[str, str], plugins: Sequence
     install = f"install otherwords {__version__} on all nodes, in the Python that Ray runs in"
     if "silent" in report:
         yield Trouble(f"{node} {report['silent']} when it was asked for its version", "look at it with: ray status")
+    elif report.get("version", __version__) != __version__:
+        yield Trouble(f"{node} has otherwords {report['version']}, the driver {__version__}", install)
     elif "missing" in report:
         yield Trouble(f"{node} has no otherwords ({report['missing']})", install)
-    elif report["version"] != __version__:
-        yield Trouble(f"{node} has otherwords {report['version']}, the driver {__version__}", install)
     else:
         for (name, fix), why in zip(seen.items(), report["seen"], strict=True):
             if why:

@@ -3,14 +3,14 @@
 import platform
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .._version import __version__
 from ..errors import BadInput, caller_level
 from ..storage.files import digest
 from .messages import Hello
-from .pool import News, Pool, Worker
+from .pool import Item, News, Pool, Result, Worker
 from .ray_cluster import connect, parse_address, refuse_unfit
 from .ray_workers import RayCluster
 
@@ -21,8 +21,8 @@ _PATIENCE = 20.0
 class Ray(Pool):
     """Do several shards at a time on a Ray cluster; each worker has a core, or a share of a GPU.
 
-    `address` is that of a cluster; without one, it is what RAY_ADDRESS names, one that runs on this machine, or one
-    that is started here. There are as many workers as the cluster has room for, unless `workers` says. Where it has
+    `address` is that of a cluster; without one, it is what RAY_ADDRESS names, what `ray start` started on this
+    machine, or one that is started here. There are as many workers as the cluster has room for, unless `workers` says. Where it has
     GPUs, each has one of them, unless `gpu_share` says. The run folder, or the place `shared`, must be seen by all.
     """
 
@@ -38,6 +38,7 @@ class Ray(Pool):
         #: The part of the shared place that is this run's: another run may have the same shards.
         self.shared = ""
         self._wanted, self._share = workers, gpu_share
+        self._gpus: float | None = None  # of each worker; not known before the cluster is
         self._cluster: RayCluster | None = None
         self._alone_since = 0.0
 
@@ -71,17 +72,25 @@ class Ray(Pool):
         self._gpus = share
         self.count = self._wanted or max(1, int(room.get("GPU", 0) / share) if share else int(room.get("CPU", 1)))
 
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        jobs: Iterable[Item],
+        give_up: Callable[[Item, str], Result] | None = None,
+    ) -> Iterator[Result]:
+        """Apply the function to every job; results come in the order of the jobs, and so do warnings and errors."""
+        if self._gpus is None:
+            self._count_room(self._connected())
+        return super().map(function, jobs, give_up)
+
     def is_done_here(self, jobs: int) -> bool:
         """Only nothing."""
         return jobs == 0
 
     def start(self, news: News) -> Worker:
         """Start an actor; it may wait until the cluster has room."""
-        cluster = self._connected()
-        if not self.count:
-            self._count_room(cluster)
         self._alone_since = time.monotonic()
-        return cluster.hire(news, gpus=self._gpus)
+        return self._connected().hire(news, gpus=self._gpus or 0)
 
     def greet(self, hello: Hello) -> None:
         """A node that came later may have another version."""

@@ -68,7 +68,7 @@ class RayCluster:
         calls = {"max_concurrency": 4, "max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": "SPREAD"}
         with quiet():
             kind = self.ray.remote(num_cpus=cpus, num_gpus=gpus, runtime_env={"env_vars": given}, **calls)(RayActor)
-            worker = RayWorker(self.ray, kind.remote(str(Path.cwd()), [str(one) for one in sys.path]), news)
+            worker = RayWorker(self.ray, kind.remote(*where_from()), news)
         self._ask(worker)
         return worker
 
@@ -171,6 +171,11 @@ class RayWorker:
             self._error = "could not be reached any more"
         self._ended.set()
         self._news.put((self, None))
+
+
+def where_from() -> tuple[str, list[str]]:
+    """The folder of this process, and those where it finds modules, for workers to find files and modules there."""
+    return str(Path.cwd()), [str(Path(one).absolute()) for one in sys.path]
 
 
 def describe(error: BaseException) -> str:

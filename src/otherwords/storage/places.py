@@ -2,6 +2,7 @@
 
 import io
 import shutil
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,17 @@ class Place:
         #: The name without a password, for messages.
         self.name = without_password(self.where)
         if self._remote:
-            self._files, self._root = _open(self.where, self.name)
+            self._own = threading.local()
+            self._own.files, self._root = _open(self.where, self.name)
         else:
             self._folder = Path(parts.path if parts.scheme == "file" else self.where)
+
+    @property
+    def _files(self) -> Any:
+        """The file system; each thread has its own, because a connection, of FTP for one, cannot be shared."""
+        if not hasattr(self._own, "files"):
+            self._own.files, _ = _open(self.where, self.name)
+        return self._own.files
 
     def read(self, name: str) -> pl.DataFrame | None:
         """A table; None where there is none, or a damaged one."""
