@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -395,7 +394,30 @@ def test_nodes_that_cannot_work_are_one_error(here, cluster, engine):
     done = otherwords(*STUDY, *engine, "-o", "out", "--plugin", "plug.py", env={**os.environ, "ONLY_HERE": "1"})
     assert_one_error(done, "engine: node ", "cannot load the plug-in ", "plug.py", "No module named 'only_there'")
     done = otherwords(*STUDY, *engine, "-o", "out", "--gpu-share", "1")
-    assert_one_error(done, "gpu-share: found 1; the cluster has 0 GPUs; leave --gpu-share out, or add nodes with GPUs")
+    assert_one_error(
+        done, "gpu_share: found 1; no node has more than 0 GPUs; leave gpu_share out, or add nodes with GPUs"
+    )
+
+
+@pytest.mark.slow
+def test_workers_have_their_share_of_a_gpu(here, cluster):
+    script = (
+        "import sys, jobs; from otherwords.running.ray_engine import Ray\n"
+        "engine = Ray(sys.argv[1], gpu_share=eval(sys.argv[2]))\n"
+        "found = list(engine.map(jobs.visible_gpus, 4 * [sys.argv[3]]))\n"
+        "print(engine.count, {gpus for gpus, _ in found}, len({pid for _, pid in found}))\n"
+        "engine.close()\n"
+    )
+    with another(cluster, num_gpus=2, num_cpus=3):  # Ray believes it
+        for share, shown in {"None": "2 {'0', '1'} 2", "0.5": "3 {", "2": "1 {'0,1'} 1"}.items():
+            folder = here / share
+            folder.mkdir()
+            (folder / "another").touch() if share == "2" else None
+            command = [sys.executable, "-c", script, cluster.address, share, str(folder)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+            assert done.stdout.startswith(shown), done.stdout + done.stderr
+        done = otherwords(*STUDY, "--engine", f"ray://{cluster.address}", "--gpu-share", "3", "-o", "out")
+        assert_one_error(done, "found 3; no node has more than 2 GPUs")
 
 
 @pytest.mark.slow
@@ -447,7 +469,7 @@ def test_commands_from_file_to_file_and_study_files(here, engine):
 
 def on_terminal(*arguments):
     """What a command writes to a terminal, as lines, without what moves the cursor, and without times."""
-    ours, its = pty.openpty()
+    ours, its = pytest.importorskip("pty").openpty()
     command = [sys.executable, "-m", "otherwords", *map(str, arguments)]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
     driver = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment)

@@ -187,7 +187,10 @@ def test_nodes_are_asked_for_folders_and_plug_ins(cluster, own, tmp_path):
         "from otherwords.registry import generators\n@generators('mine.v1')\ndef mine(): return None\n"
     )
     bad.write_text("import a_module_that_no_node_has\n")
-    assert check_nodes(cluster, str(tmp_path), plugins=[str(good)]) == []
+    assert check_nodes(cluster, str(tmp_path), [str(bad), str(bad)], [str(good)]) == []
+    [missing] = check_nodes(cluster, str(tmp_path), [str(bad), "words.txt", "words.txt"])
+    assert missing.message.endswith(" cannot see words.txt")
+    assert missing.fix == "put it on all nodes, at the same path"
     assert sorted(one.name for one in tmp_path.iterdir() if one.suffix == "") == []
     with pytest.raises(BadInput, match=r"node \S+ cannot load the plug-in \S+bad.py .*a_module_that_no_node_has"):
         refuse_unfit(cluster, str(tmp_path), plugins=[str(bad)])

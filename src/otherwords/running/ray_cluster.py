@@ -212,15 +212,14 @@ def check_nodes(
 ) -> list[Trouble]:
     """Ask every node for its version, whether it sees what is in a folder (or URL) and files, and loads plug-ins."""
     place, token = Place(shared if "://" in shared else Path(shared).expanduser().resolve()), f".{uuid.uuid4().hex}"
+    named = list(dict.fromkeys(files))
     place.store(token, b"")
     try:
-        given = [str(Path(one).expanduser().resolve()) for one in files]
-        own = [str(Path(one).expanduser().resolve()) for one in plugins]
-        reports = list(_ask_nodes(cluster, [f"{place.where.rstrip('/')}/{token}.parquet", *given], own))
+        reports = list(_ask_nodes(cluster, [f"{place.where.rstrip('/')}/{token}.parquet", *named], plugins))
     finally:
         place.remove(token)
     seen = {place.name: "give a folder or URL that all nodes see, with --shared"}
-    seen |= dict.fromkeys(files, "put it on all nodes, at the same path")
+    seen |= dict.fromkeys(named, "put it on all nodes, at the same path")
     return [one for host, report in reports for one in _troubles(f"node {host}", report, seen, plugins)]
 
 

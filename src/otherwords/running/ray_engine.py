@@ -22,8 +22,9 @@ class Ray(Pool):
     """Do several shards at a time on a Ray cluster; each worker has a core, or a share of a GPU.
 
     `address` is that of a cluster; without one, it is what RAY_ADDRESS names, what `ray start` started on this
-    machine, or one that is started here. There are as many workers as the cluster has room for, unless `workers` says. Where it has
-    GPUs, each has one of them, unless `gpu_share` says. The run folder, or the place `shared`, must be seen by all.
+    machine, or one that is started here. There are as many workers as the cluster has room for, unless `workers` says.
+    Where it has GPUs, each has one of them, unless `gpu_share` says. The run folder, or the place `shared`, must be
+    seen by all.
     """
 
     shares_cores = False
@@ -64,13 +65,16 @@ class Ray(Pool):
 
     def _count_room(self, cluster: RayCluster) -> None:
         """Decide how many workers there are, and what each has."""
-        room = cluster.resources()
-        share = self._share if self._share is not None else float(room.get("GPU", 0) >= 1)
-        if share > room.get("GPU", 0):
+        nodes = [(one["Resources"]["CPU"], one["Resources"].get("GPU", 0)) for one in cluster.nodes()]
+        most = max((gpus for _, gpus in nodes), default=0)
+        share = self._share if self._share is not None else float(most >= 1)
+        if share > most:  # a worker is on one node
             fix = "leave gpu_share out, or add nodes with GPUs"
-            raise BadInput(f"found {share:g}; the cluster has {room.get('GPU', 0):g} GPUs", field="gpu_share", fix=fix)
+            raise BadInput(f"found {share:g}; no node has more than {most:g} GPUs", field="gpu_share", fix=fix)
         self._gpus = share
-        self.count = self._wanted or max(1, int(room.get("GPU", 0) / share) if share else int(room.get("CPU", 1)))
+        self.count = self._wanted or max(
+            1, sum(int(min(cpus, gpus / share if share else cpus)) for cpus, gpus in nodes)
+        )
 
     def map(
         self,

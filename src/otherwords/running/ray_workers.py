@@ -72,10 +72,6 @@ class RayCluster:
         self._ask(worker)
         return worker
 
-    def resources(self) -> dict[str, float]:
-        """What all nodes have together: CPU, GPU."""
-        return dict(self.ray.cluster_resources())
-
     def nodes(self) -> list[dict[str, Any]]:
         """The nodes that are alive and have CPUs, as Ray describes them."""
         return [one for one in self.ray.nodes() if one["Alive"] and one["Resources"].get("CPU")]
