@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 
@@ -105,6 +106,8 @@ def test_gpus_are_numbered_as_this_process_sees_them(two_gpus, tmp_path, monkeyp
         ("ray", {"gpus": [0]}, "gpus"),
         ("ray", {"gpu_share": 1.5}, "gpu_share"),
         ("ray", {"gpu_share": -1}, "gpu_share"),
+        ("ray", {"gpu_share": math.nan}, "gpu_share"),
+        ("ray", {"gpu_share": math.inf}, "gpu_share"),
     ],
 )
 def test_settings_that_do_not_fit_the_engine_are_refused(two_gpus, name, settings, field):

@@ -394,9 +394,7 @@ def test_nodes_that_cannot_work_are_one_error(here, cluster, engine):
     done = otherwords(*STUDY, *engine, "-o", "out", "--plugin", "plug.py", env={**os.environ, "ONLY_HERE": "1"})
     assert_one_error(done, "engine: node ", "cannot load the plug-in ", "plug.py", "No module named 'only_there'")
     done = otherwords(*STUDY, *engine, "-o", "out", "--gpu-share", "1")
-    assert_one_error(
-        done, "gpu_share: found 1; no node has more than 0 GPUs; leave gpu_share out, or add nodes with GPUs"
-    )
+    assert_one_error(done, "gpu_share: found 1; no node has more than 0 GPUs; leave it out, or add nodes with GPUs")
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ class Ray(Pool):
 
     def __init__(self, address: str = "", workers: int = 0, gpu_share: float | None = None, shared: str = ""):
         parse_address(address)
-        if gpu_share is not None and not (0 <= gpu_share < 1 or gpu_share == int(gpu_share) > 0):
+        if gpu_share is not None and not (0 <= gpu_share < 1 or (gpu_share > 0 and float(gpu_share).is_integer())):
             fix = "give a part of one, such as 0.25, or a whole number"
             raise BadInput(f"found {gpu_share:g}", field="gpu_share", fix=fix)
         super().__init__(workers)
@@ -69,12 +69,11 @@ class Ray(Pool):
         most = max((gpus for _, gpus in nodes), default=0)
         share = self._share if self._share is not None else float(most >= 1)
         if share > most:  # a worker is on one node
-            fix = "leave gpu_share out, or add nodes with GPUs"
+            fix = "leave it out, or add nodes with GPUs"
             raise BadInput(f"found {share:g}; no node has more than {most:g} GPUs", field="gpu_share", fix=fix)
         self._gpus = share
-        self.count = self._wanted or max(
-            1, sum(int(min(cpus, gpus / share if share else cpus)) for cpus, gpus in nodes)
-        )
+        room = sum(int(min(cpus, gpus / share) if share else cpus) for cpus, gpus in nodes)
+        self.count = self._wanted or max(1, room)
 
     def map(
         self,
