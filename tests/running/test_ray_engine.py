@@ -390,9 +390,15 @@ def test_nodes_that_cannot_work_are_one_error(here, cluster, engine):
     with another(cluster, env_vars={"PYTHONPATH": path}):
         done = otherwords(*STUDY, *engine, "-o", "out")
     assert_one_error(done, "engine: node ", f"has otherwords 0.0.7, the driver {ow.__version__}", "on all nodes")
-    (here / "plug.py").write_text("import os\nif 'ONLY_HERE' not in os.environ:\n    import only_there\n")
-    done = otherwords(*STUDY, *engine, "-o", "out", "--plugin", "plug.py", env={**os.environ, "ONLY_HERE": "1"})
-    assert_one_error(done, "engine: node ", "cannot load the plug-in ", "plug.py", "No module named 'only_there'")
+    (here / "plug.py").write_text(
+        "import os\nif 'ONLY_HERE' not in os.environ:\n    import only_there\nfrom otherwords.registry import generators\n"
+        "def reword(text): return text + ' Yes.'\n@generators('plugged.v1')\ndef plugged(): return reword\n"
+    )
+    for named in (["--plugin", "plug.py", "--with", "plugged"], ["--with", "python:plug.py:reword"]):
+        done = otherwords(*STUDY, *engine, "-o", "out", *named, env={**os.environ, "ONLY_HERE": "1"})
+        assert_one_error(
+            done, "engine: node ", "cannot load ", "plug.py", "only_there", "on all nodes at the same path"
+        )
     done = otherwords(*STUDY, *engine, "-o", "out", "--gpu-share", "1")
     assert_one_error(done, "gpu_share: found 1; no node has more than 0 GPUs; leave it out, or add nodes with GPUs")
 
@@ -428,7 +434,7 @@ def test_what_workers_cannot_see_is_one_error(here, engine):
     script = 'echo "def shout(text): return text.upper()" > hidden/mine.py && exec "$@"'
     arguments = [*STUDY, *engine, "-o", "out", "--with", "python:hidden/mine.py:shout"]
     done = otherwords(*arguments, before=[*before, "sh", "-c", script, "sh"])
-    assert_one_error(done, "engine: node ", "cannot see ", "hidden/mine.py", "put it on all nodes, at the same path")
+    assert_one_error(done, "engine: node ", "cannot load python:hidden/mine.py:shout", "on all nodes at the same path")
 
 
 # Commands from file to file, study files, the terminal
@@ -450,6 +456,7 @@ def test_commands_from_file_to_file_and_study_files(here, engine):
         assert found[0][0] == 0
     address = engine[1]
     study = {
+        "cache": "false",
         "data": '["data.jsonl"]',
         "vary": '["contractions"]',
         "models": '["scripted"]',
@@ -488,9 +495,9 @@ def on_terminal(*arguments):
 
 @pytest.mark.slow
 def test_on_a_terminal_it_looks_the_same(here, engine):
-    plain = on_terminal(*STUDY, "-o", "out")
+    plain = on_terminal(*STUDY, "-o", "here")
     assert any(line.startswith("✓ answers") for line in plain)
-    assert on_terminal(*STUDY, *engine, "-o", "out", "--fresh") == plain
+    assert on_terminal(*STUDY, *engine, "-o", "ray") == [line.replace("here/", "ray/") for line in plain]
 
 
 # Several runs

@@ -214,8 +214,13 @@ def test_the_cluster_of_another_program_is_not_joined(cluster, tmp_path):
 
 
 def test_a_connection_to_another_cluster_is_refused(cluster):
-    with pytest.raises(BadInput, match="this process is connected to Ray at"):
-        connect("127.0.0.1:1")
+    for address in ("127.0.0.1:1", f"ray://127.0.0.1:{free_port()}"):
+        with pytest.raises(BadInput, match="this process is connected to Ray at"):
+            connect(address)
+    own = cluster.ray.get_runtime_context().gcs_address
+    for address in ("", own, f"ray://{own}"):
+        connect(address).close()
+    assert cluster.ray.is_initialized()
 
 
 # Several nodes

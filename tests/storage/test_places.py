@@ -29,10 +29,17 @@ def server(tmp_path):
     (tmp_path / "served").mkdir()
     Handler.authorizer.add_user("me", "secret", str(tmp_path / "served"), perm="elradfmwMT")
     found = servers.FTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=found.serve_forever, kwargs={"timeout": 0.05, "handle_exit": False}, daemon=True)
+    stop = threading.Event()
+
+    def serve():
+        while not stop.is_set():
+            found.serve_forever(timeout=0.05, blocking=False, handle_exit=False)
+        found.close_all()
+
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     yield f"ftp://me:secret@127.0.0.1:{found.address[1]}/shards"
-    found.close_all()
+    stop.set()
     thread.join(5)
 
 

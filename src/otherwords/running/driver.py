@@ -90,7 +90,9 @@ class Driver:
         if self.study.models and (path := cache_path(self.study.cache)):
             Cache(path).close()
         if prepare := getattr(self.engine, "prepare", None):
-            prepare(str(self.folder.path.absolute()), self._files_of_workers(), self.plugins)
+            named = self._named_for_workers()
+            files = [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
+            prepare(str(self.folder.path.absolute()), files, self.plugins, named)
         with self._timed("problems"):
             current().start("problems")
             with self.source.rejected_to(rejected or self.folder.path):
@@ -359,12 +361,11 @@ class Driver:
         loaded = () if isinstance(self.engine, InProcess) else plugin_files()
         return tuple(dict.fromkeys([*self.study.plugins, *loaded]))
 
-    def _files_of_workers(self) -> list[str]:
-        """What plug-ins read that workers make, too."""
+    def _named_for_workers(self) -> list[tuple[str, str]]:
+        """The kind and spec of all that workers make, too."""
         study = self.study
         kinds = (("generators", study.vary), ("checks", study.check), ("models", study.models))
-        named = [(kind, spec) for kind, specs in kinds for spec in specs if not is_local(kind, spec)]
-        return [str(file) for kind, spec in named for file in KINDS[kind].files(spec)]
+        return [(kind, spec) for kind, specs in kinds for spec in specs if not is_local(kind, spec)]
 
     def _engine_for(self, stage: str, using: Sequence[str]) -> Engine:
         """The engine; but this process for what cannot travel, or would be slower elsewhere."""

@@ -84,9 +84,18 @@ def _refuse_second(ray: Any, address: str) -> None:
     """A process has one connection: another address than that of the one it has cannot be meant."""
     here = ray.get_runtime_context().gcs_address
     wanted = address.removeprefix("ray://")
-    if wanted and not address.startswith("ray://") and wanted != here:
+    if not wanted or wanted == here:
+        return
+    client = address.startswith("ray://")
+    host, port = _split(wanted, _CLIENT_PORT if client else 0, address)
+    if not client or not _open(host, port) or _is_other_head(f"{host}:{port}", here):
         message = f"found {address!r}, but this process is connected to Ray at {here}"
         raise BadInput(message, field="engine", fix="use ray, or call ray.shutdown() first")
+
+
+def _is_other_head(address: str, here: str) -> bool:
+    """Whether the head node of another cluster is at an address; a server for clients has no port of a head."""
+    return address.rpartition(":")[2] != here.rpartition(":")[2] and _is_head(address)
 
 
 def _join_local(ray: Any) -> bool:
@@ -192,9 +201,15 @@ def _is_head(address: str) -> bool:
 # What all nodes must have
 
 
-def refuse_unfit(cluster: RayCluster, shared: str, files: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
+def refuse_unfit(
+    cluster: RayCluster,
+    shared: str,
+    files: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    named: Sequence[tuple[str, str]] = (),
+) -> None:
     """Raise one error where a node has another version, cannot see a place or files, or cannot load plug-ins."""
-    if not (troubles := check_nodes(cluster, shared, files, plugins)):
+    if not (troubles := check_nodes(cluster, shared, files, plugins, named)):
         return
     more = f" (and {len(troubles) - 1} more like this)" if len(troubles) > 1 else ""
     raise BadInput(troubles[0].message + more, field="engine", fix=troubles[0].fix)
@@ -208,22 +223,32 @@ class Trouble(NamedTuple):
 
 
 def check_nodes(
-    cluster: RayCluster, shared: str, files: Sequence[str] = (), plugins: Sequence[str] = ()
+    cluster: RayCluster,
+    shared: str,
+    files: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    named: Sequence[tuple[str, str]] = (),
 ) -> list[Trouble]:
-    """Ask every node for its version, whether it sees what is in a folder (or URL) and files, and loads plug-ins."""
+    """Ask every node for its version, whether it sees what is in a folder (or URL) and files, and loads plug-ins.
+
+    These are files that register some, and what is named by kind and spec.
+    """
     place, token = Place(shared if "://" in shared else Path(shared).expanduser().resolve()), f".{uuid.uuid4().hex}"
-    named = list(dict.fromkeys(files))
+    files = list(dict.fromkeys(files))
     place.store(token, b"")
     try:
-        reports = list(_ask_nodes(cluster, [f"{place.where.rstrip('/')}/{token}.parquet", *named], plugins))
+        reports = list(_ask_nodes(cluster, [f"{place.where.rstrip('/')}/{token}.parquet", *files], plugins, named))
     finally:
         place.remove(token)
     seen = {place.name: "give a folder or URL that all nodes see, with --shared"}
-    seen |= dict.fromkeys(named, "put it on all nodes, at the same path")
-    return [one for host, report in reports for one in _troubles(f"node {host}", report, seen, plugins)]
+    seen |= dict.fromkeys(files, "put it on all nodes, at the same path")
+    loaded = [*(f"the plug-in {file}" for file in plugins), *(spec for _, spec in named)]
+    return [one for host, report in reports for one in _troubles(f"node {host}", report, seen, loaded)]
 
 
-def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _ask_nodes(
+    cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str], named: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, Any]]:
     """What each node reports, or why it does not."""
     ray, affinity = cluster.ray, import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
     with quiet():
@@ -231,7 +256,8 @@ def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str
         asked = []
         for node in cluster.nodes():
             there = probe.options(scheduling_strategy=affinity(node["NodeID"], soft=False))
-            asked.append((node["NodeManagerAddress"], there.remote(list(tokens), list(plugins), *where_from())))
+            given = (list(tokens), list(plugins), list(named), *where_from())
+            asked.append((node["NodeManagerAddress"], there.remote(*given)))
         ray.wait([call for _, call in asked], num_returns=len(asked), timeout=_CHECK)
     for host, call in asked:
         try:
@@ -243,7 +269,7 @@ def _ask_nodes(cluster: RayCluster, tokens: Sequence[str], plugins: Sequence[str
 def _make_probe() -> Callable[..., str]:
     """A function that travels as it is, since a node may lack the package, or have one without this module."""
 
-    def probe(tokens: list[str], plugins: list[str], folder: str, path: list[str]) -> str:
+    def probe(tokens: list[str], plugins: list[str], named: list[tuple[str, str]], folder: str, path: list[str]) -> str:
         import json
         import os
         import sys
@@ -269,7 +295,7 @@ def _make_probe() -> Callable[..., str]:
             from otherwords._version import __version__
 
             report["version"] = __version__
-            from otherwords.registry import load_plugins
+            from otherwords.registry import KINDS, load_plugins
         except BaseException as error:
             return json.dumps({**report, "missing": f"{type(error).__name__}: {error}"})
         if Path(folder).is_dir():  # from here on as a worker
@@ -277,12 +303,13 @@ def _make_probe() -> Callable[..., str]:
         sys.path.extend(one for one in path if one not in sys.path and Path(one).exists())
         report["seen"] = [attempt(see, file) for file in tokens]
         report["loaded"] = [attempt(load_plugins, [file]) for file in plugins]
+        report["loaded"] += [attempt(KINDS[kind].try_import, spec) for kind, spec in named]
         return json.dumps(report)
 
     return probe
 
 
-def _troubles(node: str, report: Any, seen: Mapping[str, str], plugins: Sequence[str]) -> Iterator[Trouble]:
+def _troubles(node: str, report: Any, seen: Mapping[str, str], loaded: Sequence[str]) -> Iterator[Trouble]:
     install = f"install otherwords {__version__} on all nodes, in the Python that Ray runs in"
     if "silent" in report:
         yield Trouble(f"{node} {report['silent']} when it was asked for its version", "look at it with: ray status")
@@ -295,7 +322,7 @@ def _troubles(node: str, report: Any, seen: Mapping[str, str], plugins: Sequence
             if why:
                 more = "" if why.startswith("FileNotFoundError") else f" ({why})"
                 yield Trouble(f"{node} cannot see {name}{more}", fix)
-        for file, why in zip(plugins, report["loaded"], strict=True):
+        for name, why in zip(loaded, report["loaded"], strict=True):
             if why:
                 fix = "put the file, and what it imports, on all nodes at the same path"
-                yield Trouble(f"{node} cannot load the plug-in {file} ({why})", fix)
+                yield Trouble(f"{node} cannot load {name} ({why})", fix)

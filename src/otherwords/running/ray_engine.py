@@ -43,13 +43,20 @@ class Ray(Pool):
         self._cluster: RayCluster | None = None
         self._alone_since = 0.0
 
-    def prepare(self, folder: str, files: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
+    def prepare(
+        self,
+        folder: str,
+        files: Sequence[str] = (),
+        plugins: Sequence[str] = (),
+        named: Sequence[tuple[str, str]] = (),
+    ) -> None:
         """Connect, and refuse a cluster whose nodes cannot do the work.
 
-        They must have this version, see the run folder or the shared place, and the files that plug-ins read.
+        They must have this version, see the run folder or the shared place, and the files that plug-ins read. They must
+        be able to load the files of plug-ins, and whatever is named: kinds and specs.
         """
         cluster = self._connected()
-        refuse_unfit(cluster, self._place or folder, files, plugins)
+        refuse_unfit(cluster, self._place or folder, files, plugins, named)
         own = digest(platform.node(), str(Path(folder).resolve()))[:12]
         self.shared = f"{self._absolute_place()}/{own}" if self._place else ""
         self._count_room(cluster)
