@@ -75,7 +75,8 @@ def test_models_that_judge_variants_themselves(tmp_path):
 
 def test_what_no_worker_survives_is_named_and_the_rest_is_kept(here):
     Path("trap").touch()
-    with pytest.raises(WorkerLost, match=r"its first row is premise .*, hypothesis .*; what is done is kept; --skip-bad goes on"):
+    named = r"its first row is premise .*, hypothesis .*; what is done is kept; --skip-bad goes on"
+    with pytest.raises(WorkerLost, match=named):
         seen(here / "out", "processes:2", data=["data.jsonl"], **SETTINGS)
     before = asked()
     Path("trap").unlink()

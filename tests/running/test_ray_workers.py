@@ -17,7 +17,7 @@ from pathlib import Path
 
 import jobs
 import pytest
-from ray_nodes import IGNORED, STORE, add, free_port, nodes
+from ray_nodes import IGNORED, add, free_port, nodes, served
 from refusals import refuses
 
 from otherwords import __version__
@@ -309,18 +309,8 @@ def test_a_worker_that_takes_too_much_memory_is_ended_by_ray(own):
 @pytest.mark.slow
 def test_a_client_from_outside_gets_the_same(own, tmp_path):
     pytest.importorskip("grpc", reason="a client of Ray needs grpcio")
-    port = free_port()
-    settings = f"num_cpus=1, object_store_memory={STORE}, include_dashboard=False, ray_client_server_port={port}"
-    script = f"from ray.cluster_utils import Cluster; made = Cluster(True, head_node_args=dict({settings}))\n"
-    script += "print(made.address, flush=True)\ninput()\nmade.shutdown()"
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", script], env=env, **pipes) as head:
-        address = head.stdout.readline().strip()
-        begin = time.monotonic()
-        while not ray_cluster._open("127.0.0.1", port) and time.monotonic() - begin < 60:
-            time.sleep(0.2)
-        for one in (f"ray://127.0.0.1:{port}", f"ray://{address}"):  # the port of the head node does, too
+    with served() as addresses:
+        for one in addresses:  # the port of the head node does, too
             with connected(one) as cluster:
                 news = queue.SimpleQueue()
                 worker = cluster.hire(news)
@@ -331,4 +321,3 @@ def test_a_client_from_outside_gets_the_same(own, tmp_path):
                 worker.give(jobs.die, 2)
                 assert outcome(news)[1] is None
                 assert worker.describe_end().startswith("was killed or crashed on node ")
-        head.stdin.write("\n")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,6 +40,27 @@ def nodes(head: dict[str, Any] | None = None, **settings: Any) -> Iterator[Any]:
             yield made
         finally:
             made.shutdown()
+
+
+@contextmanager
+def served() -> Iterator[tuple[str, str]]:
+    """A cluster of one node in a process of its own: its address for clients from outside, and that of its head."""
+    port = free_port()
+    settings = f"num_cpus=2, object_store_memory={STORE}, include_dashboard=False, ray_client_server_port={port}"
+    script = f"from ray.cluster_utils import Cluster; made = Cluster(True, head_node_args=dict({settings}))\n"
+    script += "print(made.address, flush=True)\ninput()\nmade.shutdown()"
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", script], env=env, **pipes) as head:
+        assert head.stdin is not None
+        assert head.stdout is not None
+        address, limit = head.stdout.readline().strip(), time.monotonic() + 60
+        while not ray_cluster._open("127.0.0.1", port) and time.monotonic() < limit:
+            time.sleep(0.2)
+        try:
+            yield f"ray://127.0.0.1:{port}", f"ray://{address}"
+        finally:
+            head.stdin.write("\n")
 
 
 def add(made: Any, **about: Any) -> Any:
