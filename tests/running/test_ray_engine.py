@@ -126,6 +126,11 @@ def started(*arguments):
             driver.kill()
 
 
+def without_patience(printed):
+    """What a command printed, but that it had to wait for workers: the machine may be busy."""
+    return "".join(line for line in printed.splitlines(keepends=True) if "no worker could start for" not in line)
+
+
 def until(condition, driver=None, limit=120):
     end = time.monotonic() + limit
     while not condition():
@@ -212,7 +217,7 @@ def test_every_stage_on_several_nodes_gives_the_same_bytes(here, engine):
     with started(*STUDY, *more, *engine, "-q", "-o", "out") as driver:
         until(lambda: len(held("varied")) == 2, driver)  # both nodes are at work
         hold.unlink()
-        assert driver.communicate(timeout=240)[1] == printed
+        assert without_patience(driver.communicate(timeout=240)[1]) == printed
     assert driver.returncode == 0
     assert files_of(Path("out")) == files
     assert manifest_of(Path("out")) == manifest
@@ -230,7 +235,7 @@ def test_a_node_that_is_killed_costs_what_it_had_in_hand(here, cluster, engine, 
         until(lambda: node.node_id in held(stage), driver)
         cluster.remove_node(node, allow_graceful=False)
         hold.unlink()
-        assert driver.communicate(timeout=240)[1] == printed
+        assert without_patience(driver.communicate(timeout=240)[1]) == printed
     assert driver.returncode == 0
     assert files_of(Path("out")) == files
     for name, before in zip(("varied", "asked"), usual, strict=True):
@@ -245,13 +250,13 @@ def test_a_worker_that_is_killed_is_replaced_and_what_kills_all_is_named(here, e
     files, _, printed, _, asked = alone()
     Path("trap").write_text("once")
     done = otherwords(*STUDY, *engine, "-q", "-o", "out")
-    assert (done.returncode, done.stderr) == (0, printed)
+    assert (done.returncode, without_patience(done.stderr)) == (0, printed)
     assert files_of(Path("out")) == files
     assert (texts("asked") - asked).total() <= IN_HAND
     Path("trap").write_text("always")
     done = otherwords(*STUDY, *engine, "-q", "-o", "stopped")
     assert (done.returncode, done.stdout) == (2, "")
-    [line] = done.stderr.splitlines()
+    [line] = without_patience(done.stderr).splitlines()
     assert re.search(
         r"a worker was killed or crashed on node \S+, as 2 did before it, while it worked on shard \d", line
     )
@@ -275,7 +280,7 @@ def test_a_worker_without_memory_is_replaced(here):
     with nodes(memory_usage_threshold=used + 0.12, memory_monitor_refresh_ms=100) as made:
         add(made)
         done = otherwords(*STUDY, "--engine", f"ray://{made.address}", "-q", "-o", "out")
-    assert (done.returncode, done.stderr) == (0, printed)
+    assert (done.returncode, without_patience(done.stderr)) == (0, printed)
     assert not Path("trap").exists()
     assert files_of(Path("out")) == files
     assert (texts("asked") - asked).total() <= 2 * IN_HAND
@@ -300,7 +305,7 @@ def test_a_driver_that_is_ended_leaves_no_workers_and_what_is_done(here, engine,
     kept = {one: one.stat().st_mtime_ns for one in (here / "out").glob("answers/*/*.parquet")}
     Path("hold-asked").unlink()
     done = otherwords(*STUDY, *engine, "-q", "-o", "out")
-    assert (done.returncode, done.stderr) == (0, printed)
+    assert (done.returncode, without_patience(done.stderr)) == (0, printed)
     assert {one: one.stat().st_mtime_ns for one in kept} == kept, "what was there is not made again"
     assert {**files_of(Path("out")), "report.html": b""} == {**files, "report.html": b""}  # it counts what was reused
     for name, before in zip(("varied", "asked"), usual, strict=True):
@@ -314,7 +319,7 @@ def test_a_study_from_outside_the_cluster_gives_the_same_bytes(here):
     files, _, printed, *usual = alone()
     with served() as (address, _):
         done = otherwords(*STUDY, "--engine", address, "-q", "-o", "out")
-    assert (done.returncode, done.stderr) == (0, printed)
+    assert (done.returncode, without_patience(done.stderr)) == (0, printed)
     assert files_of(Path("out")) == files
     assert [texts("varied"), texts("asked")] == usual
 
@@ -361,7 +366,7 @@ def test_workers_that_do_not_see_the_run_folder_get_their_shards_through_a_place
     where, served = place
     arguments = [*STUDY, "--model", "bag_of_words", *engine, "-q", "-o", "hidden/out", "--shared", where]
     done = otherwords(*arguments, before=before)
-    assert (done.returncode, done.stderr) == (0, printed)
+    assert (done.returncode, without_patience(done.stderr)) == (0, printed)
     assert files_of(Path("out")) == files
     assert [texts("varied"), texts("asked")] == usual
     assert [one for one in served.rglob("*") if one.is_file()] == [], "nothing stays there"
@@ -375,7 +380,7 @@ def test_workers_that_do_not_see_the_run_folder_get_their_shards_through_a_place
 def assert_one_error(done, *parts):
     """One line on standard error, with these parts."""
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    [line] = done.stderr.splitlines()
+    [line] = without_patience(done.stderr).splitlines()
     assert [part for part in parts if part not in line] == [], line
     assert logged("varied") == logged("asked") == []
 
@@ -418,11 +423,11 @@ def test_workers_have_their_share_of_a_gpu(here, cluster):
         "import sys, jobs; from otherwords.running.ray_engine import Ray\n"
         "engine = Ray(sys.argv[1], gpu_share=eval(sys.argv[2]))\n"
         "found = list(engine.map(jobs.visible_gpus, 4 * [sys.argv[3]]))\n"
-        "print(engine.count, {gpus for gpus, _ in found}, len({pid for _, pid in found}))\n"
+        "print(engine.count, sorted({gpus for gpus, _ in found}), len({pid for _, pid in found}))\n"
         "engine.close()\n"
     )
     with another(cluster, num_gpus=2, num_cpus=3):  # Ray believes it
-        for share, shown in {"None": "2 {'0', '1'} 2", "0.5": "3 {", "2": "1 {'0,1'} 1"}.items():
+        for share, shown in {"None": "2 ['0', '1'] 2", "0.5": "3 [", "2": "1 ['0,1'] 1"}.items():
             folder = here / share
             folder.mkdir()
             (folder / "another").touch() if share == "2" else None
@@ -460,7 +465,7 @@ def test_commands_from_file_to_file_and_study_files(here, engine):
         found = []
         for more in ([], [*engine, "--workers", "2"]):
             done = otherwords(*command, "-q", "-o", name, *more)
-            found.append((done.returncode, done.stdout, done.stderr, (here / name).read_bytes()))
+            found.append((done.returncode, done.stdout, without_patience(done.stderr), (here / name).read_bytes()))
         assert found[0] == found[1]
         assert found[0][0] == 0
     address = engine[1]
@@ -477,7 +482,7 @@ def test_commands_from_file_to_file_and_study_files(here, engine):
     with Path("study.toml").open("a") as file:
         file.write(f'engine = "{address}"\nworkers = 2\n')
     done = otherwords("run", "study.toml", "-q", "-o", "out")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, without_patience(done.stderr)) == (0, "")
     assert files_of(Path("out")) == files_of(Path("alone"))
 
 
@@ -519,7 +524,7 @@ def test_two_drivers_at_a_time_share_a_cluster(here, engine):
     more = ["-q", *engine, "--workers", "1", "--shared", here / "served"]
     with started(*STUDY, *more, "-o", "first") as first, started(*STUDY, *more, "-o", "second") as second:
         for driver in (first, second):
-            assert driver.communicate(timeout=240)[1] == printed
+            assert without_patience(driver.communicate(timeout=240)[1]) == printed
     for name in ("first", "second"):
         assert files_of(Path(name)) == files
     assert [one for one in (here / "served").rglob("*") if one.is_file()] == []

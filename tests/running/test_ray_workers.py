@@ -22,7 +22,6 @@ from refusals import refuses
 
 from otherwords import __version__
 from otherwords.errors import BadInput, MissingExtra
-from otherwords.running import ray_cluster
 from otherwords.running.messages import Hello, Outcome, unpacked
 from otherwords.running.ray_cluster import check_nodes, connect, refuse_unfit
 

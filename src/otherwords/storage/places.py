@@ -67,13 +67,20 @@ class Place:
         """Write a file, whole."""
         try:
             if self._remote:
-                self._files.makedirs(self._root, exist_ok=True)
-                self._files.pipe_file(self._path(name), data)
+                self._send(name, data)
             else:
                 with atomic(Path(self._path(name))) as draft:
                     draft.write_bytes(data)
         except Exception as error:
             raise self._failed("be written to", error) from error
+
+    def _send(self, name: str, data: bytes) -> None:
+        try:
+            self._files.pipe_file(self._path(name), data)
+        except Exception:  # an object store needs no folder, others do; another worker may be making it now
+            with suppress(Exception):
+                self._files.makedirs(self._root, exist_ok=True)
+            self._files.pipe_file(self._path(name), data)
 
     def has(self, name: str) -> bool:
         """Whether there is such a file."""
