@@ -187,7 +187,10 @@ def test_nodes_are_asked_for_folders_and_plug_ins(cluster, own, tmp_path):
     )
     bad.write_text("import a_module_that_no_node_has\n")
     assert check_nodes(cluster, str(tmp_path), [str(bad), str(bad)], [str(good)]) == []
-    [missing] = check_nodes(cluster, str(tmp_path), [str(bad), "words.txt", "words.txt"])
+    named = [("generators", f"python:{bad}:reword"), ("models", "unheard-of"), ("checks", "surface")]
+    missing, *unknown = check_nodes(cluster, str(tmp_path), [str(bad), "words.txt", "words.txt"], named=named)
+    assert [one.message.partition(" cannot load ")[2].split()[0] for one in unknown] == [spec for _, spec in named[:2]]
+    assert "a_module_that_no_node_has" in unknown[0].message
     assert missing.message.endswith(" cannot see words.txt")
     assert missing.fix == "put it on all nodes, at the same path"
     assert sorted(one.name for one in tmp_path.iterdir() if one.suffix == "") == []

@@ -15,7 +15,7 @@ from .ray_cluster import connect, parse_address, refuse_unfit
 from .ray_workers import RayCluster
 
 #: Seconds after which a user is told that the cluster has no room for any worker.
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 
 
 class Ray(Pool):
