@@ -173,7 +173,7 @@ def test_a_study_with_every_stage_is_the_same_as_in_this_process(one_node, here)
     assert {pid for pid, *_ in logged("varied")} > {os.getpid()}, "by workers, too"
 
 
-@pytest.mark.parametrize("settings", [{}, {"workers": 1}])
+@pytest.mark.parametrize("settings", [{}, pytest.param({"workers": 1}, marks=pytest.mark.slow)])
 def test_an_engine_that_nobody_prepared_does_all_jobs(one_node, settings):
     engine = Ray(**settings)
     try:
